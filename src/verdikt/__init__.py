@@ -1,0 +1,34 @@
+"""verdikt: one policy between an AI agent and the world. The public names, each loaded when first used."""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Action": "verdikt.model.action",
+    "ActionKind": "verdikt.model.action",
+    "Outcome": "verdikt.model.action",
+    "Verdict": "verdikt.model.verdict",
+    "VerdictKind": "verdikt.model.verdict",
+    "Effect": "verdikt.model.effect",
+    "EffectClass": "verdikt.model.effect",
+    "Effects": "verdikt.model.effect",
+    "Posture": "verdikt.model.posture",
+    "Guard": "verdikt.graph.guard",
+    "BaseGuard": "verdikt.graph.guard",
+    "PolicyNode": "verdikt.graph.guard",
+    "GovernanceContext": "verdikt.graph.context",
+    "GovernanceLayer": "verdikt.layers",
+}
+
+__all__ = [*_HOME]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module `verdikt` has no attribute `{name}`")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,5 @@
+"""`python -m verdikt`."""
+
+from verdikt.cli import main
+
+main()

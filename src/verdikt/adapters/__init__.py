@@ -1,0 +1,1 @@
+"""One file per host: decode(payload) → Action, encode(decision) → payload."""

@@ -1,0 +1,47 @@
+"""The `verdikt` command: one module per command, loaded only when it is called."""
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+COMMANDS: dict[str, str] = {
+    "demo": "a scripted agent session through the real engine",
+}
+"""Command → what it is for. `verdikt.cli.<command>` (dashes as underscores) holds `command`, a click command."""
+
+
+class Commands(click.Group):
+    """Loads a command's module when the command is called, so that `verdikt check` does not pay for `verdikt council`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command, in the table's order."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, loaded now."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"verdikt.cli.{cmd_name.replace('-', '_')}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table of commands, without loading any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="verdikt")
+def root() -> None:
+    """verdikt stands between an AI agent and the world.
+
+    Example: verdikt check --tool Bash 'rm -rf build'
+    """
+
+
+def main(argv: list[str] | None = None) -> Any:
+    """Runs the command line and exits with the command's status."""
+    # click reports its own usage errors with status 2.
+    return root.main(args=argv if argv is not None else sys.argv[1:], prog_name="verdikt")

@@ -1,0 +1,1 @@
+"""Plans, findings and their verdicts."""

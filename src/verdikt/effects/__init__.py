@@ -1,0 +1,1 @@
+"""Action → effects: manifest, classifier, native tools, programs. Pure."""

@@ -1,0 +1,1 @@
+"""What programs do, as tables: one file per family."""

@@ -1,0 +1,80 @@
+"""The error tree.
+
+    VerdiktError
+    ├── PolicyError           a policy, a graph or a rule that cannot be built
+    ├── ManifestError         a tool manifest that cannot be read, or a tool it does not declare
+    ├── ClassificationError   an action whose effects cannot be told
+    ├── PostureError          a move between postures that is not allowed
+    ├── HookError             a payload that is not a tool call
+    ├── CanonicalError        a value that has no canonical bytes
+    ├── BlockedError          an action that a policy blocked, raised by `Enforcer`
+    ├── LedgerError           a log that cannot be written or read
+    │   ├── ChainBroken       a log whose links do not hold
+    │   └── KeyringError      a key that is missing, unreadable or not ours
+    ├── EvidenceError         a contract, claim or validator that cannot be used
+    ├── FindingError          a finding, plan or verdict that cannot be used
+    └── GuidanceError         a tool policy, feedback provider or checker that cannot be built
+
+A refusal is a value (a `Verdict`), never an exception; only `Enforcer` turns one into the other, because its caller asked for it.
+"""
+
+
+class VerdiktError(Exception):
+    """Everything verdikt raises on purpose."""
+
+
+class PolicyError(VerdiktError):
+    """A policy that cannot be built; `where` names file, line and column when it came from a file."""
+
+    def __init__(self, message: str, *, where: str = "") -> None:
+        super().__init__(f"{where}: {message}" if where else message)
+        self.message = message
+        self.where = where
+
+
+class ManifestError(VerdiktError):
+    """A tool manifest that cannot be read, or a tool that it does not declare."""
+
+
+class ClassificationError(VerdiktError):
+    """An action whose effects cannot be told."""
+
+
+class PostureError(VerdiktError):
+    """A move between postures that is not allowed."""
+
+
+class HookError(VerdiktError):
+    """A payload that is not a tool call."""
+
+
+class CanonicalError(VerdiktError):
+    """A value that has no canonical bytes: NaN, a lone surrogate, a key twice."""
+
+
+class BlockedError(VerdiktError):
+    """An action that a policy blocked."""
+
+
+class LedgerError(VerdiktError):
+    """A log that cannot be written or read; the message names the file and what to do."""
+
+
+class ChainBroken(LedgerError):
+    """A log whose links do not hold."""
+
+
+class KeyringError(LedgerError):
+    """A key that is missing, unreadable or not ours."""
+
+
+class EvidenceError(VerdiktError):
+    """A contract, claim or validator that cannot be used."""
+
+
+class FindingError(VerdiktError):
+    """A finding, plan or verdict that cannot be used."""
+
+
+class GuidanceError(VerdiktError):
+    """A tool policy, feedback provider or checker that cannot be built."""

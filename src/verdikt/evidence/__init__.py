@@ -1,0 +1,1 @@
+"""Contracts, claims, validators, the gate."""

@@ -1,0 +1,1 @@
+"""The policy graph: guards, combinators, context, engine. Pure."""

@@ -1,0 +1,58 @@
+"""What flows through the graph while one action is evaluated."""
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from verdikt.model.action import Action
+from verdikt.model.effect import Effects
+from verdikt.model.posture import Posture
+from verdikt.model.verdict import Verdict
+
+if TYPE_CHECKING:
+    from verdikt.model.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEntry:
+    """One node of the graph and what it said, in evaluation order; `depth` is how far below the root it stands."""
+
+    node: str
+    verdict: Verdict
+    depth: int = 0
+
+
+@dataclass(slots=True)
+class SessionState:
+    """What a session has done so far. `history` holds the newest actions only, oldest first."""
+
+    session_id: str = "default"
+    action_count: int = 0
+    block_count: int = 0
+    consecutive_blocks: int = 0
+    risk: float = 0.0
+    history: list[dict[str, Any]] = field(default_factory=list)
+    slots: dict[str, Any] = field(default_factory=dict)
+    """Guards' own counters, kept with the session: plain data only."""
+
+
+@dataclass(slots=True)
+class GovernanceContext:
+    """State of one evaluation: earlier guards write annotations and risk, later guards read them."""
+
+    action: Action
+    session: SessionState = field(default_factory=SessionState)
+    effects: Effects = field(default_factory=Effects)
+    facts: "Facts | None" = None
+    posture: Posture = Posture.INTERACTIVE
+    now: float = 0.0
+    verdicts: list[Verdict] = field(default_factory=list)
+    annotations: dict[str, Any] = field(default_factory=dict)
+    risk_score: float = 0.0
+    trace: list[TraceEntry] = field(default_factory=list)
+
+    def add_risk(self, amount: float) -> None:
+        """Raises the risk of this evaluation; it stays within [0, 1]."""
+        if math.isnan(amount) or amount < 0:
+            raise ValueError(f"expected a risk of 0 or more, found {amount}")
+        self.risk_score = min(1.0, self.risk_score + amount)

@@ -1,0 +1,1 @@
+"""One guard per file."""

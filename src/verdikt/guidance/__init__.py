@@ -1,0 +1,1 @@
+"""Tool policies, feedback, completion. Pure."""

@@ -1,0 +1,1 @@
+"""The log: chain, keys, stores, rotation."""

@@ -1,0 +1,1 @@
+"""The nouns: frozen values that refuse to exist when wrong. Pure."""

@@ -1,0 +1,161 @@
+"""What is known of the world while one action is decided.
+
+The classifier asks, the world answers each question once, and the answers are kept: the same questions with the same
+answers always give the same decision, which is what makes it replayable.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathFact:
+    """One path as the disk and git know it. `real` is the path with every symbolic link resolved."""
+
+    real: str
+    kind: str = "absent"  # absent, file, dir, other, unknown
+    symlink: bool = False
+    git: str = ""  # tracked, modified, untracked, ignored, or "" outside a work tree
+    size: int = 0
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is something at the path."""
+        return self.kind not in ("absent", "unknown")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitFact:
+    """The repository around a directory; all empty where there is none."""
+
+    root: str = ""
+    branch: str = ""
+    upstream: str = ""  # remote/branch
+    remotes: Mapping[str, str] | None = None  # name → address
+    aliases: Mapping[str, str] | None = None  # alias → what it stands for
+    dirty: bool = False
+
+
+class World(Protocol):
+    """The port through which facts come in: the real disk, a fake in tests, a recorded entry in replay."""
+
+    def place(self) -> Mapping[str, Any]:
+        """`now` (seconds), `cwd`, `home`, `project_root`, `user`, `temp` (list of directories), `guarded` (verdikt's own paths)."""
+        ...
+
+    def path(self, path: str) -> PathFact:
+        """What is at an absolute path."""
+        ...
+
+    def text(self, path: str) -> str | None:
+        """The beginning of a text file, or None when it cannot be read as text."""
+        ...
+
+    def git(self, directory: str) -> GitFact:
+        """The repository around a directory."""
+        ...
+
+
+class Facts:
+    """The answers given so far for one action. Never asks the world the same thing twice."""
+
+    __slots__ = ("_git", "_path", "_place", "_text", "_world", "secrets")
+
+    def __init__(self, world: World, *, secrets: tuple[str, ...] = ()) -> None:
+        self._world = world
+        self._place = dict(world.place())
+        self._path: dict[str, PathFact] = {}
+        self._text: dict[str, str | None] = {}
+        self._git: dict[str, GitFact] = {}
+        self.secrets = secrets
+        """The kinds of secrets that were found in the action and replaced."""
+
+    @property
+    def now(self) -> float:
+        """Seconds since the epoch when the action was looked at."""
+        return float(self._place.get("now", 0.0))
+
+    @property
+    def cwd(self) -> str:
+        """The directory in which the action would happen."""
+        return str(self._place.get("cwd", "/"))
+
+    @property
+    def home(self) -> str:
+        """The home directory of whoever runs the agent."""
+        return str(self._place.get("home", "/home/user"))
+
+    @property
+    def project_root(self) -> str:
+        """The top of the project that `cwd` belongs to."""
+        return str(self._place.get("project_root", self.cwd))
+
+    @property
+    def user(self) -> str:
+        """The name of whoever runs the agent."""
+        return str(self._place.get("user", ""))
+
+    @property
+    def temp(self) -> tuple[str, ...]:
+        """Directories whose contents nobody misses."""
+        return tuple(self._place.get("temp", ("/tmp", "/var/tmp")))
+
+    @property
+    def guarded(self) -> tuple[str, ...]:
+        """verdikt's own files and directories, absolute."""
+        return tuple(self._place.get("guarded", ()))
+
+    def path(self, path: str) -> PathFact:
+        """What is at an absolute path."""
+        if path not in self._path:
+            self._path[path] = self._world.path(path)
+        return self._path[path]
+
+    def text(self, path: str) -> str | None:
+        """The beginning of a text file, or None when it cannot be read as text."""
+        if path not in self._text:
+            self._text[path] = self._world.text(path)
+        return self._text[path]
+
+    def git(self, directory: str) -> GitFact:
+        """The repository around a directory."""
+        if directory not in self._git:
+            self._git[directory] = self._world.git(directory)
+        return self._git[directory]
+
+    def record(self) -> dict[str, Any]:
+        """Everything asked and answered, as plain data; `RecordedWorld` gives the same answers again."""
+        return {
+            "place": self._place,
+            "path": {path: asdict(fact) for path, fact in self._path.items()},
+            "text": dict(self._text),
+            "git": {directory: asdict(fact) for directory, fact in self._git.items()},
+            "secrets": list(self.secrets),
+        }
+
+
+class RecordedWorld:
+    """The world as it was when a decision was made, read back from `Facts.record()`."""
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        self._record = record
+
+    def place(self) -> Mapping[str, Any]:
+        """The recorded place."""
+        place: Mapping[str, Any] = self._record["place"]
+        return place
+
+    def path(self, path: str) -> PathFact:
+        """The recorded path, or unknown when nobody asked for it then."""
+        fact = self._record["path"].get(path)
+        return PathFact(**fact) if fact else PathFact(real=path, kind="unknown")
+
+    def text(self, path: str) -> str | None:
+        """The recorded text."""
+        text: str | None = self._record["text"].get(path)
+        return text
+
+    def git(self, directory: str) -> GitFact:
+        """The recorded repository."""
+        return GitFact(**self._record["git"].get(directory, {}))

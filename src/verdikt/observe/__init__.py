@@ -1,0 +1,1 @@
+"""The only modules that look at the disk, at git and at the clock."""

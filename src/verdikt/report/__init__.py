@@ -1,0 +1,1 @@
+"""Entries in, text out. Pure."""

@@ -1,0 +1,147 @@
+"""Who may import whom, what is pure, one definition per class name. Each rule is also shown to fire on a seeded violation."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parent.parent / "src" / "verdikt"
+
+ROOMS: dict[str, set[str]] = {
+    "errors": set(),
+    "layers": set(),
+    "model": {"errors", "layers"},
+    "shell": {"errors", "model"},
+    "effects": {"errors", "model", "shell"},
+    "graph": {"errors", "layers", "model"},
+    "guards": {"errors", "layers", "model", "graph"},
+    "guidance": {"errors", "layers", "model", "graph"},
+    "evidence": {"errors", "layers", "model", "shell", "guidance"},
+    "council": {"errors", "model"},
+    "observe": {"errors", "model"},
+    "ledger": {"errors", "model"},
+    "report": {"errors", "model"},
+    "replay": {"errors", "layers", "model", "shell", "effects", "graph", "guards"},
+    "govern": {
+        "errors",
+        "layers",
+        "model",
+        "shell",
+        "effects",
+        "graph",
+        "guards",
+        "guidance",
+        "evidence",
+        "council",
+        "observe",
+        "ledger",
+    },
+    "adapters": {"errors", "model", "govern"},
+}
+"""Room → the rooms it may import besides itself. A room not named here (cli, web, daemon) may import every other."""
+
+ENDS = {"cli", "web"}
+"""Nothing imports these."""
+
+PURE = {"model", "shell", "effects", "graph", "report", "guidance", "replay"}
+WORLDLY = {
+    "os",
+    "time",
+    "random",
+    "socket",
+    "subprocess",
+    "shutil",
+    "tempfile",
+    "uuid",
+    "urllib",
+    "http",
+    "asyncio",
+    "datetime",
+}
+"""What a pure room may not import: the world and the clock."""
+
+HASHERS = {"model/canonical.py", "ledger/keys.py"}
+CLOCK = "observe/clock.py"
+
+
+def rooms_of(module: str) -> str:
+    """`verdikt.graph.engine` → `graph`; another package → ``."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "verdikt" and len(parts) > 1 else ""
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Every module imported anywhere in a file, functions included, except under TYPE_CHECKING."""
+    hidden: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            hidden |= {id(child) for child in ast.walk(node)}
+        if id(node) in hidden:
+            continue
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.lineno, node.module
+
+
+def faults(files: dict[str, str]) -> list[str]:
+    """What the house rules have to say about these files (path below the package → source)."""
+    found: list[str] = []
+    classes: dict[str, list[str]] = defaultdict(list)
+    for path, source in sorted(files.items()):
+        tree = ast.parse(source)
+        room = path.split("/", 1)[0].removesuffix(".py")
+        for line, module in imports(tree):
+            top = module.split(".")[0]
+            there = rooms_of(module)
+            if there and there != room and room in ROOMS and there not in ROOMS[room]:
+                found.append(f"{path}:{line}: {room} may not import {there}")
+            if there in ENDS and room not in ENDS and path != "__main__.py":
+                found.append(f"{path}:{line}: nothing imports {there}")
+            if room in PURE and top in WORLDLY:
+                found.append(f"{path}:{line}: {room} is pure and may not import {top}")
+            if top == "hashlib" and path not in HASHERS:
+                found.append(f"{path}:{line}: only {' and '.join(sorted(HASHERS))} import hashlib")
+            if top == "time" and path != CLOCK and room not in ENDS | {"daemon"}:
+                found.append(f"{path}:{line}: only {CLOCK} reads the time")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                classes[node.name].append(path)
+            if (
+                isinstance(node, ast.Call)
+                and room in PURE
+                and isinstance(node.func, ast.Name)
+                and node.func.id in ("open", "print", "input")
+            ):
+                found.append(f"{path}:{node.lineno}: {room} is pure and may not call {node.func.id}")
+    found += [f"class {name} is defined in {', '.join(places)}" for name, places in classes.items() if len(places) > 1]
+    return found
+
+
+def test_the_source_keeps_the_house_rules() -> None:
+    """The table above is true of every file."""
+    files = {str(path.relative_to(SRC)): path.read_text() for path in SRC.rglob("*.py")}
+
+    assert faults(files) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "fault"),
+    [
+        ({"model/x.py": "import verdikt.graph.engine"}, "model may not import graph"),
+        ({"guards/x.py": "from verdikt.effects import classifier"}, "guards may not import effects"),
+        ({"graph/x.py": "def f():\n    import os"}, "graph is pure and may not import os"),
+        ({"shell/x.py": "from time import time"}, "only observe/clock.py reads the time"),
+        ({"ledger/x.py": "import hashlib"}, "import hashlib"),
+        ({"ledger/x.py": "import time"}, "only observe/clock.py reads the time"),
+        ({"govern.py": "import verdikt.cli"}, "nothing imports cli"),
+        ({"effects/x.py": "open('x')"}, "effects is pure and may not call open"),
+        ({"model/a.py": "class A: ...", "graph/b.py": "class A: ..."}, "class A is defined in graph/b.py, model/a.py"),
+    ],
+)
+def test_each_rule_fires_on_a_seeded_violation(files: dict[str, str], fault: str) -> None:
+    """A rule that cannot fire checks nothing."""
+    assert any(fault in found for found in faults(files))
