@@ -21,7 +21,7 @@ _HOME = {
     "GovernanceLayer": "verdikt.layers",
 }
 
-__all__ = [*_HOME]
+__all__ = [*_HOME]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> object:
