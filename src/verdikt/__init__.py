@@ -21,7 +21,7 @@ _HOME = {
     "GovernanceLayer": "verdikt.layers",
 }
 
-__all__ = [*_HOME]  # noqa: PLE0604
+__all__ = sorted(_HOME)  # noqa: PLE0605 (the table above is the list)
 
 
 def __getattr__(name: str) -> object:
