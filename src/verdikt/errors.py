@@ -8,6 +8,7 @@
     ├── HookError             a payload that is not a tool call
     ├── CanonicalError        a value that has no canonical bytes
     ├── BlockedError          an action that a policy blocked, raised by `Enforcer`
+    ├── SessionError          a session's state that cannot be read or written
     ├── LedgerError           a log that cannot be written or read
     │   ├── ChainBroken       a log whose links do not hold
     │   └── KeyringError      a key that is missing, unreadable or not ours
@@ -53,7 +54,17 @@ class CanonicalError(VerdiktError):
 
 
 class BlockedError(VerdiktError):
-    """An action that a policy blocked."""
+    """An action that a policy blocked, with what the deciding guard said."""
+
+    def __init__(self, message: str, *, guard: str = "", reason: str = "", fix: str = "") -> None:
+        super().__init__(message)
+        self.guard = guard
+        self.reason = reason
+        self.fix = fix
+
+
+class SessionError(VerdiktError):
+    """A session's state that cannot be read or written; the message names the file and what to do."""
 
 
 class LedgerError(VerdiktError):

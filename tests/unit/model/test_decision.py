@@ -18,9 +18,7 @@ VERDICTS = {
 DOMINANT = [None, *EffectClass]
 
 
-@pytest.mark.parametrize(
-    ("kind", "posture", "dominant"), list(itertools.product(VERDICTS, Posture, DOMINANT)), ids=lambda value: str(value)
-)
+@pytest.mark.parametrize(("kind", "posture", "dominant"), list(itertools.product(VERDICTS, Posture, DOMINANT)), ids=str)
 def test_the_whole_table(kind: str, posture: Posture, dominant: EffectClass | None) -> None:
     """4 verdicts × 4 postures × 6 effects and none."""
     verdict = VERDICTS[kind]
