@@ -65,7 +65,84 @@ _NOT_SECRET = re.compile(
 )
 
 BUILD = frozenset(
-    ["node_modules", "dist", "build", "target", "out", "__pycache__", ".venv", "venv", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", ".nox", "coverage", "htmlcov", ".coverage", ".next", ".nuxt", ".svelte-kit", ".turbo", ".parcel-cache", ".cache", ".gradle", ".eggs", "bower_components", "Pods", "DerivedData", "_build", ".hypothesis", ".ipynb_checkpoints", ".DS_Store", ".nyc_output", "storybook-static", ".serverless", ".aws-sam", ".angular", ".expo", ".dart_tool", ".docusaurus", ".vite", ".output", ".vercel", "tmp", "temp", ".tmp", ".temp", "logs", ".terraform", "lib-cov", "test-results", "playwright-report", ".eslintcache", ".sass-cache", ".rpt2_cache", ".pytype", ".pyre", ".benchmarks", "_site", "public/build", "cdk.out", "elm-stuff", ".stack-work", "zig-cache", "zig-out", ".zig-cache", "wheelhouse", ".webpack", ".rollup.cache", ".swc", ".stryker-tmp", "allure-results", "reports", "junit.xml", "coverage.xml", "lcov.info", "nohup.out"]
+    [
+        "node_modules",
+        "dist",
+        "build",
+        "target",
+        "out",
+        "__pycache__",
+        ".venv",
+        "venv",
+        ".pytest_cache",
+        ".mypy_cache",
+        ".ruff_cache",
+        ".tox",
+        ".nox",
+        "coverage",
+        "htmlcov",
+        ".coverage",
+        ".next",
+        ".nuxt",
+        ".svelte-kit",
+        ".turbo",
+        ".parcel-cache",
+        ".cache",
+        ".gradle",
+        ".eggs",
+        "bower_components",
+        "Pods",
+        "DerivedData",
+        "_build",
+        ".hypothesis",
+        ".ipynb_checkpoints",
+        ".DS_Store",
+        ".nyc_output",
+        "storybook-static",
+        ".serverless",
+        ".aws-sam",
+        ".angular",
+        ".expo",
+        ".dart_tool",
+        ".docusaurus",
+        ".vite",
+        ".output",
+        ".vercel",
+        "tmp",
+        "temp",
+        ".tmp",
+        ".temp",
+        "logs",
+        ".terraform",
+        "lib-cov",
+        "test-results",
+        "playwright-report",
+        ".eslintcache",
+        ".sass-cache",
+        ".rpt2_cache",
+        ".pytype",
+        ".pyre",
+        ".benchmarks",
+        "_site",
+        "public/build",
+        "cdk.out",
+        "elm-stuff",
+        ".stack-work",
+        "zig-cache",
+        "zig-out",
+        ".zig-cache",
+        "wheelhouse",
+        ".webpack",
+        ".rollup.cache",
+        ".swc",
+        ".stryker-tmp",
+        "allure-results",
+        "reports",
+        "junit.xml",
+        "coverage.xml",
+        "lcov.info",
+        "nohup.out",
+    ]
 )
 """Names of what a build makes and can make again."""
 
@@ -87,7 +164,36 @@ CACHE = (
 """Below a home: what programs fetch again by themselves."""
 
 SYSTEM = frozenset(
-    ["bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "etc", "boot", "dev", "proc", "sys", "var", "opt", "root", "run", "snap", "nix", "System", "Library", "Applications", "private", "cores", "home", "Users", "Volumes", "lost+found", "srv"]
+    [
+        "bin",
+        "sbin",
+        "lib",
+        "lib32",
+        "lib64",
+        "libx32",
+        "usr",
+        "etc",
+        "boot",
+        "dev",
+        "proc",
+        "sys",
+        "var",
+        "opt",
+        "root",
+        "run",
+        "snap",
+        "nix",
+        "System",
+        "Library",
+        "Applications",
+        "private",
+        "cores",
+        "home",
+        "Users",
+        "Volumes",
+        "lost+found",
+        "srv",
+    ]
 )
 """Top-level directories that belong to the machine."""
 
@@ -95,7 +201,19 @@ _DEVICE = re.compile(
     r"/dev/(?:(?:sd|hd|vd|xvd)[a-z]+\d*|nvme\d.*|mmcblk\d.*|disk.*|rdisk.*|dm-\d+|md\d+|mapper/.*|loop\d+|sr\d|mem|kmem|port|nbd\d+|zd\d+|ram\d+)$"
 )
 _SINK = frozenset(
-    ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/ptmx", "NUL"]
+    [
+        "/dev/null",
+        "/dev/stdout",
+        "/dev/stderr",
+        "/dev/stdin",
+        "/dev/tty",
+        "/dev/zero",
+        "/dev/full",
+        "/dev/random",
+        "/dev/urandom",
+        "/dev/ptmx",
+        "NUL",
+    ]
 )
 
 
