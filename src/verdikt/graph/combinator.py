@@ -44,7 +44,7 @@ class All:
             if stop and verdict.kind is VerdictKind.BLOCK:
                 break
         considered = [verdict for verdict in verdicts if not _ignored(verdict)] or verdicts
-        return _record(ctx, at, self.name, _marked(max(considered, key=_strictness), considered), depth)
+        return _record(ctx, at, self.name, marked(max(considered, key=_strictness), considered), depth)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -221,7 +221,7 @@ def _vote(verdict: Verdict) -> Verdict:
     return verdict
 
 
-def _marked(chosen: Verdict, verdicts: list[Verdict]) -> Verdict:
+def marked(chosen: Verdict, verdicts: list[Verdict]) -> Verdict:
     """The chosen verdict; a block also carries the marks of the blocks beside it, so that order does not matter."""
     if chosen.kind is not VerdictKind.BLOCK or len(verdicts) == 1:
         return chosen
@@ -250,4 +250,4 @@ def _quorum(of: Any | Threshold, n: int, action: Action, ctx: GovernanceContext,
         first = alike[0]
         reasons = "; ".join(dict.fromkeys(verdict.reason for verdict in alike))
         chosen = first if reasons == first.reason else replace(first, reason=reasons)
-    return _record(ctx, at, of.name, _marked(chosen, verdicts), depth)
+    return _record(ctx, at, of.name, marked(chosen, verdicts), depth)

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from verdikt.errors import PolicyError
+from verdikt.graph.combinator import marked
 from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.graph.index import Index
+from verdikt.graph.leaf import FIX, describe
 from verdikt.graph.match import KEYS, Matcher
 from verdikt.graph.template import Template
 from verdikt.layers import GovernanceLayer
@@ -164,7 +166,7 @@ class RuleSet:
     Rules that fire are added to `ctx.verdicts` and `ctx.trace`; the others leave no mark.
     """
 
-    __slots__ = ("_index", "name", "rules")
+    __slots__ = ("_index", "_silent", "name", "rules")
 
     def __init__(self, *rules: Rule, name: str = "rules") -> None:
         if not rules:
@@ -172,22 +174,26 @@ class RuleSet:
         self.name = name
         self.rules = rules
         self._index = Index(rules)
+        self._silent = Verdict(kind=VerdictKind.PASS, guard=name)
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """The strictest verdict of the rules that fire, the first of them in order."""
-        strictest: Verdict | None = None
+        at = len(ctx.trace)
+        fired: list[Verdict] = []
         for rule in self._candidates(action, ctx):
             try:
                 verdict = rule.fires(action, ctx)
             except Exception as error:
                 verdict = _failed(rule.name, error)
             if verdict is not None:
+                fired.append(verdict)
                 ctx.verdicts.append(verdict)
                 ctx.trace.append(TraceEntry(verdict.guard, verdict, depth + 1))
-                if strictest is None or verdict.kind > strictest.kind:
-                    strictest = verdict
-        verdict = strictest or Verdict(kind=VerdictKind.PASS, guard=self.name)
-        ctx.trace.append(TraceEntry(self.name, verdict, depth))
+        if not fired:
+            verdict = self._silent
+        else:
+            verdict = fired[0] if len(fired) == 1 else marked(max(fired, key=_strictness), fired)
+        ctx.trace.insert(at, TraceEntry(self.name, verdict, depth))
         return verdict
 
     def _candidates(self, action: Action, ctx: GovernanceContext) -> Sequence[Rule]:
@@ -198,11 +204,10 @@ class RuleSet:
             return self.rules
 
 
+def _strictness(verdict: Verdict) -> VerdictKind:
+    return verdict.kind
+
+
 def _failed(guard: str, error: Exception) -> Verdict:
     """A rule that cannot be evaluated blocks: a crash never becomes permission."""
-    return Verdict.block(
-        guard=guard,
-        reason=f"rule `{guard}` failed: {type(error).__name__}: {error}",
-        fix="repair the rule in the policy file; until then it blocks",
-        error=True,
-    )
+    return Verdict.block(guard=guard, reason=f"rule `{guard}` failed: {describe(error)}", fix=FIX, error=True)

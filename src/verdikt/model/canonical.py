@@ -6,7 +6,7 @@ from typing import Any
 
 from verdikt.errors import CanonicalError
 
-_MAX_EXACT = 2**53 - 1
+MAX_EXACT = 2**53 - 1
 
 
 def canonical(value: Any) -> bytes:
@@ -41,7 +41,7 @@ def _plain(value: Any) -> bool:
     if value is None or value is True or value is False or type(value) is str:
         return True
     if type(value) is int:
-        return -_MAX_EXACT <= value <= _MAX_EXACT
+        return -MAX_EXACT <= value <= MAX_EXACT
     if type(value) is dict:
         return all(type(k) is str and k.isascii() and _plain(v) for k, v in value.items())
     if type(value) in (list, tuple):
