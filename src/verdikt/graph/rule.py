@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from verdikt.errors import PolicyError
+from verdikt.graph.combinator import strictest
 from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.graph.index import Index
 from verdikt.graph.match import KEYS, Matcher
@@ -175,7 +176,8 @@ class RuleSet:
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """The strictest verdict of the rules that fire, the first of them in order."""
-        strictest: Verdict | None = None
+        at = len(ctx.trace)
+        fired: list[Verdict] = []
         for rule in self._candidates(action, ctx):
             try:
                 verdict = rule.fires(action, ctx)
@@ -184,10 +186,9 @@ class RuleSet:
             if verdict is not None:
                 ctx.verdicts.append(verdict)
                 ctx.trace.append(TraceEntry(verdict.guard, verdict, depth + 1))
-                if strictest is None or verdict.kind > strictest.kind:
-                    strictest = verdict
-        verdict = strictest or Verdict(kind=VerdictKind.PASS, guard=self.name)
-        ctx.trace.append(TraceEntry(self.name, verdict, depth))
+                fired.append(verdict)
+        verdict = strictest(fired) if fired else Verdict(kind=VerdictKind.PASS, guard=self.name)
+        ctx.trace.insert(at, TraceEntry(self.name, verdict, depth))
         return verdict
 
     def _candidates(self, action: Action, ctx: GovernanceContext) -> Sequence[Rule]:
