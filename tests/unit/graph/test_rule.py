@@ -206,7 +206,7 @@ def test_the_strictest_rule_decides_and_the_first_of_equals() -> None:
 
     assert (found.guard, found.red_line) == ("first", True)
     assert [verdict.guard for verdict in context.verdicts] == ["warns", "first", "second"]
-    assert [(entry.node, entry.depth) for entry in context.trace][0] == ("rules", 0)
+    assert (context.trace[0].node, context.trace[0].depth) == ("rules", 0)
 
 
 def test_a_condition_that_raises_blocks() -> None:
