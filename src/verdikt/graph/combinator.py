@@ -43,8 +43,7 @@ class All:
             verdicts.append(verdict)
             if stop and verdict.kind is VerdictKind.BLOCK:
                 break
-        considered = [verdict for verdict in verdicts if not _ignored(verdict)] or verdicts
-        return _record(ctx, at, self.name, marked(max(considered, key=_strictness), considered), depth)
+        return _record(ctx, at, self.name, strictest(verdicts), depth)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -187,6 +186,17 @@ class Escalate:
         return _record(ctx, at, self.name, verdict, depth)
 
 
+def strictest(verdicts: list[Verdict]) -> Verdict:
+    """What `All` makes of its children's verdicts: the strictest, the first of these, failed observers aside.
+
+    A block carries the marks of every block beside it, so that neither a red line nor an error can hide behind another.
+    """
+    if len(verdicts) == 1:
+        return verdicts[0]
+    considered = [verdict for verdict in verdicts if not _ignored(verdict)] or verdicts
+    return _marked(max(considered, key=_strictness), considered)
+
+
 def _set(value: object, **fields: object) -> None:
     """Fills a frozen value that takes its children as separate arguments."""
     for name, field in fields.items():
@@ -221,7 +231,7 @@ def _vote(verdict: Verdict) -> Verdict:
     return verdict
 
 
-def marked(chosen: Verdict, verdicts: list[Verdict]) -> Verdict:
+def _marked(chosen: Verdict, verdicts: list[Verdict]) -> Verdict:
     """The chosen verdict; a block also carries the marks of the blocks beside it, so that order does not matter."""
     if chosen.kind is not VerdictKind.BLOCK or len(verdicts) == 1:
         return chosen
@@ -250,4 +260,4 @@ def _quorum(of: Any | Threshold, n: int, action: Action, ctx: GovernanceContext,
         first = alike[0]
         reasons = "; ".join(dict.fromkeys(verdict.reason for verdict in alike))
         chosen = first if reasons == first.reason else replace(first, reason=reasons)
-    return _record(ctx, at, of.name, marked(chosen, verdicts), depth)
+    return _record(ctx, at, of.name, _marked(chosen, verdicts), depth)

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from verdikt.errors import PolicyError
-from verdikt.graph.combinator import marked
+from verdikt.graph.combinator import strictest
 from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.graph.index import Index
-from verdikt.graph.leaf import FIX, describe
 from verdikt.graph.match import KEYS, Matcher
 from verdikt.graph.template import Template
 from verdikt.layers import GovernanceLayer
@@ -186,13 +185,10 @@ class RuleSet:
             except Exception as error:
                 verdict = _failed(rule.name, error)
             if verdict is not None:
-                fired.append(verdict)
                 ctx.verdicts.append(verdict)
                 ctx.trace.append(TraceEntry(verdict.guard, verdict, depth + 1))
-        if not fired:
-            verdict = self._silent
-        else:
-            verdict = fired[0] if len(fired) == 1 else marked(max(fired, key=_strictness), fired)
+                fired.append(verdict)
+        verdict = strictest(fired) if fired else self._silent
         ctx.trace.insert(at, TraceEntry(self.name, verdict, depth))
         return verdict
 
@@ -204,10 +200,11 @@ class RuleSet:
             return self.rules
 
 
-def _strictness(verdict: Verdict) -> VerdictKind:
-    return verdict.kind
-
-
 def _failed(guard: str, error: Exception) -> Verdict:
     """A rule that cannot be evaluated blocks: a crash never becomes permission."""
-    return Verdict.block(guard=guard, reason=f"rule `{guard}` failed: {describe(error)}", fix=FIX, error=True)
+    return Verdict.block(
+        guard=guard,
+        reason=f"rule `{guard}` failed: {type(error).__name__}: {error}",
+        fix="repair the rule in the policy file; until then it blocks",
+        error=True,
+    )
