@@ -21,7 +21,7 @@ ROOMS: dict[str, set[str]] = {
     "evidence": {"errors", "layers", "model", "shell", "guidance"},
     "council": {"errors", "model"},
     "observe": {"errors", "model"},
-    "ledger": {"errors", "model"},
+    "ledger": {"errors", "model", "observe"},
     "report": {"errors", "model"},
     "replay": {"errors", "layers", "model", "shell", "effects", "graph", "guards"},
     "govern": {
