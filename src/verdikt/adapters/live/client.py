@@ -11,7 +11,7 @@ from verdikt.adapters.live.model import ScriptedModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class ClientRun:
     """One run of a client: how it ended and what it printed."""
 
     code: int
@@ -40,7 +40,7 @@ class Client:
         prompt: str,
         env: Mapping[str, str],
         seconds: float = 90,
-    ) -> Run:
+    ) -> ClientRun:
         """Runs the client once in the project, with nothing of our own environment but what is given."""
         command, own = self.start(self, binary, home, model.url, prompt)
         path = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(home), "LANG": "C.UTF-8"}
@@ -55,7 +55,7 @@ class Client:
             timeout=seconds,
             check=False,
         )
-        return Run(code=done.returncode, stdout=done.stdout, stderr=done.stderr)
+        return ClientRun(code=done.returncode, stdout=done.stdout, stderr=done.stderr)
 
 
 def _claude(client: Client, binary: Path, home: Path, url: str, prompt: str) -> tuple[list[str], dict[str, str]]:

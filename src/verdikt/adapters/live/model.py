@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from verdikt.adapters.live import speech
-from verdikt.adapters.live.script import Say, Script
+from verdikt.adapters.live.screenplay import Say, Screenplay
 
 _SPEECH: dict[str, Callable[[Say, Mapping[str, Any]], bytes]] = {
     "/messages": speech.anthropic,
@@ -25,7 +25,7 @@ _DECODERS: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.decompress, "defl
 class ScriptedModel:
     """The model, listening while inside `with`. `requests` is every request for an answer, in order."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Screenplay) -> None:
         self._script = script
         self._lock = threading.Lock()
         self._said: dict[str, int] = {}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
-from verdikt.adapters.live.script import Say, ToolUse
+from verdikt.adapters.live.screenplay import Say, ToolUse
 
 _numbers = count(1)
 

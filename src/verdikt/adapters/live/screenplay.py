@@ -23,7 +23,7 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
+class Screenplay:
     """The turns of the main conversation, and those of side conversations, told apart by a word in their first prompt."""
 
     turns: tuple[Say, ...]
