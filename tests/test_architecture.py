@@ -37,6 +37,7 @@ ROOMS: dict[str, set[str]] = {
         "council",
         "observe",
         "ledger",
+        "projections",
     },
     "adapters": {"errors", "model", "govern", "observe", "ledger"},
 }
