@@ -50,6 +50,7 @@ ROOMS: dict[str, set[str]] = {
         "council",
         "observe",
         "ledger",
+        "projections",
         "policy",
     },
     "adapters": {"errors", "model", "govern", "observe", "ledger"},
