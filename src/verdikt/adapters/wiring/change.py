@@ -106,7 +106,7 @@ class WiringRecord:
     def untouched(self, path: str) -> bool:
         """Whether nobody has changed the file since verdikt did."""
         data = read(path)
-        return (sha256(data) if data is not None else "") == self.files[path]["after"]
+        return str(self.files[path]["after"]) == (sha256(data) if data is not None else "")
 
     def forget(self, path: str, data: bytes | None) -> None:
         """Puts the file back as given, removes directories that were made for it, and drops it from the record."""

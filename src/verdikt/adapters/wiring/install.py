@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from verdikt import adapters
@@ -219,6 +220,7 @@ def take_back(here: Installation, changes: Iterable[FileChange]) -> None:
         record.forget(change.path, change.after)
 
 
+@lru_cache(maxsize=1)
 def _isolation() -> list[str]:
     """The strictest flags under which this interpreter still finds verdikt."""
     for flags in (["-I"], ["-E", "-P"]):
