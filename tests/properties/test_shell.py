@@ -9,82 +9,9 @@ from verdikt.shell import analyse
 from verdikt.shell.command import UNKNOWN
 
 PIECES = st.sampled_from(
-    [
-        "rm",
-        "-rf",
-        "/",
-        "$(",
-        ")",
-        "${",
-        "}",
-        "`",
-        '"',
-        "'",
-        "$'",
-        "\\",
-        "<<EOF",
-        "\nEOF\n",
-        ";",
-        "&&",
-        "||",
-        "|",
-        "&",
-        "(",
-        "{ ",
-    ]
-    + [
-        " ",
-        "\n",
-        "if ",
-        "then ",
-        "fi ",
-        "for x in ",
-        "do ",
-        "done ",
-        "case ",
-        " in ",
-        "esac ",
-        "x=",
-        "$x",
-        "${x:-",
-        "[[ ",
-        " ]]",
-    ]
-    + [
-        "((",
-        "))",
-        "$((",
-        "<(",
-        ">",
-        "<",
-        ">>",
-        "2>&1",
-        "sudo ",
-        "bash -c ",
-        "xargs ",
-        "eval ",
-        "find . -exec ",
-        "f() ",
-        "#",
-        "~",
-    ]
-    + [
-        "{a,b}",
-        "{1..9}",
-        "*",
-        "?",
-        "[a",
-        "]",
-        "echo ",
-        "printf ",
-        "%s",
-        "base64 -d",
-        "\0",
-        "\r\n",
-        "é",
-        "\u202e",
-        UNKNOWN,
-    ]
+    r"""rm -rf / $( ) ${ } ` " ' $' \ <<EOF ; && || | & ( { if then fi for x in do done case esac x= $x ${x:- [[ ]] (( )) $(( <(
+    > < >> 2>&1 sudo bash -c xargs eval find . -exec f() # ~ {a,b} {1..9} * ? [a ] echo printf %s base64 -d é""".split()
+    + [" ", " ", "\n", "\n", "\nEOF\n", "\0", "\r\n", "\u202e", UNKNOWN]
 )
 ARGUMENTS = st.lists(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=12), max_size=6)
 

@@ -35,7 +35,7 @@ def look(case: dict[str, Any]) -> Script:
         home=case.get("home", HOME),
         cwd=case.get("cwd", CWD),
         env=case.get("env"),
-        read=lambda path: files.get(path),
+        read=files.get,
         aliases=case.get("aliases"),
     )
 

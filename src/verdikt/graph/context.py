@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from verdikt.model.action import Action
 from verdikt.model.effect import Effects
 from verdikt.model.posture import Posture
+from verdikt.model.session import SessionState
 from verdikt.model.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -23,20 +24,6 @@ class TraceEntry:
 
 
 @dataclass(slots=True)
-class SessionState:
-    """What a session has done so far. `history` holds the newest actions only, oldest first."""
-
-    session_id: str = "default"
-    action_count: int = 0
-    block_count: int = 0
-    consecutive_blocks: int = 0
-    risk: float = 0.0
-    history: list[dict[str, Any]] = field(default_factory=list)
-    slots: dict[str, Any] = field(default_factory=dict)
-    """Guards' own counters, kept with the session: plain data only."""
-
-
-@dataclass(slots=True)
 class GovernanceContext:
     """State of one evaluation: earlier guards write annotations and risk, later guards read them."""
 
@@ -50,6 +37,10 @@ class GovernanceContext:
     annotations: dict[str, Any] = field(default_factory=dict)
     risk_score: float = 0.0
     trace: list[TraceEntry] = field(default_factory=list)
+    classified: bool = False
+    """Whether somebody told the effects; when not, no effects means nothing is known, rather than that nothing happens."""
+    thorough: bool = False
+    """Under `Escalate` no child is left out to save time, because a red line may stand behind it."""
 
     def add_risk(self, amount: float) -> None:
         """Raises the risk of this evaluation; it stays within [0, 1]."""

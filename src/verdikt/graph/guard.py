@@ -47,7 +47,7 @@ class BaseGuard:
         raise TypeError(f"guard `{self.name}` defines no `check`")
 
 
-def takes_context(check: Callable[..., Verdict]) -> bool:
+def takes_context(check: Callable[..., object]) -> bool:
     """Whether `check` wants the context as its second argument, told from its signature and never by trying."""
     try:
         parameters = list(inspect.signature(check).parameters.values())

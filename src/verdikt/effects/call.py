@@ -1,0 +1,216 @@
+"""One command as the program tables see it: its arguments, and the means to say what it does."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from verdikt.effects import zone as places
+from verdikt.effects.argument import Arguments, words
+from verdikt.effects.name import named
+from verdikt.effects.program.table import Does, Program
+from verdikt.effects.target import Resolver
+from verdikt.effects.target import recoverable as can_return
+from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
+from verdikt.model.facts import Facts
+from verdikt.shell.command import UNKNOWN, Command, Word
+
+_LOOK = ("fs.write", "fs.append", "fs.overwrite", "fs.truncate", "fs.delete", "fs.shred", "fs.move", "fs.link")
+"""What needs to know what is at its path. Reading does not, so that ordinary commands ask the disk nothing."""
+
+_LOSSY = ("fs.overwrite", "fs.truncate", "fs.delete", "fs.shred")
+_HARMLESS = words("--help --version --usage")
+
+
+class Call:
+    """A command with its arguments sorted for one program."""
+
+    __slots__ = ("args", "by", "command", "commands", "name", "resolver", "subcommand")
+
+    def __init__(self, command: Command, resolver: Resolver, commands: Sequence[Command] = (), name: str = "") -> None:
+        self.command = command
+        self.commands = commands
+        self.resolver = resolver
+        self.name = name or command.name
+        self.args = Arguments(())
+        self.subcommand = ""
+        self.by = shown(command.argv)
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of the world."""
+        return self.resolver.facts
+
+    def run(self, program: Program) -> Iterator[Effect]:
+        """Everything the program does with these arguments."""
+        words_ = self.command.argv[1:]
+        if any(word.text in _HARMLESS for word in words_) and len(words_) <= 3:
+            return
+        self.args = Arguments(words_, words(program.values), single=program.single)
+        yield from self._follow(program, words_)
+
+    def _follow(self, program: Program, argv: Sequence[Word]) -> Iterator[Effect]:
+        dry = program.dry
+        entry: Program | Does | tuple[Does, ...] = program
+        if program.subs and (found := self._sub(program)):
+            name, entry = found
+            depth = len(name.split())
+            if isinstance(entry, Program) and (entry.values or entry.single):
+                self.args = Arguments(
+                    argv, words(f"{program.values} {entry.values}"), single=entry.single or program.single
+                )
+            self.args.operands = self.args.operands[depth:]
+            self.subcommand = f"{self.subcommand} {name}".strip()
+            if isinstance(entry, Program):
+                dry = f"{dry} {entry.dry}"
+        if dry.strip() and self.args.has(dry):
+            return
+        if isinstance(entry, Program):
+            yield from self._rows(entry.does)
+            if entry.call is not None:
+                yield from entry.call(self)
+        else:
+            yield from self._rows((entry,) if isinstance(entry, Does) else entry)
+
+    def _sub(self, program: Program) -> "tuple[str, Program | Does | tuple[Does, ...]] | None":
+        operands = [word.text for word in self.args.operands[:3]]
+        for depth in range(len(operands), 0, -1):
+            name = " ".join(operands[:depth])
+            if name in program.subs:
+                return name, program.subs[name]
+        return None
+
+    def _rows(self, rows: Iterable[Does]) -> Iterator[Effect]:
+        for row in rows:
+            if row.when and not self.args.has(row.when):
+                continue
+            if row.unless and self.args.has(row.unless):
+                continue
+            if not row.on:
+                yield self.effect(row.what, recoverable=row.recoverable, possible=row.possible, note=row.note)
+                continue
+            picked = self.args.pick(row.on)
+            if not picked and not row.bare:
+                continue
+            yield from self.on(
+                row.what, picked, row.kind, recoverable=row.recoverable, possible=row.possible, note=row.note
+            )
+
+    def on(
+        self,
+        what: str,
+        targets: Sequence[Word],
+        kind: str = "path",
+        *,
+        recoverable: bool | None = None,
+        possible: bool = False,
+        note: str = "",
+    ) -> Iterator[Effect]:
+        """The effect on these words. One on paths is split by what the paths are: devices, sinks, files that are not there yet."""
+        if kind != "path":
+            found = tuple(Target(word.shown, kind) for word in targets)
+            unknown = any(UNKNOWN in word.text for word in targets)
+            yield self.effect(what, found, recoverable=recoverable, possible=possible or unknown, note=note)
+            return
+        yield from self.paths(
+            what,
+            (self.path(word, look=what.startswith(_LOOK)) for word in targets),
+            recoverable=recoverable,
+            possible=possible,
+            note=note,
+        )
+
+    def paths(
+        self,
+        what: str,
+        targets: Iterable[Target],
+        *,
+        recoverable: bool | None = None,
+        possible: bool = False,
+        note: str = "",
+    ) -> Iterator[Effect]:
+        """The effect on these path targets, each judged by what lies there."""
+        groups: dict[tuple[str, bool, bool], list[Target]] = {}
+        for target in targets:
+            if name := _actual(what, target):
+                # Kept apart, so that a rule about what is lost does not meet a target that is not.
+                groups.setdefault((name, can_return(target), bool(target.path)), []).append(target)
+        for (name, _, _), group in groups.items():
+            yield self.effect(name, tuple(group), recoverable=recoverable, possible=possible, note=note)
+
+    def path(self, word: Word, *, look: bool = False) -> Target:
+        """The path that a word names, where this command runs."""
+        if self.command.where:
+            return self._elsewhere(word)
+        return self.resolver.path(word, self.command.cwd, look=look)
+
+    def upstream(self) -> Iterator[Command]:
+        """The commands whose output this one reads, nearest first; for one run by `xargs`, those that feed the `xargs`."""
+        command, seen = self.command, 0
+        if command.pipe_from is None and command.repeated:
+            before = [c for c in self.commands if c.name in ("xargs", "parallel") and c.span[0] <= command.span[0]]
+            command = before[-1] if before else command
+        while command.pipe_from is not None and 0 <= command.pipe_from < len(self.commands) and seen < 64:
+            command, seen = self.commands[command.pipe_from], seen + 1
+            yield command
+
+    def _elsewhere(self, word: Word) -> Target:
+        """A path on another machine, of which nothing is known but its name."""
+        if not word.known or not word.text.startswith(("/", "~")):
+            return Target(f"{self.command.where}:{word.shown}", "path", "", Zone.OUTSIDE)
+        path = self.resolver.absolute(word.text)
+        zone = self.resolver.zone(path)
+        if zone in (Zone.PROJECT, Zone.HOME):
+            zone = Zone.OUTSIDE
+        return Target(f"{self.command.where}:{word.shown}", "path", path, zone)
+
+    def effect(
+        self,
+        what: str,
+        targets: tuple[Target, ...] = (),
+        *,
+        recoverable: bool | None = None,
+        possible: bool = False,
+        note: str = "",
+    ) -> Effect:
+        """An effect of this command, with class and recoverability by its name and its targets unless given."""
+        entry = named(what)
+        if recoverable is None:
+            recoverable = entry.recoverable
+            if targets and targets[0].kind == "path" and what.startswith(_LOSSY):
+                recoverable = all(map(can_return, targets))
+        uncertain = possible or any(t.kind == "path" and not t.path for t in targets)
+        if self.command.where and not any(t.zone is Zone.SYSTEM for t in targets):
+            uncertain = True
+        return Effect(
+            cls=_class(entry.cls, what, targets),
+            what=what,
+            targets=targets,
+            certainty=Certainty.POSSIBLE if uncertain else Certainty.CERTAIN,
+            recoverable=recoverable,
+            by=self.by,
+            note=note,
+        )
+
+
+def shown(argv: Sequence[Word]) -> str:
+    """A command line for messages."""
+    text = " ".join(word.shown for word in argv)
+    return text if len(text) <= 120 else text[:119] + "…"
+
+
+def _actual(what: str, target: Target) -> str:
+    """What an effect on a path comes to, given what is there; empty when nothing happens."""
+    path = target.path
+    if path.startswith("/dev/"):
+        if places.is_sink(path):
+            return "" if not what.startswith("fs.delete") else what
+        if places.is_device(path):
+            return "disk.read" if what in ("fs.read", "fs.list") else "disk.write"
+    if what == "fs.overwrite" and target.state == "absent":
+        return "fs.write"
+    return what
+
+
+def _class(cls: EffectClass, what: str, targets: tuple[Target, ...]) -> EffectClass:
+    # Losing what a build or git can bring back is a write like any other.
+    if cls is EffectClass.DESTRUCTIVE and what.startswith("fs.delete") and targets and all(map(can_return, targets)):
+        return EffectClass.WRITE
+    return cls

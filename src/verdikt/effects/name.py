@@ -1,0 +1,204 @@
+"""The names of effects: for each its class, whether it can be undone, and what it means in words.
+
+A name is dotted; one that is not in the table belongs to its nearest parent that is (`fs.delete.tree` → `fs.delete`).
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+from verdikt.model.effect import EffectClass
+
+R, W, N, X, S, D = (
+    EffectClass.READ,
+    EffectClass.WRITE,
+    EffectClass.NETWORK,
+    EffectClass.EXECUTE,
+    EffectClass.SPAWN,
+    EffectClass.DESTRUCTIVE,
+)
+
+
+class Name(NamedTuple):
+    """What every effect of one name has in common."""
+
+    cls: EffectClass
+    recoverable: bool
+    words: str
+
+
+NAMES: dict[str, Name] = {
+    # files: `recoverable` of a path effect comes from the path's zone and git state, not from here
+    "fs.read": Name(R, True, "reads a file's contents"),
+    "fs.list": Name(R, True, "looks at names, sizes, dates"),
+    "fs.write": Name(W, True, "creates or edits a file"),
+    "fs.append": Name(W, True, "adds to the end of a file"),
+    "fs.overwrite": Name(W, False, "replaces what a file held"),
+    "fs.truncate": Name(D, False, "empties a file"),
+    "fs.delete": Name(D, False, "deletes a file"),
+    "fs.delete.tree": Name(D, False, "deletes a directory and everything in it"),
+    "fs.shred": Name(D, False, "overwrites a file so that nothing can restore it"),
+    "fs.move": Name(W, True, "moves or renames"),
+    "fs.link": Name(W, True, "creates a link"),
+    "fs.chmod": Name(W, True, "changes permissions"),
+    "fs.chmod.open": Name(W, False, "lets everybody write"),
+    "fs.chmod.tree": Name(D, False, "changes the permissions of a whole tree, which nothing remembers"),
+    "fs.chown": Name(W, False, "changes owners"),
+    "fs.chown.tree": Name(D, False, "changes the owners of a whole tree, which nothing remembers"),
+    "fs.fill": Name(D, False, "fills the disk"),
+    # git
+    "git.read": Name(R, True, "looks at a repository"),
+    "git.write": Name(W, True, "adds to a repository"),
+    "git.amend": Name(W, True, "replaces the last commit; the reflog keeps the old one"),
+    "git.history.rewrite": Name(W, True, "rewrites commits; the reflog keeps the old ones"),
+    "git.history.lose": Name(D, False, "removes commits for good"),
+    "git.discard": Name(D, False, "throws away uncommitted changes"),
+    "git.reset": Name(W, True, "moves the branch; the reflog keeps where it was"),
+    "git.clean": Name(D, False, "deletes untracked files"),
+    "git.stash.drop": Name(D, False, "throws away stashed changes"),
+    "git.branch.delete": Name(D, False, "deletes a branch that may not be merged"),
+    "git.tag.delete": Name(W, True, "deletes a tag"),
+    "git.ref.delete": Name(D, False, "deletes a reference"),
+    "git.worktree.remove": Name(D, False, "removes a worktree with its changes"),
+    "git.push": Name(N, True, "publishes commits"),
+    "git.push.lease": Name(N, True, "replaces published commits unless somebody added to them"),
+    "git.push.force": Name(D, False, "overwrites published commits"),
+    "git.push.delete": Name(D, False, "deletes a published branch or tag"),
+    "git.push.mirror": Name(D, False, "makes the remote equal to this repository, deletions included"),
+    "git.fetch": Name(N, True, "downloads commits"),
+    "git.remote": Name(W, True, "changes where commits go or come from"),
+    "git.config": Name(W, True, "changes git's settings"),
+    "git.config.exec": Name(W, False, "makes git run a program"),
+    "git.hook.skip": Name(W, True, "skips the repository's checks"),
+    # network
+    "net.fetch": Name(N, True, "downloads"),
+    "net.send": Name(N, False, "sends data out"),
+    "net.connect": Name(N, True, "opens a connection"),
+    "net.listen": Name(S, True, "accepts connections"),
+    "net.tunnel": Name(S, False, "opens a way in or out past the network's limits"),
+    "net.scan": Name(N, True, "probes other machines"),
+    "net.shell": Name(S, False, "gives somebody else a shell on this machine"),
+    "net.local": Name(N, True, "talks to this machine"),
+    # processes
+    "proc.exec": Name(X, True, "runs a program"),
+    "proc.spawn": Name(S, True, "starts a program that goes on by itself"),
+    "proc.kill": Name(X, True, "ends a process"),
+    "proc.kill.all": Name(D, False, "ends every process of a kind"),
+    "proc.trace": Name(X, True, "looks into a running process"),
+    "proc.read": Name(R, True, "looks at processes"),
+    # credentials
+    "cred.read": Name(R, False, "reads a secret"),
+    "cred.write": Name(W, False, "changes a credential"),
+    "cred.send": Name(N, False, "sends a secret out"),
+    "cred.create": Name(W, False, "makes a new credential"),
+    "cred.delete": Name(D, False, "destroys a credential"),
+    "env.read": Name(R, True, "shows the environment, which often holds secrets"),
+    # databases
+    "db.read": Name(R, True, "queries a database"),
+    "db.write": Name(W, True, "changes rows"),
+    "db.schema": Name(W, True, "changes tables"),
+    "db.delete": Name(D, False, "deletes rows"),
+    "db.drop": Name(D, False, "drops a table or a database"),
+    "db.admin": Name(W, False, "changes accounts, rights or settings of a database"),
+    "db.restore": Name(D, False, "replaces a database by a dump"),
+    # packages
+    "pkg.read": Name(R, True, "looks at packages"),
+    "pkg.install": Name(X, True, "installs packages, which may run their scripts"),
+    "pkg.foreign": Name(X, False, "installs code from an address instead of the registry"),
+    "pkg.run": Name(X, True, "downloads a package and runs it"),
+    "pkg.remove": Name(W, True, "removes packages"),
+    "pkg.system": Name(X, False, "installs or upgrades the machine's packages"),
+    "pkg.system.remove": Name(D, False, "removes the machine's packages"),
+    "pkg.publish": Name(N, False, "publishes a package"),
+    "pkg.unpublish": Name(D, False, "takes a published package away"),
+    # rights
+    "priv.escalate": Name(X, True, "runs with more rights"),
+    "priv.setuid": Name(W, False, "lets a program run with its owner's rights"),
+    "priv.grant": Name(W, False, "gives somebody more rights"),
+    # this guard, other guards, what runs again later
+    "guard.tamper": Name(D, False, "changes what watches over the agent"),
+    "guard.bypass": Name(S, False, "starts an agent that nobody watches"),
+    "persist.write": Name(W, False, "makes something run again later"),
+    "persist.cron": Name(W, False, "schedules something"),
+    "persist.unit": Name(W, False, "registers a service"),
+    "persist.hook": Name(W, False, "makes something run at every git operation"),
+    # code
+    "code.run": Name(X, True, "runs a script"),
+    "code.remote": Name(X, False, "runs code straight from the network"),
+    "code.hidden": Name(X, False, "runs code that is hidden by an encoding"),
+    "code.unknown": Name(X, False, "runs code that the text does not show"),
+    "code.build": Name(X, True, "builds, tests, formats or checks"),
+    # the machine
+    "sys.read": Name(R, True, "looks at the machine"),
+    "sys.power": Name(D, False, "turns the machine off or restarts it"),
+    "sys.service": Name(W, True, "starts or restarts a service"),
+    "sys.service.stop": Name(D, True, "stops a service"),
+    "sys.user": Name(W, False, "changes an account"),
+    "sys.user.delete": Name(D, False, "deletes an account"),
+    "sys.firewall": Name(W, False, "changes the firewall"),
+    "sys.mount": Name(W, True, "mounts or unmounts"),
+    "sys.kernel": Name(W, False, "changes the kernel's settings or modules"),
+    "sys.security": Name(D, False, "turns a protection off"),
+    "sys.log": Name(D, False, "removes traces: logs or history"),
+    "sys.setting": Name(W, True, "changes a setting of the machine"),
+    "sys.crash": Name(D, False, "makes the machine unusable"),
+    "disk.read": Name(R, True, "reads a device"),
+    "disk.write": Name(D, False, "writes over a device"),
+    "disk.format": Name(D, False, "makes a new file system, losing the old one"),
+    "disk.partition": Name(D, False, "changes partitions or volumes"),
+    # containers, clusters, clouds
+    "container.read": Name(R, True, "looks at containers and images"),
+    "container.build": Name(X, True, "builds an image"),
+    "container.run": Name(X, True, "runs a container"),
+    "container.escape": Name(X, False, "runs a container that can reach the machine itself"),
+    "container.exec": Name(X, True, "runs a command in a container"),
+    "container.stop": Name(W, True, "stops a container"),
+    "container.remove": Name(W, True, "removes a container or an image"),
+    "container.prune": Name(D, False, "removes everything that is not in use"),
+    "container.volume.remove": Name(D, False, "removes a volume with its data"),
+    "container.push": Name(N, True, "publishes an image"),
+    "k8s.read": Name(R, True, "looks at a cluster"),
+    "k8s.write": Name(W, True, "changes a cluster"),
+    "k8s.delete": Name(D, False, "deletes a resource of a cluster"),
+    "k8s.delete.all": Name(D, False, "deletes a namespace or everything of a kind"),
+    "k8s.drain": Name(D, True, "takes a node or a workload out of service"),
+    "k8s.exec": Name(X, True, "runs a command in a pod"),
+    "cloud.read": Name(R, True, "looks at a cloud account"),
+    "cloud.write": Name(W, True, "changes a cloud account"),
+    "cloud.delete": Name(D, False, "deletes a cloud resource"),
+    "cloud.iam": Name(W, False, "changes who may do what in a cloud account"),
+    "cloud.expose": Name(W, False, "makes a cloud resource public"),
+    "infra.read": Name(R, True, "plans or shows infrastructure"),
+    "infra.apply": Name(W, False, "changes infrastructure"),
+    "infra.destroy": Name(D, False, "destroys infrastructure"),
+    "infra.state": Name(D, False, "changes what the tool knows of the infrastructure"),
+    "infra.run": Name(X, False, "runs commands on other machines"),
+    "queue.read": Name(R, True, "looks at a queue"),
+    "queue.write": Name(W, True, "changes a queue"),
+    "queue.delete": Name(D, False, "deletes a queue or what is in it"),
+    # forges, messages, agents
+    "repo.read": Name(R, True, "looks at a forge"),
+    "repo.write": Name(N, True, "writes to a forge: issues, pull requests, comments"),
+    "repo.merge": Name(N, False, "merges on a forge"),
+    "repo.release": Name(N, False, "publishes a release"),
+    "repo.admin": Name(N, False, "changes a repository's settings, rights or secrets"),
+    "repo.delete": Name(D, False, "deletes on a forge"),
+    "message.send": Name(N, False, "sends a message to people"),
+    "agent.run": Name(S, True, "starts another agent"),
+    "browser.use": Name(N, True, "drives a browser"),
+    # what is not known
+    "unknown": Name(X, False, "does something that the text does not tell"),
+    "unknown.parse": Name(X, False, "is not understood as shell"),
+    "unknown.program": Name(X, True, "runs a program that verdikt does not know"),
+    "unknown.tool": Name(X, False, "is a tool that verdikt does not know"),
+}
+"""Name → class, can it be undone, words. Every name used by a program table stands here or below one that does."""
+
+
+@cache
+def named(what: str) -> Name:
+    """The entry of a name, or of its nearest parent; a name without any is unknown."""
+    while what:
+        if what in NAMES:
+            return NAMES[what]
+        what = what.rpartition(".")[0]
+    return NAMES["unknown"]

@@ -1,0 +1,163 @@
+"""The basic file programs: copying, moving, deleting, permissions, reading, dd."""
+
+from collections.abc import Iterator
+
+from verdikt.effects.call import Call
+from verdikt.effects.program.table import Does, Program, programs
+from verdikt.model.effect import Effect, Zone
+from verdikt.shell.command import Word
+
+_EMPTY = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+
+
+def _rm(call: Call) -> Iterator[Effect]:
+    tree = call.args.has("-r -R --recursive")
+    targets = call.args.operands
+    yield from call.on("fs.delete.tree" if tree else "fs.delete", targets)
+
+
+def _copy(call: Call) -> Iterator[Effect]:
+    """`cp`, `install`: sources are read, the last operand (or `-t`) is written."""
+    sources, target = _ends(call)
+    if call.args.has("-d --directory") and call.name == "install":
+        yield from call.on("fs.write", call.args.operands)
+        return
+    yield from call.on("fs.read", [word for word in sources if word.text not in _EMPTY])
+    if target is None:
+        return
+    if any(word.text in _EMPTY for word in sources):
+        yield from call.on("fs.truncate", [target])
+    elif call.args.has("-n --no-clobber -b --backup -u"):
+        yield from call.on("fs.write", [_landing(call, sources, target)])
+    else:
+        yield from call.on("fs.overwrite", [_landing(call, sources, target)])
+
+
+def _move(call: Call) -> Iterator[Effect]:
+    sources, target = _ends(call)
+    yield from call.on("fs.move", sources)
+    if target is not None:
+        what = "fs.write" if call.args.has("-n --no-clobber -b --backup") else "fs.overwrite"
+        yield from call.on(what, [_landing(call, sources, target)])
+
+
+def _ends(call: Call) -> tuple[list[Word], Word | None]:
+    operands = call.args.operands
+    into = call.args.value("-t --target-directory")
+    if into is not None:
+        return operands, into
+    if len(operands) < 2:
+        return operands, None
+    return operands[:-1], operands[-1]
+
+
+def _landing(call: Call, sources: list[Word], target: Word) -> Word:
+    """Where a copied file comes to lie: in the directory that the last operand names, or under that very name."""
+    if len(sources) != 1 or not sources[0].known or sources[0].glob or not target.known or call.command.where:
+        return target
+    path = call.resolver.absolute(target.text, call.command.cwd)
+    if path and (target.text.endswith("/") or call.facts.path(path).kind == "dir"):
+        return Word(f"{target.text.rstrip('/')}/{sources[0].text.rstrip('/').rsplit('/', 1)[-1]}", target.raw)
+    return target
+
+
+def _ln(call: Call) -> Iterator[Effect]:
+    operands = call.args.operands
+    if not operands:
+        return
+    target = call.path(operands[0])
+    note = ""
+    if target.zone not in (Zone.PROJECT, Zone.TEMP, Zone.UNKNOWN):
+        note = f"leads out of the project, to {target.text}"
+    name = operands[-1] if len(operands) > 1 else Word(operands[0].text.rsplit("/", 1)[-1])
+    what = "fs.overwrite" if call.args.has("-f --force") and len(operands) > 1 else "fs.link"
+    yield from call.on(what, [name], note=note)
+    if target.zone is Zone.SECRET:
+        yield call.effect("cred.read", (target,), note="links to a secret")
+
+
+def _chmod(call: Call) -> Iterator[Effect]:
+    args = call.args
+    tree = args.has("-R --recursive")
+    # A mode such as `-x` or `-rwx` looks like a flag.
+    modes = [flag for flag, _ in args.flags if flag[1:2] in ("r", "w", "x", "s", "t", "X")]
+    operands = args.operands
+    mode = "".join(modes) or (operands[0].text if operands else "")
+    targets = operands if modes or args.has("--reference") else operands[1:]
+    what = "fs.chmod"
+    if _setuid(mode):
+        yield from call.on("priv.setuid", targets)
+    if tree:
+        what = "fs.chmod.tree"
+    yield from call.on(what, targets)
+    if _open(mode):
+        yield from call.on(
+            "fs.chmod.open", targets, note="everybody may write" + (", in the whole tree" if tree else "")
+        )
+
+
+def _setuid(mode: str) -> bool:
+    if mode.isdigit():
+        return (len(mode) >= 4 and mode[-4] in "4567") or (len(mode) >= 4 and mode[-4] in "23")
+    return "s" in mode and any(sign in mode for sign in "+=")
+
+
+def _open(mode: str) -> bool:
+    if mode.isdigit():
+        return len(mode) >= 3 and mode[-1] in "2367" and not (len(mode) >= 4 and mode[-4] == "1")
+    return any(
+        "w" in part.split(sign, 1)[1] and (not (who := part.split(sign, 1)[0]) or "o" in who or "a" in who)
+        for part in mode.split(",")
+        for sign in "+="
+        if sign in part and part.split(sign, 1)[0] in ("a", "o", "ugo", "go", "uo", "ao", "og")
+    )
+
+
+def _chown(call: Call) -> Iterator[Effect]:
+    args = call.args
+    targets = args.operands if args.has("--reference") else args.operands[1:]
+    yield from call.on("fs.chown.tree" if args.has("-R --recursive") else "fs.chown", targets)
+
+
+def _dd(call: Call) -> Iterator[Effect]:
+    source, sink = call.args.pick("if="), call.args.pick("of=")
+    yield from call.on("fs.read", [word for word in source if word.text not in _EMPTY])
+    yield from call.on("fs.overwrite", sink)
+
+
+def _tee(call: Call) -> Iterator[Effect]:
+    yield from call.on("fs.append" if call.args.has("-a --append") else "fs.overwrite", call.args.operands)
+
+
+_READ = Program(Does("fs.read", "*"))
+_LIST = Program(
+    Does("fs.list", "*"),
+    values="-I --ignore --hide -T -w --block-size --color --format --sort --time --time-style --indicator-style --quoting-style",
+)
+
+PROGRAMS: dict[str, Program] = {
+    "rm": Program(call=_rm),
+    "rmdir": Program(Does("fs.delete", "*", recoverable=True, note="only if it is empty")),
+    "unlink": Program(Does("fs.delete", "*")),
+    "shred": Program(Does("fs.shred", "*"), values="-n --iterations -s --size --random-source"),
+    "cp": Program(call=_copy, values="-t --target-directory -S --suffix"),
+    "install": Program(call=_copy, values="-t --target-directory -S --suffix -m --mode -o --owner -g --group"),
+    "mv": Program(call=_move, values="-t --target-directory -S --suffix"),
+    "ln": Program(call=_ln, values="-t --target-directory -S --suffix"),
+    "touch": Program(Does("fs.append", "*"), values="-t -d --date -r --reference"),
+    "mkdir": Program(Does("fs.write", "*"), values="-m --mode"),
+    "mkfifo": Program(Does("fs.write", "*"), values="-m --mode"),
+    "mknod": Program(Does("fs.write", "0"), values="-m --mode"),
+    "chmod": Program(call=_chmod, values="--reference"),
+    **programs("chown chgrp", Program(call=_chown, values="--reference --from")),
+    **programs("cat tac nl", _READ),
+    **programs("head tail", Program(Does("fs.read", "*"), values="-n --lines -c --bytes -s --sleep-interval --pid")),
+    **programs("ls dir vdir", _LIST),
+    "tee": Program(call=_tee),
+    "truncate": Program(Does("fs.truncate", "*"), values="-s --size -r --reference"),
+    "split": Program(
+        Does("fs.read", "0"), values="-b -l -n -a -C --bytes --lines --number --suffix-length --additional-suffix"
+    ),
+    "csplit": Program(Does("fs.read", "0"), values="-f -b -n"),
+    "dd": Program(call=_dd),
+}

@@ -1,0 +1,171 @@
+"""From a word on a command line to what it names: absolute path, zone, and what git knows of it."""
+
+from posixpath import normpath
+
+from verdikt.effects import zone as places
+from verdikt.model.effect import Target, Zone
+from verdikt.model.facts import Facts
+from verdikt.shell.command import UNKNOWN, Word
+
+_WILD = "*?["
+_WHOLE = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))
+
+
+class Resolver:
+    """Resolves words of one action. Looks at the disk and at git only when asked for a path's state."""
+
+    __slots__ = ("_cwd", "_facts", "_guarded", "_home", "_root", "_temp")
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._cwd = facts.cwd
+        self._home = facts.home.rstrip("/") or "/"
+        root = facts.project_root.rstrip("/") or "/"
+        # A home directory or a whole disk is nobody's project: work there is outside of one.
+        self._root = "" if root in ("/", self._home) or self._home.startswith(root + "/") else root
+        self._temp = (*facts.temp, "/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
+        self._guarded = facts.guarded
+
+    @property
+    def facts(self) -> Facts:
+        """What the answers rest on."""
+        return self._facts
+
+    @property
+    def root(self) -> str:
+        """The top of the project, or an empty string where there is none."""
+        return self._root
+
+    def absolute(self, text: str, cwd: Word | None = None) -> str:
+        """The absolute, normalised path of constant text; empty when the directory it starts from is unknown."""
+        if text.startswith("~") and (text == "~" or text[1] == "/"):
+            text = self._home + text[1:]
+        if not text.startswith("/"):
+            base = self._cwd if cwd is None else cwd.text
+            if UNKNOWN in base:
+                return ""
+            if not base.startswith("/"):
+                base = f"{self._cwd}/{base}"
+            text = f"{base}/{text}"
+        path = normpath(text)
+        return path[1:] if path.startswith("//") else path
+
+    def path(self, word: Word, cwd: Word | None = None, *, look: bool = False) -> Target:
+        """The target that a word names as a path; with `look`, symbolic links are followed and the state is told."""
+        text = word.text
+        if not word.known:
+            return self._partial(word, cwd)
+        path = self.absolute(text, cwd)
+        if not path:
+            return Target(word.shown)
+        if word.glob:
+            return self._wild(word, path, look=look)
+        return self.at(path, word.shown, look=look)
+
+    def at(self, path: str, text: str = "", *, look: bool = False) -> Target:
+        """The target at an absolute path."""
+        zone = self.zone(path)
+        if not look:
+            return Target(text or path, "path", path, zone)
+        if zone is Zone.SYSTEM:
+            return Target(text or path, "path", path, zone)
+        fact = self._facts.path(path)
+        if fact.real != path:
+            real = self.zone(fact.real)
+            # A link inside the project does not make what it leads to part of the project.
+            if real is not zone:
+                path, zone = fact.real, real
+        return Target(text or path, "path", path, zone, self._state(path, zone, fact.kind))
+
+    def zone(self, path: str) -> Zone:
+        """Where an absolute path lies."""
+        short = places.homely(path, self._home)
+        if path.startswith(self._guarded) and any(
+            path == g or path.startswith(g.rstrip("/") + "/") for g in self._guarded
+        ):
+            return Zone.GUARD
+        if places.is_guard(short) or places.is_hook(short):
+            return Zone.GUARD
+        if places.is_persist(short):
+            return Zone.PERSIST
+        if places.is_secret(short):
+            return Zone.SECRET
+        root = self._root
+        if root and (path == root or path.startswith(root + "/")):
+            return Zone.PROJECT
+        for temp in self._temp:
+            if path.startswith(temp + "/"):
+                return Zone.TEMP
+        if short.startswith("~"):
+            return Zone.HOME if path == self._home or path.startswith(self._home + "/") else Zone.SYSTEM
+        return Zone.SYSTEM if places.is_system(path) else Zone.OUTSIDE
+
+    def _state(self, path: str, zone: Zone, kind: str = "") -> str:
+        """tracked, modified, untracked, ignored, absent; empty when the world does not know."""
+        if zone is Zone.PROJECT:
+            if places.is_build(path[len(self._root) + 1 :]):
+                return "ignored"
+        elif zone is Zone.HOME and (places.is_cache(path) or "/node_modules" in path or "/__pycache__" in path):
+            return "ignored"
+        kind = kind or self._facts.path(path).kind
+        if kind in ("absent", "unknown"):
+            return "absent" if kind == "absent" else ""
+        return self._facts.path(path).git or "untracked"
+
+    def _wild(self, word: Word, path: str, *, look: bool) -> Target:
+        """A word with wildcards: it lies where its constant directory lies; `dir/*` is as much as `dir` itself."""
+        parts = path.split("/")
+        first = next((i for i, part in enumerate(parts) if any(c in part for c in _WILD)), len(parts) - 1)
+        parent = "/".join(parts[:first]) or "/"
+        whole = parts[first] in _WHOLE
+        zone = self.zone(parent if whole else path)
+        if zone is Zone.HOME and not whole:
+            # `~/.ss*` may well be `~/.ssh`
+            zone = self._guess(parent, parts[first], zone)
+        if not look or zone is not Zone.PROJECT:
+            state = "ignored" if zone is Zone.HOME and places.is_cache(path) else ""
+            return Target(word.shown, "path", path, zone, state)
+        if places.is_build(path[len(self._root) + 1 :]):
+            return Target(word.shown, "path", path, zone, "ignored")
+        fact = self._facts.path(parent)
+        state = {"absent": "absent", "unknown": ""}.get(fact.kind, fact.git or "untracked")
+        return Target(word.shown, "path", path, zone, state)
+
+    def _guess(self, parent: str, pattern: str, zone: Zone) -> Zone:
+        from fnmatch import fnmatchcase
+
+        for name in (".ssh", ".aws", ".gnupg", ".bashrc", ".zshrc", ".netrc", ".claude"):
+            if pattern.startswith(name[:2]) and fnmatchcase(name, pattern):
+                found = self.zone(f"{parent}/{name}")
+                if found is not Zone.HOME:
+                    return found
+        return zone
+
+    def _partial(self, word: Word, cwd: Word | None) -> Target:
+        """A word that is known in part: it lies where its constant beginning lies, if that says anything."""
+        prefix = word.prefix
+        if "/" not in prefix:
+            name = word.text.rsplit("/", 1)[-1]
+            # `$HOME_OR_NOT/.ssh/id_rsa`: the end of a path can tell a secret too.
+            if UNKNOWN not in name and name and places.is_secret("/" + word.text.rsplit(UNKNOWN, 1)[-1].lstrip("/")):
+                return Target(word.shown, "path", "", Zone.SECRET)
+            if not prefix or prefix.startswith("-") or word.text.startswith(UNKNOWN):
+                return Target(word.shown)
+            directory = self.absolute(".", cwd)
+        else:
+            directory = self.absolute(prefix[: prefix.rindex("/") + 1], cwd)
+        if not directory:
+            return Target(word.shown)
+        tail = word.text[len(prefix) :].replace(UNKNOWN, "x")
+        zone = self.zone(f"{directory.rstrip('/')}/{prefix.rsplit('/', 1)[-1]}{tail}")
+        return Target(word.shown, "path", "", zone)
+
+
+def recoverable(target: Target) -> bool:
+    """Whether what is lost at a path target can be had again: temporary, built, in git, or not there at all."""
+    if target.zone is Zone.TEMP:
+        return True
+    if target.zone is Zone.PROJECT:
+        return target.state in ("ignored", "absent", "tracked")
+    # Elsewhere the text is judged, not what happens to lie there: it may be another machine tomorrow.
+    return target.state == "ignored" or (target.state == "tracked" and target.zone is Zone.SECRET)

@@ -1,0 +1,263 @@
+"""The six combinators. Each is a node made of nodes, and its verdict is made of theirs.
+
+Over the lattice pass < warn < ask < block, `All` is the strictest of its children, `Any` the most lenient, and
+`Threshold(n, …)` the n-th most lenient, so that `All` is n-of-n and `Any` is 1-of-n.
+
+A failed OBSERVE guard is ignored where a pass means "no objection" (`All`), and counts as a block where a pass would be
+a permission (`Any`, `Threshold`, `Not`, the fallback of `Escalate`): a crash never becomes permission.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from verdikt.errors import PolicyError
+from verdikt.graph.context import GovernanceContext, TraceEntry
+from verdikt.graph.guard import Guard, PolicyNode, takes_context
+from verdikt.graph.leaf import FIX, describe, node
+from verdikt.model.action import Action
+from verdikt.model.verdict import Verdict, VerdictKind
+
+Child = PolicyNode | Guard
+Condition = Callable[..., object]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class All:
+    """Every child must pass: the verdict of the strictest, the first of these in order."""
+
+    children: tuple[PolicyNode, ...]
+    short_circuit: bool
+    name: str
+
+    def __init__(self, *children: Child, short_circuit: bool = False, name: str = "all") -> None:
+        # With no children it would pass everything.
+        _set(self, children=_nodes("all", children), short_circuit=short_circuit, name=name)
+
+    def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
+        """Runs every child, or up to the first block when `short_circuit`."""
+        at = len(ctx.trace)
+        verdicts: list[Verdict] = []
+        stop = self.short_circuit and not ctx.thorough
+        for child in self.children:
+            verdict = child.evaluate(action, ctx, depth + 1)
+            verdicts.append(verdict)
+            if stop and verdict.kind is VerdictKind.BLOCK:
+                break
+        return _record(ctx, at, self.name, strictest(verdicts), depth)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Any:
+    """One child that passes suffices: the verdict of the most lenient, the first of these in order."""
+
+    children: tuple[PolicyNode, ...]
+    short_circuit: bool
+    name: str
+
+    def __init__(self, *children: Child, short_circuit: bool = False, name: str = "any") -> None:
+        # With no children nothing could ever pass, which nobody means.
+        _set(self, children=_nodes("any", children), short_circuit=short_circuit, name=name)
+
+    def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
+        """Runs every child, or up to the first pass when `short_circuit`."""
+        return _quorum(self, 1, action, ctx, depth)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Threshold:
+    """At least `n` children must pass: the verdict of the n-th most lenient."""
+
+    n: int
+    children: tuple[PolicyNode, ...]
+    short_circuit: bool
+    name: str
+
+    def __init__(self, n: int, *children: Child, short_circuit: bool = False, name: str = "threshold") -> None:
+        nodes = _nodes("threshold", children)
+        # 0 of m would pass everything, more than m nothing.
+        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= len(nodes):
+            raise PolicyError(f"`threshold` needs n from 1 to {len(nodes)}, the number of its children, found `{n}`")
+        _set(self, n=n, children=nodes, short_circuit=short_circuit, name=name)
+
+    def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
+        """Runs every child, or up to the n-th pass when `short_circuit`."""
+        return _quorum(self, self.n, action, ctx, depth)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Not:
+    """Swaps pass and block; a warn, an ask and an error stay what they are."""
+
+    child: PolicyNode
+    name: str
+    reason: str
+    fix: str
+
+    def __init__(self, child: Child, *, name: str = "not", reason: str = "", fix: str = "") -> None:
+        _set(self, child=node(child), name=name, reason=reason, fix=fix)
+
+    @property
+    def children(self) -> tuple[PolicyNode, ...]:
+        """The one child."""
+        return (self.child,)
+
+    def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
+        """The child's verdict the other way round."""
+        at = len(ctx.trace)
+        verdict = _vote(self.child.evaluate(action, ctx, depth + 1))
+        if verdict.kind is VerdictKind.PASS:
+            verdict = Verdict.block(
+                guard=self.name,
+                reason=self.reason or f"`{verdict.guard}` passes this, and `{self.name}` blocks what it passes",
+                fix=self.fix or f"choose an action that `{verdict.guard}` does not pass",
+            )
+        elif verdict.kind is VerdictKind.BLOCK and not verdict.error:
+            verdict = Verdict.pass_(guard=self.name, reason=f"`{verdict.guard}` blocks this: {verdict.reason}")
+        return _record(ctx, at, self.name, verdict, depth)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class When:
+    """`then` if the condition holds, else `otherwise`, which passes when not given. A condition that raises blocks."""
+
+    condition: Condition
+    then: PolicyNode
+    otherwise: PolicyNode | None
+    name: str
+    contextual: bool
+
+    def __init__(
+        self, condition: Condition, then: Child, otherwise: Child | None = None, *, name: str = "when"
+    ) -> None:
+        if not callable(condition):
+            raise PolicyError(f"`when` needs a condition that can be called, found `{type(condition).__name__}`")
+        other = None if otherwise is None else node(otherwise)
+        contextual = takes_context(condition)
+        _set(self, condition=condition, then=node(then), otherwise=other, name=name, contextual=contextual)
+
+    @property
+    def children(self) -> tuple[PolicyNode, ...]:
+        """Both branches, or the one there is."""
+        return (self.then,) if self.otherwise is None else (self.then, self.otherwise)
+
+    def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
+        """The verdict of the branch that applies."""
+        at = len(ctx.trace)
+        try:
+            holds = bool(self.condition(action, ctx) if self.contextual else self.condition(action))
+        except (Exception, SystemExit) as error:
+            reason = f"the condition of `{self.name}` failed: {describe(error)}"
+            return _record(
+                ctx, at, self.name, Verdict.block(guard=self.name, reason=reason, fix=FIX, error=True), depth
+            )
+        branch = self.then if holds else self.otherwise
+        if branch is None:
+            verdict = Verdict.pass_(guard=self.name, reason="not applicable")
+        else:
+            verdict = branch.evaluate(action, ctx, depth + 1)
+        return _record(ctx, at, self.name, verdict, depth)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Escalate:
+    """The fallback decides when the primary blocks, unless what blocks is a red line."""
+
+    primary: PolicyNode
+    fallback: PolicyNode
+    name: str
+
+    def __init__(self, primary: Child, fallback: Child, *, name: str = "escalate") -> None:
+        _set(self, primary=node(primary), fallback=node(fallback), name=name)
+
+    @property
+    def children(self) -> tuple[PolicyNode, ...]:
+        """Primary and fallback."""
+        return (self.primary, self.fallback)
+
+    def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
+        """The primary's verdict, or the fallback's."""
+        at = len(ctx.trace)
+        thorough, ctx.thorough = ctx.thorough, True
+        verdict = self.primary.evaluate(action, ctx, depth + 1)
+        ctx.thorough = thorough
+        if verdict.kind is VerdictKind.BLOCK and not verdict.red_line:
+            fallback = self.fallback.evaluate(action, ctx, depth + 1)
+            verdict = verdict if _ignored(fallback) else fallback
+        return _record(ctx, at, self.name, verdict, depth)
+
+
+def strictest(verdicts: list[Verdict]) -> Verdict:
+    """What `All` makes of its children's verdicts: the strictest, the first of these, failed observers aside.
+
+    A block carries the marks of every block beside it, so that neither a red line nor an error can hide behind another.
+    """
+    if len(verdicts) == 1:
+        return verdicts[0]
+    considered = [verdict for verdict in verdicts if not _ignored(verdict)] or verdicts
+    return _marked(max(considered, key=_strictness), considered)
+
+
+def _set(value: object, **fields: object) -> None:
+    """Fills a frozen value that takes its children as separate arguments."""
+    for name, field in fields.items():
+        object.__setattr__(value, name, field)
+
+
+def _nodes(combinator: str, children: tuple[Child, ...]) -> tuple[PolicyNode, ...]:
+    if not children:
+        raise PolicyError(f"`{combinator}` needs at least one child")
+    return tuple(map(node, children))
+
+
+def _record(ctx: GovernanceContext, at: int, name: str, verdict: Verdict, depth: int) -> Verdict:
+    """Puts a node into the trace above its children, which were traced first."""
+    ctx.trace.insert(at, TraceEntry(name, verdict, depth))
+    return verdict
+
+
+def _strictness(verdict: Verdict) -> VerdictKind:
+    return verdict.kind
+
+
+def _ignored(verdict: Verdict) -> bool:
+    """Whether this stands for an OBSERVE guard that failed."""
+    return verdict.error and verdict.kind is VerdictKind.PASS
+
+
+def _vote(verdict: Verdict) -> Verdict:
+    """The verdict where a pass is a permission."""
+    if _ignored(verdict):
+        return Verdict.block(guard=verdict.guard, reason=verdict.reason, fix=FIX, error=True)
+    return verdict
+
+
+def _marked(chosen: Verdict, verdicts: list[Verdict]) -> Verdict:
+    """The chosen verdict; a block also carries the marks of the blocks beside it, so that order does not matter."""
+    if chosen.kind is not VerdictKind.BLOCK or len(verdicts) == 1:
+        return chosen
+    blocks = [verdict for verdict in verdicts if verdict.kind is VerdictKind.BLOCK]
+    red_line = any(verdict.red_line for verdict in blocks)
+    error = any(verdict.error for verdict in blocks)
+    if (red_line, error) == (chosen.red_line, chosen.error):
+        return chosen
+    return replace(chosen, red_line=red_line, error=error)
+
+
+def _quorum(of: Any | Threshold, n: int, action: Action, ctx: GovernanceContext, depth: int) -> Verdict:
+    """The n-th most lenient child; when it did not pass, with the reasons of all that are as strict."""
+    at = len(ctx.trace)
+    verdicts: list[Verdict] = []
+    passes = 0
+    for child in of.children:
+        verdict = _vote(child.evaluate(action, ctx, depth + 1))
+        verdicts.append(verdict)
+        passes += verdict.kind is VerdictKind.PASS
+        if of.short_circuit and passes == n:
+            break
+    chosen = sorted(verdicts, key=_strictness)[n - 1]
+    if not chosen.passed:
+        alike = [verdict for verdict in verdicts if verdict.kind is chosen.kind]
+        first = alike[0]
+        reasons = "; ".join(dict.fromkeys(verdict.reason for verdict in alike))
+        chosen = first if reasons == first.reason else replace(first, reason=reasons)
+    return _record(ctx, at, of.name, _marked(chosen, verdicts), depth)

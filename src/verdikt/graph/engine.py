@@ -1,0 +1,123 @@
+"""The policy graph by itself: one call before an action, one after it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from verdikt.graph.context import GovernanceContext
+from verdikt.graph.guard import Guard, PolicyNode
+from verdikt.graph.leaf import FIX, describe, node
+from verdikt.graph.result import EvaluationResult
+from verdikt.graph.session import InMemorySessionStore, SessionStore
+from verdikt.graph.tracer import Tracer
+from verdikt.model.action import Action, Outcome
+from verdikt.model.effect import Effects
+from verdikt.model.facts import Facts
+from verdikt.model.posture import Posture
+from verdikt.model.session import SessionState
+from verdikt.model.verdict import Verdict, VerdictKind
+
+Classify = Callable[[Action, Facts | None], Effects]
+
+HISTORY = 32
+"""Actions that a session remembers, so that a decision costs the same after a hundred thousand of them."""
+
+RISK_KEPT = 0.8
+"""What is left of a session's risk at its next action: legitimate probing must not end in a standstill."""
+
+_WORDS = tuple(kind.word for kind in VerdictKind)
+
+
+class PolicyEngine:
+    """Evaluates actions by a policy graph. `evaluate` always answers; whatever fails on the way there is a block."""
+
+    def __init__(
+        self,
+        root: PolicyNode | Guard,
+        *,
+        session_store: SessionStore | None = None,
+        tracer: Tracer | None = None,
+        classify: Classify | None = None,
+    ) -> None:
+        self.root = node(root)
+        self.session_store: SessionStore = InMemorySessionStore() if session_store is None else session_store
+        self.tracer = tracer
+        self.classify = classify
+
+    def evaluate(
+        self,
+        action: Action,
+        *,
+        effects: Effects | None = None,
+        facts: Facts | None = None,
+        posture: Posture = Posture.INTERACTIVE,
+        now: float | None = None,
+    ) -> EvaluationResult:
+        """The verdict on an action that has not happened yet; counts it in its session."""
+        ctx = GovernanceContext(action, facts=facts, posture=posture)
+        verdict: Verdict | None = None
+        try:
+            ctx.now = now if now is not None else (facts.now if facts is not None else 0.0)
+            if effects is None and self.classify is not None:
+                effects = self.classify(action, facts)
+            if effects is not None:
+                ctx.effects, ctx.classified = effects, True
+            with self.session_store.open(action.session_id) as session:
+                ctx.session = session
+                ctx.risk_score = session.risk * RISK_KEPT
+                session.action_count += 1
+                verdict = self.root.evaluate(action, ctx)
+                _remember(session, ctx, verdict)
+        except (Exception, SystemExit) as error:
+            if verdict is None or verdict.kind is not VerdictKind.BLOCK:
+                reason = f"the action could not be evaluated: {describe(error)}"
+                verdict = Verdict.block(guard="engine", reason=reason, fix=FIX, error=True)
+        if self.tracer is not None:
+            try:
+                self.tracer.evaluated(action, ctx.trace)
+            except Exception as error:
+                ctx.annotations["tracer_error"] = describe(error)
+        return EvaluationResult(verdict, ctx)
+
+    def post_action(self, action: Action, outcome: Outcome) -> None:
+        """Records what came of an action, whether or not it was evaluated before."""
+        with self.session_store.open(action.session_id) as session:
+            history = session.history
+            at = _latest(history, action)
+            if at is None:
+                history.append({**_entry(action), "verdict": None, "guard": "", "success": outcome.success})
+                del history[:-HISTORY]
+            else:
+                history[at] = {**history[at], "success": outcome.success}
+        if self.tracer is not None:
+            self.tracer.acted(action, outcome)
+
+
+def _entry(action: Action) -> dict[str, Any]:
+    """What a session remembers of an action: no command and no content, which may hold secrets."""
+    tool, call = str(action.tool)[:200], str(action.call_id)[:200]
+    return {"kind": str(action.kind), "tool": tool, "path": action.path[:400], "call_id": call}
+
+
+def _remember(session: SessionState, ctx: GovernanceContext, verdict: Verdict) -> None:
+    """Counts the verdict in the session. `success` is None until the outcome is known."""
+    session.risk = ctx.risk_score
+    if verdict.kind is VerdictKind.BLOCK:
+        session.block_count += 1
+        session.consecutive_blocks += 1
+    else:
+        session.consecutive_blocks = 0
+    entry = _entry(ctx.action)
+    entry["verdict"], entry["guard"], entry["success"] = _WORDS[verdict.kind], verdict.guard, None
+    session.history.append(entry)
+    if len(session.history) > HISTORY:
+        del session.history[:-HISTORY]
+
+
+def _latest(history: list[dict[str, Any]], action: Action) -> int | None:
+    """Where the newest remembered evaluation of this action stands whose outcome is not known yet."""
+    entry = _entry(action)
+    for at in range(len(history) - 1, -1, -1):
+        there = history[at]
+        if there["success"] is None and all(there[key] == value for key, value in entry.items()):
+            return at
+    return None

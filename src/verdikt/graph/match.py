@@ -1,0 +1,215 @@
+"""The conditions of a rule: on the action, on one of its effects, on one target of that effect."""
+
+import dataclasses
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from verdikt.errors import PolicyError
+from verdikt.graph.context import GovernanceContext
+from verdikt.graph.glob import escape, match_glob, match_name
+from verdikt.graph.pattern import compile_pattern, found_in
+from verdikt.model.action import Action, ActionKind
+from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
+from verdikt.model.posture import Posture
+
+Condition = Callable[[Action, GovernanceContext], bool]
+"""A compiled `if`; it raises when it cannot be evaluated."""
+
+KEYS: dict[str, str] = {
+    "kind": "kinds of action",
+    "tool": "tool names; a trailing `*` matches every name that begins so",
+    "host": "hosts the action comes from",
+    "agent": "names of the agent",
+    "posture": "postures in force",
+    "effect": "dotted names of effects; each matches itself and everything below it",
+    "class": "classes of effect",
+    "certainty": "whether the effect is certain or only possible",
+    "recoverable": "whether the effect can be undone",
+    "target_kind": "what sort of thing the effect falls on",
+    "zone": "where the target lies",
+    "state": "what git and the disk know of the target",
+    "target": "globs over the target's path, or over its text when it is no path",
+    "command": "literal beginnings of the command text",
+    "equals": "payload fields (dotted path) and the values they must have",
+    "pattern": "google-re2, searched in the command text, or in the fields named by `field`",
+    "field": "payload fields (dotted path) in which `pattern` is searched",
+    "if": "a CEL condition over action, effects, posture, session and risk",
+}
+"""Key of a rule's conditions → what it says."""
+
+TARGET_KINDS = ("path", "host", "ref", "pid", "package", "database", "unit", "resource", "other")
+STATES = ("tracked", "modified", "untracked", "ignored", "absent")
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "kind": tuple(ActionKind),
+    "posture": tuple(Posture),
+    "class": tuple(EffectClass),
+    "certainty": tuple(Certainty),
+    "target_kind": TARGET_KINDS,
+    "zone": tuple(Zone),
+    "state": STATES,
+}
+"""Conditions whose values come from a closed list."""
+
+
+def values_at(payload: object, path: str) -> Iterator[object]:
+    """Every value at a dotted path into a payload of any shape; a list on the way stands for each of its items."""
+    if isinstance(payload, list | tuple):
+        for item in payload:
+            yield from values_at(item, path)
+    elif path == "":
+        yield payload
+    elif isinstance(payload, Mapping):
+        head, _, rest = path.partition(".")
+        if head in payload:
+            yield from values_at(payload[head], rest)
+
+
+def _holds(payload: object, path: str, expected: object) -> bool:
+    """Whether a value at the path is the expected one; nearly always it is a text right under its key."""
+    if type(payload) is dict and "." not in path and type(found := payload.get(path)) is str:
+        return found == expected
+    return any(same(expected, found) for found in values_at(payload, path))
+
+
+def same(expected: object, found: object) -> bool:
+    """Equality as JSON knows it: `true` is not `1`."""
+    return expected == found and isinstance(expected, bool) == isinstance(found, bool)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Matcher:
+    """Conditions, all of which must hold. An empty one is no condition.
+
+    Conditions on the effect must hold for one and the same effect, those on the target for one and the same target of it.
+    """
+
+    kind: tuple[str, ...] = ()
+    tool: tuple[str, ...] = ()
+    host: tuple[str, ...] = ()
+    agent: tuple[str, ...] = ()
+    posture: tuple[str, ...] = ()
+    effect: tuple[str, ...] = ()
+    cls: tuple[str, ...] = ()
+    certainty: str = ""
+    recoverable: bool | None = None
+    target_kind: tuple[str, ...] = ()
+    zone: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    equals: tuple[tuple[str, Any], ...] = ()
+    pattern: tuple[str, ...] = ()
+    field: tuple[str, ...] = ()
+    condition: Condition | None = None
+    on_effect: bool = dataclasses.field(init=False, repr=False, compare=False)
+    on_target: bool = dataclasses.field(init=False, repr=False, compare=False)
+    on_action: bool = dataclasses.field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for key, allowed in CHOICES.items():
+            found = getattr(self, "cls" if key == "class" else key)
+            for value in (found,) if isinstance(found, str) else found:
+                if value and value not in allowed:
+                    raise PolicyError(f"`{key}`: expected one of {', '.join(allowed)}, found `{value}`")
+        for pattern in self.pattern:
+            compile_pattern(pattern)
+        if self.field and not self.pattern:
+            raise PolicyError("`field` names where `pattern` is searched: expected a `pattern` beside it, found none")
+        on_target = bool(self.target_kind or self.zone or self.state or self.target)
+        object.__setattr__(self, "on_target", on_target)
+        on_effect = bool(self.effect or self.cls or self.certainty) or self.recoverable is not None
+        object.__setattr__(self, "on_effect", on_effect or on_target)
+        on_action = (self.kind, self.tool, self.host, self.agent, self.posture, self.command, self.equals, self.pattern)
+        object.__setattr__(self, "on_action", any(on_action) or self.condition is not None)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no condition at all."""
+        return not (self.on_action or self.on_effect)
+
+    def fits_action(self, action: Action, ctx: GovernanceContext) -> bool:
+        """Whether every condition on the action itself holds; the costly ones are looked at last."""
+        if self.kind and action.kind not in self.kind:
+            return False
+        if self.tool and not any(fits_name(name, action.tool) for name in self.tool):
+            return False
+        if self.host and action.host not in self.host:
+            return False
+        if self.agent and action.agent not in self.agent:
+            return False
+        if self.posture and ctx.posture not in self.posture:
+            return False
+        for path, expected in self.equals:
+            if not _holds(action.payload, path, expected):
+                return False
+        if self.command and not action.command.startswith(self.command):
+            return False
+        if self.pattern and not self._fits_pattern(action):
+            return False
+        return self.condition is None or self.condition(action, ctx)
+
+    def _fits_pattern(self, action: Action) -> bool:
+        return any(found_in(pattern, text) for text in texts(action, self.field) for pattern in self.pattern)
+
+    def fits_effect(self, effect: Effect) -> bool:
+        """Whether every condition on the effect holds for this one."""
+        if self.effect and not any(_below(name, effect.what) for name in self.effect):
+            return False
+        if self.cls and effect.cls not in self.cls:
+            return False
+        if self.certainty and effect.certainty != self.certainty:
+            return False
+        return self.recoverable is None or effect.recoverable == self.recoverable
+
+    def fits_target(self, target: Target, ctx: GovernanceContext) -> bool:
+        """Whether every condition on the target holds for this one."""
+        if self.target_kind and target.kind not in self.target_kind:
+            return False
+        if self.zone and target.zone not in self.zone:
+            return False
+        if self.state and target.state not in self.state:
+            return False
+        return not self.target or any(fits_glob(glob, target, ctx) for glob in self.target)
+
+
+def texts(action: Action, fields: tuple[str, ...]) -> Iterator[str]:
+    """Where a pattern is searched: the named fields, or the command text when none is named."""
+    if not fields:
+        yield action.command
+    for name in fields:
+        yield from (value for value in values_at(action.payload, name) if isinstance(value, str))
+
+
+def fits_name(pattern: str, name: str) -> bool:
+    """An exact name, or with a trailing `*` the beginning of one."""
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+
+
+def _below(name: str, what: str) -> bool:
+    return what == name or what.startswith(name + ".")
+
+
+def fits_glob(glob: str, target: Target, ctx: GovernanceContext) -> bool:
+    """Whether a target fits a glob.
+
+    On paths, `~` is the home directory, a glob without `/` is a file name anywhere, and any other relative one starts
+    at the project root. On anything else it is matched against the text as written.
+    """
+    if not target.path:
+        return match_glob(glob, target.text)
+    if glob.startswith("/"):
+        return match_glob(glob, target.path)
+    if glob == "~" or glob.startswith("~/"):
+        home = ctx.facts.home if ctx.facts else ""
+        return match_glob(escape(home) + glob[1:], target.path) if home else match_glob(glob, target.text)
+    if "/" not in glob:
+        return match_name(glob, posixpath.basename(target.path))
+    if glob.startswith("**/"):
+        return match_glob("/" + glob, target.path)
+    root = ctx.facts.project_root if ctx.facts else ""
+    relative = glob.removeprefix("./")
+    return (
+        match_glob(posixpath.join(escape(root), relative), target.path) if root else match_glob(relative, target.text)
+    )

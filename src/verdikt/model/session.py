@@ -1,0 +1,31 @@
+"""What a session has done so far."""
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class SessionState:
+    """What a session has done so far. `history` holds the newest actions only, oldest first."""
+
+    session_id: str = "default"
+    action_count: int = 0
+    block_count: int = 0
+    consecutive_blocks: int = 0
+    risk: float = 0.0
+    history: list[dict[str, Any]] = field(default_factory=list)
+    slots: dict[str, Any] = field(default_factory=dict)
+    """Guards' own counters, kept with the session: plain data only."""
+
+    def copy(self) -> "SessionState":
+        """The same state, of which a change does not show here. Entries of `history` are replaced, never changed."""
+        return SessionState(
+            self.session_id,
+            self.action_count,
+            self.block_count,
+            self.consecutive_blocks,
+            self.risk,
+            self.history.copy(),
+            deepcopy(self.slots) if self.slots else {},
+        )

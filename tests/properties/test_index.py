@@ -1,0 +1,106 @@
+"""The index never changes a verdict: it is `All` over the rules, found faster."""
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fakes import FakeWorld
+from verdikt.graph.combinator import All
+from verdikt.graph.context import GovernanceContext
+from verdikt.graph.index import PrefixTable
+from verdikt.graph.rule import Rule, RuleSet
+from verdikt.model.action import Action, ActionKind
+from verdikt.model.effect import Certainty, Effect, EffectClass, Effects, Target, Zone
+from verdikt.model.facts import Facts
+from verdikt.model.posture import Posture
+from verdikt.model.verdict import VerdictKind
+
+WORDS = st.sampled_from(["a", "ab", "abc", "b", "ba", "", "a.b", "ab c"])
+VALUES = st.one_of(WORDS, st.booleans(), st.integers(0, 1), st.none())
+ZONES = st.sampled_from(list(Zone)[:3])
+
+
+def some(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(values, min_size=1, max_size=2)
+
+
+CONDITIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "kind": some(st.sampled_from(["bash", "write"])),
+        "tool": some(st.sampled_from(["a", "ab*", "b", "*", "a*"])),
+        "posture": some(st.sampled_from(["interactive", "locked"])),
+        "effect": some(st.sampled_from(["fs", "fs.delete", "net"])),
+        "class": some(st.sampled_from(["read", "destructive"])),
+        "certainty": st.sampled_from(["certain", "possible"]),
+        "recoverable": st.booleans(),
+        "zone": some(ZONES.map(str)),
+        "target": some(st.sampled_from(["*", "a*", "/a/**", "b/**"])),
+        "command": some(WORDS.filter(bool)),
+        "equals": st.dictionaries(st.sampled_from(["x", "x.y"]), VALUES, min_size=1, max_size=2),
+        "pattern": some(st.sampled_from(["a", "b+", "^ab", "c$"])),
+    },
+)
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> Rule:
+    conditions = draw(CONDITIONS.filter(bool))
+    if "pattern" in conditions and draw(st.booleans()):
+        conditions["field"] = ["x", "x.y"]
+    data = {"name": f"r{draw(st.integers(0, 99))}", "verdict": draw(st.sampled_from(["pass", "warn", "ask", "block"]))}
+    unless = draw(st.none() | CONDITIONS.filter(bool))
+    more = {} if unless is None else {"unless": unless}
+    return Rule.of({**conditions, **data, **more, "reason": "{target}", "fix": "fix"} | {"reason": "why {target}"})
+
+
+TARGETS = st.builds(Target, WORDS, path=st.sampled_from(["", "/a", "/a/b", "/home/dev/project/b/c"]), zone=ZONES)
+EFFECTS = st.builds(
+    Effect,
+    cls=st.sampled_from([EffectClass.READ, EffectClass.DESTRUCTIVE]),
+    what=st.sampled_from(["fs", "fs.delete", "fs.delete.tree", "net.get"]),
+    targets=st.lists(TARGETS, max_size=2).map(tuple),
+    certainty=st.sampled_from(list(Certainty)),
+    recoverable=st.booleans(),
+)
+PAYLOADS = st.fixed_dictionaries(
+    {}, optional={"command": WORDS, "x": st.one_of(VALUES, st.dictionaries(st.just("y"), VALUES), st.lists(VALUES))}
+)
+ACTIONS = st.builds(Action, kind=st.sampled_from([ActionKind.BASH, ActionKind.WRITE]), tool=WORDS, payload=PAYLOADS)
+
+
+@given(
+    st.lists(rules(), min_size=1, max_size=12),
+    ACTIONS,
+    st.lists(EFFECTS, max_size=3),
+    st.sampled_from([Posture.INTERACTIVE, Posture.LOCKED]),
+)
+def test_a_rule_set_says_what_all_its_rules_say_one_by_one(
+    rules: list[Rule], action: Action, effects: list[Effect], posture: Posture
+) -> None:
+    """Same verdict, same verdicts that fired, in the same order."""
+    context = GovernanceContext(
+        action=action, effects=Effects(tuple(effects)), facts=Facts(FakeWorld()), posture=posture
+    )
+    fired = [verdict for rule in rules if (verdict := rule.fires(action, context)) is not None]
+    naive = All(*rules).evaluate(action, replace(context, verdicts=[], trace=[]))
+
+    found = RuleSet(*rules).evaluate(action, context)
+
+    assert found.kind is naive.kind
+    assert found == naive or naive.kind is VerdictKind.PASS
+    assert context.verdicts == fired
+
+
+@given(st.lists(st.text("ab", max_size=5), max_size=20), st.text("ab", max_size=8))
+def test_a_prefix_table_finds_every_beginning(prefixes: list[str], text: str) -> None:
+    """And nothing else."""
+    filed: dict[str, list[int]] = {}
+    for number, prefix in enumerate(prefixes):
+        filed.setdefault(prefix, []).append(number)
+
+    found = PrefixTable(filed).find(text)
+
+    assert sorted(found) == [number for number, prefix in enumerate(prefixes) if text.startswith(prefix)]

@@ -1,0 +1,59 @@
+"""The semantics of the policy graph, written naively: no context, no trace, no short cuts.
+
+A graph is nested tuples: `("pass"|"warn"|"ask"|"block",)`, `("red",)` (a red-line block), `("raise",)` (a guard that fails),
+`("observe",)` (an OBSERVE guard that fails), `("all"|"any", [graphs])`, `("threshold", n, [graphs])`, `("not", graph)`,
+`("when", True|False|None, then, otherwise|None)` (None: the condition raises), `("escalate", primary, fallback)`.
+"""
+
+from typing import Any
+
+ORDER = ["pass", "warn", "ask", "block"]
+LEAVES = {
+    "pass": ("pass", set()),
+    "warn": ("warn", set()),
+    "ask": ("ask", set()),
+    "block": ("block", set()),
+    "red": ("block", {"red"}),
+    "raise": ("block", {"error"}),
+    "observe": ("ignored", set()),
+}
+
+Answer = tuple[str, set[str]]
+
+
+def judge(graph: tuple[Any, ...]) -> Answer:
+    """Kind (`ignored` counts as a pass at the top) and, for a block, what marks it: a red line, an error."""
+    match graph:
+        case ("all", children):
+            answers = [a for a in map(judge, children) if a[0] != "ignored"]
+            return nth(answers, len(answers)) if answers else ("ignored", set())
+        case ("any", children):
+            return nth([as_vote(judge(child)) for child in children], 1)
+        case ("threshold", n, children):
+            return nth([as_vote(judge(child)) for child in children], n)
+        case ("not", child):
+            kind, marks = as_vote(judge(child))
+            if kind == "block":
+                return ("block", marks) if "error" in marks else ("pass", set())
+            return ("block", set()) if kind == "pass" else (kind, marks)
+        case ("when", None, _, _):
+            return "block", {"error"}
+        case ("when", holds, then, otherwise):
+            branch = then if holds else otherwise
+            return ("pass", set()) if branch is None else judge(branch)
+        case ("escalate", primary, fallback):
+            first = judge(primary)
+            if first[0] != "block" or "red" in first[1]:
+                return first
+            second = judge(fallback)
+            return first if second[0] == "ignored" else second
+    return LEAVES[graph[0]]
+
+
+def as_vote(answer: Answer) -> Answer:
+    return ("block", {"error"}) if answer[0] == "ignored" else answer
+
+
+def nth(answers: list[Answer], n: int) -> Answer:
+    kind = sorted((kind for kind, _ in answers), key=ORDER.index)[n - 1]
+    return kind, set().union(*(marks for k, marks in answers if k == kind)) if kind == "block" else set()

@@ -1,0 +1,30 @@
+"""Tool names → kinds of action."""
+
+import pytest
+
+from verdikt.model.action import ActionKind
+from verdikt.model.tool import kind_of
+
+
+@pytest.mark.parametrize(
+    ("tool", "kind"),
+    [
+        ("Bash", ActionKind.BASH),
+        ("Monitor", ActionKind.BASH),
+        ("run_shell_command", ActionKind.BASH),
+        ("apply_patch", ActionKind.WRITE),
+        ("NotebookEdit", ActionKind.WRITE),
+        ("Grep", ActionKind.READ),
+        ("WebFetch", ActionKind.FETCH),
+        ("Agent", ActionKind.AGENT),
+        ("spawn_agent", ActionKind.AGENT),
+        ("mcp__files__delete", ActionKind.MCP),
+        ("mcp_files_delete", ActionKind.MCP),
+        ("MCP:delete", ActionKind.MCP),
+        ("TotallyNew", ActionKind.OTHER),
+        ("", ActionKind.OTHER),
+    ],
+)
+def test_a_tool_has_one_kind_and_an_unknown_one_is_other(tool: str, kind: ActionKind) -> None:
+    """Nothing is guessed from how a name looks, except that MCP servers share a prefix."""
+    assert kind_of(tool) is kind
