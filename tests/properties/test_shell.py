@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from verdikt.shell import analyse
 from verdikt.shell.command import UNKNOWN
 
-PIECES = st.sampled_from(
-    r"""rm -rf / $( ) ${ } ` " ' $' \ <<EOF ; && || | & ( { if then fi for x in do done case esac x= $x ${x:- [[ ]] (( )) $(( <(
-    > < >> 2>&1 sudo bash -c xargs eval find . -exec f() # ~ {a,b} {1..9} * ? [a ] echo printf %s base64 -d é""".split()
-    + [" ", " ", "\n", "\n", "\nEOF\n", "\0", "\r\n", "\u202e", UNKNOWN]
-)
+MARKS = r"""rm -rf / $( ) ${ } ` " ' $' \ <<EOF ; && || | & ( { if then fi for x in do done case esac x= $x ${x:- [[ ]] (( )) $((
+<( > < >> 2>&1 sudo bash -c xargs eval find . -exec f() # ~ {a,b} {1..9} * ? [a ] echo printf %s base64 -d é"""
+BLANKS = (" ", " ", "\n", "\n", "\nEOF\n", "\0", "\r\n", "\u202e", UNKNOWN)
+PIECES = st.sampled_from([*MARKS.split(), *BLANKS])
 ARGUMENTS = st.lists(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=12), max_size=6)
 
 
