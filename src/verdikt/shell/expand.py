@@ -133,11 +133,11 @@ class Expander:
 
     def array(self, raw: str, scope: Scope) -> list[str]:
         """The values of `(a b c)`; an element with a subscript of its own makes it unknown."""
-        from verdikt.shell.lexer import Kind, Lexer
+        from verdikt.shell.lexer import Lexer, TokenKind
 
         values: list[str] = []
         for kind, source, *_ in Lexer(raw[1:-1].replace("\n", " ")).tokens:
-            if kind != Kind.WORD:
+            if kind != TokenKind.WORD:
                 return [UNKNOWN]
             raw_value = source.split("]=", 1)[1] if source.startswith("[") and "]=" in source else source
             values += [Pattern(word.text) if word.glob else word.text for word in self.words(raw_value, scope)]

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from verdikt.shell.call import Call
 from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.invocation import Invocation
 from verdikt.shell.scope import Scope
 from verdikt.shell.wrapper import options, valued
 
@@ -77,7 +77,7 @@ _BY_SUFFIX = {
 }  # fmt: skip
 
 
-def handler(name: str, program: str) -> Callable[[Call], str | None] | None:
+def handler(name: str, program: str) -> Callable[[Invocation], str | None] | None:
     """Whoever goes inside a program with a version in its name, or inside a file that is run by its path."""
     plain = _VERSION.sub("", name)
     if plain != name:
@@ -91,7 +91,7 @@ def handler(name: str, program: str) -> Callable[[Call], str | None] | None:
 # Shells
 
 
-def _shell(call: Call) -> str | None:
+def _shell(call: Invocation) -> str | None:
     words = call.words
     at, text_given, from_stdin = 1, False, False
     while at < len(words):
@@ -125,12 +125,12 @@ def _shell(call: Call) -> str | None:
     return _from_stdin(call, [word.text for word in rest])
 
 
-def _from_stdin(call: Call, arguments: list[str]) -> str | None:
+def _from_stdin(call: Invocation, arguments: list[str]) -> str | None:
     text = _input(call)
     return None if text is None else call.shell(text, arguments=arguments, stdin=False)
 
 
-def _input(call: Call) -> str | None:
+def _input(call: Invocation) -> str | None:
     """What an interpreter reads as its program: constant input, or a file that we can see."""
     if call.frame.stdin is not None:
         return call.frame.stdin
@@ -140,7 +140,7 @@ def _input(call: Call) -> str | None:
     return None
 
 
-def _file(call: Call, file: Word, arguments: list[str], *, same: bool = False) -> str | None:
+def _file(call: Invocation, file: Word, arguments: list[str], *, same: bool = False) -> str | None:
     """Runs a script: what is in it when we can see that."""
     text = call.walker.contents(file, call.scope)
     if text is None:
@@ -165,18 +165,18 @@ def _file(call: Call, file: Word, arguments: list[str], *, same: bool = False) -
     return output
 
 
-def _other(call: Call, program: str, text: str) -> None:
+def _other(call: Invocation, program: str, text: str) -> None:
     name = _VERSION.sub("", program)
     if name in INTERPRETERS:
         call.code(INTERPRETERS[name].language, text)
 
 
-def source(call: Call) -> str | None:
+def source(call: Invocation) -> str | None:
     """`source file`: in the same shell."""
     return _file(call, call.words[1], [word.text for word in call.words[2:]], same=True)
 
 
-def _script(call: Call) -> str | None:
+def _script(call: Invocation) -> str | None:
     """A file run by its path: a shell script by its first line or its name, another language by the same."""
     file = call.words[0]
     text = call.walker.contents(file, call.scope)
@@ -197,7 +197,7 @@ def _script(call: Call) -> str | None:
 # Other languages
 
 
-def _interpret(call: Call) -> str | None:
+def _interpret(call: Invocation) -> str | None:
     row = INTERPRETERS[_VERSION.sub("", call.name)]
     spec = f"{row.code} {row.valued} {row.module}"
     code_options, module_options = valued(row.code), valued(row.module)
@@ -241,7 +241,7 @@ def _until(words: list[Word], spec: str, last: frozenset[str]) -> tuple[list[tup
 # Windows
 
 
-def _powershell(call: Call) -> str | None:
+def _powershell(call: Invocation) -> str | None:
     words = call.words
     for place in range(1, len(words)):
         option = words[place].text.lower().lstrip("-/")
@@ -277,7 +277,7 @@ def _utf16(text: str) -> str:
         return UNKNOWN
 
 
-def _cmd(call: Call) -> str | None:
+def _cmd(call: Invocation) -> str | None:
     for place, word in enumerate(call.words[1:], 1):
         if word.text.lower()[:2] in ("/c", "/k", "/r"):
             rest = [word.text[2:], *(following.text for following in call.words[place + 1 :])]
@@ -286,7 +286,7 @@ def _cmd(call: Call) -> str | None:
     return None
 
 
-HANDLERS: dict[str, Callable[[Call], str | None]] = {
+HANDLERS: dict[str, Callable[[Invocation], str | None]] = {
     **dict.fromkeys(_SHELLS, _shell),
     **dict.fromkeys(INTERPRETERS, _interpret),
     "powershell": _powershell,

@@ -10,7 +10,7 @@ from enum import IntEnum
 from verdikt.shell import span
 
 
-class Kind(IntEnum):
+class TokenKind(IntEnum):
     """What a token is to the grammar."""
 
     WORD = 0
@@ -33,8 +33,8 @@ class Document:
         self.body = ""
 
 
-Token = tuple[Kind, str, int, int, Document | None]
-"""Kind, source, start, end, and the here-document of a `<<`."""
+Token = tuple[TokenKind, str, int, int, Document | None]
+"""TokenKind, source, start, end, and the here-document of a `<<`."""
 
 _BARE = (
     r"""(?:[^ \t\n"'\\$`;&|<>()]|'[^']*'|"(?:[^"\\$`]|\\.|\$(?![({\[]))*+"|\\.|\$'(?:[^'\\]|\\.)*+'|\$(?![({'\[]))"""
@@ -120,7 +120,7 @@ class Lexer:
                 if self._state == _START:
                     self._emit("x")
                     self._state = _INSIDE
-                tokens.append((Kind.REDIRECT, text[start:at], start, at, None))
+                tokens.append((TokenKind.REDIRECT, text[start:at], start, at, None))
                 target = (text[start:at], len(tokens) - 1)
         if self._pending:
             self._documents(size)
@@ -179,7 +179,7 @@ class Lexer:
     def _target(self, redirect: tuple[str, int], start: int, stop: int) -> None:
         op, index = redirect
         raw = self.text[start:stop]
-        self.tokens.append((Kind.TARGET, raw, start, stop, None))
+        self.tokens.append((TokenKind.TARGET, raw, start, stop, None))
         if op.endswith(("<<", "<<-")):
             delimiter = span.unquote(raw)
             document = Document(delimiter, delimiter != raw, op.endswith("-"))
@@ -216,7 +216,7 @@ class Lexer:
             self._state = _START
             if self._header in ("for", "select") and self._seen:
                 self._header = ""
-        self.tokens.append((Kind.OPERATOR, op, start, at, None))
+        self.tokens.append((TokenKind.OPERATOR, op, start, at, None))
         if op == "\n" and self._pending:
             return self._documents(at)
         return at
@@ -229,7 +229,7 @@ class Lexer:
         else:
             self._emit("x")
             self._state = _AFTER
-        self.tokens.append((Kind.ARITHMETIC, self.text[start:stop], start, stop, None))
+        self.tokens.append((TokenKind.ARITHMETIC, self.text[start:stop], start, stop, None))
         return stop
 
     def _word(self, start: int, stop: int) -> int:
@@ -244,12 +244,12 @@ class Lexer:
             stop = self._test_end(stop)
             self._emit("x")
             self._state = _AFTER
-            self.tokens.append((Kind.TEST, self.text[start:stop], start, stop, None))
+            self.tokens.append((TokenKind.TEST, self.text[start:stop], start, stop, None))
             return stop
         else:
             self._emit("x")
             self._state = _INSIDE
-        self.tokens.append((Kind.WORD, raw, start, stop, None))
+        self.tokens.append((TokenKind.WORD, raw, start, stop, None))
         return stop
 
     def _reserved(self, raw: str, start: int, stop: int) -> int:
@@ -260,7 +260,7 @@ class Lexer:
             if raw == "time" and after is not None and after.startswith("-"):
                 self._emit("x")
                 self._state = _INSIDE
-                self.tokens.append((Kind.WORD, raw, start, stop, None))
+                self.tokens.append((TokenKind.WORD, raw, start, stop, None))
                 return stop
             if (
                 raw == "coproc"
@@ -285,7 +285,7 @@ class Lexer:
             self._header, self._seen = raw, 0
             if raw == "case":
                 self._brackets.append(raw)
-        self.tokens.append((Kind.WORD, raw, start, stop, None))
+        self.tokens.append((TokenKind.WORD, raw, start, stop, None))
         return stop
 
     def _heading(self, raw: str) -> None:

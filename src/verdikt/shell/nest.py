@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from verdikt.shell import interpreter
-from verdikt.shell.call import Call
 from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.invocation import Invocation
 from verdikt.shell.scope import Scope
 from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS, Wrapper, options, valued
 
@@ -12,7 +12,7 @@ _MOST_ITEMS = 64
 _MOST_RUNS = 16
 
 
-def enter(call: Call) -> tuple[bool, str | None]:
+def enter(call: Invocation) -> tuple[bool, str | None]:
     """Whether a command runs others, and their constant output."""
     handler = _HANDLERS.get(call.name) or interpreter.handler(call.name, call.words[0].text)
     return (True, handler(call)) if handler else (False, None)
@@ -21,11 +21,11 @@ def enter(call: Call) -> tuple[bool, str | None]:
 # Wrappers
 
 
-def _wrapped(call: Call) -> str | None:
+def _wrapped(call: Invocation) -> str | None:
     return _wrap(call, WRAPPERS[call.name], 1)
 
 
-def _grouped(call: Call) -> str | None:
+def _grouped(call: Invocation) -> str | None:
     """A program with subcommands: follows them to a row."""
     key, start = call.name, 1
     while key in SUBCOMMANDS:
@@ -38,7 +38,7 @@ def _grouped(call: Call) -> str | None:
     return _wrap(call, row, start) if row else None
 
 
-def _wrap(call: Call, row: Wrapper, start: int) -> str | None:
+def _wrap(call: Invocation, row: Wrapper, start: int) -> str | None:
     words, count = call.words, len(call.words)
     given, at = _permuted(words, start, row.valued) if row.only_text else options(words, start, row.valued)
     where = row.host if row.host != "1" else ""
@@ -90,7 +90,7 @@ def _assigned(words: list[Word], at: int) -> tuple[tuple[tuple[str, Word], ...],
     return tuple(found), at
 
 
-def _moved(call: Call, row: Wrapper, given: list[tuple[str, Word | None]]) -> Scope | None:
+def _moved(call: Invocation, row: Wrapper, given: list[tuple[str, Word | None]]) -> Scope | None:
     """The scope of a wrapper that changes the directory, as `env -C` does."""
     directories = row.directory.split()
     for option, value in given:
@@ -101,7 +101,7 @@ def _moved(call: Call, row: Wrapper, given: list[tuple[str, Word | None]]) -> Sc
     return None
 
 
-def _idle(call: Call, row: Wrapper, where: str) -> str | None:
+def _idle(call: Invocation, row: Wrapper, where: str) -> str | None:
     """No command given: some then read commands from standard input."""
     if row.shell and call.frame.stdin is not None:
         return call.shell(call.frame.stdin, where=where, stdin=False)
@@ -111,7 +111,7 @@ def _idle(call: Call, row: Wrapper, where: str) -> str | None:
 # Programs that repeat a command over what they read or find
 
 
-def _xargs(call: Call) -> str | None:
+def _xargs(call: Invocation) -> str | None:
     spec = "a --arg-file d --delimiter E I L --max-lines n --max-args P --max-procs s --max-chars --replace --process-slot-var"
     given, at = options(call.words, 1, spec)
     chosen = dict(given)
@@ -134,7 +134,7 @@ def _xargs(call: Call) -> str | None:
     return output if inner[0].text in ("echo", "printf") else None
 
 
-def _items(call: Call, chosen: dict[str, Word | None], *, lines: bool) -> list[str]:
+def _items(call: Invocation, chosen: dict[str, Word | None], *, lines: bool) -> list[str]:
     """What `xargs` reads, when that is constant."""
     text = call.frame.stdin
     if text is None or UNKNOWN in text or "-a" in chosen or "--arg-file" in chosen:
@@ -156,7 +156,7 @@ def _filled(word: Word, mark: str, item: str) -> Word:
     return Word(word.text.replace(mark, item), word.raw, word.glob) if mark in word.text else word
 
 
-def _parallel(call: Call) -> str | None:
+def _parallel(call: Invocation) -> str | None:
     spec = "j --jobs --max-procs n --max-args N a --arg-file C --colsep d --delimiter I S --sshlogin --joblog --results --timeout --retries --delay --tmpdir --wd --workdir"
     at = options(call.words, 1, spec)[1]
     words = call.words[at:]
@@ -181,7 +181,7 @@ def _parallel(call: Call) -> str | None:
 _EXEC = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
 
-def _find(call: Call) -> str | None:
+def _find(call: Invocation) -> str | None:
     words, count = call.words, len(call.words)
     at = 1
     while at < count and (words[at].text in ("-H", "-L", "-P", "-X", "-E") or words[at].text.startswith("-O")):
@@ -210,7 +210,7 @@ def _ends(words: list[Word], start: int, place: int) -> bool:
     return words[place].text == ";" or words[place - 1].text == "{}"
 
 
-def _over(call: Call, inner: list[Word], roots: list[Word], option: str) -> None:
+def _over(call: Invocation, inner: list[Word], roots: list[Word], option: str) -> None:
     """Runs what `find -exec` runs, once for each place it looks in."""
     for root in (roots or [Word(".", ".")])[:8]:
         found = root.text.rstrip("/") + "/" + UNKNOWN
@@ -218,7 +218,7 @@ def _over(call: Call, inner: list[Word], roots: list[Word], option: str) -> None
         call.run(filled, label=f"{call.name} {option}", repeated=True, scope=Scope(call.scope))
 
 
-def _fd(call: Call) -> str | None:
+def _fd(call: Invocation) -> str | None:
     words = call.words
     for place, word in enumerate(words):
         if word.text in ("-x", "-X", "--exec", "--exec-batch"):
@@ -234,13 +234,13 @@ def _fd(call: Call) -> str | None:
 # The shell's own
 
 
-def _command(call: Call) -> str | None:
+def _command(call: Invocation) -> str | None:
     if len(call.words) > 2 and call.words[1].text in ("-v", "-V"):
         return f"/usr/bin/{call.words[2].text}\n" if call.words[2].known else None
     return _wrap(call, WRAPPERS["command"], 1)
 
 
-def _trap(call: Call) -> str | None:
+def _trap(call: Invocation) -> str | None:
     words = [word for word in call.words[1:] if word.text not in ("--", "-p", "-l")]
     if len(words) > 1 and words[0].text not in ("-", ""):
         frame = call.frame
@@ -250,13 +250,13 @@ def _trap(call: Call) -> str | None:
     return None
 
 
-def _source(call: Call) -> str | None:
+def _source(call: Invocation) -> str | None:
     if len(call.words) < 2:
         return None
     return interpreter.source(call)
 
 
-_HANDLERS: dict[str, Callable[[Call], str | None]] = {
+_HANDLERS: dict[str, Callable[[Invocation], str | None]] = {
     **{name: _wrapped for name in WRAPPERS if " " not in name},
     **{name: _grouped for name in SUBCOMMANDS if " " not in name},
     **interpreter.HANDLERS,

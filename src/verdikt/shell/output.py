@@ -10,7 +10,7 @@ from verdikt.shell.command import UNKNOWN
 from verdikt.shell.quoting import unescape
 
 if TYPE_CHECKING:
-    from verdikt.shell.call import Call
+    from verdikt.shell.invocation import Invocation
 
 _LONGEST = 1 << 20
 _DIRECTIVE = re.compile(
@@ -21,7 +21,7 @@ _SILENT = frozenset(
 ) | {"mkdir", "touch", "chmod", "sleep", "test", "[", "alias", "unalias", "shopt"}
 
 
-def constant_output(call: "Call") -> str | None:
+def constant_output(call: "Invocation") -> str | None:
     """The output of a command, perhaps with unknown parts; None when nothing is known of it."""
     name, words, stdin = call.name, call.words, call.frame.stdin
     if name in _SILENT:
@@ -44,7 +44,7 @@ def constant_output(call: "Call") -> str | None:
     return None if found is None or len(found) > _LONGEST else found
 
 
-def _cat(call: "Call") -> str | None:
+def _cat(call: "Invocation") -> str | None:
     words = call.words[1:]
     files = [word for word in words if not word.text.startswith("-") or word.text == "-"]
     if any(word.text in ("-n", "-A", "-b", "-E", "-v", "-e", "-T") for word in words):

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from verdikt.shell.lexer import RESERVED, SLOT, Document, Kind, Lexer
+from verdikt.shell.lexer import RESERVED, SLOT, Document, Lexer, TokenKind
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -146,14 +146,14 @@ def _simple(lexer: Lexer, first: int) -> tuple[Simple, int]:
     simple.start = simple.end = tokens[first][2] if first < count else 0
     while index < count:
         kind, raw, _, stop, _ = tokens[index]
-        if kind == Kind.WORD:
+        if kind == TokenKind.WORD:
             if not words and "=" in raw and (found := _ASSIGNMENT.match(raw)):
                 simple.assignments.append((found[1], found[2] or "", found[3], raw[found.end() :]))
             else:
                 words.append(raw)
-        elif kind == Kind.OPERATOR:
+        elif kind == TokenKind.OPERATOR:
             break
-        elif kind == Kind.REDIRECT:
+        elif kind == TokenKind.REDIRECT:
             index += _redirect(lexer, index, simple.redirects)
             stop = tokens[index][3]
         else:
@@ -170,7 +170,7 @@ def _redirect(lexer: Lexer, index: int, redirects: list[RawRedirect]) -> int:
     prefix, op = (found[1], found[2]) if found else (None, raw)
     fd = int(prefix) if prefix and prefix.isdigit() and len(prefix) < 6 else (0 if op.startswith("<") else 1)
     following = lexer.tokens[index + 1] if index + 1 < len(lexer.tokens) else None
-    if following is None or following[0] != Kind.TARGET:
+    if following is None or following[0] != TokenKind.TARGET:
         redirects.append((op, fd, "", document))
         return 0
     redirects.append((op, fd, following[1], document))
@@ -193,10 +193,10 @@ class _Flat:
         index, count = 0, len(tokens)
         while index < count:
             kind, raw, *_ = tokens[index]
-            if self.broken and kind == Kind.WORD and raw in RESERVED:
+            if self.broken and kind == TokenKind.WORD and raw in RESERVED:
                 index += 1
                 continue
-            if kind != Kind.OPERATOR:
+            if kind != TokenKind.OPERATOR:
                 simple, index = _simple(lexer, index)
                 stages.append(simple)
                 continue
@@ -299,7 +299,7 @@ class _Builder:
         redirects: list[RawRedirect] = []
         tokens = self.lexer.tokens
         index = self.places[(node.end_byte - 1) // SLOT] + 1
-        while index < len(tokens) and tokens[index][0] == Kind.REDIRECT:
+        while index < len(tokens) and tokens[index][0] == TokenKind.REDIRECT:
             index += _redirect(self.lexer, index, redirects) + 1
         return redirects
 
@@ -353,7 +353,7 @@ class _Builder:
             index = self._place(node) + 1
             name = tokens[index][1]
             values: list[str] | None = None
-            while index + 1 < len(tokens) and tokens[index + 1][0] == Kind.WORD and tokens[index + 1][1] != "do":
+            while index + 1 < len(tokens) and tokens[index + 1][0] == TokenKind.WORD and tokens[index + 1][1] != "do":
                 index += 1
                 if values is None and tokens[index][1] == "in":
                     values = []

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Mapping
 
 from verdikt.shell import builtin, nest
-from verdikt.shell.call import Call
 from verdikt.shell.command import UNKNOWN, Code, Command, Redirect, Word
 from verdikt.shell.expand import Expander
 from verdikt.shell.frame import Frame
+from verdikt.shell.invocation import Invocation
 from verdikt.shell.output import constant_output
 from verdikt.shell.scope import Pattern, Scope, known_environment
 from verdikt.shell.syntax import (
@@ -177,7 +177,7 @@ class Walker:
         first = len(self.commands)
         redirects, stdin, _ = self._redirects(group.redirects, scope, frame)
         if redirects:
-            call = Call(self, [], scope=scope, frame=frame, span=frame.span or (group.start, group.start))
+            call = Invocation(self, [], scope=scope, frame=frame, span=frame.span or (group.start, group.start))
             call.redirects, call.first = redirects, first
             self._emit(call)
             if any(redirect.fd == 0 for redirect in redirects):
@@ -280,7 +280,7 @@ class Walker:
                 self.expander.text(simple.test.replace("\\", ""), scope)
         finally:
             self._frames.pop()
-        call = Call(self, words, scope=scope, frame=frame, span=span)
+        call = Invocation(self, words, scope=scope, frame=frame, span=span)
         call.assignments = tuple(assignments)
         call.first = first
         if simple.redirects:
@@ -317,7 +317,7 @@ class Walker:
             layers.append(layer)
         scope.merge(layers, always=True)
 
-    def call(self, call: Call, written: list[str] | None = None) -> str | None:
+    def call(self, call: Invocation, written: list[str] | None = None) -> str | None:
         """Notes a command, and goes inside it; `written` are its words as they stand in the text, where it stands in one."""
         words, scope, frame = call.words, call.scope, call.frame
         if written and words:
@@ -337,7 +337,7 @@ class Walker:
             self.write(path, output, scope)
         return "" if writes else output
 
-    def _enter(self, call: Call) -> str | None:
+    def _enter(self, call: Invocation) -> str | None:
         call.name = name = self.commands[call.index].name
         if not name:
             return None
@@ -348,7 +348,7 @@ class Walker:
             return output
         return constant_output(call)
 
-    def _function(self, name: str, body: Statement, call: Call) -> None:
+    def _function(self, name: str, body: Statement, call: Invocation) -> None:
         self._uncalled.pop(id(body), None)
         scope, words = call.scope, call.words
         if call.redirects:
@@ -360,7 +360,7 @@ class Walker:
         self.walk(body, scope, call.frame.inside(f"{name}()", call.span).but(capture=False))
         scope.arguments = before
 
-    def _emit(self, call: Call) -> None:
+    def _emit(self, call: Invocation) -> None:
         frame, cwd = call.frame, call.scope.cwd
         call.index = len(self.commands)
         self.commands.append(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _DEEPEST = 40
 
 
-class Call:
+class Invocation:
     """One command on its way into the list; what it runs in turn is handed back to the walker."""
 
     __slots__ = ("assignments", "first", "frame", "index", "name", "redirects", "scope", "span", "walker", "words")
@@ -53,7 +53,7 @@ class Call:
             self.walker.problem("it is nested too deeply to follow")
             return None
         inner = scope or (self.elsewhere() if where else self.scope)
-        call = Call(self.walker, words, scope=inner, frame=frame, span=self.span)
+        call = Invocation(self.walker, words, scope=inner, frame=frame, span=self.span)
         call.assignments = assignments
         return self.walker.call(call)
 
