@@ -21,7 +21,7 @@ class TokenKind(IntEnum):
     ARITHMETIC = 5  # a whole `(( … ))`
 
 
-class Document:
+class Heredoc:
     """A here-document: filled in when the line of its operator ends."""
 
     __slots__ = ("body", "delimiter", "quoted", "strip")
@@ -33,7 +33,7 @@ class Document:
         self.body = ""
 
 
-Token = tuple[TokenKind, str, int, int, Document | None]
+Token = tuple[TokenKind, str, int, int, Heredoc | None]
 """TokenKind, source, start, end, and the here-document of a `<<`."""
 
 _BARE = (
@@ -75,7 +75,7 @@ class Lexer:
         self.problems: list[str] = []
         self._cases = "esac" in text
         self._state = _START
-        self._pending: list[Document] = []
+        self._pending: list[Heredoc] = []
         self._brackets: list[str] = []  # what `)` would close: `(`, the `f(` of a function, or a pattern of `case`
         self._header = ""  # `for`, `select`, `case` or `function` whose first words are being read
         self._seen = 0
@@ -182,7 +182,7 @@ class Lexer:
         self.tokens.append((TokenKind.TARGET, raw, start, stop, None))
         if op.endswith(("<<", "<<-")):
             delimiter = span.unquote(raw)
-            document = Document(delimiter, delimiter != raw, op.endswith("-"))
+            document = Heredoc(delimiter, delimiter != raw, op.endswith("-"))
             self._pending.append(document)
             kind, source, begin, end, _ = self.tokens[index]
             self.tokens[index] = (kind, source, begin, end, document)

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from verdikt.shell.lexer import RESERVED, SLOT, Document, Lexer, TokenKind
+from verdikt.shell.lexer import RESERVED, SLOT, Heredoc, Lexer, TokenKind
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -14,7 +14,7 @@ _REDIRECT = re.compile(r"(\d+|\{\w+\})?(.+)")
 _SEPARATORS = frozenset((";", "\n", "&", "&&", "||", "|", "|&"))
 _DEEPEST = 60
 
-RawRedirect = tuple[str, int, str, Document | None]
+RawRedirect = tuple[str, int, str, Heredoc | None]
 RawAssignment = tuple[str, str, str, str]
 """Name, subscript, `=` or `+=`, value as written."""
 
