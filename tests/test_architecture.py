@@ -38,7 +38,7 @@ ROOMS: dict[str, set[str]] = {
         "observe",
         "ledger",
     },
-    "adapters": {"errors", "model", "govern"},
+    "adapters": {"errors", "model", "govern", "observe", "ledger"},
 }
 """Room → the rooms it may import besides itself. A room not named here (cli, web, daemon) may import every other."""
 

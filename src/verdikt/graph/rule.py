@@ -165,7 +165,7 @@ class RuleSet:
     Rules that fire are added to `ctx.verdicts` and `ctx.trace`; the others leave no mark.
     """
 
-    __slots__ = ("_index", "name", "rules")
+    __slots__ = ("_index", "_silent", "name", "rules")
 
     def __init__(self, *rules: Rule, name: str = "rules") -> None:
         if not rules:
@@ -173,6 +173,7 @@ class RuleSet:
         self.name = name
         self.rules = rules
         self._index = Index(rules)
+        self._silent = Verdict(kind=VerdictKind.PASS, guard=name)
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """The strictest verdict of the rules that fire, the first of them in order."""
@@ -187,7 +188,7 @@ class RuleSet:
                 ctx.verdicts.append(verdict)
                 ctx.trace.append(TraceEntry(verdict.guard, verdict, depth + 1))
                 fired.append(verdict)
-        verdict = strictest(fired) if fired else Verdict(kind=VerdictKind.PASS, guard=self.name)
+        verdict = strictest(fired) if fired else self._silent
         ctx.trace.insert(at, TraceEntry(self.name, verdict, depth))
         return verdict
 

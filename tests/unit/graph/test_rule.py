@@ -206,7 +206,12 @@ def test_the_strictest_rule_decides_and_the_first_of_equals() -> None:
 
     assert (found.guard, found.red_line) == ("first", True)
     assert [verdict.guard for verdict in context.verdicts] == ["warns", "first", "second"]
-    assert (context.trace[0].node, context.trace[0].depth) == ("rules", 0)
+    assert [(entry.node, entry.depth) for entry in context.trace] == [
+        ("rules", 0),
+        ("warns", 1),
+        ("first", 1),
+        ("second", 1),
+    ]
 
 
 def test_a_condition_that_raises_blocks() -> None:
