@@ -77,7 +77,7 @@ class BashSafetyGuard(BaseGuard):
         self._dangers = DANGERS if defaults else ()
         builtin = {danger.pattern for danger in self._dangers}
         self._patterns = tuple(pattern for pattern in dict.fromkeys(blocked_patterns) if pattern not in builtin)
-        self._prefixes = tuple(" ".join(prefix.split()) for prefix in blocked_prefixes)
+        self._prefixes = tuple(" ".join(prefix.split()) for prefix in blocked_prefixes if prefix.strip())
         self._allowed = tuple(map(compile_pattern, allowed))
         for pattern in self._patterns:
             compile_pattern(pattern)
@@ -111,7 +111,9 @@ class BashSafetyGuard(BaseGuard):
             if not classified:
                 return self._block(self._dangers[number].pattern, self._dangers[number].fix)
         for prefix in self._prefixes:
-            if any(part == prefix or part.startswith(f"{prefix} ") for part in _parts(command)):
+            if prefix.split()[0] in command and any(
+                part == prefix or part.startswith(f"{prefix} ") for part in _parts(command)
+            ):
                 fix = f"do it without `{prefix}`, or ask a person to run it"
                 return Verdict.block(guard=self.name, reason=f"Command starts with blocked prefix: {prefix}", fix=fix)
         return None

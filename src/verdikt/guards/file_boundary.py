@@ -69,6 +69,8 @@ class FileBoundaryGuard(BaseGuard):
         return red_line or (objections[0] if objections else Verdict.pass_(guard=self.name))
 
     def _objection(self, touch: Touch, root: str, ctx: GovernanceContext) -> Verdict | None:
+        if not touch.path:
+            return self._block(touch, "is too long to be a path", "name the file by its path")
         if touch.writes and touch.path in _SINKS:
             return None
         if touch.writes and any(matches(pattern, touch, root) for pattern in self._red_lines):

@@ -16,9 +16,16 @@ _UNNAMED = (ActionKind.BASH, ActionKind.EXECUTE_CODE, ActionKind.SUBMIT_TASK, Ac
 """Kinds whose payload names no file of its own; what they touch is known from their effects alone."""
 
 
+_LONGEST = 4096
+"""Characters; Linux opens no path that is longer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """One file that an action touches. `path` is without `.` and `..`, `real` also without symbolic links where known."""
+    """One file that an action touches. `path` is without `.` and `..`, `real` also without symbolic links where known.
+
+    Both are empty when `text` is too long to be a path at all.
+    """
 
     text: str
     path: str
@@ -83,6 +90,8 @@ def _named(action: Action) -> Iterator[str]:
 
 
 def _touch(text: str, writes: bool, action: Action, ctx: GovernanceContext, shown: str = "") -> Touch:
+    if len(text) > _LONGEST:
+        return Touch(text, "", "", writes)
     facts = ctx.facts
     path = "~" + text[5:] if text == "$HOME" or text.startswith("$HOME/") else text
     if facts is not None and (path == "~" or path.startswith("~/")):
