@@ -4,12 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from verdikt.graph.config import Placed
+from verdikt.graph.guard import PolicyNode
+from verdikt.graph.leaf import node as as_node
 from verdikt.graph.match import Matcher, fits_name
 from verdikt.graph.pattern import found_in
 from verdikt.graph.policy import Policy, PolicyLayer
 from verdikt.graph.rule import Rule
 from verdikt.graph.sample import pattern_samples, required_texts, unanchored
-from verdikt.graph.witness import COMMAND_KINDS, Names, Witness, candidates, witness
+from verdikt.graph.witness import COMMAND_KINDS, PROJECT, Names, WitnessAction, candidates, witness
+from verdikt.model.action import Action, ActionKind
 from verdikt.model.verdict import VerdictKind
 
 
@@ -28,13 +31,13 @@ class LintReport:
     """The flaws of a policy, and for each rule without one an action on which it fires."""
 
     flaws: tuple[Flaw, ...]
-    witnesses: tuple[tuple[str, str, Witness], ...]  # rule, where, action
+    witnesses: tuple[tuple[str, str, WitnessAction], ...]  # rule, where, action
 
 
 def lint(policy: Policy, names: Names | None = None) -> LintReport:
     """Looks at every rule and every pattern of every layer, each layer by itself with the profile it builds on."""
     flaws: list[Flaw] = []
-    witnesses: list[tuple[str, str, Witness]] = []
+    witnesses: list[tuple[str, str, WitnessAction]] = []
     for layer in policy.layers:
         base = _rules(layer.base) if layer.base else []
         own = _rules(layer)
@@ -43,6 +46,8 @@ def lint(policy: Policy, names: Names | None = None) -> LintReport:
             flaws += dead
             if found is not None:
                 witnesses.append((placed.item.name, placed.where, found))
+        for placed in layer.placed:
+            flaws += _patterns(placed)
         flaws += _compared(base)
         flaws += [flaw for flaw in _compared([*base, *own]) if flaw.where not in {placed.where for placed in base}]
         flaws += _idle(policy, layer)
@@ -53,7 +58,7 @@ def _rules(layer: PolicyLayer) -> list[Placed]:
     return [placed for placed in layer.placed if isinstance(placed.item, Rule)]
 
 
-def fires(placed: Placed, names: Names) -> tuple[Witness | None, list[Flaw]]:
+def fires(placed: Placed, names: Names) -> tuple[WitnessAction | None, list[Flaw]]:
     """A witness for a rule, and a flaw for the rule or for each of its alternatives that can never fire."""
     rule: Rule = placed.item
     when = rule.when
@@ -79,6 +84,29 @@ def fires(placed: Placed, names: Names) -> tuple[Witness | None, list[Flaw]]:
                 message = f"`{value}` under `{key}` of rule `{rule.name}` can never make it fire"
                 flaws.append(Flaw("never", rule.name, placed.where, message))
     return found, flaws
+
+
+def _patterns(placed: Placed) -> Iterator[Flaw]:
+    """The patterns that a guard was set up to block: each must make it speak, and none may stand behind another."""
+    for key, values in placed.settings.items():
+        if not key.startswith("blocked") or not key.endswith("patterns") or not isinstance(values, list | tuple):
+            continue
+        guard = as_node(placed.item)
+        for number, pattern in enumerate(values):
+            name = f"`{pattern}` under `{key}` of guard `{placed.item.name}`"
+            shadow = next((other for other in values[:number] if _implied(other, pattern)), None)
+            samples = list(pattern_samples(pattern))
+            # An exception may cover the sample itself and not what it is part of.
+            if all(_quiet(guard, text) for sample in samples for text in (sample, f"a {sample}", f"{sample}; a")):
+                yield Flaw("never", placed.item.name, placed.where, f"{name} can never fire")
+            elif shadow is not None:
+                yield Flaw("shadowed", placed.item.name, placed.where, f"{name} never decides: `{shadow}` comes first")
+
+
+def _quiet(guard: PolicyNode, command: str) -> bool:
+    """Whether a guard has nothing to say about a command."""
+    found = WitnessAction(Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=PROJECT))
+    return guard.evaluate(found.action, found.context()).kind is VerdictKind.PASS
 
 
 def _impossible(rule: Rule) -> str:

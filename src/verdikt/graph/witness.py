@@ -27,7 +27,7 @@ COMMAND_KINDS = {ActionKind.BASH, ActionKind.EXECUTE_CODE, ActionKind.MCP, Actio
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class WitnessAction:
     """An action with everything a rule may ask about it."""
 
     action: Action
@@ -62,7 +62,7 @@ Names = Mapping[str, EffectClass]
 """Names of effects and the class of each; empty when nobody tells."""
 
 
-def witness(rule: Rule, names: Names | None = None) -> Witness | None:
+def witness(rule: Rule, names: Names | None = None) -> WitnessAction | None:
     """An action on which the rule fires, or None when none was found."""
     several = (changed for base in candidates(rule.when, names or {}) for changed in _conditioned(base, rule))
     for candidate in itertools.islice(several, TRIES):
@@ -74,7 +74,7 @@ def witness(rule: Rule, names: Names | None = None) -> Witness | None:
     return None
 
 
-def candidates(when: Matcher, names: Names) -> Iterator[Witness]:
+def candidates(when: Matcher, names: Names) -> Iterator[WitnessAction]:
     """Actions that are made to fit the conditions; whether they do is for the rule to say."""
     kinds = [ActionKind(kind) for kind in when.kind] or [ActionKind.BASH, ActionKind.WRITE, ActionKind.OTHER]
     if when.command or (when.pattern and not when.field):
@@ -92,7 +92,7 @@ def candidates(when: Matcher, names: Names) -> Iterator[Witness]:
             payload.setdefault("command", when.command[0])
         host, agent = (when.host or ("",))[0], (when.agent or ("",))[0]
         action = Action(kind=kind, tool=tool, payload=payload, host=host, agent=agent, cwd=PROJECT)
-        yield Witness(action, () if effect is None else (effect,), posture)
+        yield WitnessAction(action, () if effect is None else (effect,), posture)
 
 
 def _texts(when: Matcher) -> list[str | None]:
@@ -169,7 +169,7 @@ _TEXTS = ("tool", "task_type", "agent", "host", "session_id", "cwd")
 _COUNTS = ("action_count", "block_count", "consecutive_blocks")
 
 
-def _conditioned(base: Witness, rule: Rule) -> Iterator[Witness]:
+def _conditioned(base: WitnessAction, rule: Rule) -> Iterator[WitnessAction]:
     """The witness itself, and with values from the rule's condition put where the condition looks."""
     yield base
     condition = rule.when.condition
@@ -227,7 +227,7 @@ def _worded_effects(words: Sequence[str]) -> list[tuple[Effect, ...]]:
     return found
 
 
-def _changed(base: Witness, values: Mapping[str, Any]) -> Witness:
+def _changed(base: WitnessAction, values: Mapping[str, Any]) -> WitnessAction:
     payload = dict(base.action.payload)
     session = dict(base.session)
     fields: dict[str, Any] = {}

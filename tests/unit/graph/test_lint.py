@@ -5,6 +5,7 @@ import pytest
 from tests.policies import policy
 from verdikt.graph.lint import LintReport, lint
 from verdikt.model.effect import EffectClass
+from verdikt.policy import parse_policy
 
 NAMES = {
     "fs.delete": EffectClass.DESTRUCTIVE,
@@ -131,4 +132,16 @@ def test_an_approval_that_approves_nothing_is_idle() -> None:
     assert [flaw.kind for flaw in lint(alone, NAMES).flaws] == ["idle"]
     assert [(flaw.kind, flaw.message) for flaw in lint(against, NAMES).flaws] == [
         ("contradiction", "`approve` names what rule `no_delete` says ask to")
+    ]
+
+
+def test_patterns_of_a_guard_are_looked_at_too() -> None:
+    """The short section of seed 001 is clean; one that matches nothing, or that stands behind another, is not."""
+    clean = "bash_safety: {blocked_patterns: ['rm\\s+-rf\\s+/', 'DROP\\s+TABLE']}"
+    flawed = "bash_safety: {blocked_patterns: ['a^b', curl, 'curl -O', '^xyz'], allowed: ['x.*']}"
+
+    assert lint(parse_policy("profile: none\n" + clean)).flaws == ()
+    assert [(flaw.kind, flaw.message) for flaw in lint(parse_policy("profile: none\n" + flawed)).flaws] == [
+        ("never", "`a^b` under `blocked_patterns` of guard `bash_safety` can never fire"),
+        ("shadowed", "`curl -O` under `blocked_patterns` of guard `bash_safety` never decides: `curl` comes first"),
     ]
