@@ -21,7 +21,7 @@ ROOMS: dict[str, set[str]] = {
     "evidence": {"errors", "layers", "model", "shell", "guidance"},
     "council": {"errors", "model"},
     "observe": {"errors", "model"},
-    "ledger": {"errors", "model"},
+    "ledger": {"errors", "model", "observe"},
     "report": {"errors", "model"},
     "replay": {"errors", "layers", "model", "shell", "effects", "graph", "guards"},
     "govern": {
@@ -38,7 +38,7 @@ ROOMS: dict[str, set[str]] = {
         "observe",
         "ledger",
     },
-    "adapters": {"errors", "model", "govern"},
+    "adapters": {"errors", "model", "govern", "observe", "ledger"},
 }
 """Room → the rooms it may import besides itself. A room not named here (cli, web, daemon) may import every other."""
 

@@ -19,18 +19,33 @@
 A refusal is a value (a `Verdict`), never an exception; only `Enforcer` turns one into the other, because its caller asked for it.
 """
 
+from collections.abc import Sequence
+
 
 class VerdiktError(Exception):
     """Everything verdikt raises on purpose."""
 
 
 class PolicyError(VerdiktError):
-    """A policy that cannot be built; `where` names file, line and column when it came from a file."""
+    """A policy that cannot be built; `where` names file, line and column when it came from a file.
+
+    `faults` holds one error for each fault found; its text has a line for each.
+    """
 
     def __init__(self, message: str, *, where: str = "") -> None:
         super().__init__(f"{where}: {message}" if where else message)
         self.message = message
         self.where = where
+        self.faults: tuple[PolicyError, ...] = (self,)
+
+    @classmethod
+    def of(cls, faults: Sequence["PolicyError"]) -> "PolicyError":
+        """All these faults as one error."""
+        if len(faults) == 1:
+            return faults[0]
+        error = cls("\n".join(map(str, faults)))
+        error.faults = tuple(faults)
+        return error
 
 
 class ManifestError(VerdiktError):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from verdikt.errors import PolicyError
+from verdikt.graph.combinator import strictest
 from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.graph.index import Index
 from verdikt.graph.match import KEYS, Matcher
@@ -164,7 +165,7 @@ class RuleSet:
     Rules that fire are added to `ctx.verdicts` and `ctx.trace`; the others leave no mark.
     """
 
-    __slots__ = ("_index", "name", "rules")
+    __slots__ = ("_index", "_silent", "name", "rules")
 
     def __init__(self, *rules: Rule, name: str = "rules") -> None:
         if not rules:
@@ -172,10 +173,12 @@ class RuleSet:
         self.name = name
         self.rules = rules
         self._index = Index(rules)
+        self._silent = Verdict(kind=VerdictKind.PASS, guard=name)
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """The strictest verdict of the rules that fire, the first of them in order."""
-        strictest: Verdict | None = None
+        at = len(ctx.trace)
+        fired: list[Verdict] = []
         for rule in self._candidates(action, ctx):
             try:
                 verdict = rule.fires(action, ctx)
@@ -184,10 +187,9 @@ class RuleSet:
             if verdict is not None:
                 ctx.verdicts.append(verdict)
                 ctx.trace.append(TraceEntry(verdict.guard, verdict, depth + 1))
-                if strictest is None or verdict.kind > strictest.kind:
-                    strictest = verdict
-        verdict = strictest or Verdict(kind=VerdictKind.PASS, guard=self.name)
-        ctx.trace.append(TraceEntry(self.name, verdict, depth))
+                fired.append(verdict)
+        verdict = strictest(fired) if fired else self._silent
+        ctx.trace.insert(at, TraceEntry(self.name, verdict, depth))
         return verdict
 
     def _candidates(self, action: Action, ctx: GovernanceContext) -> Sequence[Rule]:

@@ -2,28 +2,26 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
+from json.encoder import encode_basestring as _quote
 from typing import Any
 
 from verdikt.errors import CanonicalError
 
-_MAX_EXACT = 2**53 - 1
+MAX_DEPTH = 200
+"""How deeply a value may be nested: a fixed number, so that the same value fails or passes everywhere."""
+
+MAX_EXACT = 2**53 - 1
 
 
 def canonical(value: Any) -> bytes:
-    """The one byte string that stands for a value made of dict, list, str, int, float, bool and None."""
+    """The one byte string that stands for a value made of mappings, sequences, strings, numbers, bools and None."""
+    parts: list[str] = []
     try:
-        if _plain(value):
-            text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-            return text.encode()
-        import rfc8785  # floats, big integers and astral keys are rare: only they pay for the import
-
-        return rfc8785.dumps(value)
-    except CanonicalError:
-        raise
-    except RecursionError:
-        raise CanonicalError("expected a value of bounded depth, found one nested too deeply") from None
-    except (ValueError, TypeError) as error:
-        raise CanonicalError(f"no canonical bytes: {error}") from error
+        _write(value, parts, MAX_DEPTH)
+        return "".join(parts).encode()
+    except UnicodeEncodeError:
+        raise CanonicalError("expected Unicode text, found a lone surrogate") from None
 
 
 def digest(value: Any) -> str:
@@ -36,29 +34,121 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _plain(value: Any) -> bool:
-    """Whether the standard encoder already writes the canonical form of this value."""
-    if value is None or value is True or value is False or type(value) is str:
-        return True
-    if type(value) is int:
-        return -_MAX_EXACT <= value <= _MAX_EXACT
-    if type(value) is dict:
-        return all(type(k) is str and k.isascii() and _plain(v) for k, v in value.items())
-    if type(value) in (list, tuple):
-        return all(map(_plain, value))
-    return False
+def _write(value: Any, parts: list[str], depth: int) -> None:
+    """Appends the canonical text of a value; exact types come first because nearly every value has one."""
+    kind = type(value)
+    if kind is str:
+        parts.append(_quote(value))
+    elif value is None:
+        parts.append("null")
+    elif kind is bool:
+        parts.append("true" if value else "false")
+    elif kind is int:
+        parts.append(str(value) if -MAX_EXACT <= value <= MAX_EXACT else _big(value))
+    elif kind is dict:
+        _write_mapping(value, parts, depth)
+    elif kind is list or kind is tuple:
+        _write_sequence(value, parts, depth)
+    elif kind is float:
+        parts.append(_number(value))
+    else:
+        _write(_plain(value), parts, depth)
+
+
+def _write_mapping(value: dict[str, Any], parts: list[str], depth: int) -> None:
+    if not depth:
+        raise CanonicalError(f"expected at most {MAX_DEPTH} levels, found more")
+    opening = "{"
+    for key in _ordered(value):
+        parts.append(opening)
+        parts.append(_quote(key))
+        parts.append(":")
+        _write(value[key], parts, depth - 1)
+        opening = ","
+    parts.append("{}" if opening == "{" else "}")
+
+
+def _write_sequence(value: list[Any] | tuple[Any, ...], parts: list[str], depth: int) -> None:
+    if not depth:
+        raise CanonicalError(f"expected at most {MAX_DEPTH} levels, found more")
+    opening = "["
+    for item in value:
+        parts.append(opening)
+        _write(item, parts, depth - 1)
+        opening = ","
+    parts.append("[]" if opening == "[" else "]")
+
+
+def _ordered(value: dict[str, Any]) -> list[str]:
+    """The keys by UTF-16 code units, which is the order of code points until a key leaves the basic plane."""
+    try:
+        keys = sorted(value)
+        if "".join(keys).isascii():
+            return keys
+    except TypeError:
+        odd = next(key for key in value if not isinstance(key, str))
+        raise CanonicalError(f"expected text as keys, found {type(odd).__name__}") from None
+    return sorted(keys, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
+
+
+def _number(value: float) -> str:
+    """A number as ECMAScript writes it."""
+    if value.is_integer() and -MAX_EXACT <= value <= MAX_EXACT:
+        return str(int(value))
+    text = repr(value)
+    if "n" in text:
+        raise CanonicalError(f"expected a finite number, found {text}")
+    if "e" in text or value.is_integer():
+        import rfc8785  # exponents are rare: only they pay for the import
+
+        return rfc8785.dumps(value).decode()
+    return text
+
+
+def _big(value: int) -> str:
+    """An integer beyond 2⁵³, if a double holds it: JSON has no other numbers, and no digit may be lost."""
+    try:
+        text = _number(float(value))
+    except OverflowError:
+        text = ""
+    if text != str(value):
+        raise CanonicalError(f"expected an integer that a double can hold, found {value}")
+    return text
+
+
+def _plain(value: Any) -> Any:
+    """The plain form of an enum member, a read-only mapping or another subclass of what JSON knows."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    raise CanonicalError(f"expected plain data, found {type(value).__name__}")
 
 
 def parse(text: str | bytes) -> Any:
-    """Strict JSON: a key twice, NaN, Infinity and lone surrogates are refused."""
+    """Strict JSON: a key twice, NaN, Infinity, lone surrogates and bottomless nesting are refused."""
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_constant)
-        text.encode() if isinstance(text, str) else text.decode()
+        # Python would also take UTF-16 and UTF-32; JSON on a wire is UTF-8.
+        text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        text.encode()
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite)
     except RecursionError:
-        raise CanonicalError("expected JSON of bounded depth, found it nested too deeply") from None
-    except (ValueError, UnicodeError) as error:
+        raise CanonicalError(f"expected at most {MAX_DEPTH} levels, found more") from None
+    except UnicodeDecodeError as error:
+        raise CanonicalError(f"expected UTF-8, found the byte 0x{error.object[error.start]:02x}") from error
+    except UnicodeEncodeError as error:
+        raise CanonicalError("expected Unicode text, found a lone surrogate") from error
+    except ValueError as error:
         raise CanonicalError(str(error)) from error
-    _refuse_surrogates(value)
+    # Only an escape can still bring in a surrogate, and only many brackets can nest deeply.
+    if "\\ud" in text or "\\uD" in text or text.count("[") + text.count("{") > MAX_DEPTH:
+        _inspect(value, MAX_DEPTH)
     return value
 
 
@@ -66,8 +156,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise CanonicalError(f"expected each key once, found `{twice}` twice")
+        for key, _ in pairs:
+            if key in seen:
+                raise CanonicalError(f"expected each key once, found `{key}` twice")
+            seen.add(key)
     return found
 
 
@@ -75,14 +167,23 @@ def _constant(name: str) -> Any:
     raise CanonicalError(f"expected a finite number, found {name}")
 
 
-def _refuse_surrogates(value: Any) -> None:
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise CanonicalError(f"expected a finite number, found {text}")
+    return value
+
+
+def _inspect(value: Any, depth: int) -> None:
+    """Refuses lone surrogates and nesting beyond the limit."""
     if isinstance(value, str):
         if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
             raise CanonicalError("expected Unicode text, found a lone surrogate")
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            _refuse_surrogates(key)
-            _refuse_surrogates(inner)
-    elif isinstance(value, list):
+    elif isinstance(value, (dict, list)):
+        if not depth:
+            raise CanonicalError(f"expected at most {MAX_DEPTH} levels, found more")
         for inner in value:
-            _refuse_surrogates(inner)
+            _inspect(inner, depth - 1)
+        if isinstance(value, dict):
+            for inner in value.values():
+                _inspect(inner, depth - 1)

@@ -34,7 +34,6 @@ class GitFact:
     upstream: str = ""  # remote/branch
     remotes: Mapping[str, str] | None = None  # name → address
     aliases: Mapping[str, str] | None = None  # alias → what it stands for
-    dirty: bool = False
 
 
 class World(Protocol):

@@ -1,8 +1,10 @@
 """The state in which an agent operates, and the moves between states."""
 
 import enum
+from collections.abc import Collection
 
 from verdikt.errors import PostureError
+from verdikt.model.effect import EffectClass
 
 
 class Posture(enum.StrEnum):
@@ -27,3 +29,49 @@ def move(before: Posture, after: Posture) -> Posture:
     if after not in MOVES[before]:
         raise PostureError(f"illegal posture transition: {before} → {after}")
     return after
+
+
+class Disposition(enum.StrEnum):
+    """What a posture does with a declared tool: `escalate` means that a person must say yes first."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    ESCALATE = "escalate"
+
+
+READ_ONLY = frozenset({Posture.DRY_RUN, Posture.LOCKED})
+"""The postures in which nothing may change."""
+
+
+def dispose(
+    posture: Posture, dominant: EffectClass, *, permitted: Collection[Posture] | None = None, confirm: bool = False
+) -> Disposition:
+    """What happens to a tool with this dominant effect; `permitted` None permits every posture."""
+    if permitted is not None and posture not in permitted:
+        return Disposition.DENY
+    if posture in READ_ONLY:
+        return Disposition.ALLOW if dominant is EffectClass.READ else Disposition.DENY
+    if confirm:
+        return Disposition.DENY if posture is Posture.AUTONOMOUS else Disposition.ESCALATE
+    return Disposition.ALLOW
+
+
+MODES: dict[str, Posture] = {
+    "default": Posture.INTERACTIVE,
+    "acceptEdits": Posture.INTERACTIVE,
+    "auto_edit": Posture.INTERACTIVE,
+    "autoEdit": Posture.INTERACTIVE,
+    "bypassPermissions": Posture.AUTONOMOUS,
+    "dontAsk": Posture.AUTONOMOUS,
+    "yolo": Posture.AUTONOMOUS,
+    "never": Posture.AUTONOMOUS,
+    "plan": Posture.DRY_RUN,
+}
+"""A host's permission mode → the posture it amounts to. A mode that is not here says nothing about who is there."""
+
+_STRICTNESS = {posture: rank for rank, posture in enumerate(Posture)}
+
+
+def effective(kept: Posture, mode: str = "") -> Posture:
+    """The posture to decide in: the one kept for the session, or the host's mode where that is stricter."""
+    return max(kept, MODES.get(mode, kept), key=_STRICTNESS.__getitem__)

@@ -1,0 +1,80 @@
+"""The final word on one action."""
+
+from dataclasses import dataclass
+
+from verdikt.model.effect import EffectClass, Effects
+from verdikt.model.posture import READ_ONLY, Disposition, Posture
+from verdikt.model.receipt import DISPOSITIONS, Receipt
+from verdikt.model.verdict import Verdict, VerdictKind
+
+GUARD = "posture"
+"""The guard's name when the posture, and nothing else, stands in the way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What happens to an action, why, and the receipt that proves it.
+
+    `verdict` is final: it is never an ask when nobody is there to answer. `would_be` is what the policy would have said
+    live, in a posture where only reads happen. `approved` means that the policy wants the host not to prompt either.
+    """
+
+    verdict: Verdict
+    effects: Effects
+    dominant: EffectClass | None
+    posture: Posture
+    posture_after: Posture
+    receipt: Receipt
+    warnings: tuple[Verdict, ...] = ()
+    approved: bool = False
+    would_be: Verdict | None = None
+
+    @property
+    def guard(self) -> str:
+        """The guard that decided."""
+        return self.verdict.guard
+
+    @property
+    def passed(self) -> bool:
+        """Whether the action may go on without anybody being asked."""
+        return self.verdict.passed
+
+    @property
+    def disposition(self) -> Disposition:
+        """Allow, deny or escalate."""
+        return DISPOSITIONS[self.verdict.kind]
+
+
+def settle(verdict: Verdict, posture: Posture, dominant: EffectClass | None) -> Verdict:
+    """What a posture makes of the policy's verdict; it can only become stricter. No effect at all counts as a read."""
+    if verdict.kind is VerdictKind.BLOCK:
+        return verdict
+    if posture in READ_ONLY and dominant not in (None, EffectClass.READ):
+        return _hold(verdict, posture, dominant)
+    if posture is Posture.AUTONOMOUS and verdict.kind is VerdictKind.ASK:
+        return Verdict.block(
+            guard=verdict.guard,
+            reason=f"{verdict.reason}; a person would have to say yes, and nobody is there to answer",
+            fix=verdict.fix,
+        )
+    return verdict
+
+
+_LIVE = {
+    VerdictKind.PASS: "live it would have run",
+    VerdictKind.WARN: "live it would have run with a warning",
+    VerdictKind.ASK: "live a person would have been asked first",
+}
+
+_STATE = {
+    Posture.DRY_RUN: "this is a dry run",
+    Posture.LOCKED: "the session is locked",
+}
+
+
+def _hold(verdict: Verdict, posture: Posture, dominant: EffectClass | None) -> Verdict:
+    reason = f"{_STATE[posture]}: only reads happen, and the effect here is `{dominant}`; {_LIVE[verdict.kind]}"
+    if verdict.reason:
+        reason += f" ({verdict.reason})"
+    fix = "go on with reads, or let the operator run `verdikt posture set interactive`"
+    return Verdict.block(guard=GUARD, reason=reason, fix=fix)

@@ -1,0 +1,122 @@
+"""The receipt of a decision: everything it rests on and what came of it, as canonical bytes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from verdikt.model.action import Action, ActionKind
+from verdikt.model.canonical import canonical, parse, sha256
+from verdikt.model.effect import Effect, EffectClass, Effects, Target
+from verdikt.model.posture import Disposition, Posture
+from verdikt.model.spine import SpineReceipt, rationale
+from verdikt.model.verdict import Verdict, VerdictKind
+
+VERSION = 1
+"""Of the receipt's fields; a reader refuses what is newer than it knows."""
+
+DISPOSITIONS = {
+    VerdictKind.PASS: Disposition.ALLOW,
+    VerdictKind.WARN: Disposition.ALLOW,
+    VerdictKind.ASK: Disposition.ESCALATE,
+    VerdictKind.BLOCK: Disposition.DENY,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Canonical bytes with no clock and no randomness: the same inputs give the same bytes and the same digest.
+
+    It holds nothing but its bytes, so nothing in it can be changed.
+    """
+
+    bytes: bytes
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> "Receipt":
+        """The receipt that says this."""
+        return cls(canonical(body))
+
+    @property
+    def sha256(self) -> str:
+        """Lower-case hex SHA-256 of the bytes."""
+        return sha256(self.bytes)
+
+    def dump(self) -> dict[str, Any]:
+        """What the receipt says, as fresh plain data."""
+        body: dict[str, Any] = parse(self.bytes)
+        return body
+
+    def spine(self) -> SpineReceipt:
+        """The eight-field form of seed 003. An action without effects observes, so it reads."""
+        body = self.dump()
+        action, verdict = body["action"], body["verdict"]
+        effects = tuple(EffectClass(name) for name in body["classes"]) or (EffectClass.READ,)
+        payload = action["payload"]
+        return SpineReceipt(
+            tool=action["tool"],
+            arguments=payload if isinstance(payload, dict) else {"input": payload},
+            effects=effects,
+            most_restrictive=effects[0],
+            rationale=rationale(action["tool"], effects, effects[0]),
+            posture=Posture(body["posture"]["before"]),
+            disposition=DISPOSITIONS[VerdictKind[verdict["kind"].upper()]],
+            require_confirmation=body["policy_verdict"]["kind"] == "ask",
+        )
+
+
+def action_record(action: Action) -> dict[str, Any]:
+    """An action as plain data, without the host's id for the call: two calls that say the same are the same."""
+    return {
+        "kind": action.kind.value,
+        "tool": action.tool,
+        "payload": action.payload,
+        "session_id": action.session_id,
+        "task_type": action.task_type,
+        "cwd": action.cwd,
+        "host": action.host,
+        "agent": action.agent,
+    }
+
+
+def recorded_action(record: Mapping[str, Any]) -> Action:
+    """The action that `action_record` wrote down."""
+    return Action(**{**record, "kind": ActionKind(record["kind"])})
+
+
+def effects_record(effects: Effects) -> list[dict[str, Any]]:
+    """Effects as plain data, in order."""
+    return [_effect_record(effect) for effect in effects]
+
+
+def _effect_record(effect: Effect) -> dict[str, Any]:
+    return {
+        "class": effect.cls.value,
+        "what": effect.what,
+        "targets": [_target_record(target) for target in effect.targets],
+        "certainty": effect.certainty.value,
+        "recoverable": effect.recoverable,
+        "by": effect.by,
+        "note": effect.note,
+    }
+
+
+def _target_record(target: Target) -> dict[str, Any]:
+    return {
+        "text": target.text,
+        "kind": target.kind,
+        "path": target.path,
+        "zone": target.zone.value,
+        "state": target.state,
+    }
+
+
+def verdict_record(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as plain data."""
+    return {
+        "kind": verdict.kind.word,
+        "guard": verdict.guard,
+        "reason": verdict.reason,
+        "fix": verdict.fix,
+        "red_line": verdict.red_line,
+        "error": verdict.error,
+    }
