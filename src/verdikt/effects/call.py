@@ -15,7 +15,9 @@ from verdikt.shell.command import UNKNOWN, Command, Word
 _LOOK = ("fs.write", "fs.append", "fs.overwrite", "fs.truncate", "fs.delete", "fs.shred", "fs.move", "fs.link")
 """What needs to know what is at its path. Reading does not, so that ordinary commands ask the disk nothing."""
 
-_LOSSY = ("fs.overwrite", "fs.truncate", "fs.delete", "fs.shred")
+_LOSSY = ("fs.truncate", "fs.delete", "fs.shred")
+"""What loses what was there, so that it matters whether git has it."""
+
 _RAW = words("nc ncat netcat telnet socat openssl socket nc.traditional nc.openbsd websocat")
 _FETCH = words(
     "curl wget wget2 fetch aria2c http https xh httpie lynx w3m links elinks lwp-request GET ftp axel gh aws gsutil gcloud ssh"
@@ -177,7 +179,7 @@ class Call:
             return
         yield from self.paths(
             what,
-            (self.path(word, look=what.startswith(_LOOK)) for word in targets),
+            (self.path(word, look=what.startswith(_LOOK), git=what.startswith(_LOSSY)) for word in targets),
             recoverable=recoverable,
             possible=possible,
             note=note,
@@ -201,11 +203,11 @@ class Call:
         for (name, _, _), group in groups.items():
             yield self.effect(name, tuple(group), recoverable=recoverable, possible=possible, note=note)
 
-    def path(self, word: Word, *, look: bool = False) -> Target:
+    def path(self, word: Word, *, look: bool = False, git: bool = True) -> Target:
         """The path that a word names, where this command runs."""
         if self.command.where:
             return self._elsewhere(word)
-        return self.resolver.path(word, self.command.cwd, look=look)
+        return self.resolver.path(word, self.command.cwd, look=look, git=git)
 
     def upstream(self) -> Iterator[Command]:
         """The commands whose output this one reads, nearest first; for one run by `xargs`, those that feed the `xargs`."""

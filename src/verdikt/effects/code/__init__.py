@@ -5,7 +5,26 @@ from collections.abc import Iterator
 from verdikt.effects.call import Call
 from verdikt.model.effect import Effect
 
-_TOKENS = frozenset("node javascript perl ruby php lua awk julia tcl groovy java r osascript elixir go c".split())
+_TOKENS = frozenset(
+    [
+        "node",
+        "javascript",
+        "perl",
+        "ruby",
+        "php",
+        "lua",
+        "awk",
+        "julia",
+        "tcl",
+        "groovy",
+        "java",
+        "r",
+        "osascript",
+        "elixir",
+        "go",
+        "c",
+    ]
+)
 
 
 def read_code(language: str, text: str, call: Call) -> Iterator[Effect]:

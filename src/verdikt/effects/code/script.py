@@ -19,22 +19,58 @@ _SHELL = re.compile(
 )
 _BACKTICK = re.compile(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
 _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (what, re.compile(rf"(?<![\w$.])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})\b\s*\(?\s*(?:glob\s*\(?\s*)?{_STRING}", re.DOTALL))
+    (
+        what,
+        re.compile(
+            rf"(?<![\w$.])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})\b\s*\(?\s*(?:glob\s*\(?\s*)?{_STRING}",
+            re.DOTALL,
+        ),
+    )
     for what, names in (
-        ("fs.delete.tree", "rmSync|rm_rf|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync|deleteDirectory|remove_entry|emptyDirSync|rmdir|rm"),
+        (
+            "fs.delete.tree",
+            "rmSync|rm_rf|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync|deleteDirectory|remove_entry|emptyDirSync|rmdir|rm",
+        ),
         ("fs.delete", "unlink|unlinkSync|unlinkIfExists|delete|remove"),
-        ("fs.overwrite", "writeFileSync|writeFile|file_put_contents|createWriteStream|writeAllText|outputFileSync|outputFile|copyFileSync|ftruncate|truncateSync|writeTextFile"),
+        (
+            "fs.overwrite",
+            "writeFileSync|writeFile|file_put_contents|createWriteStream|writeAllText|outputFileSync|outputFile|copyFileSync|ftruncate|truncateSync|writeTextFile",
+        ),
         ("fs.append", "appendFileSync|appendFile"),
-        ("fs.read", "readFileSync|readFile|file_get_contents|createReadStream|readlines|readfile|show_source|highlight_file|readTextFile|slurp|parse_ini_file|File\\.read|IO\\.read|File\\.readlines"),
+        (
+            "fs.read",
+            "readFileSync|readFile|file_get_contents|createReadStream|readlines|readfile|show_source|highlight_file|readTextFile|slurp|parse_ini_file|File\\.read|IO\\.read|File\\.readlines",
+        ),
         ("fs.chmod", "chmodSync|chmod"),
         ("fs.move", "renameSync|rename"),
     )
 )
-_OPEN = re.compile(rf"\b(?:open|fopen|File\.open|File\.new|io\.open|sysopen)\b\s*\(?\s*(?:my\s+)?(?:[$\w]+\s*,\s*)?{_STRING}\s*(?:,\s*{_STRING})?")
-_NET = re.compile(rf"\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got|request)\b\s*\(?\s*{_STRING}")
-_SOCKET = re.compile(r"\b(?:socket|TCPSocket|TCPServer|fsockopen|net\.(?:connect|Socket|createConnection|createServer)|createServer|java\.net\.Socket|socket\.tcp|socket\.bind|IO::Socket(?:::\w+)?|ServerSocket|Sockets?|stream_socket_client|pfsockopen|connect\s*\(|net\.Dial|syscall\.Socket|Java\.type\('java\.net)\b|/inet/(?:tcp|udp)/")
-_RUNS = re.compile(r"(?:/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|\bsh\b\s*-i|\bpopen\b|\bexec\b|\bspawn\b|\bsystem\b|\bProcessBuilder\b|\|&\s*getline|\brun\s*\(\s*pipeline|\bexecuteSync\b|syscall\.Exec|exec\.Command)")
-_LINE_COMMENT = {"node": "//", "php": "//", "java": "//", "groovy": "//", "go": "//", "perl": "#", "ruby": "#", "lua": "--", "julia": "#", "tcl": "#", "r": "#", "elixir": "#"}
+_OPEN = re.compile(
+    rf"\b(?:open|fopen|File\.open|File\.new|io\.open|sysopen)\b\s*\(?\s*(?:my\s+)?(?:[$\w]+\s*,\s*)?{_STRING}\s*(?:,\s*{_STRING})?"
+)
+_NET = re.compile(
+    rf"\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got|request)\b\s*\(?\s*{_STRING}"
+)
+_SOCKET = re.compile(
+    r"\b(?:socket|TCPSocket|TCPServer|fsockopen|net\.(?:connect|Socket|createConnection|createServer)|createServer|java\.net\.Socket|socket\.tcp|socket\.bind|IO::Socket(?:::\w+)?|ServerSocket|Sockets?|stream_socket_client|pfsockopen|connect\s*\(|net\.Dial|syscall\.Socket|Java\.type\('java\.net)\b|/inet/(?:tcp|udp)/"
+)
+_RUNS = re.compile(
+    r"(?:/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|\bsh\b\s*-i|\bpopen\b|\bexec\b|\bspawn\b|\bsystem\b|\bProcessBuilder\b|\|&\s*getline|\brun\s*\(\s*pipeline|\bexecuteSync\b|syscall\.Exec|exec\.Command)"
+)
+_LINE_COMMENT = {
+    "node": "//",
+    "php": "//",
+    "java": "//",
+    "groovy": "//",
+    "go": "//",
+    "perl": "#",
+    "ruby": "#",
+    "lua": "--",
+    "julia": "#",
+    "tcl": "#",
+    "r": "#",
+    "elixir": "#",
+}
 _MAX = 100_000
 
 
@@ -105,7 +141,13 @@ def _opened(found: "re.Match[str]", call: Call) -> Iterator[Effect]:
     if mode in ("-|", "|-"):
         yield from call.shell(path)
     elif path and not path.startswith(("http:", "https:", "php:")):
-        what = "fs.append" if mode.startswith(("a", ">>")) else "fs.overwrite" if mode.startswith(("w", ">")) else "fs.read"
+        what = (
+            "fs.append"
+            if mode.startswith(("a", ">>"))
+            else "fs.overwrite"
+            if mode.startswith(("w", ">"))
+            else "fs.read"
+        )
         yield from call.on(what, [_word(path)])
     elif path.startswith("http"):
         yield call.effect("net.fetch", (Target(host.host(path), "host"),))

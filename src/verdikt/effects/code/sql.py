@@ -11,7 +11,10 @@ _START = re.compile(
     r"^\s*(?:--[^\n]*\n|/\*.*?\*/|\s)*(?:select|insert|update|delete|drop|truncate|alter|create|grant|revoke|with|merge|replace|copy|vacuum|set|show|explain|begin|use|call|exec|do|reindex|attach|pragma|load)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_HARD = re.compile(r"\b(?:drop|truncate|delete|update|alter|grant|revoke|copy|into\s+outfile|load_file|xp_cmdshell|lo_import|pg_read_file|attach|flush|reset|shutdown|purge|set\s+password|create\s+user|create\s+role|insert|replace|merge|create|load)\b", re.IGNORECASE)
+_HARD = re.compile(
+    r"\b(?:drop|truncate|delete|update|alter|grant|revoke|copy|into\s+outfile|load_file|xp_cmdshell|lo_import|pg_read_file|attach|flush|reset|shutdown|purge|set\s+password|create\s+user|create\s+role|insert|replace|merge|create|load)\b",
+    re.IGNORECASE,
+)
 _MAX = 50_000
 
 
@@ -55,34 +58,44 @@ def _by_tree(tree: Any, call: Call) -> Iterator[Effect]:
         return
     found = False
     for node in tree.walk():
-        what = ""
-        if isinstance(node, exp.Drop):
-            kind = str(node.args.get("kind") or "").upper()
-            what = "db.schema" if kind in ("INDEX", "VIEW", "TRIGGER", "FUNCTION", "PROCEDURE", "SEQUENCE", "TYPE", "CONSTRAINT") else "db.drop"
-            if kind in ("USER", "ROLE"):
-                what = "db.admin"
-        elif isinstance(node, exp.TruncateTable):
-            what = "db.drop"
-        elif isinstance(node, exp.Delete):
-            what = "db.delete" if node.args.get("where") is not None else "db.delete.all"
-        elif isinstance(node, exp.Update):
-            what = "db.write" if node.args.get("where") is not None else "db.write.all"
-        elif isinstance(node, exp.Insert | exp.Merge):
-            what = "db.write"
-        elif isinstance(node, exp.Alter):
-            dropping = any(isinstance(action, exp.Drop) for action in node.args.get("actions") or ())
-            what = "db.drop" if dropping else "db.schema"
-        elif isinstance(node, exp.Create):
-            what = "db.schema"
-        elif isinstance(node, exp.Grant):
-            what = "db.admin"
-        if what:
+        if what := _does(node):
             found = True
             yield call.effect(what, _tables(node))
-            if what == "db.drop" and isinstance(node, exp.Alter):
+            if isinstance(node, exp.Alter):
                 break
     if not found:
         yield call.effect("db.read")
+
+
+def _does(node: Any) -> str:
+    """The name of what one node of a statement does; empty for most nodes."""
+    from sqlglot import exp
+
+    match node:
+        case exp.Drop():
+            kind = str(node.args.get("kind") or "").upper()
+            if kind in ("USER", "ROLE"):
+                return "db.admin"
+            return "db.schema" if kind in _LIGHT else "db.drop"
+        case exp.TruncateTable():
+            return "db.drop"
+        case exp.Delete():
+            return "db.delete" if node.args.get("where") is not None else "db.delete.all"
+        case exp.Update():
+            return "db.write" if node.args.get("where") is not None else "db.write.all"
+        case exp.Insert() | exp.Merge():
+            return "db.write"
+        case exp.Alter():
+            dropping = any(isinstance(action, exp.Drop) for action in node.args.get("actions") or ())
+            return "db.drop" if dropping else "db.schema"
+        case exp.Create():
+            return "db.schema"
+        case exp.Grant():
+            return "db.admin"
+    return ""
+
+
+_LIGHT = ("INDEX", "VIEW", "TRIGGER", "FUNCTION", "PROCEDURE", "SEQUENCE", "TYPE", "CONSTRAINT")
 
 
 def _tables(node: Any) -> tuple[Target, ...]:
@@ -93,8 +106,14 @@ def _tables(node: Any) -> tuple[Target, ...]:
 
 
 _WORDS: tuple[tuple[str, str], ...] = (
-    ("db.drop", r"drop\s+(?:database|schema|table|tablespace|keyspace|collection|user\s+mapping|materialized|owned|extension|column|server|partition)|truncate|alter\s+table\s+.*\bdrop\b|reset\s+master|flush|purge"),
-    ("db.admin", r"drop\s+(?:user|role)|grant|revoke|create\s+(?:user|role|login)|alter\s+(?:user|role|system|login)|set\s+(?:global|password)|shutdown|kill"),
+    (
+        "db.drop",
+        r"drop\s+(?:database|schema|table|tablespace|keyspace|collection|user\s+mapping|materialized|owned|extension|column|server|partition)|truncate|alter\s+table\s+.*\bdrop\b|reset\s+master|flush|purge",
+    ),
+    (
+        "db.admin",
+        r"drop\s+(?:user|role)|grant|revoke|create\s+(?:user|role|login)|alter\s+(?:user|role|system|login)|set\s+(?:global|password)|shutdown|kill",
+    ),
     ("db.delete.all", r"delete\s+from\s+[^\s;]+\s*;?\s*$"),
     ("db.delete", r"delete"),
     ("db.write.all", r"update\s+(?:(?!\bwhere\b).)*$"),
@@ -115,7 +134,9 @@ def _by_words(text: str, call: Call) -> Iterator[Effect]:
 
 def _extras(text: str, call: Call) -> Iterator[Effect]:
     """What reaches from the database to the machine."""
-    for found in re.finditer(r"\b(?:to|from)\s+program\s+'((?:[^']|'')+)'|xp_cmdshell\s+'((?:[^']|'')+)'", text, re.IGNORECASE):
+    for found in re.finditer(
+        r"\b(?:to|from)\s+program\s+'((?:[^']|'')+)'|xp_cmdshell\s+'((?:[^']|'')+)'", text, re.IGNORECASE
+    ):
         yield from call.shell((found.group(1) or found.group(2)).replace("''", "'"))
         yield call.effect("code.unknown", possible=True, note="the database server runs a program")
     if re.search(r"\binto\s+(?:outfile|dumpfile)\b|\blo_export\b", text, re.IGNORECASE):

@@ -8,7 +8,37 @@ from verdikt.model.effect import Effect
 from verdikt.shell.command import Command, Word
 
 _TESTS = frozenset(
-    ["-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-anewer", "-cnewer", "-size", "-user", "-group", "-perm", "-inum", "-links", "-uid", "-gid", "-fstype", "-used", "-samefile", "-lname"]
+    [
+        "-name",
+        "-iname",
+        "-path",
+        "-ipath",
+        "-wholename",
+        "-iwholename",
+        "-regex",
+        "-iregex",
+        "-mtime",
+        "-mmin",
+        "-atime",
+        "-amin",
+        "-ctime",
+        "-cmin",
+        "-newer",
+        "-anewer",
+        "-cnewer",
+        "-size",
+        "-user",
+        "-group",
+        "-perm",
+        "-inum",
+        "-links",
+        "-uid",
+        "-gid",
+        "-fstype",
+        "-used",
+        "-samefile",
+        "-lname",
+    ]
 )
 _FILES = frozenset(["-fprint", "-fprint0", "-fls", "-fprintf"])
 

@@ -235,7 +235,7 @@ def _names_a_path(call: Call, word: Word) -> bool:
     if not word.known or "." not in text:
         return False
     path = call.resolver.absolute(text, call.command.cwd)
-    return bool(path) and call.facts.path(path).exists
+    return bool(path) and call.facts.path(path, git=False).exists
 
 
 def _restore(call: Call, args: Arguments) -> Iterator[Effect]:

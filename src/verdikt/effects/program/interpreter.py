@@ -9,10 +9,74 @@ from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
 _SERVERS = frozenset(
-    ["http.server", "SimpleHTTPServer", "pyftpdlib", "smtpd", "aiosmtpd", "uvicorn", "gunicorn", "flask", "django", "streamlit", "jupyter", "hypercorn"]
+    [
+        "http.server",
+        "SimpleHTTPServer",
+        "pyftpdlib",
+        "smtpd",
+        "aiosmtpd",
+        "uvicorn",
+        "gunicorn",
+        "flask",
+        "django",
+        "streamlit",
+        "jupyter",
+        "hypercorn",
+    ]
 )
 _BUILD = frozenset(
-    ["pytest", "unittest", "doctest", "nose", "nose2", "tox", "nox", "mypy", "ruff", "black", "isort", "flake8", "pylint", "pyflakes", "coverage", "build", "compileall", "py_compile", "timeit", "cProfile", "profile", "trace", "pdb", "json.tool", "venv", "virtualenv", "ensurepip", "zipfile", "tarfile", "calendar", "this", "site", "sysconfig", "platform", "inspect", "dis", "ast", "tokenize", "pydoc", "sphinx", "mkdocs", "cython", "IPython", "ipykernel", "jupyter", "bandit", "vulture", "pyright", "pre_commit", "twine.check"]
+    [
+        "pytest",
+        "unittest",
+        "doctest",
+        "nose",
+        "nose2",
+        "tox",
+        "nox",
+        "mypy",
+        "ruff",
+        "black",
+        "isort",
+        "flake8",
+        "pylint",
+        "pyflakes",
+        "coverage",
+        "build",
+        "compileall",
+        "py_compile",
+        "timeit",
+        "cProfile",
+        "profile",
+        "trace",
+        "pdb",
+        "json.tool",
+        "venv",
+        "virtualenv",
+        "ensurepip",
+        "zipfile",
+        "tarfile",
+        "calendar",
+        "this",
+        "site",
+        "sysconfig",
+        "platform",
+        "inspect",
+        "dis",
+        "ast",
+        "tokenize",
+        "pydoc",
+        "sphinx",
+        "mkdocs",
+        "cython",
+        "IPython",
+        "ipykernel",
+        "jupyter",
+        "bandit",
+        "vulture",
+        "pyright",
+        "pre_commit",
+        "twine.check",
+    ]
 )
 
 
