@@ -23,6 +23,19 @@ ROOMS: dict[str, set[str]] = {
     "observe": {"errors", "model"},
     "ledger": {"errors", "model", "observe"},
     "report": {"errors", "model"},
+    "policy": {
+        "errors",
+        "layers",
+        "model",
+        "effects",
+        "graph",
+        "guards",
+        "guidance",
+        "evidence",
+        "council",
+        "ledger",
+        "observe",
+    },
     "replay": {"errors", "layers", "model", "shell", "effects", "graph", "guards"},
     "govern": {
         "errors",
@@ -37,6 +50,8 @@ ROOMS: dict[str, set[str]] = {
         "council",
         "observe",
         "ledger",
+        "projections",
+        "policy",
     },
     "adapters": {"errors", "model", "govern", "observe", "ledger"},
 }

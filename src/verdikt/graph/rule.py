@@ -37,6 +37,7 @@ class Rule:
     red_line: bool = False
     _reason: Template = field(init=False, repr=False, compare=False)
     _fix: Template = field(init=False, repr=False, compare=False)
+    _said: Verdict | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -54,6 +55,9 @@ class Rule:
             raise PolicyError(f"rule `{self.name}` is a red line: expected `verdict: block`, found {self.verdict.word}")
         object.__setattr__(self, "_reason", Template.of(self.reason))
         object.__setattr__(self, "_fix", Template.of(self.fix))
+        # What has no placeholders is said in the same words every time.
+        fixed = not (self._reason.names or self._fix.names)
+        object.__setattr__(self, "_said", self._saying({}) if fixed else None)
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> "Rule":
@@ -110,6 +114,8 @@ class Rule:
 
     def _verdict(self, action: Action, ctx: GovernanceContext, effect: Effect | None, target: Target | None) -> Verdict:
         """What the rule says, with the placeholders filled from what it matched."""
+        if self._said is not None:
+            return self._said
         if effect is None and ctx.effects.items:
             effect = ctx.effects.items[0]
             target = effect.targets[0] if effect.targets else None
@@ -123,6 +129,9 @@ class Rule:
             "note": effect.note if effect else "",
             "tool": action.tool or action.kind,
         }
+        return self._saying(values)
+
+    def _saying(self, values: Mapping[str, str]) -> Verdict:
         return Verdict(
             kind=self.verdict,
             guard=self.name,

@@ -4,9 +4,13 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.name import file_name
+
+if TYPE_CHECKING:
+    from tarfile import TarFile
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 
@@ -16,6 +20,7 @@ class Artifacts:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self._tars: dict[Path, TarFile] = {}
 
     def write(self, session: str, seq: int, artifacts: Mapping[str, bytes], *, durable: bool) -> None:
         """Keeps the artifacts of an entry that is about to be written."""
@@ -39,17 +44,25 @@ class Artifacts:
             return (self.directory / safe / str(seq) / name).read_bytes()
         except OSError:
             pass
-        import tarfile
-
         for path in self.archived(session):
-            with tarfile.open(path, "r:gz") as tar:
-                try:
-                    member = tar.extractfile(f"{safe}/{seq}/{name}")
-                except KeyError:
-                    continue
-                if member is not None:
-                    return member.read()
+            data = self._unpacked(path, f"{safe}/{seq}/{name}")
+            if data is not None:
+                return data
         raise LedgerError(f"no artifact `{name}` with entry {seq} of session `{session}` in `{self.directory}`")
+
+    def _unpacked(self, path: Path, member: str) -> bytes | None:
+        import tarfile
+        import zlib
+
+        try:
+            if path not in self._tars:
+                self._tars[path] = tarfile.open(path, "r:gz")  # noqa: SIM115 - kept open: an audit asks for every member
+            file = self._tars[path].extractfile(member)
+            return file.read() if file is not None else None
+        except KeyError:
+            return None
+        except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
+            raise LedgerError(f"cannot read `{path}`: {error}; restore it from a backup") from error
 
     def archived(self, session: str) -> list[Path]:
         """The archives that hold artifacts of a session."""

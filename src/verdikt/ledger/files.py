@@ -5,7 +5,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -137,6 +137,70 @@ class FileStore:
     def checkpoint(self, session: str, reason: str = "session_end") -> Entry:
         """A signed entry that covers everything before it."""
         return self.append(session, EntryKind.CHECKPOINT, {"reason": reason})
+
+    @contextmanager
+    def exclusive(self, session: str) -> Iterator[None]:
+        """Alone on the session's files, to replace them; what is remembered of them is looked at anew afterwards."""
+        log = self._log(session)
+        with log.locked():
+            try:
+                yield
+            finally:
+                log.head = None
+
+    def shorten(self, session: str) -> None:
+        """Takes account of archives that were deleted: the projections are folded from what remains, if anything does."""
+        if self.reader.path(session).exists():
+            with self.exclusive(session):
+                self._refold(session, self.reader.head(session))
+        elif self.reader.exists(session):
+            self._refold(session, self.reader.head(session))
+        else:
+            with self.state.writing() as db:
+                db.forget(session)
+
+    def reindex(self) -> int:
+        """Rebuilds `state.db` from the log; how many sessions it took.
+
+        A head that the log no longer reaches is written into the log as a gap before it is forgotten, and a session whose
+        file is gone keeps its head, so rebuilding hides nothing.
+        """
+        self._set_damaged_state_aside()
+        self._notice_missing_state()
+        sessions = self.sessions()
+        for session in sessions:
+            if not self.reader.path(session).exists():
+                self._refold(session, self.reader.head(session))
+                continue
+            log = self._log(session)
+            with log.locked():
+                log.head = None
+                writer, torn = self._begin(session, log)
+                if writer.lines or writer.changed:
+                    self._commit(log, writer, torn)
+                self._refold(session, writer.head)
+                log.head = None
+            log.sync()
+        return len(sessions)
+
+    def _refold(self, session: str, head: Head) -> None:
+        with self.state.writing() as db:
+            db.forget(session)
+            texts, changed = self._catch_up(session, None, head)
+            for name, seq in changed.items():
+                db.put_state(session, name, StateRow(self._projections[name].version, seq, texts[name]))
+            db.put_head(session, head, self._labels)
+
+    def _set_damaged_state_aside(self) -> None:
+        try:
+            with self.state.reading() as db:
+                db.contents()
+        except LedgerError:
+            self.state.close()
+            aside = self.state.path.with_name(f"state.db.damaged-{int(self.clock.now())}")
+            self.state.path.rename(aside)
+            for ending in ("-wal", "-shm"):
+                self.state.path.with_name(f"state.db{ending}").unlink(missing_ok=True)
 
     def close(self) -> None:
         """Lets go of every file."""

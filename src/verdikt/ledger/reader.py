@@ -1,5 +1,6 @@
 """Reading the log's files, archives included, without a lock: what is complete is seen, what is being written is not."""
 
+import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,6 +85,17 @@ class Reader:
                 return line
         return self.last_archived(session)
 
+    def torn(self, session: str) -> bytes:
+        """What stands after the last newline of the hot file while nobody is writing."""
+        fd = _open(self.path(session))
+        if fd is None:
+            return b""
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH)
+            return tail(fd, os.fstat(fd).st_size)[1]
+        finally:
+            os.close(fd)
+
     def last_archived(self, session: str) -> bytes:
         """The last line of the newest archive."""
         line = b""
@@ -95,9 +107,20 @@ class Reader:
     def sessions(self) -> list[str]:
         """Every session that has a file with something in it, sorted."""
         found = {name for name, _ in all_archives(self.ledger)}
-        with os.scandir(self.ledger) as directory:
-            found |= {e.name[:-6] for e in directory if e.name.endswith(".jsonl") and e.stat().st_size > 0}
-        return sorted(filter(None, (session_id(name) or self._claimed(name) for name in found)))
+        found |= {path.name.removesuffix(".jsonl") for path in self.hot() if path.stat().st_size > 0}
+        return sorted(filter(None, map(self.session_of, found)))
+
+    def session_of(self, name: str) -> str | None:
+        """The session that a file's name stands for; None when it is not one of ours."""
+        return session_id(name) or self._claimed(name)
+
+    def hot(self) -> list[Path]:
+        """The hot files, sorted."""
+        try:
+            with os.scandir(self.ledger) as directory:
+                return sorted(Path(e.path) for e in directory if e.name.endswith(".jsonl") and e.is_file())
+        except FileNotFoundError:
+            return []
 
     def _claimed(self, name: str) -> str | None:
         """The session id of a file whose name was too long to keep it, as its first entry says."""
