@@ -8,6 +8,7 @@ import click
 
 COMMANDS: dict[str, str] = {
     "demo": "a scripted agent session through the real engine",
+    "check": "what the policy says of a tool call, or of many",
     "hook": "what hosts call: decides about one event",
 }
 """Command → what it is for. `verdikt.cli.<command>` (dashes as underscores) holds `command`, a click command."""
