@@ -8,7 +8,11 @@ import click
 
 COMMANDS: dict[str, str] = {
     "demo": "a scripted agent session through the real engine",
+    "check": "what the policy says of a tool call, or of many",
     "hook": "what hosts call: decides about one event",
+    "init": "make this project governed: policy and hooks",
+    "uninstall": "take the hooks out, files as they were",
+    "pause": "let everything through for a while, on record",
 }
 """Command → what it is for. `verdikt.cli.<command>` (dashes as underscores) holds `command`, a click command."""
 

@@ -12,7 +12,7 @@ from verdikt.shell.lexer import (
     Heredoc,
     word_end,
 )
-from verdikt.shell.statement import ASSIGNMENT, Pipeline, Simple, Statement, redirection, sequence
+from verdikt.shell.statement import ASSIGNMENT, Piped, Simple, Statement, redirection, sequence
 
 
 def read(text: str) -> tuple[Statement, list[str]] | None:
@@ -100,7 +100,7 @@ class _Line:
 
     def _redirected(self, simple: Simple, redirect: str, raw: str) -> None:
         heredoc = None
-        if redirect.endswith(("<<", "<<-")):
+        if redirect.endswith(("<<", "<<-")) and not redirect.endswith("<<<"):
             delimiter = span.unquote(raw)
             heredoc = Heredoc(delimiter, delimiter != raw, redirect.endswith("-"))
             self.pending.append(heredoc)
@@ -124,7 +124,7 @@ class _Line:
             self.stages.append(self.simple)
         else:
             self._complain("|")
-        self.items.append(self.stages[0] if len(self.stages) == 1 else Pipeline(self.stages))
+        self.items.append(self.stages[0] if len(self.stages) == 1 else Piped(self.stages))
         self.joins.append(join)
         self.stages, self.simple = [], None
 

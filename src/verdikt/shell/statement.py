@@ -36,7 +36,7 @@ class Sequence:
         self.joins = joins
 
 
-class Pipeline:
+class Piped:
     """Statements that feed each other."""
 
     __slots__ = ("stages",)
@@ -92,7 +92,7 @@ class Function:
         self.body = body
 
 
-Statement = Simple | Sequence | Pipeline | Group | Branch | Loop | Function
+Statement = Simple | Sequence | Piped | Group | Branch | Loop | Function
 
 
 def sequence(items: list[Statement], joins: list[str]) -> Statement:

@@ -11,7 +11,7 @@ from verdikt.shell.statement import (
     Function,
     Group,
     Loop,
-    Pipeline,
+    Piped,
     RawRedirect,
     Sequence,
     Simple,
@@ -120,11 +120,11 @@ class _Broken:
             else:
                 index += 1
                 if raw not in ("|", "|&") and stages:
-                    items.append(stages[0] if len(stages) == 1 else Pipeline(stages))
+                    items.append(stages[0] if len(stages) == 1 else Piped(stages))
                     joins.append(raw if raw in ("&", "&&", "||") else ";")
                     stages = []
         if stages:
-            items.append(stages[0] if len(stages) == 1 else Pipeline(stages))
+            items.append(stages[0] if len(stages) == 1 else Piped(stages))
             joins.append("")
         return sequence(items, joins)
 
@@ -171,7 +171,7 @@ class _Builder:
         if kind == "list":
             return self.statements([node], depth + 1)
         if kind == "pipeline":
-            return Pipeline([self.statement(child, depth + 1) for child in node.children if child.is_named])
+            return Piped([self.statement(child, depth + 1) for child in node.children if child.is_named])
         if kind == "function_definition":
             return self._function(node, depth)
         built = self._compound(node, kind, depth + 1)

@@ -10,7 +10,7 @@ from verdikt.shell.frame import Frame
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.output import constant_output
 from verdikt.shell.scope import Pattern, Scope, known_environment
-from verdikt.shell.statement import Branch, Function, Group, Loop, Pipeline, Sequence, Simple, Statement
+from verdikt.shell.statement import Branch, Function, Group, Loop, Piped, Sequence, Simple, Statement
 from verdikt.shell.syntax import parse
 
 _DEEPEST = 24
@@ -99,7 +99,7 @@ class Walker(Expander):
             return self._simple(statement, scope, frame)
         if isinstance(statement, Sequence):
             return self._sequence(statement, scope, frame)
-        if isinstance(statement, Pipeline):
+        if isinstance(statement, Piped):
             return self._pipeline(statement, scope, frame)
         if isinstance(statement, Group):
             return self._group(statement, scope, frame)
@@ -141,7 +141,7 @@ class Walker(Expander):
             return None
         return "".join(output for output in outputs if output)
 
-    def _pipeline(self, pipeline: Pipeline, scope: Scope, frame: Frame) -> str | None:
+    def _pipeline(self, pipeline: Piped, scope: Scope, frame: Frame) -> str | None:
         stdin, pipe_from = frame.stdin, frame.pipe_from
         commands = self.commands
         before: range | None = None
@@ -319,12 +319,16 @@ class Walker(Expander):
         if not words and not call.redirects and not call.assignments:
             return "" if call.frame.capture else None
         self._emit(call)
+        writes = redirect.outputs(call.redirects) if call.redirects else None
+        if not writes:
+            return self._enter(call) if words else ""
+        # What goes into a file is worth knowing, for when the file is run.
+        call.frame = call.frame.copy()
+        call.frame.capture = True
         output = self._enter(call) if words else ""
-        if call.redirects and (writes := redirect.outputs(call.redirects)):
-            for one in writes:
-                redirect.write(self, one, output, scope)
-            return ""
-        return output
+        for one in writes:
+            redirect.write(self, one, output, scope)
+        return ""
 
     def _replaced(self, name: str, call: Invocation, written: list[str]) -> bool:
         """Follows an alias or a function of that name; whether it certainly stands for the command."""
