@@ -176,13 +176,8 @@ class Lexer:
     def _target(self, redirect: tuple[str, int], start: int, stop: int) -> None:
         op, index = redirect
         raw = self.text[start:stop]
-<<<<<<< HEAD
         self.tokens.append((TARGET, raw, start, stop, None))
-        if op.endswith(("<<", "<<-")):
-=======
-        self.tokens.append((TokenKind.TARGET, raw, start, stop, None))
         if op.endswith(("<<", "<<-")) and not op.endswith("<<<"):
->>>>>>> main
             delimiter = span.unquote(raw)
             document = Heredoc(delimiter, delimiter != raw, op.endswith("-"))
             self._pending.append(document)
