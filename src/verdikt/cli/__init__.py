@@ -6,9 +6,14 @@ from typing import Any
 
 import click
 
+from verdikt.errors import VerdiktError
+
 COMMANDS: dict[str, str] = {
     "demo": "a scripted agent session through the real engine",
     "hook": "what hosts call: decides about one event",
+    "ledger": "the tamper-evident log: verify, tail, show, stats, export, checkpoint, rotate, reindex",
+    "keys": "the keys that sign the log: init, list, rotate",
+    "grant": "an operator's permission to get past a guard: add, list, revoke",
 }
 """Command → what it is for. `verdikt.cli.<command>` (dashes as underscores) holds `command`, a click command."""
 
@@ -26,6 +31,13 @@ class Commands(click.Group):
             return None
         command: click.Command = import_module(f"verdikt.cli.{cmd_name.replace('-', '_')}").command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command; what verdikt refuses on purpose is told in a line, with status 1."""
+        try:
+            return super().invoke(ctx)
+        except VerdiktError as error:
+            raise click.ClickException(str(error)) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without loading any of them."""
