@@ -3,13 +3,12 @@
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import click
 
 from verdikt.cli.policy import load, policy_options, refuse
+from verdikt.effects.classifier import classify
 from verdikt.errors import PolicyError
 from verdikt.graph.case import Case, read_cases
 from verdikt.graph.engine import PolicyEngine
@@ -89,19 +88,13 @@ def _files(places: Sequence[str]) -> Iterator[str]:
 
 def run(policy: Policy, cases: Sequence[Case]) -> Iterator[tuple[Case, str]]:
     """Each case with why it failed; an empty text when it did not."""
-    engine = PolicyEngine(policy.root, classify=_classify())
+    engine = PolicyEngine(policy.root)
     for case in cases:
         posture = case.posture or policy.posture
-        result = engine.evaluate(case.action, facts=Facts(case.world), posture=posture)
+        facts = Facts(case.world)
+        result = engine.evaluate(case.action, effects=classify(case.action, facts), facts=facts, posture=posture)
         final = settle(result.verdict, posture, result.context.effects.dominant)
         yield case, _difference(case, final, result)
-
-
-def _classify() -> Any:
-    try:
-        return import_module("verdikt.effects.classifier").classify
-    except ModuleNotFoundError:
-        return None
 
 
 def _difference(case: Case, found: Verdict, result: EvaluationResult) -> str:

@@ -31,7 +31,7 @@ class CaseWorld:
         place = {"now": 1_700_000_000.0, "cwd": self.cwd, "home": HOME, "project_root": PROJECT, "user": "dev"}
         return {**place, "temp": ["/tmp", "/var/tmp"], "guarded": guarded}
 
-    def path(self, path: str) -> PathFact:
+    def path(self, path: str, *, git: bool = True) -> PathFact:
         """As the case says; absent when it does not say."""
         state = self.files.get(path, "absent")
         if path in (PROJECT, HOME, self.cwd) or state == "dir":
