@@ -21,8 +21,21 @@ ROOMS: dict[str, set[str]] = {
     "evidence": {"errors", "layers", "model", "shell", "guidance"},
     "council": {"errors", "model"},
     "observe": {"errors", "model"},
-    "ledger": {"errors", "model"},
+    "ledger": {"errors", "model", "observe"},
     "report": {"errors", "model"},
+    "policy": {
+        "errors",
+        "layers",
+        "model",
+        "effects",
+        "graph",
+        "guards",
+        "guidance",
+        "evidence",
+        "council",
+        "ledger",
+        "observe",
+    },
     "replay": {"errors", "layers", "model", "shell", "effects", "graph", "guards"},
     "govern": {
         "errors",
@@ -37,8 +50,10 @@ ROOMS: dict[str, set[str]] = {
         "council",
         "observe",
         "ledger",
+        "projections",
+        "policy",
     },
-    "adapters": {"errors", "model", "govern"},
+    "adapters": {"errors", "model", "govern", "observe", "ledger"},
 }
 """Room → the rooms it may import besides itself. A room not named here (cli, web, daemon) may import every other."""
 

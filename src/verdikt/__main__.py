@@ -1,5 +1,18 @@
-"""`python -m verdikt`."""
+"""`verdikt` and `python -m verdikt`."""
 
-from verdikt.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    """Runs the hook without loading the command line, and everything else with it."""
+    if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv:
+        from verdikt.adapters.entry import main as hook
+
+        hook(sys.argv[2:])
+    from verdikt.cli import main as command
+
+    command()
+
+
+if __name__ == "__main__":
+    main()

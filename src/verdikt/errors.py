@@ -6,6 +6,7 @@
     ├── ClassificationError   an action whose effects cannot be told
     ├── PostureError          a move between postures that is not allowed
     ├── HookError             a payload that is not a tool call
+    ├── WiringError           a host's settings that cannot be changed
     ├── CanonicalError        a value that has no canonical bytes
     ├── BlockedError          an action that a policy blocked, raised by `Enforcer`
     ├── SessionError          a session's state that cannot be read or written
@@ -19,18 +20,33 @@
 A refusal is a value (a `Verdict`), never an exception; only `Enforcer` turns one into the other, because its caller asked for it.
 """
 
+from collections.abc import Sequence
+
 
 class VerdiktError(Exception):
     """Everything verdikt raises on purpose."""
 
 
 class PolicyError(VerdiktError):
-    """A policy that cannot be built; `where` names file, line and column when it came from a file."""
+    """A policy that cannot be built; `where` names file, line and column when it came from a file.
+
+    `faults` holds one error for each fault found; its text has a line for each.
+    """
 
     def __init__(self, message: str, *, where: str = "") -> None:
         super().__init__(f"{where}: {message}" if where else message)
         self.message = message
         self.where = where
+        self.faults: tuple[PolicyError, ...] = (self,)
+
+    @classmethod
+    def of(cls, faults: Sequence["PolicyError"]) -> "PolicyError":
+        """All these faults as one error."""
+        if len(faults) == 1:
+            return faults[0]
+        error = cls("\n".join(map(str, faults)))
+        error.faults = tuple(faults)
+        return error
 
 
 class ManifestError(VerdiktError):
@@ -47,6 +63,10 @@ class PostureError(VerdiktError):
 
 class HookError(VerdiktError):
     """A payload that is not a tool call."""
+
+
+class WiringError(VerdiktError):
+    """A host's settings that cannot be read or changed; the message names the file and what to do."""
 
 
 class CanonicalError(VerdiktError):

@@ -43,8 +43,7 @@ class All:
             verdicts.append(verdict)
             if stop and verdict.kind is VerdictKind.BLOCK:
                 break
-        considered = [verdict for verdict in verdicts if not _ignored(verdict)] or verdicts
-        return _record(ctx, at, self.name, _marked(max(considered, key=_strictness), considered), depth)
+        return _record(ctx, at, self.name, strictest(verdicts), depth)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -185,6 +184,17 @@ class Escalate:
             fallback = self.fallback.evaluate(action, ctx, depth + 1)
             verdict = verdict if _ignored(fallback) else fallback
         return _record(ctx, at, self.name, verdict, depth)
+
+
+def strictest(verdicts: list[Verdict]) -> Verdict:
+    """What `All` makes of its children's verdicts: the strictest, the first of these, failed observers aside.
+
+    A block carries the marks of every block beside it, so that neither a red line nor an error can hide behind another.
+    """
+    if len(verdicts) == 1:
+        return verdicts[0]
+    considered = [verdict for verdict in verdicts if not _ignored(verdict)] or verdicts
+    return _marked(max(considered, key=_strictness), considered)
 
 
 def _set(value: object, **fields: object) -> None:

@@ -24,6 +24,8 @@ HISTORY = 32
 RISK_KEPT = 0.8
 """What is left of a session's risk at its next action: legitimate probing must not end in a standstill."""
 
+_WORDS = tuple(kind.word for kind in VerdictKind)
+
 
 class PolicyEngine:
     """Evaluates actions by a policy graph. `evaluate` always answers; whatever fails on the way there is a block."""
@@ -104,9 +106,11 @@ def remember(session: SessionState, ctx: GovernanceContext, verdict: Verdict) ->
         session.consecutive_blocks += 1
     else:
         session.consecutive_blocks = 0
-    entry = {**_entry(ctx.action), "verdict": verdict.kind.word, "guard": verdict.guard, "success": None}
+    entry = _entry(ctx.action)
+    entry["verdict"], entry["guard"], entry["success"] = _WORDS[verdict.kind], verdict.guard, None
     session.history.append(entry)
-    del session.history[:-HISTORY]
+    if len(session.history) > HISTORY:
+        del session.history[:-HISTORY]
 
 
 def _latest(history: list[dict[str, Any]], action: Action) -> int | None:

@@ -90,6 +90,9 @@ class Index:
         if self._equals:
             payload = action.payload
             for path, values in self._equals:
+                if type(payload) is dict and "." not in path and type(text := payload.get(path)) is str:
+                    found += values.get(text, ())
+                    continue
                 for value in values_at(payload, path):
                     if isinstance(value, _SCALARS) and value in values:
                         found += values[value]

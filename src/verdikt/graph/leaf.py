@@ -51,6 +51,8 @@ def node(child: PolicyNode | Guard) -> PolicyNode:
     """The child as a node: a guard gets its leaf, where the number of arguments of its `check` is told once."""
     if isclass(child):
         raise PolicyError(f"expected a guard, found the class `{child.__name__}`: write `{child.__name__}()`")
+    if isinstance(child, Leaf):
+        return child
     if callable(getattr(child, "evaluate", None)) and not callable(getattr(child, "check", None)):
         return child  # type: ignore[return-value]
     check = getattr(child, "check", None)

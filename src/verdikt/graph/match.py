@@ -66,6 +66,13 @@ def values_at(payload: object, path: str) -> Iterator[object]:
             yield from values_at(payload[head], rest)
 
 
+def _holds(payload: object, path: str, expected: object) -> bool:
+    """Whether a value at the path is the expected one; nearly always it is a text right under its key."""
+    if type(payload) is dict and "." not in path and type(found := payload.get(path)) is str:
+        return found == expected
+    return any(same(expected, found) for found in values_at(payload, path))
+
+
 def same(expected: object, found: object) -> bool:
     """Equality as JSON knows it: `true` is not `1`."""
     return expected == found and isinstance(expected, bool) == isinstance(found, bool)
@@ -135,7 +142,7 @@ class Matcher:
         if self.posture and ctx.posture not in self.posture:
             return False
         for path, expected in self.equals:
-            if not any(same(expected, found) for found in values_at(action.payload, path)):
+            if not _holds(action.payload, path, expected):
                 return False
         if self.command and not action.command.startswith(self.command):
             return False

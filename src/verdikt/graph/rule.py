@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from verdikt.errors import PolicyError
+from verdikt.graph.combinator import strictest
 from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.graph.index import Index
 from verdikt.graph.match import KEYS, Matcher
@@ -36,6 +37,7 @@ class Rule:
     red_line: bool = False
     _reason: Template = field(init=False, repr=False, compare=False)
     _fix: Template = field(init=False, repr=False, compare=False)
+    _said: Verdict | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -53,6 +55,9 @@ class Rule:
             raise PolicyError(f"rule `{self.name}` is a red line: expected `verdict: block`, found {self.verdict.word}")
         object.__setattr__(self, "_reason", Template.of(self.reason))
         object.__setattr__(self, "_fix", Template.of(self.fix))
+        # What has no placeholders is said in the same words every time.
+        fixed = not (self._reason.names or self._fix.names)
+        object.__setattr__(self, "_said", self._saying({}) if fixed else None)
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> "Rule":
@@ -109,6 +114,8 @@ class Rule:
 
     def _verdict(self, action: Action, ctx: GovernanceContext, effect: Effect | None, target: Target | None) -> Verdict:
         """What the rule says, with the placeholders filled from what it matched."""
+        if self._said is not None:
+            return self._said
         if effect is None and ctx.effects.items:
             effect = ctx.effects.items[0]
             target = effect.targets[0] if effect.targets else None
@@ -122,6 +129,9 @@ class Rule:
             "note": effect.note if effect else "",
             "tool": action.tool or action.kind,
         }
+        return self._saying(values)
+
+    def _saying(self, values: Mapping[str, str]) -> Verdict:
         return Verdict(
             kind=self.verdict,
             guard=self.name,
@@ -164,7 +174,7 @@ class RuleSet:
     Rules that fire are added to `ctx.verdicts` and `ctx.trace`; the others leave no mark.
     """
 
-    __slots__ = ("_index", "name", "rules")
+    __slots__ = ("_index", "_silent", "name", "rules")
 
     def __init__(self, *rules: Rule, name: str = "rules") -> None:
         if not rules:
@@ -172,10 +182,12 @@ class RuleSet:
         self.name = name
         self.rules = rules
         self._index = Index(rules)
+        self._silent = Verdict(kind=VerdictKind.PASS, guard=name)
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """The strictest verdict of the rules that fire, the first of them in order."""
-        strictest: Verdict | None = None
+        at = len(ctx.trace)
+        fired: list[Verdict] = []
         for rule in self._candidates(action, ctx):
             try:
                 verdict = rule.fires(action, ctx)
@@ -184,10 +196,9 @@ class RuleSet:
             if verdict is not None:
                 ctx.verdicts.append(verdict)
                 ctx.trace.append(TraceEntry(verdict.guard, verdict, depth + 1))
-                if strictest is None or verdict.kind > strictest.kind:
-                    strictest = verdict
-        verdict = strictest or Verdict(kind=VerdictKind.PASS, guard=self.name)
-        ctx.trace.append(TraceEntry(self.name, verdict, depth))
+                fired.append(verdict)
+        verdict = strictest(fired) if fired else self._silent
+        ctx.trace.insert(at, TraceEntry(self.name, verdict, depth))
         return verdict
 
     def _candidates(self, action: Action, ctx: GovernanceContext) -> Sequence[Rule]:

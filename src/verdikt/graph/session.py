@@ -1,7 +1,6 @@
 """Where the state of sessions is kept between evaluations."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from threading import RLock
 from typing import Protocol, runtime_checkable
 
@@ -25,15 +24,32 @@ class InMemorySessionStore:
         self._locks: dict[str, RLock] = {}
         self._states: dict[str, SessionState] = {}
 
-    @contextmanager
-    def open(self, session_id: str) -> Iterator[SessionState]:
+    def open(self, session_id: str) -> AbstractContextManager[SessionState]:
         """The state of one session, held by one thread at a time. What was handed out before does not change."""
         lock = self._locks.get(session_id)
         if lock is None:
             with self._lock:
                 lock = self._locks.setdefault(session_id, RLock())
-        with lock:
-            kept = self._states.get(session_id)
-            state = SessionState(session_id) if kept is None else kept.copy()
-            yield state
-            self._states[session_id] = state
+        return _Held(session_id, lock, self._states)
+
+
+class _Held:
+    """A session while somebody holds it: a class rather than a generator, because every decision opens one."""
+
+    __slots__ = ("_lock", "_session_id", "_state", "_states")
+
+    def __init__(self, session_id: str, lock: RLock, states: dict[str, SessionState]) -> None:
+        self._session_id = session_id
+        self._lock = lock
+        self._states = states
+
+    def __enter__(self) -> SessionState:
+        self._lock.acquire()
+        kept = self._states.get(self._session_id)
+        self._state = SessionState(self._session_id) if kept is None else kept.copy()
+        return self._state
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if kind is None:
+            self._states[self._session_id] = self._state
+        self._lock.release()

@@ -46,6 +46,11 @@ class Template:
             parts.append((literal, name or ""))
         return cls(text, tuple(parts))
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The placeholders that occur."""
+        return frozenset(name for _, name in self.parts if name)
+
     def fill(self, values: Mapping[str, str]) -> str:
         """The text with each placeholder replaced."""
         return "".join(literal + (shorten(values[name]) if name else "") for literal, name in self.parts)

@@ -37,7 +37,7 @@ class Action:
     def text(self, *keys: str) -> str:
         """The first of these payload fields that is a non-empty string, or an empty string."""
         payload = self.payload
-        if not isinstance(payload, Mapping):
+        if type(payload) is not dict and not isinstance(payload, Mapping):
             return ""
         for key in keys:
             value = payload.get(key)

@@ -11,7 +11,7 @@ from verdikt.errors import CanonicalError
 MAX_DEPTH = 200
 """How deeply a value may be nested: a fixed number, so that the same value fails or passes everywhere."""
 
-_MAX_EXACT = 2**53 - 1
+MAX_EXACT = 2**53 - 1
 
 
 def canonical(value: Any) -> bytes:
@@ -44,7 +44,7 @@ def _write(value: Any, parts: list[str], depth: int) -> None:
     elif kind is bool:
         parts.append("true" if value else "false")
     elif kind is int:
-        parts.append(str(value) if -_MAX_EXACT <= value <= _MAX_EXACT else _big(value))
+        parts.append(str(value) if -MAX_EXACT <= value <= MAX_EXACT else _big(value))
     elif kind is dict:
         _write_mapping(value, parts, depth)
     elif kind is list or kind is tuple:
@@ -93,7 +93,7 @@ def _ordered(value: dict[str, Any]) -> list[str]:
 
 def _number(value: float) -> str:
     """A number as ECMAScript writes it."""
-    if value.is_integer() and -_MAX_EXACT <= value <= _MAX_EXACT:
+    if value.is_integer() and -MAX_EXACT <= value <= MAX_EXACT:
         return str(int(value))
     text = repr(value)
     if "n" in text:

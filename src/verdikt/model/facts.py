@@ -40,7 +40,6 @@ class GitFact:
     upstream: str = ""  # remote/branch
     remotes: Mapping[str, str] | None = None  # name → address
     aliases: Mapping[str, str] | None = None  # alias → what it stands for
-    dirty: bool = False
 
     def record(self) -> dict[str, Any]:
         """Every field as plain data."""

@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 
 from tests.fakes import FakeWorld
+from tests.graphs import Says
 from verdikt.errors import PolicyError
+from verdikt.graph.combinator import Escalate
 from verdikt.graph.context import GovernanceContext
+from verdikt.graph.engine import PolicyEngine
 from verdikt.graph.rule import Rule, RuleSet
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Effects, Target, Zone
@@ -203,7 +206,12 @@ def test_the_strictest_rule_decides_and_the_first_of_equals() -> None:
 
     assert (found.guard, found.red_line) == ("first", True)
     assert [verdict.guard for verdict in context.verdicts] == ["warns", "first", "second"]
-    assert [(entry.node, entry.depth) for entry in context.trace][-1] == ("rules", 0)
+    assert [(entry.node, entry.depth) for entry in context.trace] == [
+        ("rules", 0),
+        ("warns", 1),
+        ("first", 1),
+        ("second", 1),
+    ]
 
 
 def test_a_condition_that_raises_blocks() -> None:
@@ -227,3 +235,18 @@ def test_a_payload_of_any_shape_gets_a_verdict(payload: Any) -> None:
     rules = RuleSet(rule(pattern="x"), rule(equals={"a.b": 1}), rule(command="x"), rule(pattern="y", field="a.b"))
 
     assert rules.evaluate(action, GovernanceContext(action=action)).kind is VerdictKind.PASS
+
+
+def test_a_red_line_behind_another_block_stays_a_red_line() -> None:
+    """A rule set is `All` over its rules: `Escalate` cannot get past any of them."""
+    block = {"tool": "Bash", "verdict": "block", "reason": "no", "fix": "do not"}
+    rules = RuleSet(Rule.of({**block, "name": "one"}), Rule.of({**block, "name": "two", "red_line": True}))
+    result = PolicyEngine(Escalate(rules, Says("pass"))).evaluate(Action(kind=ActionKind.BASH, tool="Bash"))
+
+    assert (result.verdict.guard, result.verdict.red_line) == ("one", True)
+    assert [(entry.depth, entry.node) for entry in result.trace] == [
+        (0, "escalate"),
+        (1, "rules"),
+        (2, "one"),
+        (2, "two"),
+    ]

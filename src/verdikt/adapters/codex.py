@@ -1,0 +1,74 @@
+"""Codex. Its output schema is closed: a key it does not know, an `ask`, an `allow` by itself, and the tool runs."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from verdikt.adapters.moment import Moment, MomentKind
+from verdikt.adapters.payload import Fields, read
+from verdikt.adapters.reply import NEUTRAL, Reply, refuse, say
+from verdikt.adapters.ruling import Ruling
+from verdikt.model.action import Action, Outcome
+
+EVENTS: dict[str, MomentKind] = {
+    "SessionStart": MomentKind.START,
+    "UserPromptSubmit": MomentKind.PROMPT,
+    "PreToolUse": MomentKind.BEFORE,
+    "PermissionRequest": MomentKind.BEFORE,
+    "PostToolUse": MomentKind.AFTER,
+    "Stop": MomentKind.STOP,
+    "SubagentStart": MomentKind.NOTICE,
+    "SubagentStop": MomentKind.STOP,
+    "PreCompact": MomentKind.NOTICE,
+    "PostCompact": MomentKind.NOTICE,
+    "Interrupt": MomentKind.NOTICE,
+    "SessionEnd": MomentKind.END,
+}
+
+_CONTEXT = {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"}
+
+_EXIT = re.compile(r"Exit code: (\d{1,3})\n")
+
+
+def decode(payload: object, event: str = "", env: Mapping[str, str] | None = None) -> Moment:
+    """The moment that a Codex payload stands for."""
+    return read(payload, host="codex", events=EVENTS, outcome=_outcome, event=event)
+
+
+def encode(moment: Moment, ruling: Ruling) -> Reply:
+    """What Codex must be told for the ruling to hold, and nothing more."""
+    if moment.event == "PermissionRequest":
+        decision = {"behavior": "deny", "message": ruling.reason}
+        specific = {"hookEventName": moment.event, "decision": decision}
+        return say({"hookSpecificOutput": specific}) if ruling.blocked else NEUTRAL
+    if ruling.blocked:
+        if moment.kind is MomentKind.STOP:
+            return say({"decision": "block", "reason": ruling.reason})
+        if moment.kind is MomentKind.AFTER:
+            # A block here would take the tool's output away from the model.
+            return _context(moment, "\n".join(part for part in (ruling.reason, ruling.context) if part))
+        return refuse(ruling.reason) if moment.kind in (MomentKind.BEFORE, MomentKind.PROMPT) else NEUTRAL
+    return _context(moment, ruling.context)
+
+
+def _context(moment: Moment, text: str) -> Reply:
+    if not text:
+        return NEUTRAL
+    if moment.event in _CONTEXT:
+        return say({"hookSpecificOutput": {"hookEventName": moment.event, "additionalContext": text}})
+    return say({"systemMessage": text})
+
+
+def _outcome(fields: Fields, action: Action) -> Outcome:
+    """Codex tells what a command printed and not how it ended; only its own patch tool says so in the text."""
+    response: Any = fields.raw.get("tool_response")
+    text = response if isinstance(response, str) else ""
+    failed = False
+    if isinstance(response, Mapping):
+        content = response.get("content")
+        parts = content if isinstance(content, list) else []
+        text = "\n".join(str(part.get("text", "")) for part in parts if isinstance(part, Mapping))
+        failed = response.get("isError") is True
+    found = _EXIT.match(text) if action.tool == "apply_patch" else None
+    code = int(found[1]) if found else None
+    return Outcome(success=not failed and not code, output=text, exit_code=code, raw=fields.raw)

@@ -1,0 +1,74 @@
+"""Gemini CLI. Its stdout beats its exit status, and an `ask` hangs it for ever when nobody is there."""
+
+import re
+from collections.abc import Mapping
+
+from verdikt.adapters.moment import Moment, MomentKind
+from verdikt.adapters.payload import Fields, Keys, read
+from verdikt.adapters.reply import NEUTRAL, Reply, refuse, say
+from verdikt.adapters.ruling import Ruling
+from verdikt.model.action import Action, ActionKind, Outcome
+
+EVENTS: dict[str, MomentKind] = {
+    "SessionStart": MomentKind.START,
+    "BeforeAgent": MomentKind.PROMPT,
+    "BeforeTool": MomentKind.BEFORE,
+    "AfterTool": MomentKind.AFTER,
+    "AfterAgent": MomentKind.STOP,
+    "BeforeModel": MomentKind.NOTICE,
+    "AfterModel": MomentKind.NOTICE,
+    "BeforeToolSelection": MomentKind.NOTICE,
+    "PreCompress": MomentKind.NOTICE,
+    "Notification": MomentKind.NOTICE,
+    "SessionEnd": MomentKind.END,
+}
+
+_CONTEXT = {"SessionStart", "BeforeAgent", "AfterTool"}
+
+_EXIT = re.compile(r"^Exit Code: (\d{1,3})$", re.MULTILINE)
+
+
+def decode(payload: object, event: str = "", env: Mapping[str, str] | None = None) -> Moment:
+    """The moment that a Gemini CLI payload stands for."""
+    keys = Keys(message="prompt_response")
+    return read(payload, host="gemini", events=EVENTS, outcome=_outcome, event=event, keys=keys)
+
+
+def encode(moment: Moment, ruling: Ruling) -> Reply:
+    """What Gemini CLI must be told for the ruling to hold."""
+    if ruling.blocked:
+        if moment.kind is MomentKind.STOP:
+            return say({"decision": "deny", "reason": ruling.reason})
+        if moment.kind is MomentKind.AFTER:
+            # A deny here would take the tool's output away from the model.
+            return _context(moment, "\n".join(part for part in (ruling.reason, ruling.context) if part))
+        return refuse(ruling.reason) if moment.kind in (MomentKind.BEFORE, MomentKind.PROMPT) else NEUTRAL
+    return _context(moment, ruling.context)
+
+
+def _context(moment: Moment, text: str) -> Reply:
+    if not text:
+        return NEUTRAL
+    if moment.event in _CONTEXT:
+        return say({"hookSpecificOutput": {"hookEventName": moment.event, "additionalContext": text}})
+    return say({"systemMessage": text})
+
+
+def _outcome(fields: Fields, action: Action) -> Outcome:
+    response = fields.table("tool_response")
+    content = response.get("llmContent")
+    text = content if isinstance(content, str) else ""
+    error = response.get("error")
+    message = error.get("message") if isinstance(error, Mapping) else None
+    code = None
+    if action.kind is ActionKind.BASH and not error:
+        # The client writes the status below the output, and only when it is not 0.
+        found = _EXIT.findall(text)
+        code = int(found[-1]) if found else 0
+    return Outcome(
+        success=not error and not code,
+        output=text,
+        error=message if isinstance(message, str) else "",
+        exit_code=code,
+        raw=fields.raw,
+    )

@@ -1,0 +1,109 @@
+"""How each real client is run against the scripted model: in a clean environment, a home of its own, loopback only."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from verdikt.adapters.live.model import ScriptedModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRun:
+    """One run of a client: how it ended and what it printed."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """A client as it can be driven: the shell tool that its model calls, and how it is started."""
+
+    name: str
+    shell: str
+    argument: str
+    """What its shell tool calls the command."""
+    start: Callable[["Client", Path, Path, str, str], tuple[list[str], dict[str, str]]]
+    """(client, binary, home, address of the model, prompt) → command and environment."""
+
+    def run(
+        self,
+        binary: Path,
+        *,
+        project: Path,
+        home: Path,
+        model: ScriptedModel,
+        prompt: str,
+        env: Mapping[str, str],
+        seconds: float = 90,
+    ) -> ClientRun:
+        """Runs the client once in the project, with nothing of our own environment but what is given."""
+        command, own = self.start(self, binary, home, model.url, prompt)
+        path = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(home), "LANG": "C.UTF-8"}
+        done = subprocess.run(
+            command,
+            cwd=project,
+            env={**path, **own, **env},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=False,
+        )
+        return ClientRun(code=done.returncode, stdout=done.stdout, stderr=done.stderr)
+
+
+def _claude(client: Client, binary: Path, home: Path, url: str, prompt: str) -> tuple[list[str], dict[str, str]]:
+    command = [str(binary), "-p", prompt, "--output-format", "stream-json", "--verbose"]
+    env = {
+        "ANTHROPIC_API_KEY": "scripted",
+        "ANTHROPIC_BASE_URL": url,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_TELEMETRY": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+        "IS_SANDBOX": "1",
+    }
+    return [*command, "--permission-mode", "bypassPermissions"], env
+
+
+def _codex(client: Client, binary: Path, home: Path, url: str, prompt: str) -> tuple[list[str], dict[str, str]]:
+    provider = {
+        "name": "scripted",
+        "base_url": f"{url}/v1",
+        "wire_api": "responses",
+        "env_key": "SCRIPTED_KEY",
+        "request_max_retries": 0,
+        "stream_max_retries": 0,
+    }
+    settings = {f"model_providers.scripted.{key}": value for key, value in provider.items()}
+    # Without these two it looks for plugins on the network before it ends.
+    settings |= {"model_provider": "scripted", "features.plugins": False, "features.apps": False}
+    overrides = [word for key, value in settings.items() for word in ("-c", f"{key}={json.dumps(value)}")]
+    command = [str(binary), "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
+    env = {"CODEX_HOME": str(home / ".codex"), "SCRIPTED_KEY": "scripted"}
+    return [*command, "-m", "gpt-5.5", *overrides, prompt], env
+
+
+def _gemini(client: Client, binary: Path, home: Path, url: str, prompt: str) -> tuple[list[str], dict[str, str]]:
+    command = ["node", str(binary), "-p", prompt, "-m", "gemini-2.5-pro", "--output-format", "stream-json"]
+    env = {
+        "GEMINI_API_KEY": "scripted",
+        "GOOGLE_GEMINI_BASE_URL": url,
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        "GEMINI_TELEMETRY_ENABLED": "false",
+        "GEMINI_CLI_NO_RELAUNCH": "true",
+    }
+    return [*command, "--approval-mode", "yolo"], env
+
+
+CLIENTS: dict[str, Client] = {
+    "claude": Client(name="claude", shell="Bash", argument="command", start=_claude),
+    "codex": Client(name="codex", shell="exec_command", argument="cmd", start=_codex),
+    "gemini": Client(name="gemini", shell="run_shell_command", argument="command", start=_gemini),
+}

@@ -1,0 +1,43 @@
+"""What a hook prints, where, and with which status."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """One JSON document for stdout, a line for stderr, and the exit status."""
+
+    stdout: str = "{}"
+    stderr: str = ""
+    code: int = 0
+
+
+NEUTRAL = Reply()
+"""No opinion: valid on every client that was measured."""
+
+
+def document(value: Mapping[str, Any]) -> str:
+    """The value as one line of ASCII JSON, without empty and null members."""
+    return json.dumps(_dense(value), separators=(",", ":"))
+
+
+def say(value: Mapping[str, Any]) -> Reply:
+    """A document with status 0."""
+    return Reply(stdout=document(value))
+
+
+def refuse(reason: str) -> Reply:
+    """The deny that blocks on every client that was measured, whichever of them it is."""
+    return Reply(stdout=document({"decision": "block", "reason": reason}), stderr=reason, code=2)
+
+
+def _dense(value: Mapping[str, Any]) -> dict[str, Any]:
+    dense = {}
+    for key, member in value.items():
+        kept = _dense(member) if isinstance(member, Mapping) else member
+        if kept is not None and kept not in ("", {}):
+            dense[key] = kept
+    return dense

@@ -1,0 +1,187 @@
+"""The policy: the layers of it that are in force, as one value that decides."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from verdikt.errors import PolicyError
+from verdikt.graph.combinator import All
+from verdikt.graph.config import Placed
+from verdikt.graph.context import GovernanceContext
+from verdikt.graph.guard import PolicyNode
+from verdikt.graph.match import Matcher
+from verdikt.graph.rule import Rule, RuleSet
+from verdikt.model.action import Action
+from verdikt.model.canonical import digest
+from verdikt.model.effect import Effect
+from verdikt.model.posture import Posture
+from verdikt.model.shape import Section
+from verdikt.model.verdict import VerdictKind
+
+FORMAT = 1
+"""Of the document that a policy's digest is made of."""
+
+STRICTNESS = (Posture.INTERACTIVE, Posture.AUTONOMOUS, Posture.DRY_RUN, Posture.LOCKED)
+"""From the least to the most restrictive: a lower layer can only move to the right."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyLayer:
+    """One document of a policy with the profile it builds on. None stands for what it does not say.
+
+    `trusted` layers may let a host skip its prompt; a file that comes with a project may not, because whoever wrote the
+    project would then answer in the user's place.
+    """
+
+    name: str
+    file: str
+    document: Mapping[str, Any]
+    nodes: tuple[PolicyNode, ...] = ()
+    placed: tuple[Placed, ...] = ()
+    profile: str = ""
+    base: "PolicyLayer | None" = None
+    disabled: tuple[str, ...] = ()
+    posture: Posture | None = None
+    unknown_tools: VerdictKind | None = None
+    approve: tuple[Matcher, ...] | None = None
+    sections: Mapping[str, Any] = field(default_factory=dict)
+    where: Mapping[str, str] = field(default_factory=dict)  # top-level key → file:line:column
+    trusted: bool = True
+
+    def setting(self, name: str) -> Any:
+        """What this layer says, or else its profile; None when neither does."""
+        own = getattr(self, name)
+        return own if own is not None or self.base is None else self.base.setting(name)
+
+    def section(self, name: str) -> Any:
+        """This layer's section, or else its profile's; None when neither has it."""
+        own = self.sections.get(name)
+        return own if own is not None or self.base is None else self.base.section(name)
+
+    def origin(self, key: str) -> str:
+        """Where a top-level key that is in force here was written."""
+        if key in self.where or self.base is None:
+            return self.where.get(key, self.file)
+        return self.base.origin(key)
+
+    def dump(self) -> dict[str, Any]:
+        """The layer as plain data, without its place on any disk."""
+        base = None if self.base is None else self.base.document
+        return {"layer": self.name, "policy": self.document, "profile": base}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """Layers, the highest first. Each can tighten what those above it say, and none can loosen it."""
+
+    layers: tuple[PolicyLayer, ...]
+    known: Mapping[str, Section] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.layers:
+            raise PolicyError("a policy needs at least one layer")
+        if not any(part.nodes for layer in self.layers for part in (layer, layer.base) if part):
+            # It would pass everything.
+            raise PolicyError("expected at least one rule, guard or profile, found none", where=self.layers[-1].file)
+
+    @cached_property
+    def nodes(self) -> tuple[PolicyNode, ...]:
+        """Every node of every layer: the children of the root."""
+        found = [node for layer in self.layers for part in (layer.base, layer) if part for node in part.nodes]
+        if self.unknown_tools is not VerdictKind.PASS:
+            found.append(unknown_tools(self.unknown_tools))
+        return tuple(_joined(found))
+
+    @cached_property
+    def root(self) -> PolicyNode:
+        """The graph: `All` over everything that any layer says."""
+        return self.nodes[0] if len(self.nodes) == 1 else All(*self.nodes, name="policy")
+
+    @cached_property
+    def posture(self) -> Posture:
+        """The posture in which a session starts: the most restrictive that a layer names."""
+        named = [layer.setting("posture") for layer in self.layers]
+        return max((posture for posture in named if posture), key=STRICTNESS.index, default=Posture.INTERACTIVE)
+
+    @cached_property
+    def unknown_tools(self) -> VerdictKind:
+        """What is said of a tool that nobody declared: the strictest that a layer names."""
+        named = [layer.setting("unknown_tools") for layer in self.layers]
+        return max((kind for kind in named if kind is not None), default=VerdictKind.ASK)
+
+    def section(self, name: str) -> Any:
+        """A section that another room owns, merged over the layers; None when no layer has it."""
+        values = [value for layer in self.layers if (value := layer.section(name)) is not None]
+        if not values:
+            return None
+        return self.known[name].merge(values) if name in self.known else values[0]
+
+    @cached_property
+    def approvals(self) -> tuple[tuple[Matcher, ...], ...]:
+        """What the host need not ask about: every list must cover an effect. Empty when nothing is approved."""
+        named = [layer.setting("approve") for layer in self.layers]
+        if not self.layers[0].trusted or not named[0]:
+            return ()
+        return tuple(approve for approve in named if approve is not None)
+
+    def approves(self, action: Action, ctx: GovernanceContext) -> bool:
+        """Whether the host need not ask a person: every effect is known, and covered in every layer that says so."""
+        if not self.approvals or not ctx.effects.items:
+            return False
+        return all(
+            any(_covers(matcher, action, effect, ctx) for matcher in approve)
+            for approve in self.approvals
+            for effect in ctx.effects
+        )
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The whole policy as plain data, comments and places left out."""
+        return {"format": FORMAT, "layers": [layer.dump() for layer in self.layers]}
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the canonical document: two policies with the same digest decide alike."""
+        return digest(self.document)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Every rule of every layer, in order."""
+        placed = (item for layer in self.layers for part in (layer.base, layer) if part for item in part.placed)
+        return tuple(item.item for item in placed if isinstance(item.item, Rule))
+
+
+def _joined(nodes: Sequence[PolicyNode]) -> list[PolicyNode]:
+    """The same nodes, with neighbouring rule sets made one, so that a decision asks one index."""
+    found: list[PolicyNode] = []
+    for node in nodes:
+        last = found[-1] if found else None
+        if isinstance(node, RuleSet) and isinstance(last, RuleSet):
+            found[-1] = RuleSet(*last.rules, *node.rules)
+        else:
+            found.append(node)
+    return found
+
+
+def _covers(matcher: Matcher, action: Action, effect: Effect, ctx: GovernanceContext) -> bool:
+    """Whether an approval holds for an effect and for every one of its targets; what is only possible is not approved."""
+    if not effect.certain and not matcher.certainty:
+        return False
+    if not (matcher.fits_action(action, ctx) and matcher.fits_effect(effect)):
+        return False
+    if not matcher.on_target:
+        return True
+    return bool(effect.targets) and all(matcher.fits_target(target, ctx) for target in effect.targets)
+
+
+def unknown_tools(kind: VerdictKind) -> RuleSet:
+    """The rule that `unknown_tools` stands for."""
+    rule = Rule(
+        name="unknown_tool",
+        when=Matcher(effect=("unknown.tool",)),
+        verdict=kind,
+        reason="`{tool}` is a tool that the policy does not know",
+        fix="declare the tool and its effects in the manifest, or use a tool that is known",
+    )
+    return RuleSet(rule)

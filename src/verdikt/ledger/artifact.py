@@ -1,0 +1,71 @@
+"""Raw artifacts: what an entry speaks of, kept byte for byte in `artifacts/<session>/<seq>/`."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdikt.errors import LedgerError
+from verdikt.ledger.name import file_name
+
+if TYPE_CHECKING:
+    from tarfile import TarFile
+
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+
+
+class Artifacts:
+    """The artifacts of every session under one directory, archived ones included."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._tars: dict[Path, TarFile] = {}
+
+    def write(self, session: str, seq: int, artifacts: Mapping[str, bytes], *, durable: bool) -> None:
+        """Keeps the artifacts of an entry that is about to be written."""
+        place = self.directory / file_name(session) / str(seq)
+        for name in artifacts:
+            if not _NAME.fullmatch(name):
+                raise LedgerError(f"expected an artifact name of letters, digits, `.`, `_` and `-`, found `{name}`")
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for name, data in artifacts.items():
+            fd = os.open(place / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            with open(fd, "wb") as file:
+                file.write(data)
+                file.flush()
+                if durable:
+                    os.fsync(fd)
+
+    def read(self, session: str, seq: int, name: str) -> bytes:
+        """What was kept under that name with that entry, from the directory or from an archive of it."""
+        safe = file_name(session)
+        try:
+            return (self.directory / safe / str(seq) / name).read_bytes()
+        except OSError:
+            pass
+        for path in self.archived(session):
+            data = self._unpacked(path, f"{safe}/{seq}/{name}")
+            if data is not None:
+                return data
+        raise LedgerError(f"no artifact `{name}` with entry {seq} of session `{session}` in `{self.directory}`")
+
+    def _unpacked(self, path: Path, member: str) -> bytes | None:
+        import tarfile
+        import zlib
+
+        try:
+            if path not in self._tars:
+                self._tars[path] = tarfile.open(path, "r:gz")  # noqa: SIM115 - kept open: an audit asks for every member
+            file = self._tars[path].extractfile(member)
+            return file.read() if file is not None else None
+        except KeyError:
+            return None
+        except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
+            raise LedgerError(f"cannot read `{path}`: {error}; restore it from a backup") from error
+
+    def archived(self, session: str) -> list[Path]:
+        """The archives that hold artifacts of a session."""
+        safe = file_name(session)
+        found = self.directory.glob("_archive/*/*.tar.gz")
+        return sorted(path for path in found if re.fullmatch(re.escape(safe) + r"(~[0-9]+)?\.tar\.gz", path.name))

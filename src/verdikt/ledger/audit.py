@@ -1,0 +1,223 @@
+"""Verification of a data directory: every session's chain, signatures, artifacts and end. Reads everything, changes nothing."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from verdikt.errors import LedgerError
+from verdikt.ledger.artifact import Artifacts
+from verdikt.ledger.chain import Examination, examine
+from verdikt.ledger.fault import Corruption, Fault, Witness
+from verdikt.ledger.keys import Keyring
+from verdikt.ledger.reader import Reader
+from verdikt.ledger.state import StateDb
+from verdikt.ledger.store import OPERATOR, Head
+from verdikt.model.canonical import sha256
+from verdikt.model.entry import EntryKind
+
+COVER_WITHIN = 512
+"""How many entries at the end of a session may go without a signature over them before it is worth saying."""
+
+
+@dataclass(slots=True)
+class Audit:
+    """What verification found, session by session, and what concerns none of them."""
+
+    sessions: list[Examination] = field(default_factory=list)
+    general: list[Fault] = field(default_factory=list)
+
+    @property
+    def faults(self) -> list[Fault]:
+        """Everything found."""
+        return [*self.general, *(fault for session in self.sessions for fault in session.faults)]
+
+    @property
+    def entries(self) -> int:
+        """How many entries were examined."""
+        return sum(session.entries for session in self.sessions)
+
+    @property
+    def holds(self) -> bool:
+        """Whether there was something to verify and all of it holds."""
+        return self.entries > 0 and all(fault.note for fault in self.faults)
+
+
+def audit(
+    home: Path,
+    sessions: Sequence[str] | None = None,
+    *,
+    witnesses: Sequence[Witness] = (),
+    artifacts: bool = True,
+) -> Audit:
+    """Verifies these sessions, or all that the files, `state.db` or a witness know of."""
+    return _Auditor(home, witnesses, artifacts).run(sessions)
+
+
+class _Auditor:
+    def __init__(self, home: Path, witnesses: Sequence[Witness], artifacts: bool) -> None:
+        self._reader = Reader(home / "ledger")
+        self._keyring = Keyring(home / "keys")
+        self._artifacts = Artifacts(home / "artifacts") if artifacts else None
+        self._found = Audit()
+        # Heads before files: a session that is being written to may have grown, never shrunk, when its file is read.
+        self._heads = self._recorded(StateDb(home / "state.db"))
+        self._witnesses = witnesses
+        self._expired: dict[str, Head] = {}
+        self._introduced: dict[str, str] = {}
+
+    def run(self, sessions: Sequence[str] | None) -> Audit:
+        operator = self._session(OPERATOR) if self._known(OPERATOR) else None
+        if operator is not None and (sessions is None or OPERATOR in sessions):
+            self._found.sessions.append(operator)
+        for session in sessions if sessions is not None else self._every():
+            if session != OPERATOR:
+                self._found.sessions.append(self._session(session))
+        self._check_keys()
+        return self._found
+
+    def _every(self) -> list[str]:
+        known = {*self._reader.sessions(), *(self._heads or ()), *(w.session for w in self._witnesses)}
+        return sorted(known)
+
+    def _known(self, session: str) -> bool:
+        return session in (self._heads or {}) or self._reader.exists(session)
+
+    def _session(self, session: str) -> Examination:
+        visitors = [self._notice_operator] if session == OPERATOR else []
+        if self._artifacts:
+            visitors.append(_ArtifactCheck(self._artifacts, session, self._artifacts_fault))
+
+        def visit(fields: dict[str, Any]) -> None:
+            for visitor in visitors:
+                visitor(fields)
+
+        self._pending: list[Fault] = []
+        try:
+            found = examine(
+                lambda: self._reader.lines(session),
+                session=session,
+                start=self._expired.get(session, Head()),
+                witnesses=[*self._words(session)],
+                check=self._keyring.check,
+                visit=visit if visitors else None,
+            )
+        except LedgerError as error:
+            found = Examination(session)
+            found.fault(Corruption.EDIT, 0, str(error))
+        found.faults += dict.fromkeys(self._pending)
+        self._check_end(found)
+        return found
+
+    def _words(self, session: str) -> Iterable[Witness]:
+        head = (self._heads or {}).get(session)
+        if head is not None and head.seq:
+            yield Witness(session, head.seq, head.hash)
+        yield from (witness for witness in self._witnesses if witness.session == session)
+
+    def _check_end(self, found: Examination) -> None:
+        session = found.session
+        words = list(self._words(session))
+        path = self._reader.path(session)
+        if found.entries == 0 and words and self._expired.get(session, Head()).seq < max(word.seq for word in words):
+            expected = max(words, key=lambda word: word.seq)
+            if path.exists():
+                found.fault(
+                    Corruption.EMPTIED,
+                    1,
+                    f"`{path}` is empty: expected {expected.seq} entries as {expected.source} says",
+                )
+            else:
+                found.fault(
+                    Corruption.MISSING,
+                    1,
+                    f"`{path}` is gone: expected {expected.seq} entries as {expected.source} says",
+                )
+        if torn := self._reader.torn(session):
+            found.fault(
+                Corruption.TRUNCATION,
+                found.head.seq + 1,
+                f"the last line of `{path}` is torn ({len(torn)} bytes): the next append repairs it with a gap entry",
+            )
+        if found.entries and not words:
+            found.fault(
+                Corruption.NO_HEAD,
+                found.head.seq,
+                "nothing outside the chain says where it ends: `state.db` does not know the session;"
+                " run `verdikt ledger reindex` if you removed it yourself",
+            )
+        if found.head.seq - found.covered > COVER_WITHIN:
+            found.fault(
+                Corruption.UNCOVERED,
+                found.covered + 1,
+                f"no signature covers entries {found.covered + 1}…{found.head.seq}: run `verdikt ledger checkpoint`",
+            )
+
+    def _recorded(self, state: StateDb) -> dict[str, Head] | None:
+        if state.identity() is None:
+            return None
+        try:
+            with state.reading() as db:
+                return db.heads()
+        except LedgerError as error:
+            self._found.general.append(Fault(Corruption.NO_HEAD, "", 0, str(error)))
+            return None
+        finally:
+            state.close()
+
+    def _artifacts_fault(self, fault: Fault) -> None:
+        self._pending.append(fault)
+
+    def _notice_operator(self, fields: dict[str, Any]) -> None:
+        """What the operator's log says of other sessions and of keys, when its signature is good."""
+        body = fields.get("body")
+        if not isinstance(body, dict) or not fields["sig"]:
+            return
+        kid, kind = str(fields.get("kid")), fields.get("kind")
+        if self._keyring.check(kid, fields["hash"], fields["sig"], fields["ts"]) is not None:
+            return
+        if kind == EntryKind.ROTATION:
+            for session, cut in _mapping(body.get("expired")).items():
+                self._expired[session] = Head(cut["seq"], cut["hash"])
+        elif kind == EntryKind.KEY_ROTATION:
+            self._introduced[str(body.get("new"))] = kid
+
+    def _check_keys(self) -> None:
+        """Every key but the first must have been introduced by the one before it, in the operator's log."""
+        for key in self._keyring.keys()[1:]:
+            if key.retired is None and key.kid != self._keyring.current_kid():
+                continue  # prepared by a rotation that did not finish; it signs nothing
+            by = self._introduced.get(key.kid)
+            if by is None:
+                message = f"key `{key.kid}` is in the keyring, and no entry of the operator's log introduces it"
+                self._found.general.append(Fault(Corruption.UNKNOWN_KEY, OPERATOR, 0, message))
+            elif by == key.kid:
+                message = f"key `{key.kid}` introduced itself, because the key before it was lost"
+                self._found.general.append(Fault(Corruption.GAP, OPERATOR, 0, message))
+
+
+class _ArtifactCheck:
+    """Compares the artifacts of each entry with the digests in its body."""
+
+    def __init__(self, artifacts: Artifacts, session: str, report: Any) -> None:
+        self._artifacts = artifacts
+        self._session = session
+        self._report = report
+
+    def __call__(self, fields: dict[str, Any]) -> None:
+        body = fields.get("body")
+        for name, expected in _mapping(_mapping(body).get("artifacts")).items():
+            try:
+                data = self._artifacts.read(self._session, fields["seq"], name)
+            except LedgerError as error:
+                self._fault(fields["seq"], str(error))
+                continue
+            if sha256(data) != _mapping(expected).get("sha256"):
+                self._fault(fields["seq"], f"artifact `{name}` of entry {fields['seq']} is not what the entry says")
+
+    def _fault(self, seq: int, message: str) -> None:
+        self._report(Fault(Corruption.ARTIFACT, self._session, seq, message))
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

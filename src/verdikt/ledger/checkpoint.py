@@ -1,0 +1,119 @@
+"""Signed checkpoints to be kept elsewhere: every session's head in one document, which no rollback of the log can take along."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from verdikt.errors import CanonicalError, LedgerError
+from verdikt.ledger.fault import Corruption, Fault, Witness
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.home import sync_directory
+from verdikt.ledger.keys import Keyring, public_record
+from verdikt.ledger.store import Head
+from verdikt.model.canonical import canonical, parse
+from verdikt.model.entry import unseal
+
+_DOMAIN = b"verdikt checkpoint v1\n"
+_PREFIX = "verdikt-checkpoint-"
+
+
+def cover(store: FileStore, sessions: Sequence[str], reason: str = "operator") -> int:
+    """Signs the end of each session that has entries after its last signature; how many it took."""
+    covered = 0
+    for session in sessions:
+        fields = unseal(store.reader.last_line(session))
+        if store.reader.path(session).exists() and not (isinstance(fields, dict) and fields["sig"]):
+            store.checkpoint(session, reason)
+            covered += 1
+    return covered
+
+
+def make(heads: Mapping[str, Head], keyring: Keyring, now: float) -> dict[str, Any]:
+    """The document: heads, public keys, time, signature."""
+    signer = keyring.current()
+    document: dict[str, Any] = {
+        "v": 1,
+        "ts": int(now * 1_000_000),
+        "heads": {session: {"seq": head.seq, "hash": head.hash} for session, head in sorted(heads.items())},
+        "keys": public_record(keyring.keys()),
+        "kid": signer.kid,
+    }
+    return {**document, "sig": signer.sign(_DOMAIN + canonical(document))}
+
+
+def write(document: Mapping[str, Any], directory: Path) -> Path:
+    """Puts the document into a directory, under a name of its own."""
+    path = directory / f"{_PREFIX}{document['ts']}.json"
+    temporary = path.with_suffix(".tmp")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with open(temporary, "wb") as file:
+            file.write(canonical(document) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_directory(directory)
+    except OSError as error:
+        raise LedgerError(f"cannot write `{path}`: {error.strerror}; choose a directory that you can write") from error
+    return path
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The documents in a file, or in all checkpoint files of a directory, oldest first."""
+    try:
+        files = sorted(path.glob(f"{_PREFIX}*.json")) if path.is_dir() else [path]
+        found = [document for file in files for document in documents(file.read_bytes(), str(file))]
+    except OSError as error:
+        raise LedgerError(f"cannot read the witness `{path}`: {error.strerror}") from error
+    if not found:
+        raise LedgerError(
+            f"expected a checkpoint in `{path}`, found none; make one with `verdikt ledger checkpoint --export`"
+        )
+    return sorted(found, key=lambda document: int(document["ts"]))
+
+
+def documents(text: bytes, source: str) -> Iterator[dict[str, Any]]:
+    """The checkpoints in a text, one a line."""
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        try:
+            document = parse(line)
+            heads = {session: (head["seq"], head["hash"]) for session, head in document["heads"].items()}
+            if not all(isinstance(seq, int) and isinstance(hash, str) for seq, hash in heads.values()):
+                raise LedgerError(f"expected a seq and a hash for every session in `{source}`, found something else")
+            yield {**document, "ts": int(document["ts"]), "sig": str(document["sig"]), "kid": str(document["kid"])}
+        except (CanonicalError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise LedgerError(f"expected a checkpoint in `{source}`, found something else: {error}") from error
+
+
+def testify(found: Sequence[Mapping[str, Any]], keyring: Keyring, source: str) -> tuple[list[Witness], list[Fault]]:
+    """What signed checkpoints say of each session; one whose signature fails is a fault and says nothing."""
+    witnesses: list[Witness] = []
+    faults: list[Fault] = []
+    for document in found:
+        rest = {key: value for key, value in document.items() if key != "sig"}
+        wrong = keyring.verify(document["kid"], _DOMAIN + canonical(rest), document["sig"], document["ts"])
+        if wrong is None:
+            witnesses += [
+                Witness(session, head["seq"], head["hash"], source, outside=True)
+                for session, head in document["heads"].items()
+            ]
+        else:
+            faults.append(
+                Fault(wrong, "", 0, f"the checkpoint in `{source}` {_WORDS[wrong]} (key `{document['kid']}`)")
+            )
+    return witnesses, faults
+
+
+_WORDS = {
+    Corruption.UNKNOWN_KEY: "is signed with a key that the keyring does not hold",
+    Corruption.BAD_SIGNATURE: "carries a signature that does not fit",
+    Corruption.RETIRED_KEY: "is signed with a key after it was rotated out",
+}
+
+
+def line(document: Mapping[str, Any]) -> str:
+    """The document on one line, for a place that keeps text."""
+    return canonical(document).decode()

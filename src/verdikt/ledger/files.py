@@ -1,0 +1,362 @@
+"""The embedded store: `ledger/<session>.jsonl` as the log, `artifacts/` beside it, `state.db` for what is computed from it."""
+
+import json
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from verdikt.errors import KeyringError, LedgerError
+from verdikt.ledger.artifact import Artifacts
+from verdikt.ledger.chain import LOST, REWRITTEN
+from verdikt.ledger.home import make_private
+from verdikt.ledger.log import LogFile
+from verdikt.ledger.projection import Projection, by_name
+from verdikt.ledger.reader import Reader
+from verdikt.ledger.state import HeadRow, StateDb, StateRow
+from verdikt.ledger.store import OPERATOR, Head, Signer, Writer
+from verdikt.model.canonical import canonical
+from verdikt.model.entry import Entry, EntryKind, decode
+from verdikt.observe.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from verdikt.ledger.keys import Keyring
+
+T = TypeVar("T")
+
+CHECKPOINT_EVERY = 256
+"""How many entries may stand in a session before the next signed checkpoint."""
+
+_OPEN_FILES = 64
+
+
+def open_store(home: Path, clock: Clock | None = None, projections: tuple[Projection, ...] = ()) -> "FileStore":
+    """The store in a data directory, made if need be. Cheap: nothing is read before it is asked for."""
+    return FileStore(home, clock, projections)
+
+
+@dataclass(slots=True)
+class _Gap:
+    """Something that was found wrong on opening a session, to be written into it first."""
+
+    body: dict[str, Any]
+    artifacts: dict[str, bytes] = field(default_factory=dict)
+
+
+class FileStore:
+    """The log in files. Appending costs the same whatever the length; many threads and processes may append at once."""
+
+    def __init__(
+        self,
+        home: Path,
+        clock: Clock | None = None,
+        projections: tuple[Projection, ...] = (),
+        *,
+        durable: bool = True,
+        checkpoint_every: int = CHECKPOINT_EVERY,
+    ) -> None:
+        self.home = make_private(Path(home))
+        self.reader = Reader(make_private(self.home / "ledger"))
+        self.artifacts = Artifacts(self.home / "artifacts")
+        self.state = StateDb(self.home / "state.db")
+        self.clock = clock or SystemClock()
+        self._projections = by_name(projections)
+        self._labels = frozenset(projection.label for projection in projections)
+        self._durable = durable
+        self._checkpoint_every = checkpoint_every
+        self._keyring: Keyring | None = None
+        self._logs: OrderedDict[str, LogFile] = OrderedDict()
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+
+    @property
+    def keyring(self) -> "Keyring":
+        """The keys that sign this log."""
+        if self._keyring is None:
+            from verdikt.ledger.keys import Keyring
+
+            self._keyring = Keyring(self.home / "keys", self.clock)
+        return self._keyring
+
+    def append(
+        self,
+        session: str,
+        kind: EntryKind | str,
+        body: Mapping[str, Any],
+        *,
+        sign: bool = False,
+        artifacts: Mapping[str, bytes] | None = None,
+    ) -> Entry:
+        """Adds one entry and returns it once it is on the disk; `LedgerError` when it could not be written."""
+        return self.update(session, lambda log: log.append(kind, body, sign=sign, artifacts=artifacts))
+
+    def update(self, session: str, fn: Callable[[Writer], T]) -> T:
+        """Runs `fn` alone on the session: what it reads stays true until what it appends is in the log, all or nothing."""
+        self._notice_missing_state()
+        log = self._log(session)
+        with log.locked():
+            writer, torn = self._begin(session, log)
+            before = writer.head.seq
+            result = fn(writer)
+            if writer.head.seq // self._checkpoint_every > before // self._checkpoint_every:
+                # Without a key the log goes on; `verify` tells how much of it no signature covers.
+                with suppress(KeyringError):
+                    writer.append(EntryKind.CHECKPOINT, {"reason": "interval"})
+            if writer.lines or writer.changed:
+                self._commit(log, writer, torn)
+        if writer.lines:
+            log.sync()
+        return result
+
+    def entries(self, session: str, *, since: int = 0) -> Iterator[Entry]:
+        """The entries after seq `since`, oldest first, each checked against the one before; `ChainBroken` where one fails."""
+        return self.reader.entries(session, since=since)
+
+    def head(self, session: str) -> Head:
+        """The last entry's place; seq 0 when there is none."""
+        return self.reader.head(session)
+
+    def sessions(self) -> list[str]:
+        """Every session with at least one entry, sorted."""
+        return self.reader.sessions()
+
+    def project(self, name: str, session: str) -> Any:
+        """The state of a projection after the last entry; the caller's own copy."""
+        if name in self._projections and not self.reader.exists(session):
+            return self._projections[name].fresh()
+        return json.loads(canonical(self.update(session, lambda log: log.project(name))))
+
+    def artifact(self, session: str, seq: int, name: str) -> bytes:
+        """What was kept under that name with that entry."""
+        return self.artifacts.read(session, seq, name)
+
+    def checkpoint(self, session: str, reason: str = "session_end") -> Entry:
+        """A signed entry that covers everything before it."""
+        return self.append(session, EntryKind.CHECKPOINT, {"reason": reason})
+
+    @contextmanager
+    def exclusive(self, session: str) -> Iterator[None]:
+        """Alone on the session's files, to replace them; what is remembered of them is looked at anew afterwards."""
+        log = self._log(session)
+        with log.locked():
+            try:
+                yield
+            finally:
+                log.head = None
+
+    def shorten(self, session: str) -> None:
+        """Takes account of archives that were deleted: the projections are folded from what remains, if anything does."""
+        if self.reader.path(session).exists():
+            with self.exclusive(session):
+                self._refold(session, self.reader.head(session))
+        elif self.reader.exists(session):
+            self._refold(session, self.reader.head(session))
+        else:
+            with self.state.writing() as db:
+                db.forget(session)
+
+    def reindex(self) -> int:
+        """Rebuilds `state.db` from the log; how many sessions it took.
+
+        A head that the log no longer reaches is written into the log as a gap before it is forgotten, and a session whose
+        file is gone keeps its head, so rebuilding hides nothing.
+        """
+        self._set_damaged_state_aside()
+        self._notice_missing_state()
+        sessions = self.sessions()
+        for session in sessions:
+            if not self.reader.path(session).exists():
+                self._refold(session, self.reader.head(session))
+                continue
+            log = self._log(session)
+            with log.locked():
+                log.head = None
+                writer, torn = self._begin(session, log)
+                if writer.lines or writer.changed:
+                    self._commit(log, writer, torn)
+                self._refold(session, writer.head)
+                log.head = None
+            log.sync()
+        return len(sessions)
+
+    def _refold(self, session: str, head: Head) -> None:
+        with self.state.writing() as db:
+            db.forget(session)
+            texts, changed = self._catch_up(session, None, head)
+            for name, seq in changed.items():
+                db.put_state(session, name, StateRow(self._projections[name].version, seq, texts[name]))
+            db.put_head(session, head, self._labels)
+
+    def _set_damaged_state_aside(self) -> None:
+        try:
+            with self.state.reading() as db:
+                db.contents()
+        except LedgerError:
+            self.state.close()
+            aside = self.state.path.with_name(f"state.db.damaged-{int(self.clock.now())}")
+            self.state.path.rename(aside)
+            for ending in ("-wal", "-shm"):
+                self.state.path.with_name(f"state.db{ending}").unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Lets go of every file."""
+        with self._lock:
+            for log in self._logs.values():
+                log.close()
+            self._logs.clear()
+            self.state.close()
+
+    def _log(self, session: str) -> LogFile:
+        if os.getpid() != self._pid:
+            # A fork shares our descriptors, and with them our locks: the child needs its own.
+            self._pid, self._lock, self._logs = os.getpid(), threading.Lock(), OrderedDict()
+            self.state.abandon()
+        with self._lock:
+            log = self._logs.get(session)
+            if log is None:
+                log = LogFile(self.reader.path(session), durable=self._durable)
+                self._logs[session] = log
+                if len(self._logs) > _OPEN_FILES:
+                    self._logs.popitem(last=False)[1].retire()
+            else:
+                self._logs.move_to_end(session)
+            return log
+
+    def _begin(self, session: str, log: LogFile) -> tuple[Writer, int]:
+        """A writer at the end of the session, with a gap entry for whatever was found wrong there."""
+        gaps, torn, stale = ([], 0, {})  # type: tuple[list[_Gap], int, dict[str, int]]
+        database = self.state.identity()
+        if not log.unchanged() or log.database != database or database is None:
+            gaps, torn, stale = self._reconcile(session, log)
+        assert log.head is not None
+        writer = Writer(
+            session,
+            log.head,
+            now=self.clock.now,
+            signer=self._signer,
+            projections=self._projections,
+            load=lambda name: json.loads(log.texts[name]),
+        )
+        for name, seq in stale.items():
+            writer.project(name)
+            writer.changed[name] = seq
+        for gap in gaps:
+            writer.append(EntryKind.GAP, gap.body, artifacts=gap.artifacts or None)
+        return writer, torn
+
+    def _signer(self) -> Signer:
+        return self.keyring.current()
+
+    def _reconcile(self, session: str, log: LogFile) -> tuple[list[_Gap], int, dict[str, int]]:
+        """Compares the file's end with the recorded head, and brings the projections up to it."""
+        entry, damaged, torn = log.last()
+        with self.state.reading() as db:
+            row = db.head(session)
+        gaps: list[_Gap] = []
+        head = Head(entry.seq, entry.hash) if entry else self._before(session, damaged)
+        if damaged:
+            gaps.append(_Gap({"reason": "damaged", "line": damaged[:80].decode(errors="replace")}))
+            head = row.head if row and row.head.seq > head.seq else Head(head.seq + 1, head.hash)
+        elif row and row.head.seq > head.seq:
+            gaps.append(_Gap({"reason": LOST, "after": head.seq, "head": _plain(row.head)}))
+            head = row.head
+        elif row and row.head.seq and not self._continues(session, row.head, head):
+            gaps.append(_Gap({"reason": REWRITTEN, "head": _plain(row.head)}))
+        if torn:
+            gaps.append(_Gap({"reason": "torn", "bytes": len(torn)}, {"torn": torn}))
+        log.texts, stale = self._catch_up(session, row, head)
+        log.folded = row.folded if row else frozenset()
+        log.head, log.size = head, os.fstat(log.fd).st_size
+        log.database = self.state.identity()
+        return gaps, len(torn), stale
+
+    def _before(self, session: str, damaged: bytes) -> Head:
+        """Where the chain ends when the hot file has no legible last line."""
+        if not damaged:
+            line = self.reader.last_archived(session)
+            entry = decode(line) if line else None
+        else:
+            entry = None
+            for entry in self.reader.legible(session):  # noqa: B007 - the last one is wanted
+                pass
+        return Head(entry.seq, entry.hash) if entry else Head()
+
+    def _continues(self, session: str, known: Head, head: Head) -> bool:
+        """Whether the chain that ends at `head` goes through the head that was recorded before."""
+        if known.seq == head.seq:
+            return known.hash == head.hash
+        following = next(self.reader.legible(session, since=known.seq), None)
+        return following is not None and following.prev == known.hash
+
+    def _catch_up(self, session: str, row: HeadRow | None, head: Head) -> tuple[dict[str, str], dict[str, int]]:
+        """Every projection's state at the head, as text; and which of them changed since they were stored, by which entry."""
+        states: dict[str, Any] = {}
+        since: dict[str, int] = {}
+        with self.state.reading() as db:
+            lag = db.lag(session)
+            for name, projection in self._projections.items():
+                stored = db.state(session, name)
+                folded = row.head.seq if row and projection.label in row.folded else lag.get(projection.label, 0)
+                since[name] = folded
+                usable = stored and folded and stored.version == projection.version
+                states[name] = json.loads(stored.text) if stored and usable else projection.fresh()
+        changed: dict[str, int] = {}
+        if any(folded < head.seq for folded in since.values()):
+            for entry in self.reader.legible(session, since=min(since.values())):
+                for name, projection in self._projections.items():
+                    if since[name] < entry.seq <= head.seq and projection.concerns(entry):
+                        states[name] = projection.fold(states[name], entry)
+                        changed[name] = entry.seq
+        return {name: canonical(state).decode() for name, state in states.items()}, changed
+
+    def _commit(self, log: LogFile, writer: Writer, torn: int) -> None:
+        """The log, the head and the projections, in one transaction of `state.db`; the log is what counts."""
+        assert log.head is not None
+        before = log.head
+        texts = {name: canonical(writer.states[name]).decode() for name in writer.changed}
+        try:
+            with self.state.writing() as db:
+                for name, seq in writer.changed.items():
+                    row = StateRow(self._projections[name].version, seq, texts[name])
+                    db.put_state(writer.session, name, row)
+                if log.folded != self._labels:
+                    for label in log.folded - self._labels:
+                        db.put_lag(writer.session, label, before.seq)
+                    for label in self._labels:
+                        db.drop_lag(writer.session, label)
+                db.put_head(writer.session, writer.head, self._labels)
+                if writer.lines:
+                    self._write(log, writer, torn)
+        except BaseException:
+            log.head = None
+            raise
+        log.head, log.folded = writer.head, self._labels
+        log.texts.update(texts)
+
+    def _write(self, log: LogFile, writer: Writer, torn: int) -> None:
+        for seq, artifacts in writer.artifacts:
+            try:
+                self.artifacts.write(writer.session, seq, artifacts, durable=self._durable)
+            except OSError as error:
+                raise LedgerError(
+                    f"cannot write artifacts in `{self.artifacts.directory}`: {error.strerror}; free some space or make it writable"
+                ) from error
+        log.write(b"".join(writer.lines), over=torn)
+
+    def _notice_missing_state(self) -> None:
+        """Records in the log that `state.db` had to be begun anew, because heads that only it knew went with it."""
+        if self.state.identity() is not None:
+            return
+        sessions = self.reader.sessions()
+        with self.state.reading():
+            pass
+        if sessions:
+            self.append(OPERATOR, EntryKind.GAP, {"reason": "state.db was missing", "sessions": len(sessions)})
+
+
+def _plain(head: Head) -> dict[str, Any]:
+    return {"seq": head.seq, "hash": head.hash}

@@ -1,0 +1,41 @@
+"""Where verdikt keeps its data."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from verdikt.errors import LedgerError
+
+
+def data_home(env: Mapping[str, str]) -> Path:
+    """`$VERDIKT_HOME`, else `$XDG_DATA_HOME/verdikt`, else `~/.local/share/verdikt`."""
+    if env.get("VERDIKT_HOME"):
+        return Path(env["VERDIKT_HOME"]).expanduser()
+    if env.get("XDG_DATA_HOME"):
+        return Path(env["XDG_DATA_HOME"]) / "verdikt"
+    home = env.get("HOME")
+    if not home:
+        raise LedgerError("no place for verdikt's data: set VERDIKT_HOME, XDG_DATA_HOME or HOME")
+    return Path(home) / ".local" / "share" / "verdikt"
+
+
+def make_private(directory: Path) -> Path:
+    """The directory, made if need be, readable by its owner alone."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if directory.stat().st_mode & 0o077:
+            directory.chmod(0o700)
+    except OSError as error:
+        raise LedgerError(
+            f"cannot make `{directory}`: {error.strerror}; make it writable or set VERDIKT_HOME to another directory"
+        ) from error
+    return directory
+
+
+def sync_directory(directory: Path) -> None:
+    """Returns when the directory's own entries (a new file, a rename) are on the disk."""
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,273 @@
+"""The keyring: who signed what, and with which key; old public keys are kept, so nothing signed before becomes unverifiable."""
+
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from verdikt.errors import CanonicalError, KeyringError
+from verdikt.ledger.fault import Corruption
+from verdikt.ledger.home import make_private, sync_directory
+from verdikt.model.canonical import parse
+from verdikt.model.entry import message
+from verdikt.observe.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+ED25519 = "ed25519"
+HMAC = "hmac-sha256"
+ALGORITHMS = (ED25519, HMAC)
+LABELS: Mapping[str, str] = {
+    ED25519: "anybody can verify, only the holder of the private key can sign",
+    HMAC: "forgeable by whoever can read it, verifiers included",
+}
+_SLACK_SECONDS = 60
+"""How long after its rotation a key may still have signed what was being written at that moment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """What everybody may know of a key. `public` is empty for HMAC, whose only key is secret."""
+
+    kid: str
+    algorithm: str
+    public: str = ""
+    created: int = 0
+    retired: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """The current key with its secret half."""
+
+    kid: str
+    sign: Callable[[bytes], str]
+
+
+class Keyring:
+    """The keys of one data directory: `keys/keyring.json`, and `keys/<kid>.key` (0600) for the current one."""
+
+    def __init__(self, directory: Path, clock: Clock | None = None) -> None:
+        self.directory = directory
+        self._clock = clock or SystemClock()
+        self._read: tuple[tuple[int, int, int], str, dict[str, Key]] | None = None
+        self._signing: SigningKey | None = None
+        self._public: dict[str, Ed25519PublicKey] = {}
+        self._secret: dict[str, bytes] = {}
+
+    @property
+    def path(self) -> Path:
+        """The list of keys."""
+        return self.directory / "keyring.json"
+
+    def keys(self) -> list[Key]:
+        """Every key there ever was, oldest first."""
+        return list(self._load()[1].values())
+
+    def current_kid(self) -> str:
+        """The key that signs now; empty when there is none yet."""
+        return self._load()[0]
+
+    def init(self, algorithm: str = ED25519) -> Key:
+        """Makes the first key. Refused when there is one: use `rotate`."""
+        with self._locked():
+            if self._load()[0]:
+                raise KeyringError(f"`{self.path}` already has a key; use `verdikt keys rotate` to replace it")
+            key = self._make(algorithm)
+            self._adopt(key.kid)
+        return key
+
+    def prepare(self, algorithm: str = ED25519) -> Key:
+        """Makes a key and keeps it beside the current one, which goes on signing until `adopt`."""
+        with self._locked():
+            return self._make(algorithm)
+
+    def _make(self, algorithm: str) -> Key:
+        if algorithm not in ALGORITHMS:
+            raise KeyringError(f"expected one of {', '.join(ALGORITHMS)}, found `{algorithm}`")
+        secret = os.urandom(32)
+        public = _public_half(secret) if algorithm == ED25519 else b""
+        kid = _kid(algorithm, public or secret)
+        self._write(self.directory / f"{kid}.key", secret.hex().encode() + b"\n")
+        key = Key(kid=kid, algorithm=algorithm, public=public.hex(), created=int(self._clock.now()))
+        current, keys = self._load()
+        self._save(current, {**keys, kid: key})
+        return key
+
+    def adopt(self, kid: str) -> None:
+        """Lets a prepared key sign from now on. An Ed25519 key that it replaces loses its secret half, which nobody needs."""
+        with self._locked():
+            self._adopt(kid)
+
+    def _adopt(self, kid: str) -> None:
+        current, keys = self._load()
+        if kid not in keys:
+            raise KeyringError(f"`{self.path}` holds no key `{kid}`")
+        if current and current != kid:
+            keys = {**keys, current: replace(keys[current], retired=int(self._clock.now()))}
+        self._save(kid, keys)
+        if current and current != kid and keys[current].algorithm == ED25519:
+            self._secret_path(current).unlink(missing_ok=True)
+
+    def current(self) -> SigningKey:
+        """The key to sign with; the first one is made when it is first needed."""
+        kid, keys = self._load()
+        if not kid:
+            with self._locked():
+                kid = self._load()[0]
+                if not kid:
+                    kid = self._make(ED25519).kid
+                    self._adopt(kid)
+                keys = self._load()[1]
+        if self._signing is None or self._signing.kid != kid:
+            self._signing = SigningKey(kid, _signer(keys[kid].algorithm, self._secret_of(kid)))
+        return self._signing
+
+    def check(self, kid: str, hash: str, sig: str, ts: int = 0) -> Corruption | None:
+        """What is wrong with an entry's signature, if anything."""
+        return self.verify(kid, message(hash), sig, ts)
+
+    def verify(self, kid: str, message: bytes, sig: str, ts: int = 0) -> Corruption | None:
+        """What is wrong with a signature made at `ts` (microseconds), if anything."""
+        key = self._load()[1].get(kid)
+        if key is None:
+            return Corruption.UNKNOWN_KEY
+        try:
+            raw = bytes.fromhex(sig)
+        except ValueError:
+            return Corruption.BAD_SIGNATURE
+        good = self._good_hmac(kid, message, raw) if key.algorithm == HMAC else self._good_ed25519(key, message, raw)
+        if not good:
+            return Corruption.BAD_SIGNATURE
+        if key.retired is not None and ts / 1_000_000 > key.retired + _SLACK_SECONDS:
+            return Corruption.RETIRED_KEY
+        return None
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Alone on the keyring, against other processes that would make or rotate keys."""
+        make_private(self.directory)
+        try:
+            fd = os.open(self.directory / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise KeyringError(f"cannot write in `{self.directory}`: {error.strerror}; make it writable") from error
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
+    def _good_ed25519(self, key: Key, message: bytes, sig: bytes) -> bool:
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+        public = self._public.get(key.kid)
+        if public is None:
+            public = self._public[key.kid] = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key.public))
+        try:
+            public.verify(sig, message)
+        except InvalidSignature:
+            return False
+        return True
+
+    def _good_hmac(self, kid: str, message: bytes, sig: bytes) -> bool:
+        if kid not in self._secret:
+            self._secret[kid] = self._secret_of(kid)
+        return hmac.compare_digest(hmac.digest(self._secret[kid], message, "sha256"), sig)
+
+    def _secret_path(self, kid: str) -> Path:
+        return self.directory / f"{kid}.key"
+
+    def _secret_of(self, kid: str) -> bytes:
+        path = self._secret_path(kid)
+        try:
+            text = path.read_text(encoding="ascii").strip()
+            secret = bytes.fromhex(text)
+        except FileNotFoundError:
+            raise KeyringError(
+                f"the secret half of key `{kid}` is missing: expected it in `{path}`;"
+                " restore it from a backup, or run `verdikt keys rotate --lost` to go on with a new key"
+            ) from None
+        except OSError as error:
+            raise KeyringError(f"cannot read `{path}`: {error.strerror}; sign as the user who owns it") from error
+        except ValueError:
+            raise KeyringError(f"expected 32 bytes in hex in `{path}`, found something else; restore it") from None
+        if len(secret) != 32:
+            raise KeyringError(f"expected 32 bytes in hex in `{path}`, found {len(secret)}; restore it")
+        return secret
+
+    def _load(self) -> tuple[str, dict[str, Key]]:
+        try:
+            stat = self.path.stat()
+        except FileNotFoundError:
+            self._read = None
+            return "", {}
+        except OSError as error:
+            raise KeyringError(f"cannot read `{self.path}`: {error.strerror}; check who owns it") from error
+        seen = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        if self._read is None or self._read[0] != seen:
+            self._read = (seen, *_parse(self.path))
+            self._public.clear()
+        return self._read[1], self._read[2]
+
+    def _save(self, current: str, keys: Mapping[str, Key]) -> None:
+        document: dict[str, Any] = {"v": 1, "current": current, "keys": [asdict(key) for key in keys.values()]}
+        self._write(self.path, json.dumps(document, indent=1).encode() + b"\n")
+
+    def _write(self, path: Path, data: bytes) -> None:
+        """Puts a file in place at once, readable by its owner alone."""
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            with open(fd, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(fd)
+            temporary.replace(path)
+            sync_directory(self.directory)
+        except OSError as error:
+            raise KeyringError(f"cannot write `{path}`: {error.strerror}; make `{self.directory}` writable") from error
+
+
+def public_record(keys: list[Key]) -> list[dict[str, Any]]:
+    """The keys as plain data, fit to be shown to anybody."""
+    return [asdict(key) for key in keys]
+
+
+def _kid(algorithm: str, material: bytes) -> str:
+    prefix = "hm" if algorithm == HMAC else "ed"
+    return f"{prefix}-{hashlib.sha256(f'verdikt {algorithm} key id'.encode() + material).hexdigest()[:16]}"
+
+
+def _public_half(secret: bytes) -> bytes:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return Ed25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
+
+
+def _signer(algorithm: str, secret: bytes) -> Callable[[bytes], str]:
+    if algorithm == HMAC:
+        return lambda data: hmac.digest(secret, data, "sha256").hex()
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    private = Ed25519PrivateKey.from_private_bytes(secret)
+    return lambda data: private.sign(data).hex()
+
+
+def _parse(path: Path) -> tuple[str, dict[str, Key]]:
+    try:
+        document = parse(path.read_bytes())
+        keys = {fields["kid"]: Key(**fields) for fields in document["keys"]}
+        current = document["current"]
+    except (OSError, CanonicalError, KeyError, TypeError) as error:
+        raise KeyringError(f"cannot read `{path}`: {error}; restore it from a backup") from error
+    if current and current not in keys:
+        raise KeyringError(f"expected the current key `{current}` among the keys of `{path}`, found it missing")
+    return current, keys

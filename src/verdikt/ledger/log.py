@@ -1,0 +1,190 @@
+"""One session's file while it is open: its lock, its tail, and the durable write at its end."""
+
+import fcntl
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from verdikt.errors import ChainBroken, LedgerError
+from verdikt.ledger.home import sync_directory
+from verdikt.ledger.segment import tail
+from verdikt.ledger.store import Head
+from verdikt.model.entry import Entry, decode
+
+
+class LogFile:
+    """A session's `.jsonl`, opened for appending. Its lock is held by one thread of one process at a time."""
+
+    def __init__(self, path: Path, *, durable: bool) -> None:
+        self.path = path
+        self.head: Head | None = None
+        """Where the chain ended when we last held the lock; None when nobody looked yet."""
+        self.size = -1
+        self.texts: dict[str, str] = {}
+        """The projections' states at `head`, as JSON text."""
+        self.folded: frozenset[str] = frozenset()
+        """Which projections `state.db` holds folded up to `head`."""
+        self.database: tuple[int, int] | None = None
+        """Which `state.db` that was."""
+        self._durable = durable
+        self._retired = False
+        self._thread = threading.RLock()
+        self._busy = False
+        self._syncing = threading.Lock()
+        self._written = 0
+        self._synced = 0
+        self._fd = -1
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Alone on the session, against threads and processes; on the file that stands at the path now."""
+        with self._thread:
+            if self._busy:
+                raise LedgerError(f"an update of `{self.path.name}` is already under way in this thread")
+            self._busy = True
+            try:
+                self._lock_file()
+                try:
+                    yield
+                finally:
+                    fcntl.flock(self._fd, fcntl.LOCK_UN)
+            finally:
+                self._busy = False
+                if self._retired:
+                    self.close()
+
+    def retire(self) -> None:
+        """Closes the file, now or when whoever holds its lock lets go."""
+        self._retired = True
+        if self._thread.acquire(blocking=False):
+            try:
+                if not self._busy:
+                    self.close()
+            finally:
+                self._thread.release()
+
+    @property
+    def fd(self) -> int:
+        """The open file."""
+        return self._fd
+
+    def unchanged(self) -> bool:
+        """Whether nobody wrote since we last did, so that what we remember is still true."""
+        return self.head is not None and os.fstat(self._fd).st_size == self.size
+
+    def last(self) -> tuple[Entry | None, bytes, bytes]:
+        """The last entry, its line when it is damaged, and the torn bytes after it."""
+        line, torn = tail(self._fd, os.fstat(self._fd).st_size)
+        if torn:
+            with suppress(ChainBroken):
+                entry = decode(torn + b"\n")  # whole but for its newline: nothing is lost
+                os.write(self._fd, b"\n")
+                return entry, b"", b""
+        if not line:
+            return None, b"", torn
+        try:
+            return decode(line), b"", torn
+        except ChainBroken:
+            return None, line, torn
+        except LedgerError as error:
+            raise LedgerError(f"cannot append to `{self.path}`: {error}") from error
+
+    def write(self, data: bytes, *, over: int = 0) -> None:
+        """Adds bytes at the end, in place of the last `over` torn ones; all of them or none."""
+        size = os.fstat(self._fd).st_size
+        try:
+            if over:
+                self._replace(data, size - over)
+            else:
+                _write_all(self._fd, data)
+        except OSError as error:
+            if not over:
+                with suppress(OSError):
+                    os.ftruncate(self._fd, size)
+            self.head = None
+            raise LedgerError(f"cannot write `{self.path}`: {error.strerror}; {_advice(error)}") from error
+        self.size = size - over + len(data)
+        self._written += 1
+
+    def sync(self) -> None:
+        """Returns when everything that this process wrote so far is on the disk; one caller does it for all who wait."""
+        if not self._durable:
+            return
+        wanted = self._written
+        with self._syncing:
+            if self._synced >= wanted:
+                return
+            upto = self._written
+            if self._fd < 0:
+                self._open()  # closed in between: the data is in the file, whoever asks for it
+            try:
+                os.fsync(self._fd)
+            except OSError as error:
+                raise LedgerError(f"cannot write `{self.path}`: {error.strerror}; {_advice(error)}") from error
+            self._synced = upto
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        with self._thread, self._syncing:
+            if self._fd >= 0:
+                os.close(self._fd)
+            self._fd = -1
+
+    def _lock_file(self) -> None:
+        while True:
+            if self._fd < 0:
+                self._open()
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            try:
+                there = os.stat(self.path)
+            except FileNotFoundError:
+                there = None
+            here = os.fstat(self._fd)
+            if there is not None and (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino):
+                return
+            # rotation put another file in its place while we waited
+            with self._syncing:
+                os.close(self._fd)
+                self._fd = -1
+
+    def _open(self) -> None:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
+        self.head = None
+        try:
+            try:
+                self._fd = os.open(self.path, flags)
+            except FileNotFoundError:
+                self._fd = os.open(self.path, flags | os.O_CREAT, 0o600)
+                if self._durable:
+                    sync_directory(self.path.parent)
+        except OSError as error:
+            raise LedgerError(f"cannot open `{self.path}`: {error.strerror}; {_advice(error)}") from error
+
+    def _replace(self, data: bytes, at: int) -> None:
+        # Not through the appending descriptor, which ignores offsets. Written over the torn bytes before the rest of them
+        # is cut off, so that being killed in between leaves a torn line again and never an entry less.
+        fd = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.lseek(fd, at, os.SEEK_SET)
+            _write_all(fd, data)
+            os.ftruncate(fd, at + len(data))
+        finally:
+            os.close(fd)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _advice(error: OSError) -> str:
+    import errno
+
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return "free some space and try again; nothing written before is lost"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return "make it writable for this user, or set VERDIKT_HOME to another directory"
+    return "check the disk"

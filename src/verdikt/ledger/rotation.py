@@ -1,0 +1,240 @@
+"""Moving the old part of a log out of the way, without a break in any chain.
+
+A session is cut in three steps, each of which may be the last one before the power goes:
+
+1. a signed `rotation` entry says where the cut will be: first and last seq, and the hash at the cut;
+2. the lines up to there go into `_archive/<YYYY-MM>/<session>.<first>-<last>.jsonl.gz`, written beside and put in place at once;
+3. the hot file is replaced at once by one without those lines, or removed when none remain.
+
+Between 2 and 3 the lines stand in both: readers take each once, and the next rotation begins with step 3.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from verdikt.errors import LedgerError
+from verdikt.ledger.attic import Attic, put_gzip
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.home import sync_directory
+from verdikt.ledger.name import file_name
+from verdikt.ledger.segment import Archive, all_archives, lines
+from verdikt.ledger.store import OPERATOR, Head
+from verdikt.model.entry import Entry, EntryKind, decode
+
+DAY = 86_400
+ACTIVE_SECONDS = 3_600
+"""What was touched more recently than this belongs to a session that may be running, and stays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RotationPolicy:
+    """When to archive, how much to keep hot, when to delete."""
+
+    hot_days: float = 30
+    max_hot_bytes: int = 50_000_000
+    keep_lines: int = 10_000
+    keep_days: float = 365
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str]) -> "RotationPolicy":
+        """The defaults, with `EG_HOT_DAYS` and `EG_MAX_HOT_BYTES` where they are set."""
+        defaults = cls()
+        return cls(
+            hot_days=_number(env, "EG_HOT_DAYS", defaults.hot_days),
+            max_hot_bytes=int(_number(env, "EG_MAX_HOT_BYTES", defaults.max_hot_bytes)),
+        )
+
+
+@dataclass(slots=True)
+class Rotated:
+    """What one rotation did, by path; `active` was left alone because it may be in use, `failed` says why."""
+
+    archived: list[Path] = field(default_factory=list)
+    trimmed: list[Path] = field(default_factory=list)
+    deleted: list[Path] = field(default_factory=list)
+    active: list[Path] = field(default_factory=list)
+    failed: dict[Path, str] = field(default_factory=dict)
+
+
+def rotate(store: FileStore, policy: RotationPolicy | None = None) -> Rotated:
+    """Archives what is old, trims what is too long, deletes what is very old; leaves running sessions alone."""
+    try:
+        return _Rotation(store, policy or RotationPolicy()).run()
+    except OSError as error:
+        raise LedgerError(
+            f"cannot rotate `{error.filename or store.home}`: {error.strerror}; nothing is lost, try again when it is writable"
+        ) from error
+
+
+class _Rotation:
+    def __init__(self, store: FileStore, policy: RotationPolicy) -> None:
+        self._store = store
+        self._reader = store.reader
+        self._policy = policy
+        self._now = store.clock.now()
+        self._month = datetime.fromtimestamp(self._now, UTC).strftime("%Y-%m")
+        self._done = Rotated()
+
+    def run(self) -> Rotated:
+        archived: dict[str, int] = {}
+        for name, archive in all_archives(self._reader.ledger):
+            archived[name] = max(archived.get(name, 0), archive.last)
+        for path in self._reader.hot():
+            try:
+                self._session(path, archived.get(path.stem, 0))
+            except (LedgerError, OSError) as error:
+                self._done.failed[path] = str(error)
+        attic = Attic(self._store.home, self._now, self._month, self._policy.hot_days * DAY, ACTIVE_SECONDS)
+        names = {name for name, _ in all_archives(self._reader.ledger)} - {path.stem for path in self._reader.hot()}
+        self._done.archived += attic.pack_artifacts(names)
+        self._done.archived += attic.compress("contracts", nested=True)
+        self._done.archived += attic.compress("overrides", nested=False)
+        self._expire_sessions()
+        self._done.deleted += attic.expire(self._policy.keep_days * DAY)
+        return self._done
+
+    def _session(self, path: Path, archived: int) -> None:
+        stat = path.stat()
+        age = self._now - stat.st_mtime
+        session = self._reader.session_of(path.stem)
+        if session is None or stat.st_size == 0:
+            return
+        first = next(iter(_Lines(path).seqs()))
+        half_done = first <= archived
+        aged = age > self._policy.hot_days * DAY
+        if not (half_done or aged or stat.st_size > self._policy.max_hot_bytes):
+            return
+        if age < ACTIVE_SECONDS:
+            self._done.active.append(path)
+            return
+        if half_done:
+            self._finish(session, path, archived)
+        elif aged:
+            self._cut(session, path, keep=0)
+        else:
+            self._cut(session, path, keep=self._policy.keep_lines)
+
+    def _finish(self, session: str, path: Path, archived: int) -> None:
+        """Step 3 of a rotation that was stopped after step 2."""
+        with self._store.exclusive(session):
+            found = _Lines(path)
+            self._swap(path, found.end_of(archived), path.stat())
+        (self._done.trimmed if path.exists() else self._done.archived).append(path)
+
+    def _cut(self, session: str, path: Path, *, keep: int) -> None:
+        touched = path.stat()
+        seqs = list(_Lines(path).seqs())
+        if len(seqs) <= keep:
+            return
+        last = seqs[-keep - 1] if keep else seqs[-1]
+        cut = self._reader.entry(session, last)
+        if cut is None:
+            raise LedgerError(f"entry {last} of `{path}` is damaged: run `verdikt ledger verify`")
+        body = {"first": seqs[0], "last": last, "head": {"seq": cut.seq, "hash": cut.hash}, "month": self._month}
+        announced = self._store.append(session, EntryKind.ROTATION, body)
+        with self._store.exclusive(session):
+            found = _Lines(path)
+            whole = list(found.seqs())
+            if whole[-1] > announced.seq + 1:
+                self._done.active.append(path)  # somebody came back to the session: next time
+                return
+            # When nothing stays hot, the entry that says so goes into the archive too.
+            upto = last if keep else whole[-1]
+            name = f"{file_name(session)}.{seqs[0]}-{upto}.jsonl.gz"
+            put_gzip(self._reader.ledger / "_archive" / self._month / name, found.read(upto), self._now)
+            self._swap(path, found.end_of(upto), touched)
+        (self._done.trimmed if keep else self._done.archived).append(path)
+
+    def _swap(self, path: Path, offset: int, touched: os.stat_result) -> None:
+        """Replaces the hot file by what it holds from an offset on, or removes it when that is nothing."""
+        rest = path.read_bytes()[offset:]
+        if rest:
+            temporary = path.with_suffix(".tmp")
+            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            with open(fd, "wb") as file:
+                file.write(rest)
+                file.flush()
+                os.fsync(fd)
+            # Being cut is no use of the session: it must not look active because of it.
+            os.utime(temporary, ns=(touched.st_atime_ns, touched.st_mtime_ns))
+            temporary.replace(path)
+        else:
+            path.unlink()
+        sync_directory(path.parent)
+
+    def _expire_sessions(self) -> None:
+        """Writes into the operator's log where each chain will begin, then lets its oldest archives go."""
+        limit = self._policy.keep_days * DAY
+        old = [a for _, a in all_archives(self._reader.ledger) if self._now - a.path.stat().st_mtime > limit]
+        cuts: dict[str, Head] = {}
+        for archive in old:
+            entry = _last(archive)
+            if entry.seq > cuts.get(entry.session, Head()).seq:
+                cuts[entry.session] = Head(entry.seq, entry.hash)
+        if not cuts:
+            return
+        body = {"expired": {session: {"seq": head.seq, "hash": head.hash} for session, head in sorted(cuts.items())}}
+        self._store.append(OPERATOR, EntryKind.ROTATION, body)
+        for archive in old:
+            archive.path.unlink()
+            self._done.deleted.append(archive.path)
+        for session in cuts:
+            self._store.shorten(session)
+
+
+class _Lines:
+    """The complete lines of a hot file, by seq."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._ends: dict[int, int] = {}
+
+    def seqs(self) -> list[int]:
+        """The seq of each line; `LedgerError` when one is damaged, because a damaged log is evidence and stays where it is."""
+        if not self._ends:
+            fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            end = 0
+            try:
+                for line in lines(fd):
+                    end += len(line)
+                    self._ends[decode(line).seq] = end
+            except LedgerError as error:
+                raise LedgerError(f"`{self._path}` is damaged and stays as it is: {error}") from error
+            finally:
+                os.close(fd)
+        return list(self._ends)
+
+    def end_of(self, seq: int) -> int:
+        """The offset after the last line with a seq of at most this."""
+        self.seqs()
+        return max((end for found, end in self._ends.items() if found <= seq), default=0)
+
+    def read(self, upto: int) -> bytes:
+        """The bytes of the lines up to a seq."""
+        with open(self._path, "rb") as file:
+            return file.read(self.end_of(upto))
+
+
+def _last(archive: Archive) -> Entry:
+    entry: Entry | None = None
+    for line in archive.lines():
+        entry = decode(line)
+    if entry is None:
+        raise LedgerError(f"`{archive.path}` is empty: restore it from a backup")
+    return entry
+
+
+def _number(env: Mapping[str, str], name: str, default: float) -> float:
+    text = env.get(name, "")
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        raise LedgerError(f"expected a number in {name}, found `{text}`") from None
+    if not 0 <= value < float("inf"):
+        raise LedgerError(f"expected a number of 0 or more in {name}, found `{text}`")
+    return value

@@ -1,0 +1,134 @@
+"""Reading a log file: its tail, its lines, its lines from a given entry on; and the archives before it."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from verdikt.errors import LedgerError
+
+_CHUNK = 1 << 16
+_ARCHIVE = re.compile(r"(.+)\.([0-9]+)-([0-9]+)\.jsonl\.gz")
+
+
+def tail(fd: int, size: int) -> tuple[bytes, bytes]:
+    """The last complete line (newline included) and the torn bytes after it, reading no more than these need."""
+    data = b""
+    start = size
+    while start > 0:
+        step = min(_CHUNK, start)
+        start -= step
+        data = _read_at(fd, step, start) + data
+        end = data.rfind(b"\n")
+        if end < 0:
+            continue
+        begin = data.rfind(b"\n", 0, end)
+        if begin >= 0 or start == 0:
+            return data[begin + 1 : end + 1], data[end + 1 :]
+    return b"", data
+
+
+def lines(fd: int, *, offset: int = 0) -> Iterator[bytes]:
+    """The complete lines from an offset on, newlines included."""
+    rest = b""
+    while chunk := os.pread(fd, _CHUNK * 4, offset):
+        offset += len(chunk)
+        parts = (rest + chunk).split(b"\n")
+        rest = parts.pop()
+        for part in parts:
+            yield part + b"\n"
+
+
+def seek(fd: int, size: int, since: int) -> int:
+    """The offset of a line with a seq of at most `since` + 1, near it; found by halving, so in few reads."""
+    low, high = 0, size
+    while high - low > _CHUNK:
+        middle = (low + high) // 2
+        found = _line_after(fd, middle, high)
+        if found is None:
+            high = middle
+            continue
+        at, seq = found
+        if seq is None:
+            return 0  # damage: let the caller read from the beginning and meet it
+        if seq <= since + 1:
+            low = at
+        else:
+            high = middle
+    return low
+
+
+def seq_of(line: bytes) -> int | None:
+    """The seq that a line claims, or None when it is no entry."""
+    try:
+        seq = json.loads(line)["seq"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return seq if isinstance(seq, int) else None
+
+
+def _line_after(fd: int, offset: int, limit: int) -> tuple[int, int | None] | None:
+    """The first line that begins after an offset and before the limit: where, and its seq."""
+    data = b""
+    at = offset
+    begin = -1
+    while at < limit or begin >= 0:
+        chunk = os.pread(fd, _CHUNK, at)
+        if not chunk:
+            return None
+        at += len(chunk)
+        data += chunk
+        if begin < 0:
+            begin = data.find(b"\n") + 1 or -1
+            if begin >= 0 and offset + begin >= limit:
+                return None
+        if begin >= 0 and (end := data.find(b"\n", begin)) >= 0:
+            return offset + begin, seq_of(data[begin : end + 1])
+    return None
+
+
+def _read_at(fd: int, count: int, offset: int) -> bytes:
+    parts = []
+    while count > 0 and (part := os.pread(fd, count, offset)):
+        parts.append(part)
+        count -= len(part)
+        offset += len(part)
+    return b"".join(parts)
+
+
+class Archive:
+    """One archived stretch of a session's log: `<name>.<first>-<last>.jsonl.gz`."""
+
+    def __init__(self, path: Path, first: int, last: int) -> None:
+        self.path = path
+        self.first = first
+        self.last = last
+
+    def lines(self) -> Iterator[bytes]:
+        """Its lines, newlines included."""
+        import gzip
+        import zlib
+
+        try:
+            with gzip.open(self.path, "rb") as file:
+                yield from file
+        except (OSError, EOFError, zlib.error) as error:
+            raise LedgerError(f"cannot read `{self.path}`: {error}; restore it from a backup") from error
+
+
+def archives(ledger: Path, name: str) -> list[Archive]:
+    """A session's archives, oldest first."""
+    return sorted((found for owner, found in all_archives(ledger) if owner == name), key=lambda a: (a.first, a.last))
+
+
+def all_archives(ledger: Path) -> Iterator[tuple[str, Archive]]:
+    """Every archive, with the file name of its session."""
+    try:
+        months = sorted(entry.name for entry in os.scandir(ledger / "_archive") if entry.is_dir())
+    except FileNotFoundError:
+        return
+    for month in months:
+        for file in sorted(os.listdir(ledger / "_archive" / month)):
+            if match := _ARCHIVE.fullmatch(file):
+                yield match[1], Archive(ledger / "_archive" / month / file, int(match[2]), int(match[3]))

@@ -1,0 +1,186 @@
+"""`state.db`: the heads and the projections. Nothing in it that the log could not give back."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from verdikt.errors import LedgerError
+from verdikt.ledger.store import Head
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS heads (session TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL, folded TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS state (session TEXT, name TEXT, version INTEGER NOT NULL, seq INTEGER NOT NULL, state TEXT NOT NULL, PRIMARY KEY (session, name)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS lag (session TEXT, name TEXT, seq INTEGER NOT NULL, PRIMARY KEY (session, name)) WITHOUT ROWID;
+PRAGMA user_version = 1;
+"""
+_VERSION = 1
+_TABLES = ("heads", "state", "lag")
+
+
+@dataclass(frozen=True, slots=True)
+class HeadRow:
+    """What is known of a session: its head, and which projections (`name:version`) are folded up to it."""
+
+    head: Head
+    folded: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class StateRow:
+    """A stored state: of which version of the projection, changed last by which entry, as JSON text."""
+
+    version: int
+    seq: int
+    text: str
+
+
+class StateDb:
+    """One connection to `state.db`, shared by the threads of a process."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+
+    @contextmanager
+    def reading(self) -> Iterator["StateDb"]:
+        """Holds the connection; a database error becomes ours."""
+        with self._lock, self._translated():
+            self._connect()
+            yield self
+
+    @contextmanager
+    def writing(self) -> Iterator["StateDb"]:
+        """One transaction: kept when the block ends well, undone when it raises."""
+        with self._lock, self._translated():
+            connection = self._connect()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    def head(self, session: str) -> HeadRow | None:
+        """The head that was recorded last, if any."""
+        row = self._execute("SELECT seq, hash, folded FROM heads WHERE session = ?", session).fetchone()
+        return None if row is None else HeadRow(Head(row[0], row[1]), frozenset(row[2].split()))
+
+    def heads(self) -> dict[str, Head]:
+        """Every session's head."""
+        rows = self._execute("SELECT session, seq, hash FROM heads ORDER BY session")
+        return {session: Head(seq, hash) for session, seq, hash in rows}
+
+    def put_head(self, session: str, head: Head, folded: frozenset[str]) -> None:
+        """Records a session's head."""
+        self._execute(
+            "INSERT INTO heads VALUES (?, ?, ?, ?) ON CONFLICT (session)"
+            " DO UPDATE SET seq = excluded.seq, hash = excluded.hash, folded = excluded.folded",
+            session,
+            head.seq,
+            head.hash,
+            " ".join(sorted(folded)),
+        )
+
+    def state(self, session: str, name: str) -> StateRow | None:
+        """A projection's stored state, if any."""
+        row = self._execute(
+            "SELECT version, seq, state FROM state WHERE session = ? AND name = ?", session, name
+        ).fetchone()
+        return None if row is None else StateRow(*row)
+
+    def put_state(self, session: str, name: str, row: StateRow) -> None:
+        """Stores a projection's state."""
+        self._execute(
+            "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, ?)", session, name, row.version, row.seq, row.text
+        )
+
+    def lag(self, session: str) -> Mapping[str, int]:
+        """The projections that somebody who did not know them left behind, and up to which entry they are folded."""
+        return dict(self._execute("SELECT name, seq FROM lag WHERE session = ?", session).fetchall())
+
+    def put_lag(self, session: str, name: str, seq: int) -> None:
+        """Remembers up to where a projection is folded; an earlier mark stays."""
+        self._execute("INSERT OR IGNORE INTO lag VALUES (?, ?, ?)", session, name, seq)
+
+    def drop_lag(self, session: str, name: str) -> None:
+        """Forgets the mark: the projection has caught up."""
+        self._execute("DELETE FROM lag WHERE session = ? AND name = ?", session, name)
+
+    def forget(self, session: str) -> None:
+        """Removes everything about a session."""
+        for table in _TABLES:
+            self._execute(f"DELETE FROM {table} WHERE session = ?", session)
+
+    def contents(self) -> dict[str, list[tuple[object, ...]]]:
+        """Every row of every table, in order: two databases with equal contents mean the same."""
+        return {table: self._execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in _TABLES}
+
+    def identity(self) -> tuple[int, int] | None:
+        """Which file stands at the path now; None when there is none."""
+        try:
+            stat = self.path.stat()
+        except OSError:
+            return None
+        return stat.st_dev, stat.st_ino
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        with self._lock:
+            if self._connection is not None:
+                with suppress(sqlite3.Error):
+                    self._connection.close()
+            self._connection = None
+
+    def abandon(self) -> None:
+        """Forgets a connection that belongs to the process we were forked from, without touching it."""
+        self._lock = threading.RLock()
+        self._abandoned = self._connection  # closing it here would drop the parent's locks
+        self._connection = None
+
+    def _execute(self, statement: str, *values: object) -> sqlite3.Cursor:
+        assert self._connection is not None
+        return self._connection.execute(statement, values)
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._connection is not None and self._file == self.identity():
+            return self._connection
+        self.close()
+        connection = sqlite3.connect(self.path, timeout=30.0, isolation_level=None, check_same_thread=False)
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection, self._file = connection, self.identity()
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > _VERSION:
+            raise LedgerError(f"`{self.path}` was written by a newer verdikt (version {version}): upgrade to use it")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if version < _VERSION:
+            connection.executescript(_SCHEMA)
+            self.path.chmod(0o600)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            advice = (
+                "free some space and try again"
+                if "full" in str(error)
+                else "make it writable"
+                if "readonly" in str(error) or "unable to open" in str(error)
+                else "run `verdikt ledger reindex` to rebuild it from the log"
+            )
+            raise LedgerError(f"cannot use `{self.path}`: {error}; {advice}") from error

@@ -1,0 +1,150 @@
+"""One link of the log, and the line it is written as.
+
+A line is the canonical bytes (RFC 8785) of every field except `hash` and `sig`, followed by those two:
+
+    {"body":…,"kid":…,"kind":…,"prev":…,"seq":…,"session":…,"ts":…,"v":1,"hash":"<sha-256 of the above>","sig":"<over the hash>"}
+
+So the hash covers every other field, `prev` and `kid` included, without a list of them that could forget one; the
+signature covers the hash, and what remains uncovered is nothing.
+"""
+
+import enum
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from verdikt.errors import ChainBroken, LedgerError
+from verdikt.model.canonical import canonical, sha256
+
+VERSION = 1
+GENESIS = "0" * 64
+"""The `prev` of a session's first entry."""
+
+SEALS = ("hash", "sig")
+"""The two fields that the hash does not cover, because they are made from it."""
+
+_SEAL = re.compile(rb',"hash":"([0-9a-f]{64})","sig":"((?:[0-9a-f]{2})*)"\}\Z')
+_DOMAIN = b"verdikt entry v1\n"
+
+
+class EntryKind(enum.StrEnum):
+    """What an entry records."""
+
+    TOOL_CALL = "tool_call"
+    DECISION = "decision"
+    CONTRACT = "contract"
+    VALIDATOR_PASS = "validator_pass"
+    OVERRIDE = "override"
+    GRANT = "grant"
+    FINDING = "finding"
+    FINDING_CLEARED = "finding_cleared"
+    FEEDBACK = "feedback"
+    POSTURE = "posture"
+    COMPLETION = "completion"
+    CRASH = "crash"
+    GAP = "gap"
+    ROTATION = "rotation"
+    KEY_ROTATION = "key_rotation"
+    CHECKPOINT = "checkpoint"
+
+
+SIGNED: frozenset[EntryKind] = frozenset(
+    {
+        EntryKind.VALIDATOR_PASS,
+        EntryKind.GRANT,
+        EntryKind.POSTURE,
+        EntryKind.ROTATION,
+        EntryKind.KEY_ROTATION,
+        EntryKind.CHECKPOINT,
+    }
+)
+"""Kinds that are always signed. The others are covered by the next signed checkpoint, which chains back over them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One link of the log. `ts` is whole microseconds since the epoch; `seq` counts from 1 within the session."""
+
+    seq: int
+    ts: int
+    session: str
+    kind: EntryKind
+    body: Mapping[str, Any] = field(default_factory=dict)
+    prev: str = GENESIS
+    kid: str = ""
+    v: int = VERSION
+    hash: str = ""
+    sig: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """When it was written, in seconds since the epoch."""
+        return self.ts / 1_000_000
+
+    def payload(self) -> bytes:
+        """The bytes under the hash: every field but the seals."""
+        return canonical({name: getattr(self, name) for name in self.__slots__ if name not in SEALS})
+
+    def line(self) -> bytes:
+        """The entry as one line of the log, newline included."""
+        return _line(self.payload(), self.hash, self.sig)
+
+    def record(self) -> dict[str, Any]:
+        """Every field as plain data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def seal(entry: Entry, sign: Callable[[bytes], str] | None = None) -> tuple[Entry, bytes]:
+    """The entry with its hash and, given a signer for its `kid`, its signature; and its line."""
+    payload = entry.payload()
+    hash = sha256(payload)
+    sig = sign(message(hash)) if sign else ""
+    return replace(entry, hash=hash, sig=sig), _line(payload, hash, sig)
+
+
+def message(hash: str) -> bytes:
+    """What the signature of an entry with this hash signs."""
+    return _DOMAIN + hash.encode()
+
+
+def _line(payload: bytes, hash: str, sig: str) -> bytes:
+    return payload[:-1] + f',"hash":"{hash}","sig":"{sig}"}}\n'.encode()
+
+
+def decode(line: bytes) -> Entry:
+    """The entry that a line holds, its hash checked; `ChainBroken` when the line is not what was written."""
+    found = unseal(line)
+    if isinstance(found, str):
+        raise ChainBroken(found)
+    return _entry(found)
+
+
+def unseal(line: bytes) -> dict[str, Any] | str:
+    """The fields of a line whose hash holds, or what is wrong with it, in words."""
+    at = line.rfind(b',"hash":"')
+    seal = _SEAL.match(line.removesuffix(b"\n"), at) if at > 0 else None
+    if seal is None:
+        return "expected an entry, found a line without hash and signature at its end"
+    expected = sha256(line[:at] + b"}")
+    if seal[1] != expected.encode():
+        return f"expected hash {expected[:12]}…, found {seal[1][:12].decode()}…"
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError):
+        return "expected a JSON object, found something else"
+    return fields if isinstance(fields, dict) else "expected a JSON object, found something else"
+
+
+def _entry(fields: dict[str, Any]) -> Entry:
+    version = fields.get("v")
+    if version != VERSION:
+        raise LedgerError(
+            f"expected an entry of version {VERSION}, found version `{version}` (seq {fields.get('seq')}):"
+            " this log was written by a newer verdikt; upgrade to read it"
+        )
+    try:
+        return Entry(**{**fields, "kind": EntryKind(fields["kind"])})
+    except (TypeError, KeyError, ValueError) as error:
+        raise ChainBroken(f"expected the fields of an entry, found others: {error}") from error

@@ -1,0 +1,100 @@
+"""An operator's permission to get past one guard, for one target, for a while."""
+
+import posixpath
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from verdikt.errors import LedgerError
+from verdikt.model.action import Action
+from verdikt.model.effect import Effects
+from verdikt.model.verdict import Verdict
+
+ANY_SESSION = "*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """Lets through what `guard` would stop, on `target`, in `session` (`*`: any), until `expires` (seconds since the epoch).
+
+    An absolute path as target covers what lies at or below it; any other text covers exactly that command or target.
+    """
+
+    id: str
+    guard: str
+    target: str
+    session: str
+    expires: int
+    reason: str
+    by: str = ""
+    created: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("id", "guard", "target", "session", "reason"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value.strip():
+                raise LedgerError(f"expected the `{name}` of a grant, found none")
+        if self.guard == "*" or self.target in ("*", "/"):
+            raise LedgerError("a grant names one guard and one target: `*` and `/` would be a way around the policy")
+
+    @property
+    def is_path(self) -> bool:
+        """Whether the target is a place rather than a text."""
+        return self.target.startswith("/")
+
+    def live(self, now: float, session: str) -> bool:
+        """Whether the grant holds now, in this session."""
+        return now < self.expires and self.session in (ANY_SESSION, session)
+
+    def record(self) -> dict[str, Any]:
+        """The grant as plain data."""
+        return asdict(self)
+
+
+def parse_grant(fields: Mapping[str, Any]) -> Grant:
+    """The grant that an entry's body holds."""
+    try:
+        return Grant(**fields)
+    except TypeError as error:
+        raise LedgerError(f"expected the fields of a grant, found others: {error}") from error
+
+
+def covering(
+    grants: Iterable[Grant], verdict: Verdict, action: Action, now: float, effects: Effects | None = None
+) -> Grant | None:
+    """The grant that lets this action past this verdict, if one does.
+
+    A red line accepts none, and neither does a guard that failed. Given effects, a grant covers an action only when every
+    single one of them is certain and falls on its target, reads included: half of `cp key /granted/place` is elsewhere.
+    """
+    if verdict.passed or verdict.red_line or verdict.error:
+        return None
+    for grant in grants:
+        if grant.guard == verdict.guard and grant.live(now, action.session_id) and _covers(grant, action, effects):
+            return grant
+    return None
+
+
+def _covers(grant: Grant, action: Action, effects: Effects | None) -> bool:
+    if not grant.is_path and grant.target.strip() in (action.command.strip(), action.path.strip()):
+        return True
+    if effects is None:
+        return grant.is_path and not action.command and _within(action.path, grant.target)
+    return len(effects) > 0 and all(
+        effect.certain
+        and len(effect.targets) > 0
+        and all(
+            target.kind == "path" and _within(target.path, grant.target)
+            if grant.is_path
+            else target.text == grant.target
+            for target in effect.targets
+        )
+        for effect in effects
+    )
+
+
+def _within(path: str, place: str) -> bool:
+    if not path.startswith("/"):
+        return False
+    path, place = posixpath.normpath(path), posixpath.normpath(place)
+    return path == place or path.startswith(place + "/")

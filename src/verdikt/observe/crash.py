@@ -1,0 +1,31 @@
+"""Where a hook that failed leaves a trace, when nothing else of verdikt may be relied on."""
+
+import json
+import os
+from pathlib import Path
+
+from verdikt.observe.clock import SystemClock
+
+FILE = "_hook_crashes.jsonl"
+
+
+def record_crash(directory: Path, hook: str, error: BaseException, *, note: str = "") -> bool:
+    """Adds one line about the failure to the directory's crash file; whether it could be written."""
+    line = {
+        "ts": SystemClock().now(),
+        "hook": hook,
+        "error": type(error).__name__,
+        "message": str(error)[:500],
+        "note": note,
+    }
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # One write of one line: lines of several processes do not mix.
+        fd = os.open(directory / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(fd, json.dumps(line).encode() + b"\n")
+        finally:
+            os.close(fd)
+    except (OSError, ValueError):
+        return False
+    return True

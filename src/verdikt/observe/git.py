@@ -1,0 +1,98 @@
+"""What git knows of a path and of a repository. Never raises, never waits long, never runs what the repository names."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+
+from verdikt.model.facts import GitFact
+
+SECONDS = 3.0
+"""How long git may take; a slower answer counts as none."""
+
+_QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat")
+"""Settings by which a repository could have git run programs of its own."""
+
+
+def find_root(directory: str) -> str:
+    """The work tree around a directory, or an empty string."""
+    here = directory
+    while True:
+        if os.path.lexists(os.path.join(here, ".git")):
+            return here
+        parent = os.path.dirname(here)
+        if parent == here:
+            return ""
+        here = parent
+
+
+def path_state(path: str, env: Mapping[str, str]) -> str:
+    """tracked, modified, untracked or ignored; a directory is what its most exposed file is. Empty outside a work tree."""
+    root = find_root(path if os.path.isdir(path) else os.path.dirname(path))
+    if not root:
+        return ""
+    if f"{path}/".startswith(f"{root}/.git/"):
+        return "untracked"
+    listing = _run(root, env, "status", "--porcelain=v1", "-z", "--ignored=matching", "--no-renames", "--", path)
+    if listing is None:
+        return ""
+    relative = os.path.relpath(path, root)
+    found = {"??": "untracked", "!!": "ignored"}
+    states = set()
+    for record in filter(None, listing.split("\0")):
+        code, name = record[:2], record[3:].rstrip("/")
+        state = found.get(code, "modified")
+        # What is ignored below a directory does not make the directory ignored.
+        if state != "ignored" or relative == name or relative.startswith(name + "/"):
+            states.add(state)
+    return next((state for state in ("untracked", "modified", "ignored") if state in states), "tracked")
+
+
+def repository(directory: str, env: Mapping[str, str]) -> GitFact:
+    """The repository around a directory."""
+    root = find_root(directory)
+    if not root:
+        return GitFact()
+    settings = _settings(_run(root, env, "config", "--list", "-z") or "")
+    branch = (_run(root, env, "symbolic-ref", "--short", "-q", "HEAD") or "").strip()
+    remote, merge = settings.get(f"branch.{branch}.remote", ""), settings.get(f"branch.{branch}.merge", "")
+    return GitFact(
+        root=root,
+        branch=branch,
+        upstream=f"{remote}/{merge.removeprefix('refs/heads/')}" if remote and merge else "",
+        remotes=_named(settings, "remote.", ".url"),
+        aliases=_named(settings, "alias.", ""),
+    )
+
+
+def _named(settings: Mapping[str, str], prefix: str, suffix: str) -> dict[str, str]:
+    return {
+        key[len(prefix) : len(key) - len(suffix)]: value
+        for key, value in settings.items()
+        if key.startswith(prefix) and key.endswith(suffix)
+    }
+
+
+def _settings(listing: str) -> dict[str, str]:
+    pairs = (record.partition("\n") for record in listing.split("\0") if record)
+    return {key: value for key, _, value in pairs}
+
+
+def _run(root: str, env: Mapping[str, str], *arguments: str) -> str | None:
+    """What git prints, or None when it cannot or takes too long."""
+    clean = {key: env[key] for key in ("PATH", "HOME", "XDG_CONFIG_HOME") if key in env}
+    clean |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    try:
+        done = subprocess.run(
+            ["git", *_QUIET, "-C", root, *arguments],
+            env=clean,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+    if done.returncode not in (0, 1):
+        return None
+    return done.stdout.decode("utf-8", "replace")

@@ -1,0 +1,87 @@
+"""verdikt's own files and those that wire it: what the agent must not write to, whatever the tool."""
+
+import os
+from collections.abc import Mapping
+
+_SYSTEM = ("/etc/verdikt", "/etc/claude-code", "/etc/codex", "/etc/gemini-cli", "/etc/cursor", "/etc/opencode")
+
+_PROJECT = (
+    "governance.yaml",
+    "governance.yml",
+    ".verdikt",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".codex/hooks.json",
+    ".codex/config.toml",
+    ".gemini/settings.json",
+    ".github/hooks",
+    ".cursor/hooks.json",
+    ".opencode/plugin",
+    ".opencode/plugins",
+    ".opencode/opencode.json",
+    ".opencode/opencode.jsonc",
+    "opencode.json",
+    "opencode.jsonc",
+)
+
+_HOME = (
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".claude/toolbox-runs",
+    ".codex/hooks.json",
+    ".codex/config.toml",
+    ".gemini/settings.json",
+    ".gemini/trustedFolders.json",
+    ".copilot/hooks",
+    ".copilot/config.json",
+    ".cursor/hooks.json",
+)
+
+
+def guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Absolute files and directories; what lies below a directory is guarded with it. Some need not exist."""
+    home = env.get("HOME") or os.path.expanduser("~")
+    config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    data = env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    paths = [
+        env.get("VERDIKT_HOME") or os.path.join(data, "verdikt"),
+        os.path.join(config, "verdikt"),
+        *_SYSTEM,
+        *(os.path.join(project_root, name) for name in _PROJECT),
+        *(os.path.join(home, name) for name in _HOME),
+        *(os.path.join(config, "opencode", name) for name in ("plugin", "plugins", "opencode.json", "opencode.jsonc")),
+    ]
+    if "XDG_RUNTIME_DIR" in env:
+        paths.append(os.path.join(env["XDG_RUNTIME_DIR"], "verdikt"))
+    if "VERDIKT_RUNS_DIR" in env:
+        paths.append(env["VERDIKT_RUNS_DIR"])
+    if "CLAUDE_CONFIG_DIR" in env:
+        paths += [os.path.join(env["CLAUDE_CONFIG_DIR"], name) for name in ("settings.json", "settings.local.json")]
+    if "CODEX_HOME" in env:
+        paths += [os.path.join(env["CODEX_HOME"], name) for name in ("hooks.json", "config.toml")]
+    git = _git_directory(project_root)
+    paths += [os.path.join(git, "hooks"), os.path.join(git, "config")] if git else []
+    paths += _package(project_root)
+    return tuple(dict.fromkeys(os.path.abspath(os.path.expanduser(path)) for path in paths))
+
+
+def _git_directory(project_root: str) -> str:
+    """Where the repository keeps its hooks; in a work tree that is the main repository's directory."""
+    git = os.path.join(project_root, ".git")
+    if not os.path.isfile(git):
+        return git
+    try:
+        with open(git, encoding="utf-8") as file:
+            directory = file.read(4096).partition("gitdir:")[2].strip()
+        directory = os.path.join(project_root, directory)
+        with open(os.path.join(directory, "commondir"), encoding="utf-8") as file:
+            return os.path.join(directory, file.read(4096).strip())
+    except (OSError, ValueError):
+        return git
+
+
+def _package(project_root: str) -> list[str]:
+    """The installed package, unless it is the source tree that the project is about."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    inside = package.startswith(os.path.join(project_root, ""))
+    return [package] if not inside or "site-packages" in package.split(os.sep) else []

@@ -1,0 +1,100 @@
+"""Where policy files lie, and reading them."""
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from verdikt.errors import PolicyError
+from verdikt.model.document import MAX_BYTES
+
+NAME = "governance.yaml"
+MANAGED = "/etc/verdikt/" + NAME
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """A policy file as it was read; `layer` says who wrote it."""
+
+    layer: str  # managed, user, project, or the directory below the project that it is for
+    path: str
+    data: bytes
+
+
+def read_policy_file(path: str) -> bytes | None:
+    """The bytes of a policy file; None when there is none. What is there and cannot be read is a `PolicyError`."""
+    try:
+        # Not blocking, because a pipe in its place would make every hook wait.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
+    except (FileNotFoundError, NotADirectoryError):
+        if os.path.islink(path):
+            raise PolicyError("expected a file, found a link that leads nowhere", where=path) from None
+        return None
+    except (OSError, ValueError) as error:
+        raise PolicyError(f"expected a file that can be read, found: {_problem(error)}", where=path) from error
+    try:
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise PolicyError("expected a file, found something else in its place", where=path)
+            return file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise PolicyError(f"expected a file that can be read, found: {_problem(error)}", where=path) from error
+
+
+def _problem(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def user_policy(environ: Mapping[str, str]) -> str:
+    """`$XDG_CONFIG_HOME/verdikt/governance.yaml`, by default below `~/.config`."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    return os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "verdikt", NAME)
+
+
+def project_policies(start: str, environ: Mapping[str, str]) -> list[str]:
+    """Where policy files of a project may lie, the outermost first: from the top of the repository down to `start`.
+
+    The outermost one comes first because it is the higher layer: a file that an agent puts into a directory below it,
+    to work from there, can only tighten.
+    """
+    home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
+    found: list[str] = []
+    here = os.path.realpath(start)
+    while True:
+        found.append(os.path.join(here, NAME))
+        above = os.path.dirname(here)
+        if os.path.lexists(os.path.join(here, ".git")):
+            break
+        if above in (here, home) or here == home:
+            # Outside a repository only the directory itself speaks: what lies around it is not this project's.
+            readable = [path for path in found if os.path.lexists(path)]
+            return readable[:1]
+        here = above
+    return found[::-1]
+
+
+def read_policy_files(start: str, environ: Mapping[str, str], *, managed: str = MANAGED) -> list[PolicyFile]:
+    """Every policy file that is in force at `start`, the highest layer first."""
+    places = [("managed", managed)]
+    if more := environ.get("VERDIKT_MANAGED_POLICY"):
+        # It comes beside the system's own file and never in its place, or a variable could switch that off.
+        places.append(("managed", more))
+    places.append(("user", user_policy(environ)))
+    project = project_policies(start, environ)
+    top = os.path.dirname(project[0]) if project else ""
+    for path in project:
+        below = os.path.relpath(os.path.dirname(path), top)
+        places.append(("project" if below == "." else f"project {below}", path))
+    found: list[PolicyFile] = []
+    faults: list[PolicyError] = []
+    for layer, path in places:
+        try:
+            data = read_policy_file(path)
+        except PolicyError as error:
+            faults += error.faults
+            continue
+        if data is not None and all(path != other.path for other in found):
+            found.append(PolicyFile(layer, path, data))
+    if faults:
+        raise PolicyError.of(faults)
+    return found

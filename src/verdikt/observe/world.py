@@ -1,0 +1,148 @@
+"""The real world, as far as one decision asks for it."""
+
+import os
+import stat
+from collections.abc import Mapping
+from typing import Any
+
+from verdikt.model.facts import GitFact, PathFact
+from verdikt.observe.clock import Clock, SystemClock
+
+TEXT_LIMIT = 64 * 1024
+"""Bytes of a script that are looked at; a longer one is unknown, because what follows could be anything."""
+
+ROOT_MARKS = (".git", "governance.yaml", ".hg", ".jj")
+"""What the top of a project holds, whatever its language."""
+
+PROJECT_MARKS = (
+    "pyproject.toml",
+    "package.json",
+    "Cargo.toml",
+    "go.mod",
+    "pom.xml",
+    "build.gradle",
+    "Makefile",
+    "setup.py",
+)
+"""What a project holds that has no repository."""
+
+
+class RealWorld:
+    """The disk, git and the clock. Never raises; what cannot be seen is unknown.
+
+    Where `cwd` does not exist, nothing can be observed: it counts as the project's top, and every file is unknown.
+    """
+
+    def __init__(
+        self,
+        cwd: str,
+        *,
+        env: Mapping[str, str] = os.environ,
+        home: str = "",
+        guarded: tuple[str, ...] = (),
+        clock: Clock | None = None,
+    ) -> None:
+        self._env = env
+        self._cwd = os.path.abspath(cwd or ".")
+        self._home = home or env.get("HOME") or "/root"
+        self._guarded = guarded
+        self._clock = clock or SystemClock()
+        self._seen = os.path.isdir(self._cwd)
+
+    def place(self) -> Mapping[str, Any]:
+        """Where and when."""
+        temp = self._env.get("TMPDIR", "")
+        return {
+            "now": self._clock.now(),
+            "cwd": self._cwd,
+            "home": self._home,
+            "project_root": project_root(self._cwd, self._home) if self._seen else self._cwd,
+            "user": self._env.get("USER") or self._env.get("LOGNAME") or "",
+            "temp": list(dict.fromkeys(["/tmp", "/var/tmp", *([os.path.abspath(temp)] if temp else [])])),
+            "guarded": list(self._guarded),
+        }
+
+    def path(self, path: str) -> PathFact:
+        """What is at an absolute path, and what git knows of it."""
+        if not self._seen and _below(path, self._cwd):
+            return PathFact(real=path, kind="unknown")
+        try:
+            link = os.lstat(path)
+        except FileNotFoundError:
+            return PathFact(real=_real(path))
+        except (OSError, ValueError):
+            return PathFact(real=path, kind="unknown")
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            status = link  # a link to nowhere, or to itself
+        return PathFact(
+            real=_real(path),
+            kind=_kind(status.st_mode),
+            symlink=stat.S_ISLNK(link.st_mode),
+            git=self._state(path),
+            size=status.st_size,
+        )
+
+    def text(self, path: str) -> str | None:
+        """The text of a small regular file."""
+        try:
+            # Without O_NONBLOCK, a pipe put there would hold the decision up for ever.
+            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except (OSError, ValueError):
+            return None
+        try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                return None
+            data = os.read(fd, TEXT_LIMIT + 1)
+        except OSError:
+            return None
+        finally:
+            os.close(fd)
+        if len(data) > TEXT_LIMIT or b"\0" in data:
+            return None
+        return data.decode("utf-8", "replace")
+
+    def git(self, directory: str) -> GitFact:
+        """The repository around a directory."""
+        from verdikt.observe.git import repository
+
+        return repository(directory, self._env)
+
+    def _state(self, path: str) -> str:
+        from verdikt.observe.git import path_state
+
+        return path_state(path, self._env)
+
+
+def project_root(cwd: str, home: str) -> str:
+    """The top of the project around a directory: the nearest one with a repository or a policy, else with a project file."""
+    fallback = ""
+    here = cwd
+    while True:
+        if any(os.path.lexists(os.path.join(here, mark)) for mark in ROOT_MARKS):
+            return here
+        if not fallback and any(os.path.exists(os.path.join(here, mark)) for mark in PROJECT_MARKS):
+            fallback = here
+        parent = os.path.dirname(here)
+        # A home directory under version control does not make all of it one project.
+        if parent in (here, "/", home):
+            return fallback or cwd
+        here = parent
+
+
+def _below(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
+
+
+def _real(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return path
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISREG(mode):
+        return "file"
+    return "dir" if stat.S_ISDIR(mode) else "other"

@@ -1,0 +1,116 @@
+"""Loading a policy: files are read, names are bound to guards and sections, layers are put together."""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from importlib import import_module
+from importlib.resources import files
+from typing import Any
+
+from verdikt.errors import PolicyError
+from verdikt.graph.layer import ReadProfile, read_layer
+from verdikt.graph.policy import Policy, PolicyLayer
+from verdikt.graph.registry import Registry
+from verdikt.model.document import Document, parse_document
+from verdikt.model.shape import Section, anything
+from verdikt.observe.policy import MANAGED, PolicyFile, read_policy_file, read_policy_files
+
+DEFAULT_PROFILE = "standard"
+
+SECTIONS: dict[str, str | Section] = {
+    "tool_policies": Section(anything("list"), "how tools are to be used"),
+    "feedback": Section(anything("mapping"), "what the agent is told after an action"),
+    "completion": Section(anything("mapping"), "when work counts as done"),
+    "evidence": Section(anything("mapping"), "which claims need proof"),
+    "councils": Section(anything("mapping"), "who reviews what before a commit"),
+    "ledger": Section(anything("mapping"), "how the log is kept"),
+    "manifest": Section(anything("mapping"), "which tools exist and what they do"),
+}
+"""Section → its `Section`, or `module:NAME` of one, loaded when a policy is."""
+
+
+@lru_cache(maxsize=1)
+def registry() -> Registry:
+    """Everything a policy file may name."""
+    from verdikt import guards
+    from verdikt.effects.name import NAMES
+
+    sections = {name: load(found) if isinstance(found, str) else found for name, found in SECTIONS.items()}
+    return Registry(guards=getattr(guards, "GUARDS", {}), sections=sections, effects=NAMES, load=load)
+
+
+def load(path: str) -> Any:
+    """What `package.module:Name` names. The working directory is no place to import from: an agent can write there."""
+    module, _, name = path.partition(":")
+    kept = sys.path[:]
+    here = os.path.realpath(os.curdir)
+    sys.path[:] = [entry for entry in kept if entry and os.path.realpath(entry) != here]
+    try:
+        found = import_module(module)
+    finally:
+        sys.path[:] = kept
+    try:
+        return getattr(found, name)
+    except AttributeError:
+        from verdikt.model.node import nearest
+
+        raise ImportError(f"`{module}` has no `{name}`{nearest(name, dir(found))}") from None
+
+
+def read_profile(name: str) -> Document:
+    """A shipped profile."""
+    place = files("verdikt").joinpath("profiles", f"{name}.yaml")
+    return parse_document(place.read_bytes(), f"profiles/{name}.yaml")
+
+
+def load_policy(start: str = "", *, environ: Mapping[str, str] | None = None, managed: str = MANAGED) -> Policy:
+    """The policy in force at a directory: managed, user and project layers, and `standard` when none names a profile.
+
+    A `PolicyError` holds every fault of every file.
+    """
+    environ = os.environ if environ is None else environ
+    return build_policy(read_policy_files(start or os.getcwd(), environ, managed=managed))
+
+
+def load_file(path: str) -> Policy:
+    """The policy of one file by itself, named by whoever runs verdikt."""
+    data = read_policy_file(path)
+    if data is None:
+        raise PolicyError("expected a policy file, found none", where=path)
+    return build_policy([PolicyFile("file", path, data)])
+
+
+def parse_policy(text: str | bytes, file: str = "governance.yaml") -> Policy:
+    """The policy that a text describes."""
+    return build_policy(
+        [PolicyFile("file", file, text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)]
+    )
+
+
+def build_policy(
+    found: Iterable[PolicyFile], names: Registry | None = None, profile: ReadProfile = read_profile
+) -> Policy:
+    """Layers from files, the highest first."""
+    names = names or registry()
+    layers: list[PolicyLayer] = []
+    faults: list[PolicyError] = []
+    for file in found:
+        try:
+            document = parse_document(file.data, file.path)
+        except PolicyError as error:
+            faults += error.faults
+            continue
+        layer = read_layer(file.layer, document, names, profile, trusted=not file.layer.startswith("project"))
+        faults += document.faults
+        if layer is not None:
+            layers.append(layer)
+    if faults:
+        raise PolicyError.of(faults)
+    if not any(layer.profile for layer in layers):
+        # A file that does not name a profile still gets one: nobody is unprotected by forgetting a line.
+        default = Document(file=f"profile {DEFAULT_PROFILE}", value={"profile": DEFAULT_PROFILE})
+        layer = read_layer("default", default, names, profile)
+        default.refuse()
+        layers += [layer] if layer else []
+    return Policy(layers=tuple(layers), known=names.sections)

@@ -1,0 +1,20 @@
+"""Every projection of the log: name → where its `Projection` lives. A new one is one line here."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from verdikt.ledger.projection import Projection
+
+PROJECTIONS: dict[str, str] = {
+    "grants": "verdikt.ledger.grants:GRANTS",
+}
+
+
+def projections() -> "tuple[Projection, ...]":
+    """All of them, for `open_store`: every process that writes to the log folds the same ones."""
+    found = []
+    for place in PROJECTIONS.values():
+        module, _, name = place.partition(":")
+        found.append(getattr(import_module(module), name))
+    return tuple(found)

@@ -1,0 +1,414 @@
+"""One suite for every adapter, over payloads recorded from the real clients."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from verdikt import adapters
+from verdikt.adapters.moment import Moment, MomentKind
+from verdikt.adapters.reply import Reply
+from verdikt.adapters.ruling import Ruling
+from verdikt.errors import HookError
+from verdikt.model.action import ActionKind
+from verdikt.model.posture import Posture
+from verdikt.model.verdict import Verdict, VerdictKind
+
+PAYLOADS = Path(__file__).parent / "payloads"
+RECORDED = sorted(str(path.relative_to(PAYLOADS).with_suffix("")) for path in PAYLOADS.glob("*/*.json"))
+
+REASON = "[verdikt] blocked (no_rm): `/` cannot be brought back\nInstead: name a path"
+RULINGS = {
+    "pass": Ruling(),
+    "warn": Ruling(kind=VerdictKind.WARN, context="[verdikt] careful"),
+    "approved": Ruling(approved=True),
+    "ask": Ruling(kind=VerdictKind.ASK, reason=REASON),
+    "block": Ruling(kind=VerdictKind.BLOCK, reason=REASON, context="[verdikt] careful"),
+}
+
+
+def load(name: str) -> dict[str, Any]:
+    """A recorded payload with its environment."""
+    recorded: dict[str, Any] = json.loads((PAYLOADS / f"{name}.json").read_text())
+    return recorded
+
+
+def event_of(name: str) -> str:
+    """`claude/PreToolUse.Bash` → `PreToolUse`, as the wiring names it to the hook."""
+    host, file = name.split("/")
+    if host == "opencode":
+        return file.removeprefix("event.")
+    return file.split(".")[0]
+
+
+def decode(name: str, *, event: str | None = None) -> Moment:
+    """A recorded payload through its host's adapter."""
+    recorded = load(name)
+    host = name.split("/", maxsplit=1)[0].split("_", maxsplit=1)[0]
+    return adapters.host(host).decode(
+        recorded["payload"], event_of(name) if event is None else event, recorded.get("env", {})
+    )
+
+
+def members(value: object) -> Iterator[object]:
+    """Every value inside a JSON document."""
+    yield value
+    if isinstance(value, dict):
+        for member in value.values():
+            yield from members(member)
+    elif isinstance(value, list):
+        for member in value:
+            yield from members(member)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_recorded_payload_is_understood(name: str) -> None:
+    """Each stands for the moment that its host's table says, and carries what belongs to that moment."""
+    host = name.split("/", maxsplit=1)[0].split("_", maxsplit=1)[0]
+    moment = decode(name)
+
+    assert moment.kind is adapters.host(host).EVENTS.get(event_of(name), MomentKind.NOTICE)
+    assert moment.host == host
+    assert moment.session_id != "default"
+    assert (moment.action is not None) == (moment.kind in (MomentKind.BEFORE, MomentKind.AFTER))
+    assert (moment.outcome is not None) == (moment.kind is MomentKind.AFTER)
+    assert (moment.prompt is not None) == (moment.kind is MomentKind.PROMPT)
+    assert (moment.turn is not None) == (moment.kind is MomentKind.STOP)
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "kind", "text"),
+    [
+        ("claude/PreToolUse.Bash", "Bash", ActionKind.BASH, "false"),
+        ("claude/PreToolUse.Monitor", "Monitor", ActionKind.BASH, "echo MON > ran.txt; echo ev"),
+        ("claude/PreToolUse.Write", "Write", ActionKind.WRITE, "/home/dev/proj/a.txt"),
+        ("claude/PreToolUse.Agent", "Agent", ActionKind.AGENT, ""),
+        ("claude/PreToolUse.mcp__mock__echo", "mcp__mock__echo", ActionKind.MCP, ""),
+        ("claude/PermissionRequest.Write", "Write", ActionKind.WRITE, "/home/dev/proj/.claude/settings.local.json"),
+        ("codex/PreToolUse.Bash", "Bash", ActionKind.BASH, "echo RAN-42 | tee ran.txt"),
+        ("codex/PreToolUse.spawn_agent", "spawn_agent", ActionKind.AGENT, ""),
+        ("gemini/BeforeTool.run_shell_command", "run_shell_command", ActionKind.BASH, "echo RAN-42 | tee ran.txt"),
+        ("gemini/BeforeTool.replace", "replace", ActionKind.WRITE, "/home/dev/proj/a.txt"),
+        ("copilot/preToolUse.bash", "bash", ActionKind.BASH, "echo RAN-42 | tee ran.txt"),
+        ("copilot/permissionRequest.bash", "bash", ActionKind.BASH, "echo RAN-42 | tee ran.txt"),
+        ("opencode/tool.execute.before", "bash", ActionKind.BASH, "echo RAN-42 | tee ran.txt"),
+        ("cursor/beforeShellExecution", "Shell", ActionKind.BASH, "git push --force"),
+        ("cursor/beforeReadFile", "Read", ActionKind.READ, "/home/dev/proj/.env"),
+        ("cursor/beforeMCPExecution", "MCP:delete", ActionKind.MCP, "a.txt"),
+        ("generic/before", "Bash", ActionKind.BASH, "ls"),
+    ],
+)
+def test_the_same_action_from_every_host(name: str, tool: str, kind: ActionKind, text: str) -> None:
+    """Tool, kind, command or path, whatever the host calls its fields."""
+    action = decode(name).action
+
+    assert action is not None
+    assert (action.tool, action.kind, action.command or action.path) == (tool, kind, text)
+
+
+@pytest.mark.parametrize(
+    ("name", "success", "code", "output"),
+    [
+        ("claude/PostToolUse.Write", True, None, ""),
+        ("claude/PostToolUse.Bash", True, None, ""),  # still running in the background
+        ("claude/PostToolUse.Bash.in_subagent", True, 0, ""),
+        ("claude/PostToolUse.Read", True, None, "one\ntwo\n"),
+        ("claude/PostToolUse.mcp__mock__echo", True, None, "ECHO:hi"),
+        ("claude/PostToolUseFailure.Bash", False, 1, ""),
+        ("claude/PostToolUseFailure.mcp__mock__boom", False, None, ""),
+        ("codex/PostToolUse.Bash", True, None, "RAN-42\n"),
+        ("codex/PostToolUse.mcp__mock__echo", True, None, "ECHO:hi"),
+        ("copilot/postToolUse.bash", True, 0, "RAN-42\n<shellId: 0 completed with exit code 0>"),
+        ("opencode/tool.execute.after", True, 0, "RAN-42\n"),
+        ("generic/after", True, 0, "a"),
+    ],
+)
+def test_what_came_of_an_action(name: str, success: bool, code: int | None, output: str) -> None:
+    """The exit status where the host tells it, and None where it does not."""
+    outcome = decode(name).outcome
+
+    assert outcome is not None
+    assert (outcome.success, outcome.exit_code, outcome.output) == (success, code, output)
+
+
+def test_a_failed_mcp_call_in_gemini_is_a_failure() -> None:
+    """The error is in the response, not in the event."""
+    outcome = decode("gemini/AfterTool.mcp_mock_boom").outcome
+
+    assert outcome is not None
+    assert not outcome.success
+    assert "BOOM" in outcome.error
+
+
+@pytest.mark.parametrize("host", ["claude", "codex"])
+def test_a_sub_agent_has_its_own_session_and_its_name(host: str) -> None:
+    """Its counters are its own, and a policy can name it."""
+    moment = decode(f"{host}/PreToolUse.Bash.in_subagent")
+    session, _, agent = moment.session_id.partition(".")
+
+    assert session == load(f"{host}/PreToolUse.Bash.in_subagent")["payload"]["session_id"]
+    assert agent == load(f"{host}/PreToolUse.Bash.in_subagent")["payload"]["agent_id"]
+    assert moment.action is not None
+    assert moment.action.agent in ("general-purpose", "default")
+
+
+def test_background_agents_are_known_at_stop() -> None:
+    """What is still running comes with the turn."""
+    turn = decode("claude/SubagentStop.in_subagent").turn
+
+    assert turn is not None
+    assert turn.raw["background_tasks"][0]["status"] == "running"
+    assert turn.transcript_path.endswith("agent-ac8961660afa0bf4c.jsonl")
+
+
+def test_what_only_looks_like_a_person_is_not_taken_for_one() -> None:
+    """Notifications, our own refusals and a parent's words to its sub-agent come as prompts."""
+    payload = load("claude/UserPromptSubmit")["payload"]
+    notification = payload | {"prompt": "<task-notification>done</task-notification>"}
+    ours = payload | {"prompt": "[verdikt] the file is missing"}
+    claude = adapters.host("claude")
+
+    assert (prompt := claude.decode(payload).prompt) and prompt.human
+    assert (prompt := claude.decode(notification).prompt) and not prompt.human
+    assert (prompt := claude.decode(ours).prompt) and not prompt.human
+    assert (prompt := decode("codex/UserPromptSubmit.in_subagent").prompt) and not prompt.human
+
+
+@pytest.mark.parametrize(
+    ("env", "mode", "asks", "posture"),
+    [
+        ({"CLAUDE_CODE_ENTRYPOINT": "cli", "CLAUDE_CODE_SESSION_ATTENDED": "1"}, "default", True, None),
+        ({"CLAUDE_CODE_ENTRYPOINT": "cli"}, "acceptEdits", True, None),
+        ({"CLAUDE_CODE_ENTRYPOINT": "cli"}, "bypassPermissions", True, Posture.AUTONOMOUS),
+        ({"CLAUDE_CODE_ENTRYPOINT": "cli"}, "plan", True, Posture.DRY_RUN),
+        ({"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, "default", False, Posture.AUTONOMOUS),
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "0"}, "default", False, Posture.AUTONOMOUS),
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "?"}, "default", False, Posture.AUTONOMOUS),
+    ],
+)
+def test_whether_anybody_is_there(env: dict[str, str], mode: str, asks: bool, posture: Posture | None) -> None:
+    """Claude Code tells by its environment whether a person sits there, and by its mode what that person wants."""
+    payload = load("claude/PreToolUse.Bash")["payload"] | {"permission_mode": mode}
+    moment = adapters.host("claude").decode(payload, "PreToolUse", env)
+
+    assert (moment.asks, moment.posture) == (asks, posture)
+
+
+@pytest.mark.parametrize("ruling", RULINGS)
+@pytest.mark.parametrize("name", RECORDED)
+def test_an_answer_is_one_document_that_no_client_misreads(name: str, ruling: str) -> None:
+    """One line of JSON, an object, no null and no empty text in it; status 0, or 2 with something on stderr."""
+    moment = decode(name)
+    reply = adapters.host(moment.host).encode(moment, RULINGS[ruling].where(moment))
+    document = json.loads(reply.stdout)
+
+    assert reply.stdout.isascii()
+    assert "\n" not in reply.stdout
+    assert isinstance(document, dict)
+    assert all(member is not None and member != "" for member in members(document))
+    assert reply.code in (0, 2)
+    assert reply.code == 0 or reply.stderr
+    if not moment.asks:
+        assert "ask" not in members(document)
+    if ruling == "block" and moment.kind is MomentKind.BEFORE:
+        assert blocks(reply)
+
+
+def blocks(reply: Reply) -> bool:
+    """Whether the reply says no in the words of one of the clients, with the reason and the fix."""
+    document = json.loads(reply.stdout)
+    specific = document.get("hookSpecificOutput", {}).get("decision", {})
+    flat = document.get("permission") or document.get("permissionDecision") or document.get("behavior")
+    said = document.get("decision") == "block" or specific.get("behavior") == "deny" or flat == "deny"
+    return said and "cannot be brought back" in reply.stdout and "Instead: name a path" in reply.stdout
+
+
+CODEX_KEYS = {
+    "PreToolUse": {"decision", "reason", "hookSpecificOutput", "systemMessage"},
+    "PostToolUse": {"decision", "reason", "hookSpecificOutput", "systemMessage"},
+    "PermissionRequest": {"hookSpecificOutput", "systemMessage"},
+    "Stop": {"decision", "reason", "systemMessage"},
+}
+
+
+@pytest.mark.parametrize("ruling", RULINGS)
+@pytest.mark.parametrize("name", [name for name in RECORDED if name.startswith("codex/")])
+def test_codex_gets_no_key_it_does_not_know(name: str, ruling: str) -> None:
+    """Its schema is closed: one unknown key turns a deny into an allow."""
+    moment = decode(name)
+    document = json.loads(adapters.host("codex").encode(moment, RULINGS[ruling].where(moment)).stdout)
+    allowed = CODEX_KEYS.get(moment.event, {"decision", "reason", "hookSpecificOutput", "systemMessage"})
+
+    assert set(document) <= allowed
+    assert set(document.get("hookSpecificOutput", {})) <= {"hookEventName", "additionalContext", "decision"}
+    assert document.get("decision", "block") == "block"
+
+
+BLOCK_EVERYWHERE = Reply(
+    stdout='{"decision":"block","reason":"[verdikt] blocked (no_rm): `/` cannot be brought back\\nInstead: name a path"}',
+    stderr=REASON,
+    code=2,
+)
+SHORT = Ruling(kind=VerdictKind.BLOCK, reason="R")
+ASK = Ruling(kind=VerdictKind.ASK, reason="R")
+WARN = Ruling(kind=VerdictKind.WARN, context="C")
+ALLOWED = Ruling(approved=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "ruling", "stdout", "code"),
+    [
+        ("claude/PreToolUse.Bash", SHORT, '{"decision":"block","reason":"R"}', 2),
+        ("claude/PreToolUse.Bash", Ruling(), "{}", 0),
+        (
+            "claude/PreToolUse.Bash",
+            ASK,
+            '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"R"}}',
+            0,
+        ),
+        (
+            "claude/PreToolUse.Bash",
+            WARN,
+            '{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"C"}}',
+            0,
+        ),
+        (
+            "claude/PreToolUse.Bash",
+            ALLOWED,
+            '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow",'
+            '"permissionDecisionReason":"the policy approves this"}}',
+            0,
+        ),
+        (
+            "claude/PermissionRequest.Write",
+            SHORT,
+            '{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"R"}}}',
+            0,
+        ),
+        (
+            "claude/PostToolUse.Bash",
+            WARN,
+            '{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"C"}}',
+            0,
+        ),
+        ("claude/Stop", SHORT, '{"decision":"block","reason":"R"}', 0),
+        ("claude/Stop", WARN, '{"systemMessage":"C"}', 0),
+        ("claude/ConfigChange.local_settings", SHORT, '{"decision":"block","reason":"R"}', 2),
+        ("claude/UserPromptSubmit", SHORT, '{"decision":"block","reason":"R"}', 2),
+        ("claude/SessionEnd", SHORT, "{}", 0),
+        ("codex/PreToolUse.Bash", SHORT, '{"decision":"block","reason":"R"}', 2),
+        ("codex/PreToolUse.Bash", ALLOWED, "{}", 0),
+        (
+            "codex/PostToolUse.Bash",
+            SHORT,
+            '{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"R"}}',
+            0,
+        ),
+        ("codex/Stop", SHORT, '{"decision":"block","reason":"R"}', 0),
+        ("gemini/BeforeTool.run_shell_command", SHORT, '{"decision":"block","reason":"R"}', 2),
+        ("gemini/BeforeTool.run_shell_command", WARN, '{"systemMessage":"C"}', 0),
+        (
+            "gemini/AfterTool.write_file",
+            WARN,
+            '{"hookSpecificOutput":{"hookEventName":"AfterTool","additionalContext":"C"}}',
+            0,
+        ),
+        ("gemini/AfterAgent", SHORT, '{"decision":"deny","reason":"R"}', 0),
+        ("copilot/preToolUse.bash", SHORT, '{"permissionDecision":"deny","permissionDecisionReason":"R"}', 0),
+        ("copilot/preToolUse.bash", ASK, '{"permissionDecision":"ask","permissionDecisionReason":"R"}', 0),
+        ("copilot/postToolUse.bash", WARN, '{"additionalContext":"C"}', 0),
+        ("copilot/agentStop", SHORT, '{"decision":"block","reason":"R"}', 0),
+        ("opencode/tool.execute.before", SHORT, '{"decision":"block","reason":"R"}', 2),
+        ("cursor/preToolUse.Shell", SHORT, '{"permission":"deny","user_message":"R","agent_message":"R"}', 0),
+        ("cursor/beforeShellExecution", ASK, '{"permission":"ask","user_message":"R","agent_message":"R"}', 0),
+        ("cursor/preToolUse.Shell", Ruling(), '{"permission":"allow"}', 0),
+        ("cursor/stop", SHORT, '{"followup_message":"R"}', 0),
+        ("generic/before", SHORT, '{"decision":"block","reason":"R"}', 2),
+    ],
+)
+def test_the_words_each_client_was_seen_to_obey(name: str, ruling: Ruling, stdout: str, code: int) -> None:
+    """Byte for byte what was measured on the real clients."""
+    moment = decode(name)
+    reply = adapters.host(moment.host).encode(moment, ruling)
+
+    assert (reply.stdout, reply.code) == (stdout, code)
+    assert reply.stderr == ("R" if code == 2 else "")
+
+
+def test_an_unknown_host_gets_the_deny_that_blocks_everywhere() -> None:
+    """Nobody knows the client, so the answer is the one that all of them obey."""
+    moment = adapters.host("something-new").decode(load("claude/PreToolUse.Bash")["payload"])
+
+    assert adapters.host("something-new").encode(moment, RULINGS["block"]) == BLOCK_EVERYWHERE
+
+
+@pytest.mark.parametrize(
+    "name", ["codex/PreToolUse.Bash", "gemini/BeforeTool.read_file", "opencode/tool.execute.before"]
+)
+def test_an_ask_that_would_run_or_hang_is_a_block_that_says_so(name: str) -> None:
+    """Codex runs the tool on `ask`, Gemini hangs, OpenCode cannot ask at all."""
+    moment = decode(name)
+    ruling = RULINGS["ask"].where(moment)
+
+    assert ruling.blocked
+    assert "Nobody can be asked in this session" in ruling.reason
+
+
+@pytest.mark.parametrize(
+    ("host", "payload", "kind"),
+    [
+        ("claude", {"hook_event_name": "BeforeEverything", "tool_name": "Bash", "tool_input": {}}, MomentKind.BEFORE),
+        ("claude", {"hook_event_name": "Afterwards", "tool_name": "Bash", "tool_response": "x"}, MomentKind.AFTER),
+        ("claude", {"hook_event_name": "TeammateIdle"}, MomentKind.NOTICE),
+        ("codex", {"hook_event_name": "Interrupt"}, MomentKind.NOTICE),
+        ("gemini", {"hook_event_name": "BeforeNap", "tool_name": "nap"}, MomentKind.BEFORE),
+        ("generic", {"tool": "Bash", "arguments": {"command": "ls"}}, MomentKind.BEFORE),
+    ],
+)
+def test_an_event_nobody_knows_is_judged_by_what_it_holds(host: str, payload: dict[str, Any], kind: MomentKind) -> None:
+    """A tool call without a result is about to happen, whatever the event is called."""
+    assert adapters.host(host).decode(payload).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("payload", "message"),
+    [
+        ([], "expected the payload to be an object, found a list"),
+        (None, "expected the payload to be an object, found nothing"),
+        ({"tool_name": 5}, "expected `tool_name` to be text, found a number"),
+        ({"tool_name": ""}, "expected a tool's name in `tool_name`, found none"),
+        ({"tool_name": "Bash", "tool_input": "ls"}, "expected `tool_input` to be an object, found text"),
+        ({"tool_name": "Bash", "session_id": []}, "expected `session_id` to be text, found a list"),
+        ({"tool_name": "Bash", "cwd": {}}, "expected `cwd` to be text, found an object"),
+        ({"tool_name": "Bash", "hook_event_name": 1}, "expected `hook_event_name` to be text, found a number"),
+        ({"tool_name": "Bash", "permission_mode": True}, "expected `permission_mode` to be text, found a truth value"),
+        ({"hook_event_name": "Stop", "tool_name": "Bash"}, "expected the event `PreToolUse`, found `Stop`"),
+    ],
+)
+def test_a_payload_that_is_no_tool_call_is_refused(payload: object, message: str) -> None:
+    """What cannot be read is not guessed at."""
+    for host in ("claude", "codex"):
+        with pytest.raises(HookError) as refused:
+            adapters.host(host).decode(payload, "PreToolUse")
+        assert str(refused.value) == message
+
+
+def test_words_for_the_model() -> None:
+    """Who refuses, why, what to do instead; warnings as context; nothing that breaks a JSON reader."""
+    block = Verdict.block(guard="no_rm", reason="`/` cannot be brought back", fix="name a path")
+    warn = Verdict.warn(guard="slow", reason="this takes long", fix="run one test")
+    ruling = Ruling.of_verdict(block, warnings=(warn,))
+
+    assert ruling.reason == REASON
+    assert ruling.context == "[verdikt] this takes long\nInstead: run one test"
+    assert Ruling.of_verdict(warn).context == ruling.context
+    assert Ruling(kind=VerdictKind.BLOCK, reason="a\ud800b\x00c\u00a0d").reason == "a\ufffdb\ufffdc d"
+    assert len(Ruling(kind=VerdictKind.BLOCK, reason="x" * 100_000).reason) == 6000
+    assert (
+        Ruling(kind=VerdictKind.BLOCK, reason=" \n").reason
+        == "[verdikt] the policy does not allow this and gave no reason"
+    )
+    assert replace(SHORT, reason="").reason

@@ -1,0 +1,275 @@
+"""The hook entry: exactly one document on stdout, a block before an action, no opinion elsewhere, whatever comes in."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.contract.hook import Said, run_forked
+from tests.contract.test_adapters import PAYLOADS, RECORDED, event_of, load
+from verdikt import adapters
+from verdikt.adapters.moment import MomentKind
+
+BEFORE = [
+    name
+    for name in RECORDED
+    if (host := name.split("/")[0].split("_")[0])
+    and adapters.host(host).EVENTS.get(event_of(name)) is MomentKind.BEFORE
+]
+OTHERS = [name for name in RECORDED if name not in BEFORE and "ConfigChange" not in name]
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    """A home of its own."""
+    return {"VERDIKT_HOME": str(tmp_path / "data"), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+
+
+def crashes(env: dict[str, str]) -> list[dict[str, Any]]:
+    """The recorded crashes."""
+    file = Path(env["VERDIKT_HOME"]) / "_hook_crashes.jsonl"
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def is_block(said: Said) -> bool:
+    """Whether this blocks on the client that it was said to."""
+    document = json.loads(said.stdout)
+    decision = document.get("hookSpecificOutput", {}).get("decision", {})
+    flat = document.get("permissionDecision") or document.get("permission") or document.get("behavior")
+    if said.code == 2:
+        return document.get("decision") == "block" and bool(document["reason"] and said.stderr)
+    return said.code == 0 and ("deny" in (flat, decision.get("behavior")))
+
+
+HALF = b'{"session_id": "s", "tool_name": "Bash", "tool_inp'
+BAD = {
+    "nothing": b"",
+    "half a document": HALF,
+    "not JSON": b"rm -rf /",
+    "bytes": bytes(range(256)),
+    "two documents": b"{}{}",
+    "an empty object": b"{}",
+    "a list": b"[1]",
+    "null": b"null",
+    "nested a hundred thousand deep": b'{"tool_name":"Bash","tool_input":' + b"[" * 100_000,
+    "fifty megabytes": b'{"tool_name":"Bash","tool_input":{"command":"' + b"x" * 50_000_000 + b'"}}',
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("wired", ["claude PreToolUse", "codex PreToolUse", "gemini BeforeTool", "copilot preToolUse"])
+def test_what_cannot_be_read_is_blocked_before_an_action(wired: str, bad: str, env: dict[str, str]) -> None:
+    """And the crash is on record."""
+    said = run_forked(wired.split(), BAD[bad], env)
+
+    assert is_block(said)
+    assert said.stdout.count(b"\n") == 1
+    assert b"Traceback" not in said.stdout + said.stderr
+    assert crashes(env)
+
+
+@pytest.mark.parametrize("bad", ["nothing", "half a document", "bytes", "null", "fifty megabytes"])
+@pytest.mark.parametrize(
+    "wired", ["claude PostToolUse", "claude Stop", "codex Stop", "gemini AfterTool", "claude SessionEnd"]
+)
+def test_elsewhere_it_is_no_opinion_and_a_recorded_crash(wired: str, bad: str, env: dict[str, str]) -> None:
+    """A hook that only watches holds nobody up."""
+    said = run_forked(wired.split(), BAD[bad], env)
+
+    assert (said.code, said.stdout) == (0, b"{}\n")
+    assert [crash["hook"] for crash in crashes(env)] == [wired.replace(" ", ".")]
+
+
+def test_without_an_event_in_the_wiring_what_cannot_be_read_is_blocked(env: dict[str, str]) -> None:
+    """Nobody knows what it was, so it is taken for the worst."""
+    assert is_block(run_forked(["claude"], HALF, env))
+    assert is_block(run_forked([], HALF, env))
+    assert is_block(run_forked(["nobody", "nothing"], HALF, env))
+
+
+WRONG = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@st.composite
+def mutated(draw: st.DrawFn, names: list[str]) -> tuple[str, str, bytes]:
+    """A recorded payload with fields replaced, dropped or added, or with its bytes cut."""
+    name = draw(st.sampled_from(names))
+    payload = dict(load(name)["payload"])
+    for _ in range(draw(st.integers(0, 3))):
+        key = draw(st.sampled_from(sorted(payload)) | st.text(max_size=10)) if payload else "x"
+        if draw(st.booleans()):
+            payload[key] = draw(WRONG)
+        else:
+            payload.pop(key, None)
+    raw = json.dumps(payload).encode()
+    if draw(st.integers(0, 4)) == 0:
+        raw = raw[: draw(st.integers(0, len(raw)))]
+    return name.split("/")[0].split("_")[0], event_of(name), raw
+
+
+@given(case=mutated(BEFORE))
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_payload_before_an_action_gets_a_well_formed_answer(
+    case: tuple[str, str, bytes], env: dict[str, str]
+) -> None:
+    """One object on stdout; a status of 2 comes with a block in words; never a traceback."""
+    host, event, raw = case
+    said = run_forked([host, event], raw, env)
+    document = json.loads(said.stdout)
+
+    assert said.code in (0, 2)
+    assert isinstance(document, dict)
+    assert said.code == 0 or is_block(said)
+    assert b"Traceback" not in said.stdout + said.stderr
+
+
+@given(case=mutated(OTHERS))
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_payload_elsewhere_gets_a_well_formed_answer(case: tuple[str, str, bytes], env: dict[str, str]) -> None:
+    """Status 0 or a refusal in words."""
+    host, event, raw = case
+    said = run_forked([host, event], raw, env)
+
+    assert said.code in (0, 2)
+    assert isinstance(json.loads(said.stdout), dict)
+    assert b"Traceback" not in said.stdout + said.stderr
+
+
+def python(*arguments: str, env: dict[str, str], **popen: Any) -> "subprocess.Popen[bytes]":
+    """The entry in an interpreter of its own."""
+    command = [sys.executable, "-m", "verdikt.adapters.entry", *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, **popen)
+
+
+def test_a_client_that_never_finishes_writing_gets_a_block_in_time(env: dict[str, str]) -> None:
+    """The watchdog answers before the client would give up."""
+    hook = python("claude", "PreToolUse", env=env | {"VERDIKT_HOOK_SECONDS": "0.3"})
+    assert hook.stdin
+    assert hook.stdout
+    hook.stdin.write(HALF)
+    hook.stdin.flush()
+
+    document = json.loads(hook.stdout.readline())
+    assert hook.wait(timeout=20) == 2
+    assert "the decision took too long" in document["reason"]
+    hook.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_is_a_block(number: signal.Signals, env: dict[str, str]) -> None:
+    """Every signal that can be caught."""
+    hook = python("codex", "PreToolUse", env=env)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:  # until the hook's handler is in place
+        caught = int(
+            next(
+                line.split()[1]
+                for line in Path(f"/proc/{hook.pid}/status").read_text().splitlines()
+                if "SigCgt" in line
+            ),
+            16,
+        )
+        if caught & (1 << (signal.SIGHUP - 1)):
+            break
+        time.sleep(0.01)
+    hook.send_signal(number)
+    stdout, stderr = hook.communicate(timeout=20)
+
+    assert hook.returncode == 2
+    assert json.loads(stdout)["decision"] == "block"
+    assert stderr
+
+
+def test_a_package_that_cannot_be_imported_is_a_block(tmp_path: Path, env: dict[str, str]) -> None:
+    """Half an installation is not permission."""
+    broken = tmp_path / "verdikt"
+    broken.mkdir()
+    source = Path(adapters.__file__).parent
+    (broken / "__init__.py").write_text("")
+    (broken / "adapters").mkdir()
+    (broken / "adapters" / "__init__.py").write_text("")
+    (broken / "adapters" / "entry.py").write_text((source / "entry.py").read_text())
+    said = subprocess.run(
+        [sys.executable, "-m", "verdikt.adapters.entry", "claude", "PreToolUse"],
+        input=b"{}",
+        capture_output=True,
+        cwd=tmp_path,
+        env=env | {"PYTHONPATH": str(tmp_path)},
+        check=False,
+    )
+
+    assert said.returncode == 2
+    assert json.loads(said.stdout)["decision"] == "block"
+    assert said.stderr
+
+
+def test_a_closed_stdout_is_still_a_block(env: dict[str, str]) -> None:
+    """The status alone says it."""
+    code = "import os; os.close(1); from verdikt.adapters.entry import main; main(['claude', 'PreToolUse'])"
+    said = subprocess.run([sys.executable, "-c", code], input=b"{", stderr=subprocess.PIPE, env=env, check=False)
+
+    assert said.returncode == 2
+
+
+def test_nothing_that_prints_reaches_stdout(env: dict[str, str]) -> None:
+    """Not Python's print, not a C library, not a child process."""
+    code = (
+        "import os, sys, verdikt.adapters as a\n"
+        "def noisy(name):\n"
+        "    print('noise'); os.write(1, b'noise'); os.system('echo noise'); raise RuntimeError('x')\n"
+        "a.host = noisy\n"
+        "from verdikt.adapters.entry import main\n"
+        "main(['claude', 'PreToolUse'])\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], input=b"{}", capture_output=True, env=env, check=False)
+
+    assert said.returncode == 2
+    assert json.loads(said.stdout)["decision"] == "block"
+    assert b"noise" in said.stderr
+
+
+@pytest.mark.parametrize("kind", ["read", "write", "bash"])
+def test_s1_32_the_wiring_of_seed_001_works(kind: str, env: dict[str, str]) -> None:
+    """`python -m verdikt.adapters.claude_hooks bash "$TOOL_INPUT"`: the variable does not exist, so stdin is read."""
+    command = [sys.executable, "-m", "verdikt.adapters.claude_hooks", kind]
+    for argument, stdin in [("", b"{"), ("{", b"")]:
+        said = subprocess.run([*command, argument], input=stdin, capture_output=True, env=env, check=False)
+
+        assert said.returncode == 2
+        assert "expected one JSON document" in json.loads(said.stdout)["reason"]
+
+
+def test_the_hook_loads_no_command_line(env: dict[str, str]) -> None:
+    """The hook runs before every tool call."""
+    code = (
+        "import sys, os; from verdikt.__main__ import main; sys.argv = ['verdikt', 'hook', 'claude', 'PreToolUse']\n"
+        "real = os._exit\n"
+        "def leave(code):\n"
+        "    heavy = {'click', 'rich', 'asyncio', 'pydantic', 'yaml'} & set(sys.modules)\n"
+        "    os.write(2, str(sorted(heavy)).encode()); real(code)\n"
+        "os._exit = leave\n"
+        "main()\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], input=b"{", capture_output=True, env=env, check=False)
+
+    assert said.stderr.endswith(b"[]")
+    assert said.returncode == 2
+
+
+def test_every_payload_on_disk_is_one_of_the_suite() -> None:
+    """A file nobody reads proves nothing."""
+    assert len(RECORDED) == len(list(PAYLOADS.glob("*/*.json"))) > 100
+    assert len(BEFORE) > 30

@@ -1,0 +1,148 @@
+"""The wrapper that clients call: whatever the hook does, the client hears a decision."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from verdikt import adapters
+
+GUARD = Path(adapters.__file__).with_name("guard.sh")
+
+BLOCK = '{"decision":"block","reason":"no"}'
+
+FAILURES = {
+    "a crash": ["sh", "-c", "exit 1"],
+    "a crash with a deny already printed": ["sh", "-c", f"echo '{BLOCK}'; exit 1"],
+    "an unknown status": ["sh", "-c", "echo '{}'; exit 3"],
+    "a kill": ["sh", "-c", "kill -9 $$"],
+    "a kill after the answer": ["sh", "-c", "echo '{}'; kill -9 $$"],
+    "a hang": ["sleep", "30"],
+    "a hang after the answer": ["sh", "-c", "echo '{}'; sleep 30"],
+    "a missing interpreter": ["/nonexistent/python", "-m", "verdikt"],
+    "an interpreter that may not be run": ["/dev/null"],
+    "silence": ["true"],
+    "plain text": ["echo", "all good"],
+    "a log line, then the answer": ["printf", "loading\\n%s\\n", BLOCK],
+    "the answer, then a log line": ["printf", "%s\\nbye\\n", BLOCK],
+    "two documents on two lines": ["printf", "{}\\n{}\\n"],
+    "two documents on one line": ["echo", "{}{}"],
+    "two documents with a space": ["echo", "{} {}"],
+    "a truncated document": ["printf", '{"decision":"block","reas'],
+    "a document truncated at a brace": ["echo", '{"hookSpecificOutput":{"permissionDecision":"deny"}'],
+    "a list": ["echo", "[]"],
+    "a text": ["echo", '"{}"'],
+    "a null": ["echo", '{"decision":"block","reason":null}'],
+    "NaN": ["echo", '{"a":NaN}'],
+    "a trailing comma": ["echo", '{"a":1,}'],
+    "single quotes": ["echo", "{'a':1}"],
+    "a newline inside a string": ["printf", '{"a":"b\\nc"}\\n'],
+    "a control character inside a string": ["printf", '{"a":"b\\001c"}\\n'],
+    "a bad escape": ["printf", "%s\\n", '{"a":"\\x41"}'],
+    "status 2 that says nothing": ["sh", "-c", "exit 2"],
+    "status 2 with an allow": ["sh", "-c", "echo '{}'; exit 2"],
+    "status 2 with an empty reason": ["sh", "-c", """echo '{"decision":"block","reason":""}'; exit 2"""],
+}
+
+
+def guard(mode: str, *hook: str, script: Path = GUARD, seconds: str = "1") -> subprocess.CompletedProcess[str]:
+    """The wrapper around a hook."""
+    command = ["sh", str(script), seconds, mode, *hook]
+    return subprocess.run(command, capture_output=True, text=True, timeout=20, input="{}", check=False)
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_hook_that_fails_blocks(failure: str) -> None:
+    """Status 2, a reason on stderr, and the one document that blocks on every client."""
+    said = guard("closed", *FAILURES[failure])
+    document = json.loads(said.stdout)
+
+    assert said.returncode == 2
+    assert document["decision"] == "block"
+    assert set(document) == {"decision", "reason"}
+    assert "[verdikt] blocked" in said.stderr
+    assert said.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize("failure", ["a crash", "a kill", "a hang", "a missing interpreter", "plain text"])
+def test_where_nothing_is_about_to_happen_a_failure_is_no_opinion(failure: str) -> None:
+    """The agent is not held up by a hook that only watches."""
+    said = guard("open", *FAILURES[failure])
+
+    assert (said.returncode, said.stdout) == (0, "{}\n")
+
+
+@pytest.mark.parametrize(
+    ("hook", "code"),
+    [
+        (["echo", "{}"], 0),
+        (["printf", "{}"], 0),
+        (
+            [
+                "echo",
+                '{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"}{ \\" \\u00e9 [1,2]"}}',
+            ],
+            0,
+        ),
+        (["echo", '{ "a": [1, -2.5e3, true, false, {"b": []}] }'], 0),
+        (["sh", "-c", f"echo '{BLOCK}'; echo no >&2; exit 2"], 2),
+    ],
+)
+def test_a_decision_is_handed_on_unchanged(hook: list[str], code: int) -> None:
+    """Byte for byte, with its status."""
+    alone = subprocess.run(hook, capture_output=True, text=True, check=False)
+    said = guard("closed", *hook)
+
+    assert (said.returncode, said.stdout.rstrip("\n")) == (code, alone.stdout.rstrip("\n"))
+    assert said.stderr == alone.stderr
+
+
+def test_the_hook_reads_what_the_client_wrote() -> None:
+    """The payload passes through."""
+    assert guard("closed", "cat").stdout == "{}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["1"], ["1", "closed"], ["x", "y", "z"]])
+def test_a_wrapper_called_wrongly_blocks(arguments: list[str]) -> None:
+    """Broken wiring is not permission."""
+    said = subprocess.run(["sh", str(GUARD), *arguments], capture_output=True, text=True, check=False)
+
+    assert said.returncode == 2
+    assert json.loads(said.stdout)["decision"] == "block"
+    assert said.stderr
+
+
+def test_a_failure_is_written_down_beside_the_log(tmp_path: Path) -> None:
+    """Nobody else can: the hook did not live to tell."""
+    (tmp_path / "hooks").mkdir()
+    script = tmp_path / "hooks" / "guard.sh"
+    script.write_text(GUARD.read_text())
+    guard("open", "false", script=script)
+    guard("closed", "false", script=script)
+    lines = [json.loads(line) for line in (tmp_path / "_hook_crashes.jsonl").read_text().splitlines()]
+
+    assert [line["note"] for line in lines] == ["open", "closed"]
+    assert lines[0]["message"] == "it failed with status 1"
+
+
+@pytest.mark.parametrize("failure", ["a crash", "a kill", "a hang", "a missing interpreter"])
+def test_without_timeout_perl_keeps_the_time(tmp_path: Path, failure: str) -> None:
+    """As on macOS."""
+    script = tmp_path / "guard.sh"
+    script.write_text(GUARD.read_text().replace("command -v timeout", "command -v no-such-timeout"))
+
+    assert guard("closed", *FAILURES[failure], script=script).returncode == 2
+    assert guard("closed", "echo", "{}", script=script).stdout == "{}\n"
+
+
+def test_the_python_entry_works_under_the_wrapper(tmp_path: Path) -> None:
+    """As `verdikt init` wires it, here with a payload that is not JSON."""
+    command = ["sh", str(GUARD), "20", "closed", sys.executable, "-m", "verdikt.adapters.entry", "codex", "PreToolUse"]
+    env = {"VERDIKT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    said = subprocess.run(command, capture_output=True, text=True, input="{half", env=env, check=False)
+
+    assert said.returncode == 2
+    assert "expected one JSON document" in json.loads(said.stdout)["reason"]
+    assert "expected one JSON document" in said.stderr
