@@ -25,7 +25,7 @@ SECTIONS: dict[str, str | Section] = {
     "evidence": Section(anything("mapping"), "which claims need proof"),
     "councils": Section(anything("mapping"), "who reviews what before a commit"),
     "ledger": Section(anything("mapping"), "how the log is kept"),
-    "manifest": Section(anything("mapping"), "which tools exist and what they do"),
+    "manifest": "verdikt.effects.section:SECTION",
 }
 """Section → its `Section`, or `module:NAME` of one, loaded when a policy is."""
 

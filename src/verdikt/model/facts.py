@@ -69,7 +69,7 @@ class World(Protocol):
 class Facts:
     """The answers given so far for one action. Never asks the world the same thing twice."""
 
-    __slots__ = ("_git", "_path", "_place", "_text", "_timed", "_world", "secrets")
+    __slots__ = ("_asked", "_git", "_path", "_place", "_text", "_world", "secrets")
 
     def __init__(self, world: World, *, secrets: tuple[str, ...] = ()) -> None:
         self._world = world
@@ -77,14 +77,14 @@ class Facts:
         self._path: dict[str, PathFact] = {}
         self._text: dict[str, str | None] = {}
         self._git: dict[str, GitFact] = {}
-        self._timed = False
+        self._asked: set[str] = set()
         self.secrets = secrets
         """The kinds of secrets that were found in the action and replaced."""
 
     @property
     def now(self) -> float:
         """Seconds since the epoch when the action was looked at; recorded only if asked for."""
-        self._timed = True
+        self._asked.add("now")
         return float(self._place.get("now", 0.0))
 
     @property
@@ -114,7 +114,8 @@ class Facts:
 
     @property
     def guarded(self) -> tuple[str, ...]:
-        """verdikt's own files and directories, absolute."""
+        """verdikt's own files and directories, absolute; recorded only if asked for, because they are many."""
+        self._asked.add("guarded")
         return tuple(self._place.get("guarded", ()))
 
     def path(self, path: str) -> PathFact:
@@ -138,9 +139,9 @@ class Facts:
 
     def record(self) -> dict[str, Any]:
         """Everything asked and answered, as plain data; `RecordedWorld` gives the same answers again."""
-        place = self._place if self._timed else {key: value for key, value in self._place.items() if key != "now"}
+        unasked = {"now", "guarded"} - self._asked
         return {
-            "place": place,
+            "place": {key: value for key, value in self._place.items() if key not in unasked},
             "path": {path: fact.record() for path, fact in self._path.items()},
             "text": dict(self._text),
             "git": {directory: fact.record() for directory, fact in self._git.items()},
