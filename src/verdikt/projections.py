@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
 PROJECTIONS: dict[str, str] = {
     "grants": "verdikt.ledger.grants:GRANTS",
+    "pause": "verdikt.ledger.pause:PAUSE",
 }
 
 

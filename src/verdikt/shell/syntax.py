@@ -43,7 +43,7 @@ class Sequence:
         self.joins = joins
 
 
-class Pipeline:
+class Piped:
     """Statements that feed each other."""
 
     __slots__ = ("stages",)
@@ -99,7 +99,7 @@ class Function:
         self.body = body
 
 
-Statement = Simple | Sequence | Pipeline | Group | Branch | Loop | Function
+Statement = Simple | Sequence | Piped | Group | Branch | Loop | Function
 
 
 @cache
@@ -206,13 +206,13 @@ class _Flat:
                     self._complain(raw)
                 continue
             if stages:
-                items.append(stages[0] if len(stages) == 1 else Pipeline(stages))
+                items.append(stages[0] if len(stages) == 1 else Piped(stages))
                 joins.append(";" if raw == "\n" or raw not in _SEPARATORS else raw)
                 stages = []
             elif raw != "\n" and not (items and joins[-1] in ("&&", "||") and raw == "\n"):
                 self._complain(raw)
         if stages:
-            items.append(stages[0] if len(stages) == 1 else Pipeline(stages))
+            items.append(stages[0] if len(stages) == 1 else Piped(stages))
             joins.append("")
         elif joins and joins[-1] in ("&&", "||"):
             self._complain(joins[-1])
@@ -265,7 +265,7 @@ class _Builder:
         if kind == "list":
             return self.statements([node], depth + 1)
         if kind == "pipeline":
-            return Pipeline([self.statement(child, depth + 1) for child in node.children if child.is_named])
+            return Piped([self.statement(child, depth + 1) for child in node.children if child.is_named])
         if kind == "function_definition":
             return self._function(node, depth)
         built = self._compound(node, kind, depth + 1)

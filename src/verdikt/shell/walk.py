@@ -15,7 +15,7 @@ from verdikt.shell.syntax import (
     Function,
     Group,
     Loop,
-    Pipeline,
+    Piped,
     RawRedirect,
     Sequence,
     Simple,
@@ -112,7 +112,7 @@ class Walker:
             return self._simple(statement, scope, frame)
         if isinstance(statement, Sequence):
             return self._sequence(statement, scope, frame)
-        if isinstance(statement, Pipeline):
+        if isinstance(statement, Piped):
             return self._pipeline(statement, scope, frame)
         if isinstance(statement, Group):
             return self._group(statement, scope, frame)
@@ -153,7 +153,7 @@ class Walker:
             return None
         return "".join(output for output in outputs if output)
 
-    def _pipeline(self, pipeline: Pipeline, scope: Scope, frame: Frame) -> str | None:
+    def _pipeline(self, pipeline: Piped, scope: Scope, frame: Frame) -> str | None:
         stdin, pipe_from = frame.stdin, frame.pipe_from
         before: range | None = None
         output: str | None = None
