@@ -26,7 +26,7 @@ def read(node: Node) -> Manifest | None:
             inner.expected("a mapping")
             continue
         values = read_fields(inner, FIELDS)
-        if "effects" in values:
+        if values.get("effects"):
             tool = inner.build(partial(ToolDeclaration, name=name, **values))
             if tool is not None:
                 tools[name] = tool

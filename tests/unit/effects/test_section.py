@@ -5,9 +5,20 @@ import pytest
 from verdikt.effects.manifest import parse_manifest
 from verdikt.effects.section import merge
 from verdikt.errors import PolicyError
+from verdikt.graph.policy import Policy
+from verdikt.model.document import parse_document
 from verdikt.model.effect import EffectClass
 from verdikt.model.posture import Posture
-from verdikt.policy import parse_policy
+from verdikt.observe.policy import PolicyFile
+from verdikt.policy import build_policy
+
+
+def parse_policy(text: str) -> Policy:
+    """The policy in a text, over a profile with one rule."""
+    rule = b"rules: [{name: r, tool: nothing, verdict: warn, reason: none}]"
+    return build_policy(
+        [PolicyFile("file", "governance.yaml", text.encode())], profile=lambda name: parse_document(rule, name)
+    )
 
 
 def test_tools_are_declared_by_name() -> None:
@@ -28,7 +39,7 @@ def test_tools_are_declared_by_name() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("manifest:\n  t: {effects: [fly]}", "governance.yaml:2:16: "),
+        ("manifest:\n  t: {effects: [fly]}", "governance.yaml:2:17: "),
         ("manifest:\n  t: {permitted_postures: [locked]}", "expected the key `effects`"),
         ("manifest:\n  t: {effects: [read], colour: red}", "colour"),
         ("manifest:\n  t: read", "expected a mapping"),
