@@ -180,7 +180,7 @@ class Lexer:
         op, index = redirect
         raw = self.text[start:stop]
         self.tokens.append((TokenKind.TARGET, raw, start, stop, None))
-        if op.endswith(("<<", "<<-")):
+        if op.endswith(("<<", "<<-")) and not op.endswith("<<<"):
             delimiter = span.unquote(raw)
             document = Heredoc(delimiter, delimiter != raw, op.endswith("-"))
             self._pending.append(document)

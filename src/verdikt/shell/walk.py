@@ -331,8 +331,10 @@ class Walker:
         if not words and not call.redirects and not call.assignments:
             return "" if frame.capture else None
         self._emit(call)
+        if writes := self._written(call.redirects):
+            # What goes into a file is worth knowing, for when the file is run.
+            call.frame = frame.but(capture=True)
         output = self._enter(call) if words else ""
-        writes = self._written(call.redirects)
         for path in writes:
             self.write(path, output, scope)
         return "" if writes else output
