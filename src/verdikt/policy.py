@@ -115,3 +115,21 @@ def build_policy(
         default.refuse()
         layers += [layer] if layer else []
     return Policy(layers=tuple(layers), known=names.sections)
+
+
+def restore_policy(document: Mapping[str, Any]) -> Policy:
+    """The policy whose `document` this is, profiles included, whatever the files say today."""
+    names = registry()
+    layers: list[PolicyLayer] = []
+    for kept in document["layers"]:
+        own, base = Document(file=kept["layer"], value=kept["policy"]), kept["profile"]
+        layer = read_layer(
+            kept["layer"],
+            own,
+            names,
+            lambda name, base=base: Document(file=f"profile {name}", value=base or {}),  # type: ignore[misc]
+            trusted=not kept["layer"].startswith("project"),
+        )
+        own.refuse()
+        layers += [layer] if layer else []
+    return Policy(layers=tuple(layers), known=names.sections)
