@@ -77,7 +77,7 @@ bash_safety:
     )
 
     assert [node.name for node in found.nodes] == ["bash_safety", "file_boundary", "rules"]
-    assert found.nodes[0].guard.dirs == ["src", "tests", "docs"]  # type: ignore[attr-defined]
+    assert found.nodes[1].guard.dirs == ["src", "tests", "docs"]  # type: ignore[attr-defined]
     assert [layer.name for layer in found.layers] == ["file", "default"]
     assert PolicyEngine(found.root).evaluate(BASH).verdict.guard == "bash_safety"
 
