@@ -250,7 +250,7 @@ def _change(rest: list[str], names: list[str], tokens: list[_Token], made: set[s
     elif head == "DELETE":
         name = _name(rest, names, 1)
         yield (
-            Statement("db.write", name, note="chosen rows")
+            Statement("db.delete", name, note="chosen rows")
             if _chosen(tokens, "DELETE")
             else Statement("db.delete.all", name, note="every row")
         )
@@ -336,7 +336,7 @@ def _alter(rest: list[str], names: list[str], tokens: list[_Token]) -> Iterator[
         )
     elif "DELETE" in rest:
         yield (
-            Statement("db.write", name)
+            Statement("db.delete", name)
             if _chosen(tokens, "DELETE")
             else Statement("db.delete.all", name, note="every row")
         )

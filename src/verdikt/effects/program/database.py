@@ -83,7 +83,7 @@ def _embedded(dialect: str) -> Program:
             if not harmless:
                 yield from read_sql(sql, call, dialect, recoverable=own)
         if target is not None:
-            yield call.effect("db.read", (target,))
+            yield from call.on("fs.read", [file])
 
     return Program(values="-cmd -init -separator -c -s -f -newline -nullvalue", single=True, call=judge)
 

@@ -16,7 +16,7 @@ def _shell(call: Call) -> Iterator[Effect]:
     args = call.args
     if args.has("-c --command"):
         return
-    if args.operands:
+    if args.operands and args.operands[0].text != "-" and not args.has("-s"):
         yield from call.on("code.run", args.operands[:1])
     elif call.command.stdin is None and call.reads_pipe():
         yield from call.piped_code()
@@ -100,6 +100,16 @@ def _trap(call: Call) -> Iterator[Effect]:
     return iter(())
 
 
+def _without_hooks(words: list[str]) -> bool:
+    """Whether an agent is started so that nothing asks us about it."""
+    text = " ".join(words)
+    return (
+        bool({"--bare", "--setting-sources", "--dangerously-bypass-hook-trust", "--ignore-user-config"} & set(words))
+        or any(mark in text for mark in ("--setting-sources=", "disableAllHooks", "features.hooks", "hooksConfig"))
+        or any(pair in text for pair in ("--disable hooks", "--disable=hooks"))
+    )
+
+
 def _agent(call: Call) -> Iterator[Effect]:
     texts = {word.text for word in call.command.argv}
     if texts & {
@@ -107,6 +117,9 @@ def _agent(call: Call) -> Iterator[Effect]:
         "--trust-all-tools", "bypassPermissions", "--yes-always", "danger-full-access", "--auto-approve", "--skip-permissions", "--no-sandbox", "--permission-mode=bypassPermissions", "--approval-mode=yolo", "--sandbox=danger-full-access", "--force",
     }:  # fmt: skip
         yield call.effect("guard.bypass", (Target(call.name, "other"),), note="no permission is asked for")
+        return
+    if _without_hooks([word.text for word in call.command.argv]):
+        yield call.effect("guard.bypass", (Target(call.name, "other"),), note="its hooks are switched off")
         return
     verb = call.args.operands[0].text if call.args.operands else ""
     if (

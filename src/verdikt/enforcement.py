@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from verdikt.engine import PolicyEngine
 from verdikt.errors import BlockedError
-from verdikt.graph.engine import PolicyEngine
+from verdikt.graph import engine as graph
 from verdikt.graph.guard import Guard, PolicyNode
 from verdikt.graph.leaf import describe
 from verdikt.graph.pipeline import Pipeline
@@ -28,14 +29,14 @@ class Enforcer:
 
     def __init__(
         self,
-        policy: PolicyEngine | PolicyNode | Guard | Iterable[Guard | PolicyNode],
+        policy: graph.PolicyEngine | PolicyNode | Guard | Iterable[Guard | PolicyNode],
         *,
         exit_code: int | None = None,
         ask: Callable[[EvaluationResult], bool] | None = None,
     ) -> None:
         if isinstance(policy, list | tuple):
             policy = Pipeline(policy)
-        self.engine = policy if isinstance(policy, PolicyEngine) else PolicyEngine(policy)  # type: ignore[arg-type]
+        self.engine = policy if isinstance(policy, graph.PolicyEngine) else PolicyEngine(policy)  # type: ignore[arg-type]
         self._exit_code = exit_code
         self._ask = ask
 
