@@ -37,12 +37,17 @@ _HOME = {
     "Threshold": "verdikt.graph.combinator",
     "Escalate": "verdikt.graph.combinator",
     "PolicyEngine": "verdikt.graph.engine",
+    "Pipeline": "verdikt.graph.pipeline",
+    "Enforcer": "verdikt.graph.enforcer",
+    "BlockedError": "verdikt.errors",
+    "VerdiktError": "verdikt.errors",
     "EvaluationResult": "verdikt.graph.result",
     "Tracer": "verdikt.graph.tracer",
     "StdoutTracer": "verdikt.graph.tracer",
     "CollectingTracer": "verdikt.graph.tracer",
     "SessionStore": "verdikt.graph.session",
     "InMemorySessionStore": "verdikt.graph.session",
+    "SQLiteSessionStore": "verdikt.ledger.session",
     "GovernanceLayer": "verdikt.layers",
 }
 

@@ -6,6 +6,7 @@
     ├── ClassificationError   an action whose effects cannot be told
     ├── PostureError          a move between postures that is not allowed
     ├── HookError             a payload that is not a tool call
+    ├── WiringError           a host's settings that cannot be changed
     ├── CanonicalError        a value that has no canonical bytes
     ├── BlockedError          an action that a policy blocked, raised by `Enforcer`
     ├── SessionError          a session's state that cannot be read or written
@@ -62,6 +63,10 @@ class PostureError(VerdiktError):
 
 class HookError(VerdiktError):
     """A payload that is not a tool call."""
+
+
+class WiringError(VerdiktError):
+    """A host's settings that cannot be read or changed; the message names the file and what to do."""
 
 
 class CanonicalError(VerdiktError):

@@ -9,6 +9,8 @@ import click
 COMMANDS: dict[str, str] = {
     "demo": "a scripted agent session through the real engine",
     "hook": "what hosts call: decides about one event",
+    "init": "make this project governed: policy and hooks",
+    "uninstall": "take the hooks out, files as they were",
 }
 """Command → what it is for. `verdikt.cli.<command>` (dashes as underscores) holds `command`, a click command."""
 

@@ -1,6 +1,7 @@
 """The policy graph by itself: one call before an action, one after it."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from verdikt.graph.context import GovernanceContext
@@ -89,7 +90,8 @@ class PolicyEngine:
             else:
                 history[at] = {**history[at], "success": outcome.success}
         if self.tracer is not None:
-            self.tracer.acted(action, outcome)
+            with suppress(Exception):  # the action has happened and is recorded: nothing is left to protect
+                self.tracer.acted(action, outcome)
 
 
 def _entry(action: Action) -> dict[str, Any]:

@@ -61,6 +61,7 @@ class Command:
     repeated: bool = False  # in a loop, `xargs`, `find -exec`, `watch`: targets come from elsewhere
     span: tuple[int, int] = (0, 0)  # bytes in the outermost text
     depth: int = 0
+    feeds: int | None = None  # index of the command whose words or input it makes up, in `$(…)` and `<(…)`
 
     @property
     def name(self) -> str:

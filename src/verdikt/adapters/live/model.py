@@ -22,6 +22,13 @@ _SPEECH: dict[str, Callable[[Say, Mapping[str, Any]], bytes]] = {
 _DECODERS: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.decompress, "deflate": zlib.decompress}
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is no news."""
+
+
 class ScriptedModel:
     """The model, listening while inside `with`. `requests` is every request for an answer, in order."""
 
@@ -30,8 +37,7 @@ class ScriptedModel:
         self._lock = threading.Lock()
         self._said: dict[str, int] = {}
         self.requests: list[dict[str, Any]] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _door(self))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), _door(self))
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:

@@ -1,0 +1,68 @@
+// Written by `verdikt init`. OpenCode calls this before and after every tool; what it throws, OpenCode does not run.
+import { spawn } from "node:child_process"
+
+const GUARD = ["verdikt-guard"]
+const HOOK = ["verdikt-hook"]
+const MILLISECONDS = 30000
+
+// The answer, or an Error: no answer is a block where the agent is about to act.
+function ask(event, mode, payload) {
+  return new Promise((resolve, reject) => {
+    const [program, ...words] = [...GUARD, mode, ...HOOK, event]
+    const child = spawn(program, words, { stdio: ["pipe", "pipe", "pipe"] })
+    const said = { stdout: "", stderr: "" }
+    const timer = setTimeout(() => child.kill("SIGKILL"), MILLISECONDS)
+    child.stdout.on("data", (data) => (said.stdout += data))
+    child.stderr.on("data", (data) => (said.stderr += data))
+    child.stdin.on("error", () => {})
+    child.on("error", () => reject(new Error("[verdikt] blocked, because the hook could not be started")))
+    child.on("close", (code) => {
+      clearTimeout(timer)
+      let document
+      try {
+        document = JSON.parse(said.stdout)
+      } catch {
+        reject(new Error("[verdikt] blocked, because the hook did not answer with one decision"))
+        return
+      }
+      if (code !== 0 || document.decision === "block") reject(new Error(document.reason || "[verdikt] blocked"))
+      else resolve(document)
+    })
+    child.stdin.end(JSON.stringify({ ev: event, ...payload }))
+  })
+}
+
+export const Verdikt = async ({ directory, client }) => {
+  const messages = new Map()
+  return {
+    "chat.message": async (input, output) => {
+      await ask("chat.message", "open", { input, parts: output.parts, directory })
+    },
+    "tool.execute.before": async (input, output) => {
+      await ask("tool.execute.before", "closed", { input, output: { args: output.args }, directory })
+    },
+    "tool.execute.after": async (input, output) => {
+      const payload = { input, output: { output: output.output, metadata: output.metadata }, directory }
+      try {
+        const { context } = await ask("tool.execute.after", "open", payload)
+        if (context) output.output = `${output.output}\n${context}`
+      } catch (refusal) {
+        output.output = `${output.output}\n${refusal.message}`
+      }
+    },
+    event: async ({ event }) => {
+      const properties = event.properties || {}
+      if (event.type === "message.part.updated" && properties.part?.type === "text")
+        messages.set(properties.part.sessionID, properties.part.text)
+      if (event.type !== "session.idle") return
+      const message = messages.get(properties.sessionID)
+      try {
+        await ask("session.idle", "open", { properties, message, directory })
+      } catch (refusal) {
+        // OpenCode cannot be kept from stopping, but it can be asked to go on.
+        const body = { parts: [{ type: "text", text: refusal.message }] }
+        await client?.session?.prompt?.({ path: { id: properties.sessionID }, body })
+      }
+    },
+  }
+}

@@ -1,0 +1,1 @@
+"""How each host is told to call the hook, and how it is told to stop calling it."""

@@ -1,0 +1,135 @@
+"""One file as it is and as it shall be, and the record that brings it back byte for byte."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from verdikt.errors import WiringError
+from verdikt.model.canonical import sha256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """What becomes of one file. `None` stands for no file."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    host: str
+    what: str
+    """In words for a person."""
+
+    @property
+    def needed(self) -> bool:
+        """Whether anything changes at all."""
+        return self.before != self.after
+
+
+def read(path: str) -> bytes | None:
+    """The file's bytes, or None when there is none."""
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise WiringError(f"cannot read `{path}`: {error.strerror}") from error
+
+
+def write(path: str, data: bytes | None) -> list[str]:
+    """Puts the bytes there in one step, through links, with the mode that was there; the directories that had to be made."""
+    real = Path(os.path.realpath(path))
+    try:
+        if data is None:
+            real.unlink(missing_ok=True)
+            return []
+        made = []
+        parent = real.parent
+        while not parent.exists():
+            made.append(str(parent))
+            parent = parent.parent
+        real.parent.mkdir(parents=True, exist_ok=True)
+        mode = real.stat().st_mode & 0o7777 if real.exists() else 0o644
+        fd, temporary = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
+        try:
+            with os.fdopen(fd, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, mode)
+            os.replace(temporary, real)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise WiringError(
+            f"cannot write `{path}`: {error.strerror}; make it writable or choose another scope"
+        ) from error
+    return made
+
+
+class WiringRecord:
+    """Every file that was changed, as it was before the first change; kept in verdikt's data directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / "wiring.json"
+        self._backups = directory / "backup"
+        data = read(str(self._path))
+        try:
+            self.files: dict[str, dict[str, Any]] = json.loads(data)["files"] if data else {}
+        except (ValueError, KeyError, TypeError) as error:
+            raise WiringError(
+                f"cannot read `{self._path}`: expected the record of what was changed; move it aside"
+            ) from error
+
+    def apply(self, changes: Iterable[FileChange]) -> None:
+        """Makes the changes; each is on record, and its file backed up, before it is touched."""
+        for change in changes:
+            if not change.needed:
+                continue
+            known = self.files.setdefault(
+                change.path, {"host": change.host, "made": [], "before": self._keep(change.before)}
+            )
+            known["after"] = sha256(change.after) if change.after is not None else ""
+            self._save()
+            known["made"] += write(change.path, change.after)
+            self._save()
+
+    def original(self, path: str) -> bytes | None:
+        """The file as it was before verdikt first touched it."""
+        name = self.files[path]["before"]
+        return read(str(self._backups / name)) if name else None
+
+    def untouched(self, path: str) -> bool:
+        """Whether nobody has changed the file since verdikt did."""
+        data = read(path)
+        return str(self.files[path]["after"]) == (sha256(data) if data is not None else "")
+
+    def forget(self, path: str, data: bytes | None) -> None:
+        """Puts the file back as given, removes directories that were made for it, and drops it from the record."""
+        known = self.files[path]
+        write(path, data)
+        for directory in known["made"]:
+            try:
+                Path(directory).rmdir()
+            except OSError:
+                break  # somebody has put something else there
+        del self.files[path]
+        self._save()
+
+    def _keep(self, data: bytes | None) -> str:
+        if data is None:
+            return ""
+        name = sha256(data)
+        write(str(self._backups / name), data)
+        return name
+
+    def _save(self) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self.files:
+            write(str(self._path), json.dumps({"version": 1, "files": self.files}, indent=1).encode() + b"\n")
+        else:
+            self._path.unlink(missing_ok=True)

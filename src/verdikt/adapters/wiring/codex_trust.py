@@ -1,0 +1,60 @@
+"""Codex runs only hooks whose hash a person has approved. What is approved here, and how it is written down."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from verdikt.adapters.wiring import toml
+from verdikt.adapters.wiring.registration import is_ours
+from verdikt.model.canonical import digest
+
+
+def trusted(settings: Mapping[str, Any], file: str) -> dict[str, str]:
+    """Key → hash for every hook of ours in a `hooks.json`. The hash covers the command line, not what it runs."""
+    return dict(_hashes(settings, file))
+
+
+def _hashes(settings: Mapping[str, Any], file: str) -> Iterator[tuple[str, str]]:
+    for event, groups in settings.get("hooks", {}).items():
+        snake = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+        for group_index, group in enumerate(groups):
+            for index, handler in enumerate(group.get("hooks", [])):
+                if not is_ours(handler.get("command")):
+                    continue
+                normal = {
+                    "async": False,
+                    "command": handler["command"],
+                    "timeout": handler.get("timeout", 600),
+                    "type": "command",
+                }
+                subject: dict[str, Any] = {"event_name": snake, "hooks": [normal]}
+                if group.get("matcher") and event in MATCHED:
+                    subject["matcher"] = group["matcher"]
+                yield f"{file}:{snake}:{group_index}:{index}", f"sha256:{digest(subject)}"
+
+
+MATCHED = {
+    "PreToolUse",
+    "PostToolUse",
+    "PermissionRequest",
+    "SessionStart",
+    "SubagentStart",
+    "SubagentStop",
+    "PreCompact",
+    "PostCompact",
+}
+"""The events whose matcher is part of what is approved."""
+
+
+def approve(config: bytes | None, hashes: Mapping[str, str], where: str) -> bytes:
+    """Codex's `config.toml` with these hooks approved."""
+    data = config or b""
+    for key, value in hashes.items():
+        data = toml.put(data, ("hooks", "state", key), "trusted_hash", value, where)
+    return data
+
+
+def approved(config: bytes | None, hashes: Mapping[str, str], where: str) -> bool:
+    """Whether every one of these hooks is approved."""
+    state = toml.parse(config, where).get("hooks", {}).get("state", {})
+    return bool(hashes) and all(state.get(key, {}).get("trusted_hash") == value for key, value in hashes.items())

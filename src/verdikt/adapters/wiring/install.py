@@ -1,0 +1,230 @@
+"""What `verdikt init` changes and what `verdikt uninstall` changes back, as plans that can be shown before they are carried out."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from verdikt import adapters
+from verdikt.adapters.wiring import codex_trust, settings, toml
+from verdikt.adapters.wiring.change import FileChange, WiringRecord, read
+from verdikt.adapters.wiring.place import PLACES
+from verdikt.adapters.wiring.registration import GUARD_SECONDS, Registration
+from verdikt.errors import WiringError
+
+HOSTS = (*PLACES, "opencode", "git")
+
+_POLICY = """\
+# What agents may do in this project. `verdikt policy show` prints the whole of it, `verdikt check` tries a command on it.
+# A profile is a set of rules to begin with: relaxed, standard or strict.
+profile: {profile}
+
+# Rules of your own come here, and can only make the profile stricter. For example:
+#
+# rules:
+#   - name: no_publish
+#     command: npm publish
+#     verdict: ask
+#     reason: "publishing is for people"
+#     fix: "ask for a release"
+"""
+
+_OPENCODE = {"project": ".opencode/plugin/verdikt.js", "user": "opencode/plugin/verdikt.js"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """Where things are: the project, the data directory, the environment."""
+
+    project: str
+    data: str
+    env: Mapping[str, str]
+
+    @property
+    def guard(self) -> str:
+        """Where the wrapper is put."""
+        return os.path.join(self.data, "hooks", "guard.sh")
+
+    def registration(self) -> Registration:
+        """How hosts will call the hook: this interpreter, isolated from the project and the environment."""
+        return Registration(guard=self.guard, python=(sys.executable, *_isolation()))
+
+    def record(self) -> WiringRecord:
+        """What was changed so far."""
+        return WiringRecord(Path(self.data))
+
+
+def found(here: Installation) -> list[str]:
+    """The hosts that are installed or used in the project."""
+    path = here.env.get("PATH", "")
+    hosts = [
+        place.host
+        for place in PLACES.values()
+        if shutil.which(place.program, path=path) or os.path.exists(os.path.join(here.project, place.mark))
+    ]
+    if shutil.which("opencode", path=path) or os.path.isdir(os.path.join(here.project, ".opencode")):
+        hosts.append("opencode")
+    return hosts
+
+
+def plan(here: Installation, hosts: Iterable[str], *, profile: str, scope: str, trust: bool) -> list[FileChange]:
+    """Every file that wiring these hosts changes, in the order in which it is safe to change them."""
+    changes = [_guard(here), *_policy(here, profile, scope)]
+    for host in hosts:
+        if host == "opencode":
+            changes.append(_opencode(here, scope))
+        elif host != "git":
+            changes += _settings(here, host, scope)
+            changes += _codex(here, changes[-1], scope, trust) if host == "codex" else []
+    return [change for change in changes if change.needed]
+
+
+def _guard(here: Installation) -> FileChange:
+    script = Path(adapters.__file__).with_name("guard.sh").read_bytes()
+    return FileChange(
+        path=here.guard, before=read(here.guard), after=script, host="", what="the wrapper that clients call"
+    )
+
+
+def _policy(here: Installation, profile: str, scope: str) -> list[FileChange]:
+    """A policy where there is none; one that is there is kept."""
+    if scope == "managed":
+        path = "/etc/verdikt/governance.yaml"
+    elif scope == "user":
+        config = here.env.get("XDG_CONFIG_HOME") or os.path.join(
+            here.env.get("HOME") or os.path.expanduser("~"), ".config"
+        )
+        path = os.path.join(config, "verdikt", "governance.yaml")
+    else:
+        path = os.path.join(here.project, "governance.yaml")
+    if os.path.lexists(path):
+        return []
+    text = _POLICY.format(profile=profile).encode()
+    return [FileChange(path=path, before=None, after=text, host="", what=f"the policy, with the profile `{profile}`")]
+
+
+def _settings(here: Installation, host: str, scope: str) -> list[FileChange]:
+    place = PLACES[host]
+    path = place.file(scope, here.project, here.env)
+    if not path:
+        raise WiringError(f"`{host}` has no {scope} settings that name hooks; see docs/hosts/{host}.md")
+    before = read(path)
+    present = settings.parse(before, path)
+    entries = place.entries(here.registration())
+    wired = settings.wire(present, entries, path, place.extra)
+    if host == "claude" and (event := settings.malformed(present)):
+        raise WiringError(
+            f"{path}: a hook under `{event}` has no command or a timeout that is no number, which makes Claude Code drop every hook of the file; mend it and run this again"
+        )
+    after = before if wired == present else settings.render(wired)
+    what = f"hooks for {len(entries)} events"
+    return [FileChange(path=path, before=before, after=after, host=host, what=what)]
+
+
+def _codex(here: Installation, hooks: FileChange, scope: str, trust: bool) -> list[FileChange]:
+    home = here.env.get("CODEX_HOME") or os.path.join(here.env.get("HOME") or os.path.expanduser("~"), ".codex")
+    own = os.path.join(home, "config.toml")
+    local = own if scope == "user" else os.path.join(here.project, ".codex", "config.toml")
+    before = read(local)
+    # What is typed into a terminal session fires no hook, so there must be none.
+    after = toml.put(before, ("features",), "unified_exec_tty", False, local)
+    changes = {
+        local: FileChange(
+            path=local,
+            before=before,
+            after=after,
+            host="codex",
+            what="no terminal sessions: input to them fires no hook",
+        )
+    }
+    if trust:
+        before = read(own)
+        base = changes[own].after if own in changes else before
+        hashes = codex_trust.trusted(settings.parse(hooks.after, hooks.path), hooks.path)
+        after = codex_trust.approve(base, hashes, own)
+        what = f"approval of {len(hashes)} hooks" + (", no terminal sessions" if own in changes else "")
+        changes[own] = FileChange(path=own, before=before, after=after, host="codex", what=what)
+    return list(changes.values())
+
+
+def _opencode(here: Installation, scope: str) -> FileChange:
+    if scope not in _OPENCODE:
+        raise WiringError(f"`opencode` has no {scope} plugins; see docs/hosts/opencode.md")
+    config = here.env.get("XDG_CONFIG_HOME") or os.path.join(here.env.get("HOME") or os.path.expanduser("~"), ".config")
+    path = os.path.join(config if scope == "user" else here.project, _OPENCODE[scope])
+    text = Path(adapters.__file__).with_name("opencode_plugin.js").read_text()
+    registration = here.registration()
+    guard = [registration.guard, str(GUARD_SECONDS)]
+    text = text.replace('["verdikt-guard"]', json.dumps(guard))
+    text = text.replace('["verdikt-hook"]', json.dumps(registration.hook("opencode", "")[:-1]))
+    return FileChange(path=path, before=read(path), after=text.encode(), host="opencode", what="the plugin")
+
+
+def carry_out(here: Installation, changes: Iterable[FileChange]) -> None:
+    """Makes the changes of a plan."""
+    here.record().apply(changes)
+    if os.path.exists(here.guard):
+        os.chmod(here.guard, 0o755)
+
+
+def undo(here: Installation, *, hosts: Iterable[str] = (), everything: bool = False) -> list[FileChange]:
+    """What brings the files of this project (or every file on record) back to what they were."""
+    record = here.record()
+    wanted = set(hosts)
+    changes = []
+    for path, known in record.files.items():
+        mine = everything or path.startswith(os.path.join(here.project, "")) or not known["host"]
+        if not mine or (wanted and known["host"] not in wanted):
+            continue
+        if path == here.guard and not everything and _others_need_guard(here, record, wanted):
+            continue
+        changes.append(_back(record, path, known["host"]))
+    return changes
+
+
+def _others_need_guard(here: Installation, record: WiringRecord, wanted: set[str]) -> bool:
+    inside = os.path.join(here.project, "")
+    return any(
+        known["host"] and (not path.startswith(inside) or (wanted and known["host"] not in wanted))
+        for path, known in record.files.items()
+    )
+
+
+def _back(record: WiringRecord, path: str, host: str) -> FileChange:
+    now, original = read(path), record.original(path)
+    if record.untouched(path):
+        return FileChange(path=path, before=now, after=original, host=host, what="as it was before")
+    if now is None or not host:
+        return FileChange(path=path, before=now, after=now, host=host, what="changed since, so left as it is")
+    if path.endswith(".toml"):
+        return FileChange(
+            path=path, before=now, after=now, host=host, what="changed since, so left as it is: look for verdikt in it"
+        )
+    left = settings.unwire(settings.parse(now, path), path)
+    same = original is not None and left == settings.parse(original, path)
+    after = original if same else (None if original is None and left in ({}, {"version": 1}) else settings.render(left))
+    return FileChange(
+        path=path, before=now, after=after, host=host, what="without our hooks; the rest was changed since and is kept"
+    )
+
+
+def take_back(here: Installation, changes: Iterable[FileChange]) -> None:
+    """Carries out what `undo` planned."""
+    record = here.record()
+    for change in changes:
+        record.forget(change.path, change.after)
+
+
+@lru_cache(maxsize=1)
+def _isolation() -> list[str]:
+    """The strictest flags under which this interpreter still finds verdikt."""
+    for flags in (["-I"], ["-E", "-P"]):
+        probe = [sys.executable, *flags, "-c", "import verdikt.adapters.entry"]
+        if subprocess.run(probe, cwd="/", capture_output=True, check=False).returncode == 0:
+            return flags
+    raise WiringError(f"`{sys.executable}` cannot import verdikt by itself; install verdikt for this interpreter")

@@ -1,0 +1,40 @@
+"""The command line that a host is given: the wrapper, its limits, the interpreter and the hook."""
+
+import re
+import shlex
+from dataclasses import dataclass
+
+CLIENT_SECONDS = 30
+"""How long a client waits; explicit, because the clients' own defaults range from one second to ten minutes."""
+
+GUARD_SECONDS = 20
+"""How long the wrapper waits for the hook, which itself answers within ten."""
+
+_OURS = re.compile(r"\bverdikt\.adapters\.entry\b|\bverdikt-hook\b")
+
+_MISSING = "/bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'"
+"""What runs when the wrapper itself is gone. One plain command, so that it means the same in every shell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """Where the wrapper lies and how the hook is started, all absolute."""
+
+    guard: str
+    python: tuple[str, ...]
+    """The interpreter with its flags; isolated, so that nothing in the project can stand in for a module of ours."""
+
+    def hook(self, host: str, event: str) -> list[str]:
+        """The hook without its wrapper."""
+        return [*self.python, "-m", "verdikt.adapters.entry", host, event]
+
+    def command(self, host: str, event: str, *, closed: bool) -> str:
+        """The line for a host's settings. Where the agent is about to act, even a missing wrapper blocks."""
+        mode = "closed" if closed else "open"
+        line = shlex.join([self.guard, str(GUARD_SECONDS), mode, *self.hook(host, event)])
+        return f"{line} || {_MISSING}" if closed else line
+
+
+def is_ours(command: object) -> bool:
+    """Whether a command in somebody's settings is the hook."""
+    return isinstance(command, str) and _OURS.search(command) is not None

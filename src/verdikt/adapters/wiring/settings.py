@@ -1,0 +1,123 @@
+"""Hooks in JSON settings: merged with what is there, taken out again, everything else left as it is."""
+
+import copy
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from verdikt.adapters.wiring.registration import is_ours
+from verdikt.errors import WiringError
+
+Entry = Mapping[str, Any]
+
+
+def parse(data: bytes | None, where: str) -> dict[str, Any]:
+    """The settings in a file; no file is no settings. What cannot be read is not touched."""
+    if data is None or not data.strip():
+        return {}
+    try:
+        settings = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise WiringError(
+            f"{where}: expected JSON, found something else ({error}); mend the file and run this again"
+        ) from error
+    if not isinstance(settings, dict):
+        raise WiringError(
+            f"{where}: expected an object at the top, found something else; mend the file and run this again"
+        )
+    return settings
+
+
+def render(settings: Mapping[str, Any]) -> bytes:
+    """The file's text."""
+    return json.dumps(settings, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+def wire(
+    settings: Mapping[str, Any], entries: Mapping[str, Entry], where: str, extra: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The settings with one entry per event of ours, at the end of what others have there."""
+    merged = unwire(settings, where, keep=entries)
+    for key, value in extra.items():
+        merged.setdefault(key, value)
+    hooks = merged.setdefault("hooks", {})
+    for event, entry in entries.items():
+        present = hooks.setdefault(event, [])
+        if entry not in present:
+            present.append(entry)
+    return merged
+
+
+def unwire(settings: Mapping[str, Any], where: str, keep: Mapping[str, Entry] | None = None) -> dict[str, Any]:
+    """The settings without entries of ours, except those to keep; lists that only held ours go with them."""
+    left = copy.deepcopy(dict(settings))
+    hooks = left.get("hooks", {})
+    if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
+        raise WiringError(
+            f"{where}: expected lists of hooks under `hooks`, found something else; mend the file and run this again"
+        )
+    for event, groups in list(hooks.items()):
+        kept = [group for group in groups if group == (keep or {}).get(event) or not _is_ours(group)]
+        kept = [_without_ours(group) if group != (keep or {}).get(event) else group for group in kept]
+        if kept or not groups:
+            hooks[event] = kept
+        else:
+            del hooks[event]
+    if "hooks" in left and not hooks and settings.get("hooks"):
+        del left["hooks"]
+    return left
+
+
+def commands(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every (event, command) of ours in the settings, whatever shape the host gives its entries."""
+    for event, group in _groups(settings):
+        for command in _commands(group):
+            if is_ours(command):
+                yield event, str(command)
+
+
+def malformed(settings: Mapping[str, Any]) -> str:
+    """The first hook of somebody else that would make Claude Code drop every hook of the file, or nothing."""
+    for event, group in _groups(settings):
+        handlers = group.get("hooks") if isinstance(group, dict) else None
+        if not isinstance(handlers, list) or not all(_sound(handler) for handler in handlers):
+            return event
+    return ""
+
+
+def _groups(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    hooks = settings.get("hooks")
+    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
+        for group in groups if isinstance(groups, list) else ():
+            yield str(event), group
+
+
+def _sound(handler: object) -> bool:
+    if not isinstance(handler, dict):
+        return False
+    timeout = handler.get("timeout", 1)
+    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    return number and (handler.get("type") != "command" or isinstance(handler.get("command"), str))
+
+
+def _commands(group: object) -> Iterator[object]:
+    if isinstance(group, dict):
+        yield group.get("command")
+        yield group.get("bash")
+        handlers = group.get("hooks")
+        for handler in handlers if isinstance(handlers, list) else ():
+            if isinstance(handler, dict):
+                yield handler.get("command")
+
+
+def _is_ours(group: object) -> bool:
+    """Whether nothing in the group belongs to somebody else."""
+    found = [command for command in _commands(group) if command is not None]
+    return bool(found) and all(is_ours(command) for command in found)
+
+
+def _without_ours(group: Any) -> Any:
+    if isinstance(group, dict) and isinstance(group.get("hooks"), list):
+        kept = [handler for handler in group["hooks"] if not any(is_ours(command) for command in _commands(handler))]
+        return {**group, "hooks": kept}
+    return group

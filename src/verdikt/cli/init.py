@@ -1,0 +1,139 @@
+"""`verdikt init`: one command makes a project governed."""
+
+import difflib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from verdikt.adapters.wiring.change import FileChange
+from verdikt.adapters.wiring.install import HOSTS, Installation, carry_out, found, plan
+from verdikt.adapters.wiring.place import SCOPES
+from verdikt.errors import VerdiktError
+from verdikt.ledger.home import data_home
+
+
+@click.command()
+@click.option(
+    "--host",
+    "hosts",
+    multiple=True,
+    type=click.Choice([*HOSTS, "all"]),
+    help="Which clients to wire; default: those found.",
+)
+@click.option(
+    "--profile",
+    type=click.Choice(["relaxed", "standard", "strict"]),
+    default="standard",
+    help="The rules to begin with.",
+)
+@click.option(
+    "--scope", type=click.Choice(SCOPES), default="project", help="This project, this user, or everybody here."
+)
+@click.option(
+    "--trust-codex",
+    is_flag=True,
+    help="Approve the hooks in Codex's configuration, which it otherwise skips in silence.",
+)
+@click.option("--dry-run", is_flag=True, help="Show every change, make none.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="The changes as JSON; implies not asking.")
+@click.option(
+    "--project", type=click.Path(exists=True, file_okay=False), default=".", help="The project; default: here."
+)
+def command(
+    *,
+    hosts: tuple[str, ...],
+    profile: str,
+    scope: str,
+    trust_codex: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    project: str,
+) -> None:
+    """Makes this project governed: writes the policy and wires the hooks of the clients found.
+
+    Shows what it will change, keeps the originals, merges with what is there. `verdikt uninstall` puts the files back as
+    they were; `verdikt doctor` proves that the hooks fire.
+
+    Example: verdikt init --host claude --profile strict
+    """
+    here = Installation(project=os.path.realpath(project), data=str(data_home(os.environ)), env=os.environ)
+    try:
+        chosen = _chosen(here, hosts, scope)
+        changes = plan(here, chosen, profile=profile, scope=scope, trust=trust_codex)
+        trust_codex = trust_codex or _offer_trust(chosen, yes or as_json or dry_run)
+        if trust_codex:
+            changes = plan(here, chosen, profile=profile, scope=scope, trust=True)
+        _show(changes, dry_run=dry_run, as_json=as_json)
+        if not changes or dry_run or not _agreed(yes or as_json):
+            return
+        carry_out(here, changes)
+    except VerdiktError as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        return
+    if "git" in chosen:
+        click.echo("for commits, run `verdikt git install`")
+    if "codex" in chosen and not trust_codex:
+        click.echo(
+            "Codex skips hooks that nobody approved: open `/hooks` in Codex, or run `verdikt init --host codex --trust-codex`"
+        )
+    click.echo(
+        click.style("done.", fg="green") + " `verdikt doctor` proves that it works; running sessions must be restarted"
+    )
+
+
+def _chosen(here: Installation, hosts: tuple[str, ...], scope: str) -> list[str]:
+    if "all" in hosts:
+        from verdikt.adapters.wiring.place import PLACES
+
+        return [host for host in HOSTS if host not in PLACES or scope in PLACES[host].files]
+    chosen = list(dict.fromkeys(hosts)) or found(here)
+    if not chosen:
+        raise click.UsageError("found no client that can be wired; name one with --host, for example --host claude")
+    return chosen
+
+
+def _offer_trust(chosen: list[str], silent: bool) -> bool:
+    if "codex" not in chosen or silent or not sys.stdin.isatty():
+        return False
+    return click.confirm("Codex runs only hooks that you approve. Approve them now?", default=False)
+
+
+def _agreed(without_asking: bool) -> bool:
+    if without_asking:
+        return True
+    if not sys.stdin.isatty():
+        raise click.UsageError("nobody is there to confirm; run it with --yes, or with --dry-run to see the changes")
+    return click.confirm("Make these changes?", default=True)
+
+
+def _show(changes: list[FileChange], *, dry_run: bool, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"changes": [_plain(change) for change in changes], "done": not dry_run}))
+        return
+    if not changes:
+        click.echo("everything is in place; nothing to change")
+    for change in changes:
+        word = "write " if change.before is None else "change"
+        click.echo(f"{click.style(word, fg='cyan')} {_short(change.path)}  ({change.what})")
+        if dry_run:
+            before, after = (
+                (data or b"").decode(errors="replace").splitlines() for data in (change.before, change.after)
+            )
+            for line in list(difflib.unified_diff(before, after, lineterm="", n=1))[2:]:
+                click.echo("    " + click.style(line, fg={"+": "green", "-": "red"}.get(line[0])))
+
+
+def _plain(change: FileChange) -> dict[str, Any]:
+    return {"path": change.path, "host": change.host, "what": change.what, "new": change.before is None}
+
+
+def _short(path: str) -> str:
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else str(Path(relative))

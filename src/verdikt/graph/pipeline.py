@@ -1,0 +1,51 @@
+"""Guards in a line, for policies that need no tree."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from verdikt.errors import PolicyError
+from verdikt.graph.combinator import strictest
+from verdikt.graph.context import GovernanceContext, TraceEntry
+from verdikt.graph.guard import Guard, PolicyNode
+from verdikt.graph.leaf import node
+from verdikt.layers import GovernanceLayer
+from verdikt.model.action import Action
+from verdikt.model.verdict import Verdict, VerdictKind
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Pipeline:
+    """Guards in the order of their layers; the first block ends it, but OBSERVE guards see every action."""
+
+    children: tuple[PolicyNode, ...]
+    name: str
+
+    def __init__(self, guards: Iterable[Guard | PolicyNode], *, name: str = "pipeline") -> None:
+        nodes = sorted(map(node, guards), key=_layer)
+        if not nodes:
+            # With no guards it would pass everything.
+            raise PolicyError("`pipeline` needs at least one guard")
+        object.__setattr__(self, "children", tuple(nodes))
+        object.__setattr__(self, "name", name)
+
+    def evaluate(self, action: Action, ctx: GovernanceContext | None = None, depth: int = 0) -> Verdict:
+        """The verdict on an action; needs nothing but the action."""
+        ctx = ctx or GovernanceContext(action)
+        at = len(ctx.trace)
+        verdicts: list[Verdict] = []
+        blocked = False
+        for child in self.children:
+            if blocked and not ctx.thorough and _layer(child) is not GovernanceLayer.OBSERVE:
+                continue
+            verdicts.append(child.evaluate(action, ctx, depth + 1))
+            blocked = blocked or verdicts[-1].kind is VerdictKind.BLOCK
+        verdict = strictest(verdicts)
+        ctx.trace.insert(at, TraceEntry(self.name, verdict, depth))
+        return verdict
+
+
+def _layer(child: Any) -> GovernanceLayer:
+    """A combinator has no layer of its own and stands with INTENT, unless it is a leaf."""
+    layer: GovernanceLayer = getattr(child, "layer", GovernanceLayer.INTENT)
+    return layer

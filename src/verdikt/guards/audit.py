@@ -1,0 +1,50 @@
+"""A record of every action, for whoever wants to look later."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from verdikt.graph.context import GovernanceContext
+from verdikt.graph.guard import BaseGuard
+from verdikt.layers import GovernanceLayer
+from verdikt.model.action import Action
+from verdikt.model.verdict import Verdict, VerdictKind
+
+Sink = Callable[[dict[str, Any]], None]
+
+
+class AuditGuard(BaseGuard):
+    """Records every action that reaches it, with what the guards before it said, and passes. Holds no commands and no contents."""
+
+    name = "audit"
+    governance_layer = GovernanceLayer.OBSERVE
+
+    def __init__(
+        self,
+        *,
+        keep: Annotated[int, "newest records kept in memory"] = 1000,
+        sink: Annotated[Sink | None, "function that is given every record"] = None,
+    ) -> None:
+        self.records: deque[dict[str, Any]] = deque(maxlen=keep)
+        self._sink = sink
+
+    def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
+        """Always a pass."""
+        ctx = ctx or GovernanceContext(action)
+        strictest = max((verdict.kind for verdict in ctx.verdicts), default=VerdictKind.PASS)
+        record = {
+            "session_id": action.session_id,
+            "number": ctx.session.action_count,
+            "now": ctx.now,
+            "kind": str(action.kind),
+            "tool": action.tool,
+            "path": action.path[:400],
+            "effects": [str(cls) for cls in ctx.effects.classes],
+            "risk": ctx.risk_score,
+            "strictest": strictest.word,
+            "guards": [verdict.guard for verdict in ctx.verdicts if verdict.kind is strictest],
+        }
+        self.records.append(record)
+        if self._sink is not None:
+            self._sink(record)
+        return Verdict.pass_(guard=self.name)

@@ -1,0 +1,57 @@
+"""How much a session may do."""
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import Annotated, Any
+
+from verdikt.errors import PolicyError
+from verdikt.graph.context import GovernanceContext
+from verdikt.graph.guard import BaseGuard
+from verdikt.layers import GovernanceLayer
+from verdikt.model.action import Action
+from verdikt.model.verdict import Verdict
+
+
+class BudgetGuard(BaseGuard):
+    """Limits what one session may do. The count is kept with the session: other threads and processes share it."""
+
+    governance_layer = GovernanceLayer.RESOURCE
+
+    def __init__(
+        self,
+        *,
+        max_tasks: Annotated[int | None, "actions that a session may take; none given: any number"] = None,
+        max_seconds: Annotated[float | None, "seconds from a session's first action to its last"] = None,
+        kinds: Annotated[Sequence[str], "kinds of action that count; none given: all"] = (),
+        name: Annotated[str, "under which the count is kept, for several budgets in one policy"] = "budget",
+    ) -> None:
+        for setting, value in (("max_tasks", max_tasks), ("max_seconds", max_seconds)):
+            if value is not None and (isinstance(value, bool) or not value >= 0):
+                raise PolicyError(f"expected `{setting}` of 0 or more, found `{value}`")
+        self.name = name
+        self._max_tasks = max_tasks
+        self._max_seconds = max_seconds
+        self._kinds = frozenset(kinds)
+        self._lock = Lock()
+        self._alone: dict[str, dict[str, Any]] = {}
+
+    def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
+        """Counts the action; the one after the last allowed is blocked, and not counted."""
+        if self._kinds and action.kind not in self._kinds:
+            return Verdict.pass_(guard=self.name)
+        with self._lock:
+            slots = self._alone.setdefault(action.session_id, {}) if ctx is None else ctx.session.slots
+            kept = slots.get(self.name, {})
+            used = kept.get("used", 0)
+            now = 0.0 if ctx is None else ctx.now
+            started = kept.get("started") or now
+            if self._max_tasks is not None and used >= self._max_tasks:
+                return self._exhausted(f"{used} of {self._max_tasks} actions used")
+            if self._max_seconds is not None and now - started > self._max_seconds:
+                return self._exhausted(f"{now - started:.0f} of {self._max_seconds:g} seconds used")
+            slots[self.name] = {"used": used + 1, "started": started}
+        return Verdict.pass_(guard=self.name)
+
+    def _exhausted(self, text: str) -> Verdict:
+        fix = "sum up what is done and what is left, and ask for a new session"
+        return Verdict.block(guard=self.name, reason=f"the session's budget is exhausted: {text}", fix=fix)

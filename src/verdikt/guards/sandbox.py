@@ -1,0 +1,125 @@
+"""Which Python code an agent may execute."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+from verdikt.graph.context import GovernanceContext
+from verdikt.graph.guard import BaseGuard
+from verdikt.layers import GovernanceLayer
+from verdikt.model.action import Action, ActionKind
+from verdikt.model.verdict import Verdict
+
+_IMPORTS = (
+    "os sys subprocess socket shutil ctypes importlib builtins io pathlib glob tempfile pty signal multiprocessing "
+    "threading asyncio concurrent http urllib requests httpx aiohttp ftplib smtplib telnetlib ssl socketserver xmlrpc "
+    "webbrowser pickle marshal shelve dbm sqlite3 code codeop inspect gc resource fcntl mmap runpy pkgutil zipimport "
+    "posix nt pwd platform sysconfig site faulthandler tracemalloc _thread cffi"
+)
+IMPORTS = tuple(_IMPORTS.split())
+"""Modules that reach the machine, the network or the interpreter."""
+
+_CALLS = (
+    "eval exec compile __import__ open globals locals vars input breakpoint exit quit help memoryview "
+    "getattr setattr delattr __builtins__ __loader__ __spec__"
+)
+CALLS = tuple(_CALLS.split())
+"""Built-in names that reach past the text of the program."""
+
+_ATTRIBUTES = (
+    "__subclasses__ __bases__ __base__ __mro__ __globals__ __code__ __closure__ __builtins__ __import__ __getattribute__ "
+    "__reduce__ __reduce_ex__ __loader__ __spec__ __dict__ f_globals f_locals f_builtins f_back gi_frame gi_code cr_frame "
+    "tb_frame func_globals func_code attrgetter methodcaller"
+)
+ATTRIBUTES = tuple(_ATTRIBUTES.split())
+"""Attributes by which code climbs out of its own objects."""
+
+_FIX = "use the language alone: no {what}; ask for a tool that does what is needed"
+
+
+class SandboxGuard(BaseGuard):
+    """Blocks Python code that could reach beyond itself, told from its syntax tree; what cannot be parsed is blocked."""
+
+    name = "sandbox"
+    governance_layer = GovernanceLayer.BOUNDARY
+
+    def __init__(
+        self,
+        *,
+        forbidden_imports: Annotated[Sequence[str], "modules that may not be imported, with all below them"] = IMPORTS,
+        forbidden_calls: Annotated[Sequence[str], "built-in names that may not be used"] = CALLS,
+        forbidden_attributes: Annotated[
+            Sequence[str], "attributes that may not be used, by name or as text"
+        ] = ATTRIBUTES,
+        allowed_imports: Annotated[
+            Sequence[str], "modules that may be imported; none given: all that are not forbidden"
+        ] = (),
+        languages: Annotated[Sequence[str], "names under which a host means Python"] = (
+            "python",
+            "python3",
+            "py",
+            "ipython",
+        ),
+    ) -> None:
+        self._imports = frozenset(forbidden_imports)
+        self._calls = frozenset(forbidden_calls)
+        self._attributes = dict.fromkeys(forbidden_attributes)  # in order, so that the reason is always the same
+        self._allowed = frozenset(allowed_imports)
+        self._languages = frozenset(languages)
+
+    def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
+        """The first line that reaches too far."""
+        if action.kind != ActionKind.EXECUTE_CODE:
+            return Verdict.pass_(guard=self.name)
+        language = action.text("language", "lang", "kernel")
+        if language and language.lower() not in self._languages:
+            reason = f"expected Python code, found `{language[:40]}`, which cannot be checked"
+            return Verdict.ask(guard=self.name, reason=reason, fix="write it in Python")
+        code = action.text("code", "source", "script", "content", "cell", "input")
+        if not code:
+            fix = "give the code in the field `code`"
+            return Verdict.block(guard=self.name, reason="expected code to execute, found none", fix=fix)
+        try:
+            tree = ast.parse(code)
+        except (SyntaxError, ValueError, RecursionError, MemoryError, UnicodeError) as error:
+            reason = f"the code cannot be parsed: {str(error)[:200] or type(error).__name__}"
+            return Verdict.block(guard=self.name, reason=reason, fix="correct the syntax")
+        for what, name, line in self._reaches(tree):
+            reason = f"line {line}: {what} `{name[:80]}` is forbidden"
+            return Verdict.block(guard=self.name, reason=reason, fix=_FIX.format(what=f"{what} `{name[:80]}`"))
+        return Verdict.pass_(guard=self.name)
+
+    def _reaches(self, tree: ast.Module) -> Iterator[tuple[str, str, int]]:
+        """What the code uses of the forbidden: kind, name, line."""
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                modules = ["." * node.level + (node.module or "")]
+            else:
+                yield from self._names(node)
+                continue
+            yield from (("import of", module, node.lineno) for module in modules if not self._importable(module))
+            taken = (alias.name.rsplit(".", 1)[-1] for alias in node.names)
+            yield from (("attribute", name, node.lineno) for name in taken if name in self._attributes)
+
+    def _names(self, node: ast.AST) -> Iterator[tuple[str, str, int]]:
+        if isinstance(node, ast.Name) and node.id in self._calls:
+            yield "use of", node.id, node.lineno
+        elif isinstance(node, ast.Attribute) and node.attr in self._attributes:
+            yield "attribute", node.attr, node.lineno
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value  # `getattr(x, "__globals__")`, and `"{0.__globals__}".format(x)`
+            if text in self._attributes:
+                yield "attribute", text, node.lineno
+            elif "{" in text and (inside := next((name for name in self._attributes if f".{name}" in text), "")):
+                yield "attribute", inside, node.lineno
+
+    def _importable(self, module: str) -> bool:
+        if module.startswith("."):
+            return False
+        parts = module.split(".")
+        names = {".".join(parts[: length + 1]) for length in range(len(parts))}
+        if self._allowed and not names & self._allowed:
+            return False
+        return not names & self._imports

@@ -1,0 +1,108 @@
+"""Which files an action touches, and whether it would change them."""
+
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from unicodedata import normalize
+
+from verdikt.graph.context import GovernanceContext
+from verdikt.graph.glob import match_glob
+from verdikt.model.action import Action, ActionKind
+from verdikt.model.effect import EffectClass
+
+_LISTS = ("paths", "file_paths", "files")
+_CHANGES = (EffectClass.WRITE, EffectClass.DESTRUCTIVE)
+_UNNAMED = (ActionKind.BASH, ActionKind.EXECUTE_CODE, ActionKind.SUBMIT_TASK, ActionKind.FETCH, ActionKind.AGENT)
+"""Kinds whose payload names no file of its own; what they touch is known from their effects alone."""
+
+
+_LONGEST = 4096
+"""Characters; Linux opens no path that is longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """One file that an action touches. `path` is without `.` and `..`, `real` also without symbolic links where known.
+
+    Both are empty when `text` is too long to be a path at all.
+    """
+
+    text: str
+    path: str
+    real: str
+    writes: bool
+
+
+def touched(action: Action, ctx: GovernanceContext) -> list[Touch]:
+    """Every file that the payload names or that a known effect falls on."""
+    writes = action.kind != ActionKind.READ
+    found = [_touch(text, writes, action, ctx) for text in _named(action)]
+    for effect in ctx.effects:
+        for target in effect.targets:
+            if target.kind == "path" and target.path:
+                found.append(_touch(target.path, effect.cls in _CHANGES, action, ctx, target.text))
+    return found
+
+
+def root_of(action: Action, ctx: GovernanceContext) -> str:
+    """The directory that relative paths of a policy are below; empty when nobody told."""
+    return ctx.facts.project_root if ctx.facts is not None else action.cwd
+
+
+def below(directory: str, touch: Touch, root: str) -> bool:
+    """Whether the file really lies in a directory, given from the root or absolute."""
+    directory = _fold(posixpath.normpath(posixpath.join(root, directory)))
+    real = _fold(touch.real)
+    if directory == ".":
+        return not real.startswith(("/", "../", "~")) and real != ".."
+    return real == directory or real.startswith(directory.rstrip("/") + "/")
+
+
+def matches(pattern: str, touch: Touch, root: str) -> bool:
+    """Whether a pattern fits the file, or a directory around it, by either of its names.
+
+    A pattern without a slash fits at any depth; one with a slash is given from the root, or at any depth when the root
+    is not known. Case does not count, because on some disks it does not.
+    """
+    pattern = pattern.removeprefix("./").rstrip("/") or "/"
+    if not pattern.startswith(("/", "**", "~")):
+        pattern = posixpath.join(root, pattern) if "/" in pattern and root else f"**/{pattern}"
+    pattern = _fold(pattern)
+    return any(
+        match_glob(pattern, name) or match_glob(f"{pattern.rstrip('/')}/**", name)
+        for name in {_fold(touch.path), _fold(touch.real)}
+    )
+
+
+def _named(action: Action) -> Iterator[str]:
+    payload = action.payload
+    if action.kind in _UNNAMED or not isinstance(payload, Mapping):
+        return
+    if action.path:
+        yield action.path
+    for key in _LISTS:
+        value = payload.get(key)
+        if isinstance(value, Iterable) and not isinstance(value, str):
+            yield from (text for text in value if isinstance(text, str) and text)
+    if action.tool.lower() == "glob" and (pattern := action.text("pattern")):
+        fixed = pattern.split("*", 1)[0].split("?", 1)[0].split("[", 1)[0]
+        yield posixpath.join(action.path, posixpath.dirname(fixed) or ".")
+
+
+def _touch(text: str, writes: bool, action: Action, ctx: GovernanceContext, shown: str = "") -> Touch:
+    if len(text) > _LONGEST:
+        return Touch(text, "", "", writes)
+    facts = ctx.facts
+    path = "~" + text[5:] if text == "$HOME" or text.startswith("$HOME/") else text
+    if facts is not None and (path == "~" or path.startswith("~/")):
+        path = facts.home + path[1:]
+    if not path.startswith("~"):
+        path = posixpath.join(action.cwd or (facts.cwd if facts is not None else ""), path)
+    path = posixpath.normpath(path)
+    path = "/" + path.lstrip("/") if path.startswith("//") else path
+    real = facts.path(path).real if facts is not None and path.startswith("/") else path
+    return Touch(shown or text, path, real or path, writes)
+
+
+def _fold(path: str) -> str:
+    return path.lower() if path.isascii() else normalize("NFC", path).casefold()

@@ -1,0 +1,19 @@
+"""Whether an agent started this process."""
+
+from collections.abc import Mapping
+
+_MARKS: dict[str, tuple[str, ...]] = {
+    "Claude Code": ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID"),
+    "Codex": ("CODEX_SANDBOX", "CODEX_THREAD_ID", "CODEX_MANAGED_BY_NPM", "CODEX_CI"),
+    "Gemini CLI": ("GEMINI_CLI", "GEMINI_SESSION_ID"),
+    "Copilot CLI": ("COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"),
+    "OpenCode": ("OPENCODE", "OPENCODE_PID"),
+    "Cursor": ("CURSOR_AGENT", "CURSOR_TRACE_ID"),
+    "an agent": ("AI_AGENT", "AGENT"),
+}
+"""Agent → variables that it sets for the commands it runs."""
+
+
+def agent_around(env: Mapping[str, str]) -> str:
+    """The agent whose environment this is, or nothing."""
+    return next((agent for agent, marks in _MARKS.items() if any(env.get(mark) for mark in marks)), "")

@@ -1,0 +1,52 @@
+"""The one question that this room answers: what would this text run?"""
+
+import re
+from collections.abc import Callable, Mapping
+
+from verdikt.shell.command import Script
+from verdikt.shell.frame import Frame
+from verdikt.shell.scope import Scope
+from verdikt.shell.walk import Walker
+
+_LONGEST = 1 << 20
+_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
+
+
+def analyse(
+    text: str,
+    *,
+    home: str = "",
+    cwd: str = "",
+    env: Mapping[str, str] | None = None,
+    read: Callable[[str], str | None] | None = None,
+    aliases: Mapping[str, str] | None = None,
+) -> Script:
+    """What a shell would run, given this text. Never raises; what it cannot tell is marked unknown or named in `problems`.
+
+    `env` holds variables known to be set, `read` gives the text of a file or None, `aliases` are those of the shell.
+    """
+    walker = Walker(home=home, cwd=cwd, env=env, read=read)
+    plain = _plain(text, walker)
+    scope = Scope()
+    if aliases:
+        scope.aliases.update(aliases)
+    walker.text(plain, scope, Frame())
+    walker.finish()
+    return Script(
+        text=text, commands=tuple(walker.commands), codes=tuple(walker.codes), problems=tuple(walker.problems)
+    )
+
+
+def _plain(text: str, walker: Walker) -> str:
+    """The text as a shell would get it."""
+    if len(text) > _LONGEST:
+        walker.problem(f"it is longer than {_LONGEST} characters, and only its beginning was read")
+        text = text[:_LONGEST]
+    if "\0" in text:
+        walker.problem("it holds NUL bytes, which a shell leaves out")
+        text = text.replace("\0", "")
+    if "\r\n" in text:
+        text = text.replace("\r\n", "\n")
+    if not text.isascii() and _DIRECTION.search(text):
+        walker.problem("it holds characters that turn the direction of the text, so that it does not read as it runs")
+    return text

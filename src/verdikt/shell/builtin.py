@@ -1,0 +1,215 @@
+"""What the shell's own commands change for the rest of the text: the directory, variables, arguments, aliases."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.scope import UNSET, Scope, Value
+
+if TYPE_CHECKING:
+    from verdikt.shell.frame import Frame
+    from verdikt.shell.syntax import RawAssignment
+    from verdikt.shell.walk import Walker
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_GIVEN = re.compile(r"([A-Za-z_]\w*)(\[[^\]]*\])?(\+?=)(.*)", re.DOTALL)
+_MOST_APPENDED = 65_536
+
+
+def assign(walker: "Walker", given: "RawAssignment", scope: Scope, *, keep: bool) -> tuple[str, Word]:
+    """An assignment as written; when `keep`, the rest of the text sees it."""
+    name, subscript, op, raw = given
+    if raw.startswith("(") and raw.endswith(")"):
+        values = walker.expander.array(raw, scope)
+        if keep:
+            before = scope.get(name)
+            scope.set(name, [*before, *values] if op == "+=" and isinstance(before, list) else values)
+        return name, Word(" ".join(values), raw)
+    word = walker.expander.word(raw, scope)
+    if keep:
+        _store(scope, name, subscript, op, word.text)
+    return name, word
+
+
+def _store(scope: Scope, name: str, subscript: str, op: str, value: Value) -> None:
+    before = scope.get(name)
+    if subscript:
+        index = subscript[1:-1]
+        if isinstance(before, list) and index.isdigit() and int(index) <= len(before) and isinstance(value, str):
+            copy = before.copy()
+            copy[int(index) : int(index) + 1] = [value]
+            scope.set(name, copy)
+        elif index == "0" and not before:
+            scope.set(name, [value] if isinstance(value, str) else value)
+        else:
+            scope.set(name, [UNKNOWN])
+        return
+    if op == "+=" and isinstance(value, str):
+        if before is None or isinstance(before, tuple):
+            value = value if before == UNSET else UNKNOWN + value
+        elif isinstance(before, str):
+            value = before + value if len(before) < _MOST_APPENDED else UNKNOWN
+    scope.set(name, value)
+
+
+def _cd(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+    targets = [word for word in words[1:] if not re.fullmatch(r"-[LPe@]+|--", word.text)]
+    before = scope.cwd
+    if not targets:
+        home = walker.expander.look_up("HOME", scope)
+        scope.cwd = home if isinstance(home, str) else UNKNOWN
+    elif targets[0].text == "-":
+        old = scope.get("OLDPWD")
+        scope.cwd = old if isinstance(old, str) else UNKNOWN
+    else:
+        scope.cwd = _joined(walker, scope, targets[0].text if not targets[0].glob else UNKNOWN)
+    scope.set("OLDPWD", before if before is not None else walker.start or UNKNOWN)
+
+
+def _joined(walker: "Walker", scope: Scope, path: str) -> str:
+    from posixpath import join, normpath
+
+    base = scope.cwd if scope.cwd is not None else walker.start
+    joined = join(base, path) if base else path
+    if UNKNOWN in joined and ".." in joined:
+        return joined
+    return normpath(joined) if joined else "."
+
+
+def _pushd(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+    targets = [word for word in words[1:] if not word.text.startswith(("-", "+"))]
+    stack = scope.cwd_stack
+    if targets:
+        stack.append(_joined(walker, scope, targets[0].text))
+    elif len(stack) > 1:
+        stack[-1], stack[-2] = stack[-2], stack[-1]
+
+
+def _popd(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+    if len(scope.cwd_stack) > 1:
+        scope.cwd_stack.pop()
+
+
+def _declare(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+    exports = words[0].text == "export"
+    nameref = False
+    for word in words[1:]:
+        if re.fullmatch(r"[-+][A-Za-z]+", word.text):
+            exports = exports or ("x" in word.text and word.text[0] == "-")
+            nameref = nameref or "n" in word.text
+            continue
+        found = _GIVEN.fullmatch(word.text)
+        if found:
+            raw_value = word.raw.split("=", 1)[-1]
+            if raw_value.startswith("(") and raw_value.endswith(")"):
+                scope.set(found[1], walker.expander.array(raw_value, scope))
+            else:
+                _store(scope, found[1], found[2] or "", found[3], UNKNOWN if nameref else found[4])
+        name = found[1] if found else word.text
+        if exports:
+            scope.exported.add(name)
+
+
+def _unset(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+    functions = any(word.text == "-f" for word in words[1:])
+    for word in words[1:]:
+        if functions or scope.get(word.text) is None:
+            scope.functions[word.text] = None
+        if not functions:
+            scope.set(word.text, UNSET)
+
+
+def _read(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+    names: list[str] = []
+    array = skip = False
+    for word in words[1:]:
+        if skip:
+            skip = False
+        elif word.text.startswith("-"):
+            array = array or word.text.endswith("a")
+            skip = word.text[-1:] in "dinNptu"
+        else:
+            names.append(word.text)
+    line = None if frame.stdin is None or UNKNOWN in frame.stdin or array else frame.stdin.split("\n", 1)[0]
+    if line is None:
+        for name in names or ["REPLY"]:
+            scope.set(name, UNKNOWN)
+        return
+    pieces = line.split(None, max(0, len(names) - 1)) if len(names) > 1 else [line.strip()]
+    for place, name in enumerate(names or ["REPLY"]):
+        scope.set(name, pieces[place] if place < len(pieces) else "")
+
+
+def _mapfile(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+    name = words[-1].text if len(words) > 1 and not words[-1].text.startswith("-") else "MAPFILE"
+    known = frame.stdin is not None and UNKNOWN not in frame.stdin
+    scope.set(name, (frame.stdin or "").splitlines() if known else [UNKNOWN])
+
+
+def _set(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+    for place, word in enumerate(words[1:], 1):
+        if word.text == "--":
+            scope.arguments = [given.text for given in words[place + 1 :]]
+            return
+        if not word.text.startswith(("-", "+")) and words[place - 1].text[-1:] != "o":
+            scope.arguments = [given.text for given in words[place:]]
+            return
+
+
+def _shift(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+    count = words[1].text if len(words) > 1 else "1"
+    if scope.arguments is not None:
+        scope.arguments = scope.arguments[int(count) :] if re.fullmatch(r"[0-9]{1,6}", count) else None
+
+
+def _alias(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+    for word in words[1:]:
+        name, equals, value = word.text.partition("=")
+        if equals and word.known:
+            scope.aliases[name] = value
+
+
+def _unalias(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+    for word in words[1:]:
+        scope.aliases[word.text] = None
+
+
+def _forget(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+    """`let`, `getopts`: sets variables to what we do not compute."""
+    for word in words[1:]:
+        for name in _NAME.findall(word.text):
+            scope.set(name, UNKNOWN)
+
+
+def _printf(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+    if len(words) > 3 and words[1].text == "-v":
+        from verdikt.shell.output import printf
+
+        texts = [word.text for word in words[3:]]
+        formatted = printf(texts)
+        scope.set(words[2].text, UNKNOWN if formatted is None else formatted)
+
+
+BUILTINS: dict[str, Callable[["Walker", list[Word], Scope, "Frame"], None]] = {
+    "cd": _cd,
+    "chdir": _cd,
+    "pushd": _pushd,
+    "popd": _popd,
+    "export": _declare,
+    "declare": _declare,
+    "typeset": _declare,
+    "local": _declare,
+    "readonly": _declare,
+    "unset": _unset,
+    "read": _read,
+    "mapfile": _mapfile,
+    "readarray": _mapfile,
+    "set": _set,
+    "shift": _shift,
+    "alias": _alias,
+    "unalias": _unalias,
+    "let": _forget,
+    "getopts": _forget,
+    "printf": _printf,
+}

@@ -1,0 +1,298 @@
+"""Shells and other interpreters: the program is an argument, a file or the input."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.invocation import Invocation
+from verdikt.shell.scope import Scope
+from verdikt.shell.wrapper import options, valued
+
+_SHELLS = frozenset(
+    ("sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh", "yash", "bash.exe", "sh.exe")
+)
+_SHELL_OPTIONS = "o O --rcfile --init-file c"
+_VERSION = re.compile(r"-?[\d.]+(?:\.exe)?$|\.exe$")
+_SHEBANG = re.compile(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \t]*\S*?([^/\s]+)(?:\s|$)")
+_LONGEST_SCRIPT = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """How a language's program is found: options whose value is a program, options that take another value, options that name no program."""
+
+    language: str
+    code: str
+    valued: str = ""
+    module: str = ""  # options after which the words are a module or a file of its own: `python -m`
+    stdin: bool = True
+    subcommand: str = ""  # `deno eval`
+
+
+INTERPRETERS: dict[str, Interpreter] = {
+    "python": Interpreter("python", "c", "W X --check-hash-based-pycs", module="m"),
+    "pypy": Interpreter("python", "c", "W X", module="m"),
+    "ipython": Interpreter("python", "c", "", module="m"),
+    "node": Interpreter(
+        "node",
+        "e --eval p --print -pe",
+        "r --require --import --loader --experimental-loader C --conditions --env-file --max-old-space-size --stack-trace-limit",
+    ),
+    "nodejs": Interpreter("node", "e --eval p --print -pe", "r --require --import --loader"),
+    "bun": Interpreter("node", "e --eval p --print", "r --preload"),
+    "tsx": Interpreter("node", "e --eval p --print", "--tsconfig"),
+    "ts-node": Interpreter("node", "e --eval p --print", "P --project r --require"),
+    "deno": Interpreter("node", "", "", subcommand="eval"),
+    "perl": Interpreter("perl", "e E", "I M m C D F"),
+    "ruby": Interpreter("ruby", "e", "I r C E F W"),
+    "jruby": Interpreter("ruby", "e", "I r"),
+    "php": Interpreter("php", "r B R E", "d c z F"),
+    "lua": Interpreter("lua", "e", "l"),
+    "luajit": Interpreter("lua", "e", "l j"),
+    "osascript": Interpreter("osascript", "e", "l s"),
+    "Rscript": Interpreter("r", "e", ""),
+    "R": Interpreter("r", "e", "f"),
+    "julia": Interpreter("julia", "e E --eval --print", "J L p t"),
+    "elixir": Interpreter("elixir", "e --eval", "r pa pz"),
+    "erl": Interpreter("erlang", "-eval", "pa pz sname name s", stdin=False),
+    "groovy": Interpreter("groovy", "e", "cp -classpath"),
+    "scala": Interpreter("scala", "e", "cp -classpath"),
+    "guile": Interpreter("scheme", "c", "L l"),
+    "swift": Interpreter("swift", "e", ""),
+    "tclsh": Interpreter("tcl", "", ""),
+    "expect": Interpreter("expect", "c", "f"),
+    "nu": Interpreter("nu", "c --commands", "I"),
+    "jshell": Interpreter("java", "", ""),
+    "ghci": Interpreter("haskell", "e", ""),
+    "ghc": Interpreter("haskell", "e", "", stdin=False),
+    "octave": Interpreter("octave", "--eval", ""),
+    "gdb": Interpreter("gdb", "-ex --ex -eval-command --eval-command", "x p", stdin=False),
+}
+
+_BY_SUFFIX = {
+    ".sh": "bash", ".bash": "bash", ".zsh": "zsh", ".ksh": "ksh", ".command": "bash",
+    ".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "node",
+    ".pl": "perl", ".rb": "ruby", ".php": "php", ".lua": "lua", ".ps1": "pwsh",
+}  # fmt: skip
+
+
+def handler(name: str, program: str) -> Callable[[Invocation], str | None] | None:
+    """Whoever goes inside a program with a version in its name, or inside a file that is run by its path."""
+    plain = _VERSION.sub("", name)
+    if plain != name:
+        if plain in INTERPRETERS:
+            return _interpret
+        if plain in HANDLERS:
+            return HANDLERS[plain]
+    return _script if "/" in program else None
+
+
+# Shells
+
+
+def _shell(call: Invocation) -> str | None:
+    words = call.words
+    at, text_given, from_stdin = 1, False, False
+    while at < len(words):
+        option = words[at].text
+        if option in ("--rcfile", "--init-file", "-O", "+O") or re.fullmatch(r"[-+][a-zA-Z]*o", option):
+            if option in ("--rcfile", "--init-file") and at + 1 < len(words):
+                _file(call, words[at + 1], [])
+            at += 2
+            text_given = text_given or bool(re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", option))
+        elif re.fullmatch(r"-[a-zA-Z]+", option):
+            text_given = text_given or "c" in option
+            from_stdin = from_stdin or "s" in option
+            at += 1
+        elif option.startswith("--command="):
+            return call.shell(option.split("=", 1)[1])
+        elif option == "--command":
+            text_given = True
+            at += 1
+        elif option in ("-", "--"):
+            at += 1
+            break
+        elif option.startswith(("-", "+")) and len(option) > 1:
+            at += 1
+        else:
+            break
+    rest = words[at:]
+    if text_given:
+        return call.shell(rest[0].text, arguments=[word.text for word in rest[2:]]) if rest else None
+    if rest and not from_stdin:
+        return _file(call, rest[0], [word.text for word in rest[1:]])
+    return _from_stdin(call, [word.text for word in rest])
+
+
+def _from_stdin(call: Invocation, arguments: list[str]) -> str | None:
+    text = _input(call)
+    return None if text is None else call.shell(text, arguments=arguments, stdin=False)
+
+
+def _input(call: Invocation) -> str | None:
+    """What an interpreter reads as its program: constant input, or a file that we can see."""
+    if call.frame.stdin is not None:
+        return call.frame.stdin
+    for redirect in call.redirects:
+        if redirect.op == "<" and redirect.fd == 0:
+            return call.walker.contents(redirect.target, call.scope)
+    return None
+
+
+def _file(call: Invocation, file: Word, arguments: list[str], *, same: bool = False) -> str | None:
+    """Runs a script: what is in it when we can see that."""
+    text = call.walker.contents(file, call.scope)
+    if text is None:
+        if file.raw.startswith("<(") or call.scope.file(call.walker.place(file.text, call.scope))[0]:
+            # Written by this very text, and we do not know what.
+            call.code("sh", UNKNOWN)
+        return None
+    if f"{call.name} {file.text}" in call.frame.via:
+        return None
+    found = _SHEBANG.match(text)
+    program = (found[1] or found[2]) if found else ""
+    if program and program not in _SHELLS and call.name not in _SHELLS and not same:
+        _other(call, program, text)
+        return None
+    scope = call.scope if same else Scope(call.scope)
+    before = scope.arguments
+    if arguments or not same:
+        scope.arguments = arguments
+    output = call.shell(text[:_LONGEST_SCRIPT], label=f"{call.name} {file.text}", scope=scope, stdin=not same)
+    if same:
+        scope.arguments = before
+    return output
+
+
+def _other(call: Invocation, program: str, text: str) -> None:
+    name = _VERSION.sub("", program)
+    if name in INTERPRETERS:
+        call.code(INTERPRETERS[name].language, text)
+
+
+def source(call: Invocation) -> str | None:
+    """`source file`: in the same shell."""
+    return _file(call, call.words[1], [word.text for word in call.words[2:]], same=True)
+
+
+def _script(call: Invocation) -> str | None:
+    """A file run by its path: a shell script by its first line or its name, another language by the same."""
+    file = call.words[0]
+    text = call.walker.contents(file, call.scope)
+    arguments = [word.text for word in call.words[1:]]
+    suffix = "." + file.text.rsplit(".", 1)[-1] if "." in file.text.rsplit("/", 1)[-1] else ""
+    if text is None:
+        if call.scope.file(call.walker.place(file.text, call.scope))[0]:
+            call.code("sh", UNKNOWN)
+        return None
+    found = _SHEBANG.match(text)
+    program = _VERSION.sub("", (found[1] or found[2]) if found else _BY_SUFFIX.get(suffix, "sh"))
+    if program in _SHELLS:
+        return _file(call, file, arguments)
+    _other(call, program, text)
+    return None
+
+
+# Other languages
+
+
+def _interpret(call: Invocation) -> str | None:
+    row = INTERPRETERS[_VERSION.sub("", call.name)]
+    spec = f"{row.code} {row.valued} {row.module}"
+    code_options, module_options = valued(row.code), valued(row.module)
+    words, at = call.words, 1
+    if row.subcommand:
+        if len(words) < 2 or words[1].text != row.subcommand:
+            return None
+        call.code(row.language, next((word.text for word in words[2:] if not word.text.startswith("-")), UNKNOWN))
+        return None
+    given, at = _until(words, spec, module_options)
+    programs = [value.text for option, value in given if option in code_options and value is not None]
+    if programs:
+        call.code(row.language, "\n".join(programs))
+        return None
+    if any(option in module_options for option, _ in given):
+        return None
+    rest = words[at:]
+    if rest and rest[0].text != "-":
+        text = call.walker.contents(rest[0], call.scope)
+        if text is not None:
+            call.code(row.language, text)
+        elif rest[0].raw.startswith("<(") or call.scope.file(call.walker.place(rest[0].text, call.scope))[0]:
+            call.code(row.language, UNKNOWN)
+        return None
+    if row.stdin and not any(option in ("-v", "-V", "--version", "-h", "--help") for option, _ in given):
+        text = _input(call)
+        if text is not None:
+            call.code(row.language, text)
+    return None
+
+
+def _until(words: list[Word], spec: str, last: frozenset[str]) -> tuple[list[tuple[str, Word | None]], int]:
+    """Options up to one after which the words are no longer the interpreter's."""
+    given, at = options(words, 1, spec)
+    for place, (option, _) in enumerate(given):
+        if option in last:
+            return given[: place + 1], at
+    return given, at
+
+
+# Windows
+
+
+def _powershell(call: Invocation) -> str | None:
+    words = call.words
+    for place in range(1, len(words)):
+        option = words[place].text.lower().lstrip("-/")
+        if not words[place].text.startswith(("-", "/")):
+            call.code("powershell", " ".join(word.text for word in words[place:]))
+            return None
+        rest = " ".join(word.text for word in words[place + 1 :])
+        if option and "command".startswith(option):
+            text = _input(call) if rest == "-" else rest
+            call.code("powershell", text if text is not None else UNKNOWN)
+            return None
+        if option in ("e", "ec") or (len(option) > 1 and "encodedcommand".startswith(option)):
+            call.code("powershell", _utf16(words[place + 1].text) if place + 1 < len(words) else UNKNOWN)
+            return None
+        if option in ("f", "file") and place + 1 < len(words):
+            contents = call.walker.contents(words[place + 1], call.scope)
+            if contents is not None:
+                call.code("powershell", contents)
+            return None
+    text = _input(call)
+    if text is not None:
+        call.code("powershell", text)
+    return None
+
+
+def _utf16(text: str) -> str:
+    import base64
+    import binascii
+
+    try:
+        return base64.b64decode(text, validate=False).decode("utf-16-le", "replace")
+    except (binascii.Error, ValueError):
+        return UNKNOWN
+
+
+def _cmd(call: Invocation) -> str | None:
+    for place, word in enumerate(call.words[1:], 1):
+        if word.text.lower()[:2] in ("/c", "/k", "/r"):
+            rest = [word.text[2:], *(following.text for following in call.words[place + 1 :])]
+            call.code("cmd", " ".join(part for part in rest if part))
+            return None
+    return None
+
+
+HANDLERS: dict[str, Callable[[Invocation], str | None]] = {
+    **dict.fromkeys(_SHELLS, _shell),
+    **dict.fromkeys(INTERPRETERS, _interpret),
+    "powershell": _powershell,
+    "powershell.exe": _powershell,
+    "pwsh": _powershell,
+    "pwsh.exe": _powershell,
+    "cmd": _cmd,
+    "cmd.exe": _cmd,
+}

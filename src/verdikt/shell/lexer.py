@@ -1,0 +1,328 @@
+"""Shell text → tokens, as bash would cut it.
+
+The cutting is ours and the grammar is tree-sitter's: where a word ends decides what is a command and what is data, so it is
+not left to error recovery. The grammar then sees a skeleton in which every word is the same letter.
+"""
+
+import re
+from enum import IntEnum
+
+from verdikt.shell import span
+
+
+class TokenKind(IntEnum):
+    """What a token is to the grammar."""
+
+    WORD = 0
+    OPERATOR = 1
+    REDIRECT = 2
+    TARGET = 3  # the word after a redirection
+    TEST = 4  # a whole `[[ … ]]`
+    ARITHMETIC = 5  # a whole `(( … ))`
+
+
+class Heredoc:
+    """A here-document: filled in when the line of its operator ends."""
+
+    __slots__ = ("body", "delimiter", "quoted", "strip")
+
+    def __init__(self, delimiter: str, quoted: bool, strip: bool) -> None:
+        self.delimiter = delimiter
+        self.quoted = quoted
+        self.strip = strip
+        self.body = ""
+
+
+Token = tuple[TokenKind, str, int, int, Heredoc | None]
+"""TokenKind, source, start, end, and the here-document of a `<<`."""
+
+_BARE = (
+    r"""(?:[^ \t\n"'\\$`;&|<>()]|'[^']*'|"(?:[^"\\$`]|\\.|\$(?![({\[]))*+"|\\.|\$'(?:[^'\\]|\\.)*+'|\$(?![({'\[]))"""
+)
+_TOKEN = re.compile(
+    rf"""(?:[ \t]|\\\n)*+
+    (?: (?P<redirect>(?:\d+|\{{\w+\}})?(?:<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())|&>>|&>)
+      | (?P<operator>;;&|;;|;&|&&|\|\||\|&|[;&|\n()])
+      | (?P<comment>\#[^\n]*+)
+      | (?P<word>{_BARE}++) )""",
+    re.VERBOSE | re.DOTALL,
+)
+_BLANK = re.compile(r"(?:[ \t]|\\\n)*+")
+_MORE = re.compile(rf"{_BARE}++", re.DOTALL)
+_ARRAY = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=$")
+_COMPLEX = frozenset("\"'$`(<>\\")
+_OPENS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "{"))
+_CLOSES = frozenset(("fi", "done", "esac", "}"))
+_FILLER = frozenset(("!", "time", "coproc"))
+RESERVED = _OPENS | _CLOSES | _FILLER | {"for", "select", "case", "function"}
+
+# Where the next word stands.
+_START, _INSIDE, _AFTER = 0, 1, 2
+
+SLOT = 9
+"""Every token takes this many letters in the skeleton: an offset divided by it is the token's place."""
+
+
+class Lexer:
+    """One pass over one text. `tokens` are its tokens; `skeleton` is what the grammar reads; `compound` says whether it must."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens: list[Token] = []
+        self.slots: list[str] = []
+        self.places: list[int] = []
+        self.compound = False
+        self.problems: list[str] = []
+        self._cases = "esac" in text
+        self._state = _START
+        self._pending: list[Heredoc] = []
+        self._brackets: list[str] = []  # what `)` would close: `(`, the `f(` of a function, or a pattern of `case`
+        self._header = ""  # `for`, `select`, `case` or `function` whose first words are being read
+        self._seen = 0
+        self._run()
+
+    @property
+    def skeleton(self) -> str:
+        """The text with one letter for each word."""
+        return "".join([slot.ljust(SLOT) for slot in self.slots])
+
+    def _emit(self, slot: str) -> None:
+        self.slots.append(slot)
+        self.places.append(len(self.tokens))
+
+    def _run(self) -> None:
+        text, tokens = self.text, self.tokens
+        match = _TOKEN.match
+        at, size = 0, len(text)
+        target: tuple[str, int] | None = None
+        while at < size:
+            found = match(text, at)
+            if found is None or found.end() == at:
+                at = self._odd(at, target)
+                target = None
+                continue
+            kind = found.lastgroup
+            at = found.end()
+            if kind == "word":
+                start = found.start("word")
+                if at < size and text[at] in _COMPLEX:
+                    at = self._word_end(start, at)
+                if target is not None:
+                    self._target(target, start, at)
+                    target = None
+                else:
+                    at = self._word(start, at)
+            elif kind == "operator":
+                target = None
+                at = self._operator(found["operator"], found.start("operator"), at)
+            elif kind == "redirect":
+                start = found.start("redirect")
+                if self._state == _START:
+                    self._emit("x")
+                    self._state = _INSIDE
+                tokens.append((TokenKind.REDIRECT, text[start:at], start, at, None))
+                target = (text[start:at], len(tokens) - 1)
+        if self._pending:
+            self._documents(size)
+
+    def _odd(self, at: int, target: tuple[str, int] | None) -> int:
+        """Reads on where no token begins plainly: blanks at the end, or a word that opens with a bracket or quote."""
+        text = self.text
+        blank = _BLANK.match(text, at)
+        start = blank.end() if blank else at
+        if start >= len(text):
+            return start
+        stop = self._word_end(start, start)
+        if target is not None:
+            self._target(target, start, stop)
+            return stop
+        return self._word(start, stop)
+
+    def _word_end(self, start: int, at: int) -> int:
+        """The end of a word of which `start`…`at` is known to be part."""
+        text, size = self.text, len(self.text)
+        while at < size:
+            found = _MORE.match(text, at)
+            if found:
+                at = found.end()
+                continue
+            here = text[at]
+            if here in " \t\n;&|)" or here not in _COMPLEX:
+                break
+            opener = text[at : at + 2]
+            if here in '"`':
+                opener = here
+            elif here == "(":
+                if not (at > start and (text[at - 1] in "?*+@!" or _ARRAY.match(text[start:at]))):
+                    break
+                opener = here
+            elif opener == "$[":
+                stop = text.find("]", at)
+                at = stop + 1 if stop >= 0 else size
+                continue
+            elif opener not in ("$(", "${", "<(", ">("):
+                if here in "<>":
+                    break
+                if here in "'\\" or opener == "$'":
+                    if here != "\\":
+                        self.problems.append("a single quote is never closed")
+                    return size
+                at += 1
+                continue
+            stop = span.end(text, at, opener, self._cases)
+            if stop < 0:
+                self.problems.append(f"`{opener}` is never closed")
+                return size
+            at = stop
+        return max(at, start + 1)
+
+    def _target(self, redirect: tuple[str, int], start: int, stop: int) -> None:
+        op, index = redirect
+        raw = self.text[start:stop]
+        self.tokens.append((TokenKind.TARGET, raw, start, stop, None))
+        if op.endswith(("<<", "<<-")):
+            delimiter = span.unquote(raw)
+            document = Heredoc(delimiter, delimiter != raw, op.endswith("-"))
+            self._pending.append(document)
+            kind, source, begin, end, _ = self.tokens[index]
+            self.tokens[index] = (kind, source, begin, end, document)
+
+    def _documents(self, at: int) -> int:
+        for document in self._pending:
+            document.body, at = span.document(self.text, at, document.delimiter, document.strip)
+        self._pending.clear()
+        return at
+
+    def _operator(self, op: str, start: int, at: int) -> int:
+        text = self.text
+        if op == "(":
+            self.compound = True
+            if self._state != _INSIDE and text.startswith("(", at):
+                stop = span.end(text, start, "(", self._cases)
+                if stop > 0 and text[stop - 2 : stop] == "))":
+                    return self._arithmetic(start, stop)
+            self._brackets.append("f(" if self._state == _INSIDE else "(")
+            self._emit(op)
+            self._state = _START
+        elif op == ")":
+            self.compound = True
+            self._emit(op)
+            closed = self._brackets[-1] if self._brackets else "case"
+            if closed != "case":
+                self._brackets.pop()
+            self._state = _AFTER if closed == "(" else _START
+        else:
+            self._emit("|" if op == "|&" else op)
+            self._state = _START
+            if self._header in ("for", "select") and self._seen:
+                self._header = ""
+        self.tokens.append((TokenKind.OPERATOR, op, start, at, None))
+        if op == "\n" and self._pending:
+            return self._documents(at)
+        return at
+
+    def _arithmetic(self, start: int, stop: int) -> int:
+        if self._header == "for" and not self._seen:
+            self._emit("((;;))")
+            self._header = ""
+            self._state = _START
+        else:
+            self._emit("x")
+            self._state = _AFTER
+        self.tokens.append((TokenKind.ARITHMETIC, self.text[start:stop], start, stop, None))
+        return stop
+
+    def _word(self, start: int, stop: int) -> int:
+        raw = self.text[start:stop]
+        if self._header:
+            self._heading(raw)
+        elif self._state == _INSIDE:
+            self._emit("x")
+        elif raw in RESERVED:
+            return self._reserved(raw, start, stop)
+        elif raw == "[[":
+            stop = self._test_end(stop)
+            self._emit("x")
+            self._state = _AFTER
+            self.tokens.append((TokenKind.TEST, self.text[start:stop], start, stop, None))
+            return stop
+        else:
+            self._emit("x")
+            self._state = _INSIDE
+        self.tokens.append((TokenKind.WORD, raw, start, stop, None))
+        return stop
+
+    def _reserved(self, raw: str, start: int, stop: int) -> int:
+        if raw in _FILLER:
+            # `! cmd`, `time cmd` and `coproc cmd` run `cmd`; `time -p cmd` is a program with options.
+            following = _TOKEN.match(self.text, stop)
+            after = following["word"] if following else None
+            if raw == "time" and after is not None and after.startswith("-"):
+                self._emit("x")
+                self._state = _INSIDE
+                self.tokens.append((TokenKind.WORD, raw, start, stop, None))
+                return stop
+            if (
+                raw == "coproc"
+                and after
+                and following
+                and re.match(r"\w+[ \t]+[({]", self.text[following.start("word") :][:200])
+            ):
+                return following.end()
+            return stop
+        self.compound = True
+        if raw in _CLOSES and self._state == _AFTER:
+            self._emit(";")
+        self._emit(raw)
+        if raw in _OPENS:
+            self._state = _START
+        elif raw in _CLOSES:
+            self._state = _AFTER
+            if raw == "esac":
+                while self._brackets and self._brackets.pop() != "case":
+                    pass
+        else:
+            self._header, self._seen = raw, 0
+            if raw == "case":
+                self._brackets.append(raw)
+        self.tokens.append((TokenKind.WORD, raw, start, stop, None))
+        return stop
+
+    def _heading(self, raw: str) -> None:
+        """Reads the words between `for`, `select`, `case` or `function` and what they govern."""
+        header, self._seen = self._header, self._seen + 1
+        if header == "function":
+            self._emit("x")
+            self._header, self._state = "", _START
+        elif header == "case":
+            if self._seen == 1:
+                self._emit("x")
+            else:
+                self._emit("in")
+                self._header, self._state = "", _START
+        elif self._seen == 1:
+            # `for x`, `for x in` and `for x in a b` are one thing to the grammar; the words are read from the tokens.
+            for slot in ("x", "in", "x"):
+                self._emit(slot)
+            self._state = _INSIDE
+        elif raw == "do" and self._seen == 2:
+            self._emit(";")
+            self._emit("do")
+            self._header, self._state = "", _START
+
+    def _test_end(self, at: int) -> int:
+        """The index after the `]]` that closes a `[[`."""
+        text, size = self.text, len(self.text)
+        while at < size:
+            if text[at] in " \t\n;&|()<>!":
+                if text[at] in "<>" and text.startswith("(", at + 1):
+                    at = self._word_end(at, at)
+                    continue
+                at += 1
+                continue
+            stop = self._word_end(at, at)
+            if text[at:stop] == "]]":
+                return stop
+            at = stop
+        self.problems.append("`[[` is never closed")
+        return size

@@ -1,0 +1,274 @@
+"""Going inside: from a command to the commands that it runs."""
+
+from collections.abc import Callable
+
+from verdikt.shell import interpreter
+from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.invocation import Invocation
+from verdikt.shell.scope import Scope
+from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS, Wrapper, options, valued
+
+_MOST_ITEMS = 64
+_MOST_RUNS = 16
+
+
+def enter(call: Invocation) -> tuple[bool, str | None]:
+    """Whether a command runs others, and their constant output."""
+    handler = _HANDLERS.get(call.name) or interpreter.handler(call.name, call.words[0].text)
+    return (True, handler(call)) if handler else (False, None)
+
+
+# Wrappers
+
+
+def _wrapped(call: Invocation) -> str | None:
+    return _wrap(call, WRAPPERS[call.name], 1)
+
+
+def _grouped(call: Invocation) -> str | None:
+    """A program with subcommands: follows them to a row."""
+    key, start = call.name, 1
+    while key in SUBCOMMANDS:
+        start = options(call.words, start, SUBCOMMANDS[key])[1]
+        if start >= len(call.words):
+            return None
+        key = f"{key} {call.words[start].text}"
+        start += 1
+    row = WRAPPERS.get(key)
+    return _wrap(call, row, start) if row else None
+
+
+def _wrap(call: Invocation, row: Wrapper, start: int) -> str | None:
+    words, count = call.words, len(call.words)
+    given, at = _permuted(words, start, row.valued) if row.only_text else options(words, start, row.valued)
+    where = row.host if row.host != "1" else ""
+    for _ in range(row.skip if at < count else 0):
+        where = words[at].text if row.host == "1" else where
+        at += 1
+        if (row.host and row.after) or row.text:
+            # `kubectl exec pod -it -- cmd`, `flock file -c cmd`: options may follow the word.
+            more, at = options(words, at, row.valued)
+            given += more
+    scope = _moved(call, row, given)
+    texts = valued(row.text)
+    for option, value in given:
+        if option in texts and value is not None:
+            call.shell(value.text, where=where, repeated=row.repeated, scope=scope)
+    if row.after:
+        at = next((place + 1 for place in range(start, count) if words[place].text in row.after.split()), at)
+    assignments, at = _assigned(words, at) if row.assignments else ((), at)
+    if at >= count:
+        return _idle(call, row, where)
+    if row.only_text:
+        return None
+    if row.joined:
+        text = " ".join(word.text for word in words[at:])
+        return call.shell(text, where=where, repeated=row.repeated, scope=call.scope if call.name == "eval" else scope)
+    return call.run(words[at:], where=where, repeated=row.repeated, scope=scope, assignments=assignments)
+
+
+def _permuted(words: list[Word], start: int, spec: str) -> tuple[list[tuple[str, Word | None]], int]:
+    """Options wherever they stand, as in `su - user -c cmd`."""
+    found: list[tuple[str, Word | None]] = []
+    at = start
+    while at < len(words):
+        more, at = options(words, at, spec)
+        found += more
+        at += 1
+    return found, len(words)
+
+
+def _assigned(words: list[Word], at: int) -> tuple[tuple[tuple[str, Word], ...], int]:
+    """The assignments of `env A=1 cmd`, and the index of the command."""
+    found: list[tuple[str, Word]] = []
+    while at < len(words):
+        name, equals, value = words[at].text.partition("=")
+        if not equals or not name.isidentifier():
+            break
+        found.append((name, Word(value, words[at].raw)))
+        at += 1
+    return tuple(found), at
+
+
+def _moved(call: Invocation, row: Wrapper, given: list[tuple[str, Word | None]]) -> Scope | None:
+    """The scope of a wrapper that changes the directory, as `env -C` does."""
+    directories = row.directory.split()
+    for option, value in given:
+        if option in directories and value is not None:
+            scope = Scope(call.scope)
+            scope.cwd = call.walker.place(value.text, scope) if value.known else UNKNOWN
+            return scope
+    return None
+
+
+def _idle(call: Invocation, row: Wrapper, where: str) -> str | None:
+    """No command given: some then read commands from standard input."""
+    if row.shell and call.frame.stdin is not None:
+        return call.shell(call.frame.stdin, where=where, stdin=False)
+    return None
+
+
+# Programs that repeat a command over what they read or find
+
+
+def _xargs(call: Invocation) -> str | None:
+    spec = "a --arg-file d --delimiter E I L --max-lines n --max-args P --max-procs s --max-chars --replace --process-slot-var"
+    given, at = options(call.words, 1, spec)
+    chosen = dict(given)
+    inner = call.words[at:] or [Word("echo", "echo")]
+    replace = None
+    for option in ("-I", "-i", "--replace", "-J"):
+        if option in chosen:
+            value = chosen[option]
+            replace = value.text if value is not None else "{}"
+    items = _items(call, chosen, lines=replace is not None)
+    if replace:
+        for item in items[:_MOST_RUNS]:
+            call.run([_filled(word, replace, item) for word in inner], repeated=True, scope=Scope(call.scope))
+        return None
+    output = call.run(
+        [*inner, *(Word(item, item if item != UNKNOWN else "…") for item in items)],
+        repeated=True,
+        scope=Scope(call.scope),
+    )
+    return output if inner[0].text in ("echo", "printf") else None
+
+
+def _items(call: Invocation, chosen: dict[str, Word | None], *, lines: bool) -> list[str]:
+    """What `xargs` reads, when that is constant."""
+    text = call.frame.stdin
+    if text is None or UNKNOWN in text or "-a" in chosen or "--arg-file" in chosen:
+        return [UNKNOWN]
+    mark = chosen.get("-d") or chosen.get("--delimiter")
+    if mark is not None:
+        from verdikt.shell.quoting import unescape
+
+        found = text.split(unescape(mark.text)) if mark.text else [text]
+    elif "-0" in chosen or "--null" in chosen:
+        found = text.split("\0")
+    else:
+        found = [line.strip() for line in text.splitlines()] if lines else text.split()
+    found = [item.strip("\n") for item in found if item.strip("\n")]
+    return found if len(found) <= _MOST_ITEMS else [*found[:_MOST_ITEMS], UNKNOWN]
+
+
+def _filled(word: Word, mark: str, item: str) -> Word:
+    return Word(word.text.replace(mark, item), word.raw, word.glob) if mark in word.text else word
+
+
+def _parallel(call: Invocation) -> str | None:
+    spec = "j --jobs --max-procs n --max-args N a --arg-file C --colsep d --delimiter I S --sshlogin --joblog --results --timeout --retries --delay --tmpdir --wd --workdir"
+    at = options(call.words, 1, spec)[1]
+    words = call.words[at:]
+    marks = [place for place, word in enumerate(words) if word.text in (":::", ":::+", "::::", "::::+")]
+    stop = marks[0] if marks else len(words)
+    inner = [word.text for word in words[:stop]]
+    if marks:
+        given = words[stop + 1 : marks[1] if len(marks) > 1 else None]
+        items = [word.text for word in given] if words[stop].text == ":::" else [UNKNOWN]
+    else:
+        stdin = call.frame.stdin
+        items = [UNKNOWN] if stdin is None or UNKNOWN in stdin else stdin.splitlines()
+    text = " ".join(inner)
+    for item in items[:_MOST_RUNS]:
+        filled = text
+        for mark in ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{#}", "{%}"):
+            filled = filled.replace(mark, item if mark in ("{}", "{1}") else UNKNOWN)
+        call.shell(filled if filled != text else f"{text} {item}".strip(), repeated=True)
+    return None
+
+
+_EXEC = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+
+
+def _find(call: Invocation) -> str | None:
+    words, count = call.words, len(call.words)
+    at = 1
+    while at < count and (words[at].text in ("-H", "-L", "-P", "-X", "-E") or words[at].text.startswith("-O")):
+        at += 1
+    roots: list[Word] = []
+    while at < count and not words[at].text.startswith(("-", "(", "!", ")")):
+        roots.append(words[at])
+        at += 1
+    while at < count:
+        if words[at].text in _EXEC:
+            stop = next(
+                (
+                    place
+                    for place in range(at + 1, count)
+                    if words[place].text in (";", "+") and _ends(words, at, place)
+                ),
+                count,
+            )
+            _over(call, words[at + 1 : stop], roots, words[at].text)
+            at = stop
+        at += 1
+    return None
+
+
+def _ends(words: list[Word], start: int, place: int) -> bool:
+    return words[place].text == ";" or words[place - 1].text == "{}"
+
+
+def _over(call: Invocation, inner: list[Word], roots: list[Word], option: str) -> None:
+    """Runs what `find -exec` runs, once for each place it looks in."""
+    for root in (roots or [Word(".", ".")])[:8]:
+        found = root.text.rstrip("/") + "/" + UNKNOWN
+        filled = [Word(word.text.replace("{}", found), word.raw) if "{}" in word.text else word for word in inner]
+        call.run(filled, label=f"{call.name} {option}", repeated=True, scope=Scope(call.scope))
+
+
+def _fd(call: Invocation) -> str | None:
+    words = call.words
+    for place, word in enumerate(words):
+        if word.text in ("-x", "-X", "--exec", "--exec-batch"):
+            stop = next((end for end in range(place + 1, len(words)) if words[end].text == ";"), len(words))
+            inner = words[place + 1 : stop]
+            filled = [Word(part.text.replace("{}", f"./{UNKNOWN}"), part.raw) for part in inner]
+            if filled == inner:
+                filled.append(Word(f"./{UNKNOWN}", "{}"))
+            call.run(filled, label=f"{call.name} {word.text}", repeated=True, scope=Scope(call.scope))
+    return None
+
+
+# The shell's own
+
+
+def _command(call: Invocation) -> str | None:
+    if len(call.words) > 2 and call.words[1].text in ("-v", "-V"):
+        return f"/usr/bin/{call.words[2].text}\n" if call.words[2].known else None
+    return _wrap(call, WRAPPERS["command"], 1)
+
+
+def _trap(call: Invocation) -> str | None:
+    words = [word for word in call.words[1:] if word.text not in ("--", "-p", "-l")]
+    if len(words) > 1 and words[0].text not in ("-", ""):
+        frame = call.frame
+        call.frame = frame.conditionally()
+        call.shell(words[0].text, stdin=False)
+        call.frame = frame
+    return None
+
+
+def _source(call: Invocation) -> str | None:
+    if len(call.words) < 2:
+        return None
+    return interpreter.source(call)
+
+
+_HANDLERS: dict[str, Callable[[Invocation], str | None]] = {
+    **{name: _wrapped for name in WRAPPERS if " " not in name},
+    **{name: _grouped for name in SUBCOMMANDS if " " not in name},
+    **interpreter.HANDLERS,
+    "xargs": _xargs,
+    "gxargs": _xargs,
+    "parallel": _parallel,
+    "find": _find,
+    "gfind": _find,
+    "fd": _fd,
+    "fdfind": _fd,
+    "command": _command,
+    "trap": _trap,
+    "source": _source,
+    ".": _source,
+}

@@ -1,0 +1,39 @@
+"""Single keys in other people's TOML files."""
+
+import tomllib
+
+import pytest
+
+from verdikt.adapters.wiring.toml import put
+from verdikt.errors import WiringError
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "[features]\ntty = false\n"),
+        ("a = 1", "a = 1\n\n[features]\ntty = false\n"),
+        ("[features]", "[features]\ntty = false\n"),
+        ("[features]\nx = 1\n\n[b]\n", "[features]\ntty = false\nx = 1\n\n[b]\n"),
+        ("[features]  # mine\ntty = true # why\n[b]\ntty = 1\n", "[features]  # mine\ntty = false\n[b]\ntty = 1\n"),
+        ("[features]\ntty = false\n", "[features]\ntty = false\n"),
+        ("features.tty = false\n", "features.tty = false\n"),
+    ],
+)
+def test_a_key_is_set_and_the_rest_is_left(before: str, after: str) -> None:
+    """Comments, order and other tables stay."""
+    assert put(before.encode(), ("features",), "tty", False, "config.toml").decode() == after
+
+
+@pytest.mark.parametrize("before", ["features = 1\n", "features = {tty = true}\n", "[features\n", "a = 1\na = 2\n"])
+def test_what_cannot_be_edited_safely_is_refused(before: str) -> None:
+    """Rather than guessed at."""
+    with pytest.raises(WiringError, match="config.toml"):
+        put(before.encode(), ("features",), "tty", False, "config.toml")
+
+
+def test_odd_names_are_quoted() -> None:
+    """The key of a trusted hook holds slashes and colons."""
+    text = put(None, ("hooks", "state", "/a b/hooks.json:stop:0:0"), "trusted_hash", "sha256:1", "config.toml").decode()
+
+    assert tomllib.loads(text)["hooks"]["state"]["/a b/hooks.json:stop:0:0"] == {"trusted_hash": "sha256:1"}

@@ -1,0 +1,303 @@
+"""`verdikt init` and `verdikt uninstall` on projects that look like people's projects."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from verdikt.adapters.wiring import codex_trust, settings
+from verdikt.adapters.wiring.place import PLACES
+
+Verdikt = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """An empty project beside an empty home."""
+    (tmp_path / "home/.local/share").mkdir(parents=True)
+    project = tmp_path / "project"
+    project.mkdir()
+    return project
+
+
+@pytest.fixture
+def verdikt(project: Path) -> Verdikt:
+    """The command line, in the project, in an environment of its own."""
+
+    def run(*arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
+        clean = {"HOME": str(project.parent / "home"), "PATH": "/usr/bin:/bin"}
+        command = [sys.executable, "-m", "verdikt", *arguments]
+        return subprocess.run(command, cwd=project, env=clean | env, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def snapshot(*roots: Path) -> dict[str, tuple[int, bytes]]:
+    """Every file below, with mode and bytes; every directory."""
+    found: dict[str, tuple[int, bytes]] = {}
+    for root in roots:
+        for path in sorted(root.rglob("*")):
+            if ".local/share/verdikt" not in str(path):
+                found[str(path)] = (path.stat().st_mode, path.read_bytes() if path.is_file() else b"")
+    return found
+
+
+FOREIGN = {
+    "model": "opus",
+    "permissions": {"deny": ["Read(.env)"]},
+    "hooks": {
+        "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "./lint.sh", "timeout": 5}]}],
+        "Notification": [{"hooks": [{"type": "command", "command": "say done"}]}],
+    },
+}
+
+
+def write(path: Path, text: str, mode: int = 0o640) -> None:
+    """A file of somebody else."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+
+
+def test_every_host_is_wired_and_comes_back_byte_for_byte(project: Path, verdikt: Verdikt) -> None:
+    """With settings of other people's there, in their own formatting."""
+    write(project / ".claude/settings.json", json.dumps(FOREIGN, indent=7) + "\n\n")
+    write(project / ".gemini/settings.json", '{"theme":   "dark"}')
+    write(project / ".codex/config.toml", '# mine\nmodel = "x"\n[features]\nfoo = true # why\n')
+    before = snapshot(project, project.parent / "home")
+
+    done = verdikt("init", "--host", "all", "--yes")
+    assert done.returncode == 0, done.stderr
+    wired = snapshot(project)
+    for host, place in PLACES.items():
+        found = dict(settings.commands(json.loads((project / place.files["project"]).read_text())))
+        assert set(found) == set(place.events), host
+    merged = json.loads((project / ".claude/settings.json").read_text())
+    assert merged["permissions"] == FOREIGN["permissions"]
+    assert merged["hooks"]["PreToolUse"][0] == FOREIGN["hooks"]["PreToolUse"][0]  # type: ignore[index]
+    assert "unified_exec_tty = false" in (project / ".codex/config.toml").read_text()
+    assert "profile: standard" in (project / "governance.yaml").read_text()
+    assert (project / ".claude/settings.json").stat().st_mode & 0o777 == 0o640
+
+    again = verdikt("init", "--host", "all", "--yes")
+    assert "nothing to change" in again.stdout
+    assert snapshot(project) == wired
+
+    undone = verdikt("uninstall", "--yes")
+    assert undone.returncode == 0, undone.stderr
+    assert snapshot(project, project.parent / "home") == before
+    assert not (project.parent / "home/.local/share/verdikt/hooks/guard.sh").exists()
+
+
+def test_what_is_registered_is_absolute_explicit_and_closed(project: Path, verdikt: Verdikt) -> None:
+    """Absolute paths, every tool, a timeout in the client's unit, a block when the wrapper is gone."""
+    verdikt("init", "--host", "claude", "--host", "gemini", "--host", "codex", "--yes")
+    claude = json.loads((project / ".claude/settings.json").read_text())["hooks"]
+    gemini = json.loads((project / ".gemini/settings.json").read_text())["hooks"]
+    codex = json.loads((project / ".codex/hooks.json").read_text())
+
+    before = claude["PreToolUse"][0]["hooks"][0]
+    guard = str(project.parent / "home/.local/share/verdikt/hooks/guard.sh")
+    assert before["command"] == (
+        f"{guard} 20 closed {sys.executable} -I -m verdikt.adapters.entry claude PreToolUse"
+        " || /bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'"
+    )
+    assert (before["timeout"], before["onFailure"]) == (30, "block")
+    assert claude["ConfigChange"][0]["hooks"][0]["onFailure"] == "block"
+    assert "onFailure" not in claude["PostToolUse"][0]["hooks"][0]
+    assert gemini["BeforeTool"][0]["hooks"][0]["timeout"] == 30_000
+    assert all(group["matcher"] == "*" for groups in claude.values() for group in groups)
+    assert set(codex) == {"hooks"}
+    assert set(codex["hooks"]["PreToolUse"][0]["hooks"][0]) == {"type", "command", "timeout"}
+    assert os.access(guard, os.X_OK)
+
+
+def test_the_registered_command_blocks_even_without_its_wrapper(project: Path, verdikt: Verdikt) -> None:
+    """Whoever deletes the wrapper has not switched anything off."""
+    verdikt("init", "--host", "claude", "--yes")
+    hooks = json.loads((project / ".claude/settings.json").read_text())["hooks"]
+    (project.parent / "home/.local/share/verdikt/hooks/guard.sh").unlink()
+    command = hooks["PreToolUse"][0]["hooks"][0]["command"]
+    for shell in ("sh", "bash"):
+        said = subprocess.run([shell, "-c", command], input="{}", capture_output=True, text=True, check=False)
+        assert said.returncode == 2
+        assert "verdikt: blocked" in said.stderr
+
+
+def test_a_dry_run_changes_nothing_and_shows_everything(project: Path, verdikt: Verdikt) -> None:
+    """Down to the lines."""
+    write(project / ".gemini/settings.json", '{\n  "theme": "dark"\n}\n')
+    before = snapshot(project, project.parent / "home")
+    done = verdikt("init", "--dry-run", "--host", "gemini")
+
+    assert done.returncode == 0
+    assert "change .gemini/settings.json" in done.stdout
+    assert '"BeforeTool"' in done.stdout
+    assert snapshot(project, project.parent / "home") == before
+
+
+def test_without_anybody_to_confirm_nothing_is_changed(project: Path, verdikt: Verdikt) -> None:
+    """`--yes` says it; a pipe does not."""
+    done = verdikt("init", "--host", "claude")
+
+    assert done.returncode == 2
+    assert "--yes" in done.stderr
+    assert not (project / ".claude").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("{", "expected JSON, found something else"),
+        ('{"a": 1} // comment', "expected JSON, found something else"),
+        ("[]", "expected an object at the top"),
+        ('{"hooks": []}', "expected lists of hooks under `hooks`"),
+        ('{"hooks": {"PreToolUse": {}}}', "expected lists of hooks under `hooks`"),
+        ('{"hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}}', "a hook under `Stop` has no command"),
+        ('{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x", "timeout": "5"}]}]}}', "no number"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_not_touched(project: Path, verdikt: Verdikt, text: str, fault: str) -> None:
+    """Nor is any other file then."""
+    write(project / ".claude/settings.json", text)
+    before = snapshot(project, project.parent / "home")
+    done = verdikt("init", "--host", "claude", "--yes")
+
+    assert done.returncode == 1
+    assert fault in done.stderr
+    assert ".claude/settings.json" in done.stderr
+    assert snapshot(project, project.parent / "home") == before
+
+
+def test_what_is_found_is_wired(project: Path, verdikt: Verdikt) -> None:
+    """By what the project holds, or by what is installed."""
+    nothing = verdikt("init", "--yes")
+    assert nothing.returncode == 2
+    assert "found no client" in nothing.stderr
+
+    (project / ".cursor").mkdir()
+    binary = project.parent / "bin" / "gemini"
+    write(binary, "#!/bin/sh\n", 0o755)
+    done = verdikt("init", "--yes", "--json", PATH=f"{binary.parent}:/usr/bin:/bin")
+
+    assert {change["host"] for change in json.loads(done.stdout)["changes"]} == {"", "cursor", "gemini"}
+
+
+def test_a_policy_that_is_there_is_kept(project: Path, verdikt: Verdikt) -> None:
+    """Whatever the profile on the command line."""
+    write(project / "governance.yaml", "profile: strict\n")
+    verdikt("init", "--host", "claude", "--profile", "relaxed", "--yes")
+    assert (project / "governance.yaml").read_text() == "profile: strict\n"
+
+    verdikt("uninstall", "--yes")
+    assert (project / "governance.yaml").read_text() == "profile: strict\n"
+
+
+def test_what_was_changed_since_is_kept(project: Path, verdikt: Verdikt) -> None:
+    """Only our entries go; a policy that people have written stays."""
+    verdikt("init", "--host", "claude", "--host", "cursor", "--yes")
+    path = project / ".claude/settings.json"
+    edited: dict[str, Any] = json.loads(path.read_text())
+    edited["model"] = "opus"
+    edited["hooks"]["PreToolUse"].append(FOREIGN["hooks"]["PreToolUse"][0])  # type: ignore[index]
+    edited["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "say done"})
+    path.write_text(json.dumps(edited))
+    (project / "governance.yaml").write_text("profile: strict\n")
+    verdikt("uninstall", "--yes")
+
+    assert json.loads(path.read_text()) == {
+        "hooks": {
+            "PreToolUse": FOREIGN["hooks"]["PreToolUse"],  # type: ignore[index]
+            "Stop": [{"matcher": "*", "hooks": [{"type": "command", "command": "say done"}]}],
+        },
+        "model": "opus",
+    }
+    assert (project / "governance.yaml").exists()
+    assert not (project / ".cursor").exists()
+
+
+def test_an_upgrade_replaces_our_entries_and_keeps_the_first_original(project: Path, verdikt: Verdikt) -> None:
+    """However often it is wired, it comes back as it was before the first time."""
+    write(project / ".claude/settings.json", json.dumps(FOREIGN))
+    before = snapshot(project)
+    verdikt("init", "--host", "claude", "--yes")
+    path = project / ".claude/settings.json"
+    path.write_text(path.read_text().replace(" 20 closed ", " 15 closed "))
+    again = verdikt("init", "--host", "claude", "--yes")
+    commands = [command for _, command in settings.commands(json.loads(path.read_text()))]
+
+    assert again.returncode == 0, again.stderr
+    assert len(commands) == len(PLACES["claude"].events)
+    assert not any(" 15 closed " in command for command in commands)
+    verdikt("uninstall", "--yes")
+    assert snapshot(project) == before
+
+
+def test_links_are_written_through(project: Path, verdikt: Verdikt) -> None:
+    """Settings that live in a repository of dotfiles stay a link."""
+    real = project.parent / "dotfiles" / "settings.json"
+    write(real, "{}")
+    (project / ".claude").mkdir()
+    (project / ".claude/settings.json").symlink_to(real)
+    verdikt("init", "--host", "claude", "--yes")
+    assert (project / ".claude/settings.json").is_symlink()
+    assert "verdikt" in real.read_text()
+
+    verdikt("uninstall", "--yes")
+    assert real.read_text() == "{}"
+
+
+def test_codex_is_trusted_only_when_somebody_says_so(project: Path, verdikt: Verdikt) -> None:
+    """Writing the hash is a person's consent."""
+    config = project.parent / "home/.codex/config.toml"
+    done = verdikt("init", "--host", "codex", "--yes")
+    assert not config.exists()
+    assert "--trust-codex" in done.stdout
+
+    write(config, 'model = "m"\n\n[projects."/x"]\ntrust_level = "trusted"\n')
+    verdikt("init", "--host", "codex", "--yes", "--trust-codex")
+    hooks = project / ".codex/hooks.json"
+    hashes = codex_trust.trusted(json.loads(hooks.read_text()), str(hooks))
+    assert len(hashes) == len(PLACES["codex"].events)
+    assert codex_trust.approved(config.read_bytes(), hashes, "config.toml")
+
+    verdikt("uninstall", "--yes", "--all")
+    assert config.read_text() == 'model = "m"\n\n[projects."/x"]\ntrust_level = "trusted"\n'
+
+
+def test_the_scope_of_a_user(project: Path, verdikt: Verdikt) -> None:
+    """The user's own files, wherever the environment puts them."""
+    elsewhere = project.parent / "elsewhere"
+    env = {"CLAUDE_CONFIG_DIR": str(elsewhere)}
+    verdikt("init", "--host", "claude", "--scope", "user", "--yes", **env)
+
+    assert (elsewhere / "settings.json").exists()
+    assert (project.parent / "home/.config/verdikt/governance.yaml").exists()
+    assert not list(project.iterdir())
+    verdikt("uninstall", "--yes", **env)
+    assert (elsewhere / "settings.json").exists()
+    verdikt("uninstall", "--yes", "--all", **env)
+    assert not elsewhere.exists()
+
+
+@pytest.mark.parametrize("mark", ["CLAUDECODE", "AI_AGENT", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT"])
+def test_an_agent_cannot_uninstall(project: Path, verdikt: Verdikt, mark: str) -> None:
+    """Its environment gives it away."""
+    verdikt("init", "--host", "claude", "--yes")
+    before = snapshot(project)
+    done = verdikt("uninstall", "--yes", **{mark: "1"})
+
+    assert done.returncode == 1
+    assert "agents cannot switch verdikt off" in done.stderr
+    assert snapshot(project) == before
+
+
+@pytest.mark.parametrize("command", ["init", "uninstall", "hook"])
+def test_help_has_an_example(verdikt: Verdikt, command: str) -> None:
+    """Somebody who has never seen it can copy a line."""
+    assert "Example: verdikt" in verdikt(command, "--help").stdout
