@@ -60,7 +60,7 @@ class Receipt:
             rationale=rationale(action["tool"], effects, effects[0]),
             posture=Posture(body["posture"]["before"]),
             disposition=DISPOSITIONS[VerdictKind[verdict["kind"].upper()]],
-            require_confirmation=body["policy_verdict"]["kind"] == "ask",
+            require_confirmation=body["ruled"]["kind"] == "ask",
         )
 
 
