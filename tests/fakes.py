@@ -48,7 +48,7 @@ class FakeWorld:
             "guarded": list(self.guarded),
         }
 
-    def path(self, path: str) -> PathFact:
+    def path(self, path: str, *, git: bool = True) -> PathFact:
         """What was put there."""
         if path in self.paths:
             return self.paths[path]

@@ -1,6 +1,6 @@
 """One command as the program tables see it: its arguments, and the means to say what it does."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from verdikt.effects import zone as places
 from verdikt.effects.argument import Arguments, words
@@ -15,17 +15,41 @@ from verdikt.shell.command import UNKNOWN, Command, Word
 _LOOK = ("fs.write", "fs.append", "fs.overwrite", "fs.truncate", "fs.delete", "fs.shred", "fs.move", "fs.link")
 """What needs to know what is at its path. Reading does not, so that ordinary commands ask the disk nothing."""
 
-_LOSSY = ("fs.overwrite", "fs.truncate", "fs.delete", "fs.shred")
+_LOSSY = ("fs.truncate", "fs.delete", "fs.shred")
+"""What loses what was there, so that it matters whether git has it."""
+
+_RAW = words("nc ncat netcat telnet socat openssl socket nc.traditional nc.openbsd websocat")
+_FETCH = words(
+    "curl wget wget2 fetch aria2c http https xh httpie lynx w3m links elinks lwp-request GET ftp axel gh aws gsutil gcloud ssh"
+)
+_DECODE = words(
+    "base64 base32 basenc xxd openssl uudecode gpg rev tr gunzip zcat gzip bunzip2 xz python python3 perl ruby od hexdump rot13 ccrypt age"
+)
+_COMMANDS = words(
+    "PAGER GIT_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_ASKPASS SSH_ASKPASS LESSOPEN LESSCLOSE "
+    "MANPAGER BROWSER PROMPT_COMMAND FZF_DEFAULT_COMMAND SUDO_ASKPASS SYSTEMD_PAGER HGEDITOR SVN_EDITOR PSQL_EDITOR PSQL_PAGER KUBE_EDITOR AWS_PAGER"
+)
+"""Variables whose value other programs run as a command."""
+_FILES = words("BASH_ENV ENV PYTHONSTARTUP")
+_LIBRARIES = words("LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES")
 _HARMLESS = words("--help --version --usage")
 
 
 class Call:
     """A command with its arguments sorted for one program."""
 
-    __slots__ = ("args", "by", "command", "commands", "name", "resolver", "subcommand")
+    __slots__ = ("_shell", "args", "by", "command", "commands", "name", "resolver", "subcommand")
 
-    def __init__(self, command: Command, resolver: Resolver, commands: Sequence[Command] = (), name: str = "") -> None:
+    def __init__(
+        self,
+        command: Command,
+        resolver: Resolver,
+        commands: Sequence[Command] = (),
+        shell: Callable[[str, Command], Iterable[Effect]] | None = None,
+        name: str = "",
+    ) -> None:
         self.command = command
+        self._shell = shell
         self.commands = commands
         self.resolver = resolver
         self.name = name or command.name
@@ -37,6 +61,50 @@ class Call:
     def facts(self) -> Facts:
         """What is known of the world."""
         return self.resolver.facts
+
+    @property
+    def shell_of(self) -> Callable[[str, Command], Iterable[Effect]] | None:
+        """What understands shell text, for a call made on behalf of this one."""
+        return self._shell
+
+    def reads_pipe(self) -> bool:
+        """Whether another command's output comes in."""
+        return next(self.upstream(), None) is not None
+
+    def piped_code(self) -> Iterator[Effect]:
+        """An interpreter runs what comes through the pipe: where does that come from?"""
+        above = list(self.upstream())
+        names = {command.name for command in above}
+        if names & _RAW:
+            yield self.effect("net.shell", note="whatever the other side sends is run")
+        elif names & _FETCH:
+            source = next(command for command in above if command.name in _FETCH)
+            hosts = tuple(
+                Target(word.shown, "host") for word in source.argv[1:] if "." in word.text and word.text[0] != "-"
+            )
+            yield self.effect("code.remote", hosts[-1:])
+        elif names & _DECODE:
+            yield self.effect("code.hidden", note="runs what a decoder makes of its input")
+        elif above[-1].name == "cat" and len(above) == 1:
+            yield from self.on("code.run", [word for word in above[0].argv[1:] if word.text[:1] != "-"])
+        else:
+            yield self.effect("code.unknown", possible=True, note="runs the output of another program")
+
+    def assigned(self, name: str, value: Word) -> Iterator[Effect]:
+        """What giving a variable a value makes other programs run."""
+        if name in _COMMANDS and value.text not in ("", "cat"):
+            yield from self.shell(value.text)
+        elif name in _FILES and value.text not in ("", "/dev/null"):
+            yield from self.on("code.run", [value])
+        elif name in _LIBRARIES and value.text:
+            target = self.path(value)
+            if target.zone not in (Zone.SYSTEM, Zone.PROJECT):
+                yield self.effect("code.unknown", (target,), note=f"{name} loads code into every program")
+
+    def shell(self, text: str) -> Iterator[Effect]:
+        """What shell text does that this command would run."""
+        if text.strip() and self._shell is not None:
+            yield from self._shell(text, self.command)
 
     def run(self, program: Program) -> Iterator[Effect]:
         """Everything the program does with these arguments."""
@@ -111,7 +179,7 @@ class Call:
             return
         yield from self.paths(
             what,
-            (self.path(word, look=what.startswith(_LOOK)) for word in targets),
+            (self.path(word, look=what.startswith(_LOOK), git=what.startswith(_LOSSY)) for word in targets),
             recoverable=recoverable,
             possible=possible,
             note=note,
@@ -135,11 +203,11 @@ class Call:
         for (name, _, _), group in groups.items():
             yield self.effect(name, tuple(group), recoverable=recoverable, possible=possible, note=note)
 
-    def path(self, word: Word, *, look: bool = False) -> Target:
+    def path(self, word: Word, *, look: bool = False, git: bool = True) -> Target:
         """The path that a word names, where this command runs."""
         if self.command.where:
             return self._elsewhere(word)
-        return self.resolver.path(word, self.command.cwd, look=look)
+        return self.resolver.path(word, self.command.cwd, look=look, git=git)
 
     def upstream(self) -> Iterator[Command]:
         """The commands whose output this one reads, nearest first; for one run by `xargs`, those that feed the `xargs`."""

@@ -50,7 +50,7 @@ class Resolver:
         path = normpath(text)
         return path[1:] if path.startswith("//") else path
 
-    def path(self, word: Word, cwd: Word | None = None, *, look: bool = False) -> Target:
+    def path(self, word: Word, cwd: Word | None = None, *, look: bool = False, git: bool = True) -> Target:
         """The target that a word names as a path; with `look`, symbolic links are followed and the state is told."""
         text = word.text
         if not word.known:
@@ -59,23 +59,23 @@ class Resolver:
         if not path:
             return Target(word.shown)
         if word.glob:
-            return self._wild(word, path, look=look)
-        return self.at(path, word.shown, look=look)
+            return self._wild(word, path, look=look and git)
+        return self.at(path, word.shown, look=look, git=git)
 
-    def at(self, path: str, text: str = "", *, look: bool = False) -> Target:
-        """The target at an absolute path."""
+    def at(self, path: str, text: str = "", *, look: bool = False, git: bool = True) -> Target:
+        """The target at an absolute path; `git` says whether git may be asked about its state."""
         zone = self.zone(path)
         if not look:
             return Target(text or path, "path", path, zone)
         if zone is Zone.SYSTEM:
             return Target(text or path, "path", path, zone)
-        fact = self._facts.path(path)
+        fact = self._facts.path(path, git=False)
         if fact.real != path:
             real = self.zone(fact.real)
             # A link inside the project does not make what it leads to part of the project.
             if real is not zone:
                 path, zone = fact.real, real
-        return Target(text or path, "path", path, zone, self._state(path, zone, fact.kind))
+        return Target(text or path, "path", path, zone, self._state(path, zone, fact.kind, git=git))
 
     def zone(self, path: str) -> Zone:
         """Where an absolute path lies."""
@@ -100,16 +100,17 @@ class Resolver:
             return Zone.HOME if path == self._home or path.startswith(self._home + "/") else Zone.SYSTEM
         return Zone.SYSTEM if places.is_system(path) else Zone.OUTSIDE
 
-    def _state(self, path: str, zone: Zone, kind: str = "") -> str:
+    def _state(self, path: str, zone: Zone, kind: str, *, git: bool) -> str:
         """tracked, modified, untracked, ignored, absent; empty when the world does not know."""
         if zone is Zone.PROJECT:
             if places.is_build(path[len(self._root) + 1 :]):
                 return "ignored"
         elif zone is Zone.HOME and (places.is_cache(path) or "/node_modules" in path or "/__pycache__" in path):
             return "ignored"
-        kind = kind or self._facts.path(path).kind
         if kind in ("absent", "unknown"):
             return "absent" if kind == "absent" else ""
+        if not git or zone not in (Zone.PROJECT, Zone.SECRET):
+            return ""
         return self._facts.path(path).git or "untracked"
 
     def _wild(self, word: Word, path: str, *, look: bool) -> Target:

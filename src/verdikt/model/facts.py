@@ -53,8 +53,8 @@ class World(Protocol):
         """`now` (seconds), `cwd`, `home`, `project_root`, `user`, `temp` (list of directories), `guarded` (verdikt's own paths)."""
         ...
 
-    def path(self, path: str) -> PathFact:
-        """What is at an absolute path."""
+    def path(self, path: str, *, git: bool = True) -> PathFact:
+        """What is at an absolute path; without `git`, that part may be left empty, which is much cheaper."""
         ...
 
     def text(self, path: str) -> str | None:
@@ -69,12 +69,13 @@ class World(Protocol):
 class Facts:
     """The answers given so far for one action. Never asks the world the same thing twice."""
 
-    __slots__ = ("_git", "_path", "_place", "_text", "_timed", "_world", "secrets")
+    __slots__ = ("_asked", "_git", "_path", "_place", "_text", "_timed", "_world", "secrets")
 
     def __init__(self, world: World, *, secrets: tuple[str, ...] = ()) -> None:
         self._world = world
         self._place = dict(world.place())
         self._path: dict[str, PathFact] = {}
+        self._asked: set[str] = set()  # the paths that git was asked about
         self._text: dict[str, str | None] = {}
         self._git: dict[str, GitFact] = {}
         self._timed = False
@@ -117,10 +118,12 @@ class Facts:
         """verdikt's own files and directories, absolute."""
         return tuple(self._place.get("guarded", ()))
 
-    def path(self, path: str) -> PathFact:
-        """What is at an absolute path."""
-        if path not in self._path:
-            self._path[path] = self._world.path(path)
+    def path(self, path: str, *, git: bool = True) -> PathFact:
+        """What is at an absolute path; without `git`, nobody asks git about it."""
+        if path not in self._path or (git and path not in self._asked):
+            self._path[path] = self._world.path(path, git=git)
+            if git:
+                self._asked.add(path)
         return self._path[path]
 
     def text(self, path: str) -> str | None:
@@ -162,7 +165,7 @@ class RecordedWorld:
         """The recorded place."""
         return {"now": self._now, **self._record["place"]}
 
-    def path(self, path: str) -> PathFact:
+    def path(self, path: str, *, git: bool = True) -> PathFact:
         """The recorded path, or unknown when nobody asked for it then."""
         fact = self._record["path"].get(path)
         return PathFact(**fact) if fact else PathFact(real=path, kind="unknown")

@@ -62,7 +62,7 @@ class RealWorld:
             "guarded": list(self._guarded),
         }
 
-    def path(self, path: str) -> PathFact:
+    def path(self, path: str, *, git: bool = True) -> PathFact:
         """What is at an absolute path, and what git knows of it."""
         if not self._seen and _below(path, self._cwd):
             return PathFact(real=path, kind="unknown")
@@ -80,7 +80,7 @@ class RealWorld:
             real=_real(path),
             kind=_kind(status.st_mode),
             symlink=stat.S_ISLNK(link.st_mode),
-            git=self._state(path),
+            git=self._state(path) if git else "",
             size=status.st_size,
         )
 

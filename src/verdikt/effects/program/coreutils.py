@@ -56,7 +56,7 @@ def _landing(call: Call, sources: list[Word], target: Word) -> Word:
     if len(sources) != 1 or not sources[0].known or sources[0].glob or not target.known or call.command.where:
         return target
     path = call.resolver.absolute(target.text, call.command.cwd)
-    if path and (target.text.endswith("/") or call.facts.path(path).kind == "dir"):
+    if path and (target.text.endswith("/") or call.facts.path(path, git=False).kind == "dir"):
         return Word(f"{target.text.rstrip('/')}/{sources[0].text.rstrip('/').rsplit('/', 1)[-1]}", target.raw)
     return target
 

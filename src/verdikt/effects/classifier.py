@@ -1,0 +1,90 @@
+"""The one question that this room answers: what would this action do, to what, and how sure are we?"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from verdikt.effects.name import named
+from verdikt.effects.native import read_tool
+from verdikt.effects.reading import Reading
+from verdikt.effects.target import Resolver
+from verdikt.model.action import Action, ActionKind
+from verdikt.model.effect import Certainty, Effect, EffectClass, Effects
+from verdikt.model.facts import Facts
+
+MOST = 2_000
+"""How many effects one action is described by; what comes after them is told as unknown."""
+
+
+def classify(action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None = None) -> Effects:
+    """What an action would do. Never raises; what cannot be told is an effect of its own (`unknown.*`).
+
+    `manifest` maps tools to declared effects and annotations; arguments raise what it declares and never lower it.
+    """
+    resolver = Resolver(facts)
+    if action.kind is ActionKind.BASH:
+        found = _bash(action, resolver, facts)
+    else:
+        found = read_tool(action, resolver, manifest)
+    effects = _unique(found)
+    return Effects(effects or (Effect(cls=EffectClass.READ, what="none", by=action.tool),))
+
+
+def _bash(action: Action, resolver: Resolver, facts: Facts) -> Iterator[Effect]:
+    command = command_text(action)
+    if not command.strip():
+        yield Effect(cls=EffectClass.READ, what="none", by=action.tool)
+        return
+    if action.tool.lower() in ("powershell", "write_powershell"):
+        from verdikt.effects.call import Call
+        from verdikt.effects.code import read_code
+        from verdikt.shell.command import Command, Word
+
+        yield from read_code("powershell", command, Call(Command(argv=(Word(command[:80]),)), resolver))
+        return
+    yield from Reading(resolver).script(command)
+
+
+def command_text(action: Action) -> str:
+    """The shell text of an action, whichever way its host writes it."""
+    payload = action.payload
+    if isinstance(payload, Mapping):
+        for key in ("command", "cmd", "script", "chars", "input"):
+            value = payload.get(key)
+            if isinstance(value, str) and value:
+                return value
+            if isinstance(value, list | tuple) and value:
+                words = [str(item) for item in value]
+                if (
+                    len(words) >= 3
+                    and words[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh")
+                    and words[1] in ("-c", "-lc", "-ic")
+                ):
+                    return words[2]
+                return " ".join(_quoted(word) for word in words)
+    return ""
+
+
+def _quoted(word: str) -> str:
+    if word and all(c.isalnum() or c in "-_./=:,@%+" for c in word):
+        return word
+    return "'" + word.replace("'", "'\\''") + "'"
+
+
+def _unique(found: Iterator[Effect]) -> tuple[Effect, ...]:
+    """The effects in order, each once."""
+    seen: dict[Effect, None] = {}
+    for effect in found:
+        seen.setdefault(effect)
+        if len(seen) >= MOST:
+            entry = named("unknown.parse")
+            seen[
+                Effect(
+                    cls=entry.cls,
+                    what="unknown.parse",
+                    certainty=Certainty.POSSIBLE,
+                    recoverable=False,
+                    note="it does more than can be looked at",
+                )
+            ] = None
+            break
+    return tuple(seen)

@@ -1,0 +1,165 @@
+"""Node, Perl, Ruby, PHP, Lua and their like, by the names of the calls that touch the world and the strings beside them.
+
+No grammar: a call counts when its name stands before a parenthesis or a string, outside of strings and comments.
+"""
+
+import re
+from collections.abc import Iterator
+
+from verdikt.effects import host
+from verdikt.effects.call import Call
+from verdikt.model.effect import Effect, Target
+from verdikt.shell.command import UNKNOWN, Word
+
+_STRING = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
+
+_SHELL = re.compile(
+    rf"\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|os\.execute|io\.popen|do\s+shell\s+script)\b\s*[(\[]*\s*{_STRING}((?:\s*,\s*\[?\s*{_STRING})*)",
+    re.DOTALL,
+)
+_BACKTICK = re.compile(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
+_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (
+        what,
+        re.compile(
+            rf"(?<![\w$.])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})\b\s*\(?\s*(?:glob\s*\(?\s*)?{_STRING}",
+            re.DOTALL,
+        ),
+    )
+    for what, names in (
+        (
+            "fs.delete.tree",
+            "rmSync|rm_rf|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync|deleteDirectory|remove_entry|emptyDirSync|rmdir|rm",
+        ),
+        ("fs.delete", "unlink|unlinkSync|unlinkIfExists|delete|remove"),
+        (
+            "fs.overwrite",
+            "writeFileSync|writeFile|file_put_contents|createWriteStream|writeAllText|outputFileSync|outputFile|copyFileSync|ftruncate|truncateSync|writeTextFile",
+        ),
+        ("fs.append", "appendFileSync|appendFile"),
+        (
+            "fs.read",
+            "readFileSync|readFile|file_get_contents|createReadStream|readlines|readfile|show_source|highlight_file|readTextFile|slurp|parse_ini_file|File\\.read|IO\\.read|File\\.readlines",
+        ),
+        ("fs.chmod", "chmodSync|chmod"),
+        ("fs.move", "renameSync|rename"),
+    )
+)
+_OPEN = re.compile(
+    rf"\b(?:open|fopen|File\.open|File\.new|io\.open|sysopen)\b\s*\(?\s*(?:my\s+)?(?:[$\w]+\s*,\s*)?{_STRING}\s*(?:,\s*{_STRING})?"
+)
+_NET = re.compile(
+    rf"\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got|request)\b\s*\(?\s*{_STRING}"
+)
+_SOCKET = re.compile(
+    r"\b(?:socket|TCPSocket|TCPServer|fsockopen|net\.(?:connect|Socket|createConnection|createServer)|createServer|java\.net\.Socket|socket\.tcp|socket\.bind|IO::Socket(?:::\w+)?|ServerSocket|Sockets?|stream_socket_client|pfsockopen|connect\s*\(|net\.Dial|syscall\.Socket|Java\.type\('java\.net)\b|/inet/(?:tcp|udp)/"
+)
+_RUNS = re.compile(
+    r"(?:/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|\bsh\b\s*-i|\bpopen\b|\bexec\b|\bspawn\b|\bsystem\b|\bProcessBuilder\b|\|&\s*getline|\brun\s*\(\s*pipeline|\bexecuteSync\b|syscall\.Exec|exec\.Command)"
+)
+_LINE_COMMENT = {
+    "node": "//",
+    "php": "//",
+    "java": "//",
+    "groovy": "//",
+    "go": "//",
+    "perl": "#",
+    "ruby": "#",
+    "lua": "--",
+    "julia": "#",
+    "tcl": "#",
+    "r": "#",
+    "elixir": "#",
+}
+_MAX = 100_000
+
+
+def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
+    """What a program in one of these languages would do."""
+    text = _uncomment(language, text[:_MAX])
+    if _SOCKET.search(text) and _RUNS.search(text):
+        yield call.effect("net.shell", note="a shell over a socket")
+    for found in _SHELL.finditer(text):
+        yield from _command(found, call, language)
+    if language in ("perl", "ruby", "php"):
+        for found in _BACKTICK.finditer(text):
+            yield from call.shell(found.group(1) or found.group(2) or "")
+    for what, pattern in _CALLS:
+        if language == "awk":
+            break
+        for found in pattern.finditer(text):
+            yield from call.on(what, [_word(next(g for g in found.groups() if g is not None))])
+    for found in _OPEN.finditer(text):
+        yield from _opened(found, call)
+    for found in _NET.finditer(text):
+        address = next(g for g in found.groups() if g is not None)
+        name = host.host(address)
+        yield call.effect("net.local" if host.is_local(name) else "net.fetch", (Target(name, "host"),))
+    if language == "awk":
+        yield from _awk(text, call)
+
+
+def _uncomment(language: str, text: str) -> str:
+    mark = _LINE_COMMENT.get(language)
+    if mark is None or mark not in text:
+        return text
+    return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(mark))
+
+
+def _word(text: str) -> Word:
+    if re.search(r"\$\{|#\{|\$[A-Za-z_]", text):
+        text = re.sub(r"\$\{[^}]*\}|#\{[^}]*\}|\$[A-Za-z_]\w*", UNKNOWN, text)
+    text = re.sub(r"\\(.)", r"\1", text)
+    return Word(text, text, "*" in text)
+
+
+def _command(found: "re.Match[str]", call: Call, language: str) -> Iterator[Effect]:
+    first = next(g for g in found.groups()[:3] if g is not None)
+    rest = [next((g for g in groups if g), "") for groups in re.findall(_STRING, found.group(4) or "")]
+    if any(text in ("utf8", "utf-8", "r", "w") for text in rest):
+        rest = []
+    line = " ".join([_word(first).text, *(f"'{text}'" for text in rest)]).replace(UNKNOWN, "$x")
+    if language in ("node", "php") and found.group(0).startswith("run"):
+        return
+    yield from call.shell(line)
+
+
+def _opened(found: "re.Match[str]", call: Call) -> Iterator[Effect]:
+    groups = found.groups()
+    first = next(g for g in groups[:3] if g is not None)
+    second = next((g for g in groups[3:] if g is not None), None)
+    mode, path = "r", first
+    if first in ("<", ">", ">>", "+<", "+>", "-|", "|-") or first.startswith(("<:", ">:", ">>:")):
+        mode, path = first, second or ""
+    elif first.startswith((">>", ">", "<")):
+        mode, path = first[: 2 if first.startswith(">>") else 1], first.lstrip("<> ")
+    elif first.endswith("|") or first.startswith("|"):
+        yield from call.shell(first.strip("| "))
+        return
+    elif second:
+        mode = second
+    if mode in ("-|", "|-"):
+        yield from call.shell(path)
+    elif path and not path.startswith(("http:", "https:", "php:")):
+        what = (
+            "fs.append"
+            if mode.startswith(("a", ">>"))
+            else "fs.overwrite"
+            if mode.startswith(("w", ">"))
+            else "fs.read"
+        )
+        yield from call.on(what, [_word(path)])
+    elif path.startswith("http"):
+        yield call.effect("net.fetch", (Target(host.host(path), "host"),))
+
+
+def _awk(text: str, call: Call) -> Iterator[Effect]:
+    """`system("…")` is found above; here `print > "file"`, `print | "command"`, `"command" | getline`."""
+    for found in re.finditer(rf"(>>?|\|)\s*{_STRING}", text):
+        target = next(g for g in found.groups()[1:] if g is not None)
+        if found.group(1) == "|":
+            yield from call.shell(target)
+        elif target not in ("/dev/stderr", "/dev/stdout"):
+            yield from call.on("fs.append" if found.group(1) == ">>" else "fs.overwrite", [_word(target)])
+    for found in re.finditer(rf"{_STRING}\s*\|\s*getline", text):
+        yield from call.shell(next(g for g in found.groups() if g is not None))

@@ -1,0 +1,114 @@
+"""`find` and `fd`: where they look, what they delete, where they write."""
+
+from collections.abc import Iterator
+
+from verdikt.effects.call import Call
+from verdikt.effects.program.table import Does, Program, programs
+from verdikt.model.effect import Effect
+from verdikt.shell.command import Command, Word
+
+_TESTS = frozenset(
+    [
+        "-name",
+        "-iname",
+        "-path",
+        "-ipath",
+        "-wholename",
+        "-iwholename",
+        "-regex",
+        "-iregex",
+        "-mtime",
+        "-mmin",
+        "-atime",
+        "-amin",
+        "-ctime",
+        "-cmin",
+        "-newer",
+        "-anewer",
+        "-cnewer",
+        "-size",
+        "-user",
+        "-group",
+        "-perm",
+        "-inum",
+        "-links",
+        "-uid",
+        "-gid",
+        "-fstype",
+        "-used",
+        "-samefile",
+        "-lname",
+    ]
+)
+_FILES = frozenset(["-fprint", "-fprint0", "-fls", "-fprintf"])
+
+
+def roots(command: Command) -> list[Word]:
+    """The directories in which a `find` looks."""
+    found = []
+    for word in command.argv[1:]:
+        text = word.text
+        if text in ("-H", "-L", "-P") or text.startswith(("-O", "-D")):
+            continue
+        if text.startswith(("-", "(", "!", ",")):
+            break
+        found.append(word)
+    return found or [Word(".")]
+
+
+def selected(command: Command) -> list[Word]:
+    """What a `find` finds, as words: the directories themselves, or narrowed by a name that is asked for."""
+    texts = [word.text for word in command.argv]
+    names = [
+        texts[i + 1]
+        for i, text in enumerate(texts[:-1])
+        if text in ("-name", "-iname") and texts[i - 1] not in ("!", "-not")
+    ]
+    found = []
+    for root in roots(command):
+        base = root.text.rstrip("/") or "/"
+        for name in names or [""]:
+            found.append(Word(f"{base}/**/{name}", root.raw, True) if name else root)
+    return found
+
+
+def narrowed(command: Command) -> bool:
+    """Whether a `find` has a test that leaves something out, so that what it hits is not all that is there."""
+    texts = {word.text for word in command.argv}
+    return not texts.isdisjoint(_TESTS) or "-empty" in texts
+
+
+def _find(call: Call) -> Iterator[Effect]:
+    command = call.command
+    texts = [word.text for word in command.argv]
+    yield from call.on("fs.list", roots(command))
+    if "-delete" in texts:
+        harmless = True if "-empty" in texts else None
+        yield from call.on("fs.delete.tree", selected(command), possible=narrowed(command), recoverable=harmless)
+    for index, text in enumerate(texts[:-1]):
+        if text in _FILES:
+            yield from call.on("fs.overwrite", [command.argv[index + 1]])
+
+
+PROGRAMS: dict[str, Program] = {
+    **programs("find gfind", Program(call=_find)),
+    **programs("fd fdfind", Program(Does("fs.list", "1:"), values="-e -E -t -d -j -x -X --exclude --extension --type --exec --exec-batch --max-depth -c -S")),
+    **programs("locate mlocate plocate", Program(Does("fs.list"))),
+    "updatedb": Program(Does("sys.setting")),
+    "tree": Program(Does("fs.list", "*"), values="-L -P -I -o --filelimit --charset --sort"),
+    "du": Program(Does("fs.list", "*"), values="-d --max-depth -B --block-size -t --threshold -X --exclude"),
+    **programs("stat file realpath readlink basename dirname wc cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum shasum md5 namei pathchk mimetype exa eza lsd", Program(Does("fs.list", "*"), values="-c --format -f --printf -m -a -s")),
+    "rmlint": Program(Does("fs.list", "*")),
+    **programs("trash trash-put gio rmtrash", Program(Does("fs.move", "*"))),
+    "trash-empty": Program(Does("fs.delete.tree", note="empties the trash")),
+    **programs("rename prename", Program(Does("fs.move", "1:"), dry="-n --nono --no-act")),
+    **programs("rimraf del-cli", Program(Does("fs.delete.tree", "*"))),
+    **programs("srm wipe scrub sdelete", Program(Does("fs.shred", "*"))),
+    **programs("chattr", Program(Does("fs.chmod", "1:"))),
+    "setfacl": Program(Does("fs.chmod", "*"), Does("fs.chmod.tree", "*", when="-R --recursive"), values="-m -x -M -X --modify --remove", dry="--test"),
+    **programs("getfacl lsattr", Program(Does("fs.list", "*"))),
+    "setcap": Program(Does("priv.setuid", "1:", note="gives a program the powers of root")),
+    "fallocate": Program(Does("fs.write", "*"), values="-l -o --length --offset"),
+    "sync": Program(),
+    "mktemp": Program(Does("fs.write", note="a temporary file")),
+}  # fmt: skip

@@ -1,0 +1,571 @@
+"""git: what it reads, adds, rewrites, throws away and publishes."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from verdikt.effects.argument import Arguments, words
+from verdikt.effects.call import Call
+from verdikt.effects.program.table import Program
+from verdikt.model.effect import Effect, Target, Zone
+from verdikt.shell.command import Command, Word
+
+Part = Callable[[Call, Arguments], Iterator[Effect]]
+
+_GLOBAL = words("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source")
+
+_READ = words(
+    "status log show diff blame annotate grep ls-files ls-tree rev-parse describe shortlog cat-file name-rev merge-base rev-list "
+    "for-each-ref count-objects fsck whatchanged cherry range-diff show-ref show-branch var version help check-ignore check-attr check-mailmap "
+    "check-ref-format diff-tree diff-index diff-files verify-commit verify-tag verify-pack patch-id get-tar-commit-id hash-object "
+    "merge-tree stripspace interpret-trailers column difftool bugreport diagnose archive bundle format-patch cherry ls-remote gitk gui"
+)
+_WRITE = words(
+    "add stage commit merge revert cherry-pick am apply tag switch notes mv init init-db clone fetch pull bisect mergetool rerere write-tree commit-tree "
+    "mktag mktree pack-objects pack-refs repack update-index read-tree unpack-objects index-pack sparse-checkout maintenance backfill stash citool credential lfs "
+    "flow subtree svn quiltimport fast-import fast-export request-pull send-email imap-send daemon instaweb submodule worktree branch checkout restore reset clean rm "
+    "push rebase filter-branch filter-repo reflog gc prune prune-packed update-ref symbolic-ref config remote replace checkout-index difftool hook shell upload-pack receive-pack fetch-pack send-pack http-push"
+)
+
+_EXEC_KEYS = re.compile(
+    r"^(?:core\.(?:hookspath|fsmonitor|sshcommand|gitproxy|askpass|pager|editor|alternaterefscommand|worktree)|sequence\.editor|pager\..*|diff\.external|"
+    r"diff\..*\.(?:command|textconv)|merge\..*\.driver|filter\..*\.(?:clean|smudge|process)|credential\.(?:.*\.)?helper|gpg\.(?:.*\.)?program|"
+    r"url\..*\.(?:push)?insteadof|include(?:if\..*)?\.path|init\.templatedir|protocol\..*allow|browser\..*\.cmd|web\.browser|man\..*\.cmd|mergetool\..*\.cmd|"
+    r"difftool\..*\.cmd|interactive\.difffilter|sendemail\..*cmd|uploadpack\.packobjectshook|remote\..*\.(?:uploadpack|receivepack|proxy|vcs)|submodule\..*\.update|"
+    r"receive\..*|http\.(?:.*\.)?(?:proxy|sslverify|cookiefile|extraheader)|trailer\..*\.(?:cmd|command)|tar\..*\.command|instaweb\..*)$"
+)
+_HOOKS_PATH = "core.hookspath"
+_PLAIN = words(
+    "vim vi nvim nano emacs code subl less more cat bat delta diff-so-fancy meld kdiff3 vimdiff opendiff bcompare p4merge cache store osxkeychain manager manager-core libsecret wincred gpg gpg2 false true"
+)
+
+
+def _git(call: Call) -> Iterator[Effect]:
+    argv = call.command.argv[1:]
+    index = 0
+    while index < len(argv) and argv[index].text.startswith("-"):
+        flag, equals, value = argv[index].text.partition("=")
+        following = argv[index + 1] if index + 1 < len(argv) else Word("")
+        if flag == "-c":
+            yield from _setting(call, following.text)
+        elif flag == "-C":
+            call.command = _inside(call, following)
+        elif flag == "--exec-path" and equals and value:
+            yield call.effect("git.config.exec", note=f"runs git's programs from {value}")
+        index += 2 if flag in _GLOBAL and not equals else 1
+    if index >= len(argv):
+        return
+    sub, rest = argv[index], argv[index + 1 :]
+    if not sub.known:
+        yield call.effect("git.write", possible=True)
+        return
+    yield from _subcommand(call, sub.text, rest, expand=True)
+
+
+def _subcommand(call: Call, name: str, rest: tuple[Word, ...], *, expand: bool) -> Iterator[Effect]:
+    call.subcommand = name
+    part = _PARTS.get(name)
+    if part is not None:
+        values = _VALUES.get(name, "")
+        yield from part(call, Arguments(rest, words(values)))
+    elif name in _READ:
+        yield call.effect("git.read")
+    elif name in _WRITE:
+        yield call.effect("git.write")
+    elif expand:
+        yield from _alias(call, name, rest)
+    else:
+        yield call.effect("unknown.program", note=f"git {name}")
+
+
+def _alias(call: Call, name: str, rest: tuple[Word, ...]) -> Iterator[Effect]:
+    aliases = call.facts.git(_directory(call)).aliases or {}
+    meaning = aliases.get(name, "")
+    if meaning.startswith("!"):
+        yield from call.shell(meaning[1:])
+    elif meaning:
+        first, *more = meaning.split()
+        yield from _subcommand(call, first, (*(Word(word) for word in more), *rest), expand=False)
+    else:
+        yield call.effect("unknown.program", note=f"git {name}")
+
+
+def _directory(call: Call) -> str:
+    return call.resolver.absolute(".", call.command.cwd) or call.facts.cwd
+
+
+def _inside(call: Call, directory: Word) -> Command:
+    """The same command as if run in the directory that `-C` names."""
+    from dataclasses import replace
+
+    if not directory.known:
+        return replace(call.command, cwd=directory)
+    path = call.resolver.absolute(directory.text, call.command.cwd)
+    return replace(call.command, cwd=Word(path or directory.text))
+
+
+def _setting(call: Call, text: str) -> Iterator[Effect]:
+    """`-c key=value` for this one command."""
+    key, _, value = text.partition("=")
+    yield from _configure(call, key.lower(), Word(value), passing=True)
+
+
+def _configure(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
+    text = value.text
+    if key.startswith("alias."):
+        if text.startswith("!"):
+            yield from call.shell(text[1:])
+            if not passing:
+                yield call.effect("git.config.exec", (Target(key, "other"),), note="an alias that runs a program")
+        elif not passing:
+            yield call.effect("git.config", (Target(key, "other"),))
+        return
+    if not _EXEC_KEYS.match(key):
+        if not passing:
+            yield call.effect("git.config", (Target(key, "other"),))
+        return
+    if key == _HOOKS_PATH:
+        target = call.path(value) if text else Target(key)
+        inside = target.zone is Zone.PROJECT and not passing
+        yield call.effect(
+            "git.config.exec" if inside else "persist.hook" if text not in ("", "/dev/null") else "git.hook.skip",
+            (target,),
+            note="changes which hooks git runs",
+        )
+        return
+    first = text.lstrip("!").split()[0].rsplit("/", 1)[-1] if text.strip("! ") else ""
+    if key.startswith(
+        ("core.pager", "core.editor", "sequence.editor", "credential", "pager.", "diff.", "merge", "gpg")
+    ) and (first in _PLAIN or first in ("true", "false", "")):
+        if not passing:
+            yield call.effect("git.config", (Target(key, "other"),))
+        return
+    if key.startswith(
+        (
+            "core.",
+            "sequence.",
+            "diff.",
+            "filter.",
+            "merge",
+            "pager.",
+            "credential",
+            "gpg",
+            "interactive",
+            "mergetool",
+            "difftool",
+        )
+    ):
+        yield from call.shell(text.removeprefix("!"))
+    if first == "ssh" or (key == "http.sslverify" and text != "false"):
+        return
+    yield call.effect("git.config.exec", (Target(f"{key}={value.shown}", "other"),))
+
+
+def _config(call: Call, args: Arguments) -> Iterator[Effect]:
+    operands = list(args.operands)
+    verb = operands[0].text if operands else ""
+    if verb in ("set", "get", "list", "unset", "edit", "rename-section", "remove-section", "get-all"):
+        operands = operands[1:]
+    if verb in ("get", "list", "get-all") or args.has(
+        "--get --get-all --get-regexp --list -l --get-urlmatch --get-color --show-origin"
+    ):
+        yield call.effect("git.read")
+        return
+    if verb == "edit" or args.has("-e --edit"):
+        yield call.effect("git.config")
+        return
+    key = operands[0].text.lower() if operands else ""
+    if verb == "unset" or args.has("--unset --unset-all --remove-section --rename-section"):
+        what = "git.config.exec" if key == _HOOKS_PATH else "git.config"
+        yield call.effect(what, (Target(key, "other"),))
+        return
+    if len(operands) < 2 and verb != "set":
+        yield call.effect("git.read")
+        return
+    yield from _configure(call, key, operands[1] if len(operands) > 1 else Word(""), passing=False)
+
+
+def _discard(call: Call, targets: list[Word], note: str = "") -> Iterator[Effect]:
+    """Uncommitted changes to these paths are lost; nothing is, where git knows the path to be clean."""
+    found = [call.path(word, look=True) for word in targets]
+    lost = tuple(target for target in found if target.state != "tracked" or not target.path)
+    if lost:
+        yield call.effect("git.discard", lost, note=note)
+    if len(lost) < len(found):
+        yield call.effect("git.write")
+
+
+def _checkout(call: Call, args: Arguments) -> Iterator[Effect]:
+    if args.has("-b --orphan -t --track --detach -d -p --patch") and not args.has("-f --force"):
+        yield call.effect("git.write")
+        return
+    if args.has("-B"):
+        yield call.effect("git.reset")
+        return
+    if args.has("-f --force"):
+        yield from _discard(call, [Word(".")], "throws away every uncommitted change")
+        return
+    paths = _after_dashes(call)
+    if paths is not None:
+        yield from _discard(call, paths)
+        return
+    if args.has("--ours --theirs -m"):
+        yield call.effect("git.write")
+        return
+    operands = args.operands
+    if len(operands) > 1:
+        yield from _discard(call, operands[1:])
+    elif operands and _names_a_path(call, operands[0]):
+        yield from _discard(call, operands)
+    else:
+        yield call.effect("git.write")
+
+
+def _after_dashes(call: Call) -> list[Word] | None:
+    texts = [word.text for word in call.command.argv]
+    if "--" not in texts:
+        return None
+    return list(call.command.argv[texts.index("--") + 1 :])
+
+
+def _names_a_path(call: Call, word: Word) -> bool:
+    """Whether a lone operand of `checkout` is a path rather than a branch."""
+    text = word.text
+    if text in (".", "..", "*", ":/") or text.startswith(("./", "../", "/")) or text.endswith("/") or word.glob:
+        return True
+    if not word.known or "." not in text:
+        return False
+    path = call.resolver.absolute(text, call.command.cwd)
+    return bool(path) and call.facts.path(path, git=False).exists
+
+
+def _restore(call: Call, args: Arguments) -> Iterator[Effect]:
+    if (args.has("-S --staged") and not args.has("-W --worktree")) or args.has("-p --patch"):
+        yield call.effect("git.write")
+    else:
+        yield from _discard(call, args.operands or [Word(".")])
+
+
+def _reset(call: Call, args: Arguments) -> Iterator[Effect]:
+    if args.has("--hard --merge"):
+        target = args.operands[0].shown if args.operands else "HEAD"
+        root = call.path(Word("."))
+        note = f"and moves the branch to {target}" if target != "HEAD" else ""
+        yield call.effect("git.discard.all", (root,), note=note)
+    else:
+        yield call.effect("git.reset", tuple(Target(word.shown, "ref") for word in args.operands))
+
+
+def _clean(call: Call, args: Arguments) -> Iterator[Effect]:
+    if args.has("-n --dry-run"):
+        yield call.effect("git.read")
+    elif args.has("-f --force -i --interactive") or "clean.requireforce" in call.by.lower():
+        targets = tuple(call.path(word, look=True) for word in args.operands or [Word(".")])
+        lost = all(target.zone in (Zone.TEMP,) or target.state == "ignored" for target in targets)
+        yield call.effect("git.clean", targets, recoverable=lost, possible=args.has("-i --interactive"))
+
+
+def _branch(call: Call, args: Arguments) -> Iterator[Effect]:
+    refs = tuple(Target(word.shown, "ref") for word in args.operands)
+    unknown = any(not word.known for word in args.operands)
+    if args.has("-D") or (args.has("-d --delete") and args.has("-f --force")):
+        if args.has("-r --remotes"):
+            yield call.effect("git.write", refs)
+        else:
+            yield call.effect("git.branch.delete", refs, possible=unknown)
+    elif args.has("-d --delete") or args.has("-m --move -c --copy"):
+        yield call.effect("git.write", refs)
+    elif args.has("-M -C") or (args.has("-f --force") and refs):
+        yield call.effect("git.reset", refs)
+    elif args.operands and not args.has(
+        "-l --list --contains --merged --no-merged -a -r --all --remotes --show-current"
+    ):
+        yield call.effect("git.write", refs)
+    else:
+        yield call.effect("git.read")
+
+
+def _tag(call: Call, args: Arguments) -> Iterator[Effect]:
+    refs = tuple(Target(word.shown, "ref") for word in args.operands)
+    if args.has("-d --delete"):
+        yield call.effect("git.tag.delete", refs)
+    elif args.operands and not args.has("-l --list -v --verify"):
+        yield call.effect("git.reset" if args.has("-f --force") else "git.write", refs)
+    else:
+        yield call.effect("git.read")
+
+
+def _stash(call: Call, args: Arguments) -> Iterator[Effect]:
+    verb = args.operands[0].text if args.operands else "push"
+    if verb == "clear":
+        yield call.effect("git.stash.drop.all")
+    elif verb == "drop":
+        yield call.effect("git.stash.drop", tuple(Target(word.shown, "ref") for word in args.operands[1:]))
+    elif verb in ("list", "show"):
+        yield call.effect("git.read")
+    else:
+        yield call.effect("git.write")
+
+
+def _push(call: Call, args: Arguments) -> Iterator[Effect]:
+    if args.has("-n --dry-run"):
+        yield call.effect("git.read")
+        return
+    if args.has("--no-verify"):
+        yield call.effect("git.hook.skip", note="skips the pre-push hook")
+    remote, specs = args.operands[:1], args.operands[1:]
+    if args.has("--mirror"):
+        yield call.effect("git.push.mirror", _hosts(remote))
+        return
+    if args.has("--prune"):
+        yield call.effect("git.push.delete", _hosts(remote), possible=True, note="deletes branches that are not here")
+        return
+    yield from _refs(call, args, specs)
+    if remote and ("://" in remote[0].text or "@" in remote[0].text or remote[0].text.startswith("ext::")):
+        yield call.effect("net.send.file", _hosts(remote), note="pushes to an address that is no named remote")
+    if (command := args.value("--receive-pack --exec")) is not None:
+        yield from call.shell(command.text)
+
+
+def _refs(call: Call, args: Arguments, specs: list[Word]) -> Iterator[Effect]:
+    """What a push does to each branch that it names, or to the current one."""
+    leased = args.has("--force-with-lease --force-if-includes")
+    forced = args.has("-f --force") and not leased
+    plain = "git.push.lease" if leased else "git.push"
+    for spec in specs:
+        text, target = spec.text, (Target(_branch_of(spec.text), "ref"),)
+        if args.has("-d --delete") or (text.startswith((":", "+:")) and len(text) > 1):
+            yield call.effect("git.push.delete", target, possible=not spec.known)
+        elif forced or text.startswith("+"):
+            yield call.effect("git.push.force", target, possible=not spec.known)
+        else:
+            yield call.effect(plain, target)
+    if specs:
+        return
+    name = "the current branch"
+    if forced:
+        everything = args.has("--all --tags --branches")
+        name = "everything" if everything else call.facts.git(_directory(call)).branch or name
+    yield call.effect("git.push.force" if forced else plain, (Target(name, "ref"),))
+
+
+def _hosts(remote: list[Word]) -> tuple[Target, ...]:
+    return tuple(Target(word.shown, "host") for word in remote)
+
+
+def _branch_of(spec: str) -> str:
+    """The branch at the remote that a refspec names."""
+    name = spec.lstrip("+").rpartition(":")[2] or spec.lstrip("+:")
+    return name.removeprefix("refs/heads/").removeprefix("refs/tags/")
+
+
+def _worktree(call: Call, args: Arguments) -> Iterator[Effect]:
+    verb = args.operands[0].text if args.operands else ""
+    if verb == "remove" and args.has("-f --force"):
+        yield from call.on("git.worktree.remove", args.operands[1:])
+    else:
+        yield call.effect("git.read" if verb in ("list", "") else "git.write")
+
+
+def _remove(call: Call, args: Arguments) -> Iterator[Effect]:
+    if args.has("-n --dry-run"):
+        return
+    if args.has("--cached"):
+        yield call.effect("git.write")
+        return
+    what = "fs.delete.tree" if args.has("-r") else "fs.delete"
+    # Without -f git itself refuses to delete what it could not bring back.
+    yield from call.on(what, args.operands, recoverable=None if args.has("-f --force") else True)
+
+
+def _reflog(call: Call, args: Arguments) -> Iterator[Effect]:
+    if args.operands and args.operands[0].text in ("expire", "delete") and not args.has("-n --dry-run"):
+        yield call.effect("git.history.lose", note="removes the record by which lost commits can be found")
+    else:
+        yield call.effect("git.read")
+
+
+def _gc(call: Call, args: Arguments) -> Iterator[Effect]:
+    prune = args.value("--prune")
+    if (
+        prune is not None
+        and prune.text not in ("never", "false")
+        and "week" not in prune.text
+        and "month" not in prune.text
+    ):
+        yield call.effect("git.history.lose", note="deletes unreachable commits at once")
+    else:
+        yield call.effect("git.write")
+
+
+def _prune(call: Call, args: Arguments) -> Iterator[Effect]:
+    if args.has("-n --dry-run"):
+        yield call.effect("git.read")
+    else:
+        yield call.effect("git.history.lose", possible=True, note="deletes unreachable commits")
+
+
+def _rebase(call: Call, args: Arguments) -> Iterator[Effect]:
+    for command in args.all("-x --exec"):
+        yield from call.shell(command.text)
+    yield call.effect("git.history.rewrite", tuple(Target(word.shown, "ref") for word in args.operands))
+
+
+def _filter(call: Call, args: Arguments) -> Iterator[Effect]:
+    for command in args.all(
+        "--tree-filter --index-filter --env-filter --msg-filter --commit-filter --setup --parent-filter --tag-name-filter"
+    ):
+        yield from call.shell(command.text)
+    if not args.has("--dry-run --analyze"):
+        yield call.effect("git.history.lose", note="rewrites the whole history")
+
+
+def _ref(call: Call, args: Arguments) -> Iterator[Effect]:
+    refs = tuple(Target(word.shown, "ref") for word in args.operands[:1])
+    yield call.effect("git.ref.delete" if args.has("-d --delete --stdin") else "git.reset", refs)
+
+
+def _commit(call: Call, args: Arguments) -> Iterator[Effect]:
+    if args.has("-n --no-verify"):
+        yield call.effect("git.hook.skip", note="skips the commit hooks")
+    if (file := args.value("-F --file")) is not None and file.text != "-":
+        yield from call.on("fs.read", [file])
+    yield call.effect("git.amend" if args.has("--amend") else "git.write")
+
+
+def _add(call: Call, args: Arguments) -> Iterator[Effect]:
+    yield call.effect("git.write")
+    if args.has("-f --force"):
+        secret = tuple(t for t in map(call.path, args.operands) if t.zone is Zone.SECRET)
+        if secret:
+            yield call.effect("cred.write", secret, note="puts a secret under version control")
+
+
+def _merge(call: Call, args: Arguments) -> Iterator[Effect]:
+    if args.has("--no-verify"):
+        yield call.effect("git.hook.skip", note="skips the merge hooks")
+    yield call.effect("git.write")
+
+
+def _submodule(call: Call, args: Arguments) -> Iterator[Effect]:
+    verb = args.operands[0].text if args.operands else "status"
+    if verb == "foreach":
+        yield from call.shell(" ".join(word.text for word in args.operands[1:]))
+    elif verb == "deinit" and args.has("-f --force"):
+        yield call.effect("git.discard", tuple(call.path(word) for word in args.operands[1:]))
+    elif verb in ("status", "summary"):
+        yield call.effect("git.read")
+    else:
+        yield call.effect("git.fetch" if verb in ("update", "add") else "git.write")
+
+
+def _fetch(call: Call, args: Arguments) -> Iterator[Effect]:
+    for word in args.operands:
+        if word.text.startswith("ext::"):
+            yield from call.shell(word.text[5:])
+            yield call.effect("code.unknown", note="the ext:: transport runs a program")
+            return
+    for setting in args.all("-c --config"):
+        yield from _setting(call, setting.text)
+    if (command := args.value("--upload-pack -u")) is not None and call.subcommand != "pull":
+        yield from call.shell(command.text)
+    yield call.effect("git.fetch", tuple(Target(word.shown, "host") for word in args.operands[:1]))
+    if call.subcommand == "clone" and len(args.operands) > 1:
+        yield from call.on("fs.write", args.operands[1:2])
+
+
+def _remote(call: Call, args: Arguments) -> Iterator[Effect]:
+    verb = args.operands[0].text if args.operands else ""
+    if verb in ("add", "set-url", "remove", "rm", "rename", "set-head", "set-branches"):
+        yield call.effect("git.remote", tuple(Target(word.shown, "host") for word in args.operands[1:]))
+    else:
+        yield call.effect("git.read")
+
+
+def _switch(call: Call, args: Arguments) -> Iterator[Effect]:
+    if args.has("-f --force --discard-changes"):
+        yield from _discard(call, [Word(".")], "throws away every uncommitted change")
+    else:
+        yield call.effect("git.reset" if args.has("-C --force-create") else "git.write")
+
+
+def _index(call: Call, args: Arguments) -> Iterator[Effect]:
+    if args.has("-f --force --reset -u") and (call.subcommand == "checkout-index" or args.has("--reset+-u")):
+        yield from _discard(call, args.operands or [Word(".")])
+    else:
+        yield call.effect("git.write")
+
+
+def _runs(call: Call, args: Arguments) -> Iterator[Effect]:
+    """`bisect run`, `difftool -x`, `grep -O`: a command given as an argument."""
+    if call.subcommand == "bisect" and args.operands and args.operands[0].text == "run":
+        yield from call.shell(" ".join(word.raw or word.text for word in args.operands[1:]))
+    for command in args.all("-x --extcmd"):
+        yield from call.shell(command.text)
+    yield call.effect("git.read" if call.subcommand == "difftool" else "git.write")
+
+
+def _serve(call: Call, args: Arguments) -> Iterator[Effect]:
+    yield call.effect("net.listen", note="serves repositories")
+
+
+def _mail(call: Call, args: Arguments) -> Iterator[Effect]:
+    yield call.effect("message.send")
+
+
+def _archive(call: Call, args: Arguments) -> Iterator[Effect]:
+    yield call.effect("git.read")
+    if (output := args.value("-o --output")) is not None:
+        yield from call.on("fs.overwrite", [output])
+
+
+def _bundle(call: Call, args: Arguments) -> Iterator[Effect]:
+    yield call.effect("git.read")
+    if args.operands and args.operands[0].text == "create":
+        yield from call.on("fs.overwrite", args.operands[1:2])
+
+
+def _lfs(call: Call, args: Arguments) -> Iterator[Effect]:
+    yield call.effect("git.write")
+
+
+def _credential(call: Call, args: Arguments) -> Iterator[Effect]:
+    if args.operands and args.operands[0].text in ("fill", "get"):
+        yield call.effect("cred.read", (Target("git's stored credentials", "other"),))
+    else:
+        yield call.effect("git.write")
+
+
+_PARTS: dict[str, Part] = {
+    "add": _add, "stage": _add, "archive": _archive, "bisect": _runs, "branch": _branch, "bundle": _bundle, "checkout": _checkout, "checkout-index": _index,
+    "clean": _clean, "clone": _fetch, "commit": _commit, "config": _config, "credential": _credential, "credential-store": _credential, "daemon": _serve,
+    "difftool": _runs, "fetch": _fetch, "filter-branch": _filter, "filter-repo": _filter, "gc": _gc, "instaweb": _serve, "ls-remote": _fetch, "merge": _merge,
+    "prune": _prune, "pull": _fetch, "push": _push, "read-tree": _index, "rebase": _rebase, "reflog": _reflog, "remote": _remote, "reset": _reset, "restore": _restore,
+    "rm": _remove, "send-email": _mail, "stash": _stash, "submodule": _submodule, "switch": _switch, "tag": _tag, "update-ref": _ref, "worktree": _worktree, "am": _merge,
+}  # fmt: skip
+
+_VALUES: dict[str, str] = {
+    "checkout": "--conflict --pathspec-from-file",
+    "restore": "-s --source --conflict --pathspec-from-file",
+    "clean": "-e --exclude",
+    "branch": "-u --set-upstream-to --sort --format --points-at",
+    "tag": "-m --message -F --file -u --local-user --sort --format --points-at --contains --merged",
+    "push": "-o --push-option --repo --receive-pack --exec",
+    "commit": "-m --message -F --file -C -c --author --date -t --template --fixup --squash --trailer",
+    "merge": "-m -s -X --strategy --strategy-option",
+    "rebase": "-x --exec --onto -s -X --strategy -C",
+    "filter-branch": "--tree-filter --index-filter --env-filter --msg-filter --commit-filter --setup --parent-filter --tag-name-filter --subdirectory-filter -d --original",
+    "update-ref": "-m",
+    "worktree": "-b -B --reason",
+    "clone": "-b --branch -o --origin -c --config --depth -u --upload-pack --reference --separate-git-dir --template -j --jobs --filter --shallow-since",
+    "fetch": "--depth --upload-pack -j --jobs -o --server-option --refmap --shallow-since",
+    "pull": "--depth --upload-pack -s -X -j",
+    "config": "-f --file --blob --type --default",
+    "difftool": "-x --extcmd -t --tool",
+    "archive": "-o --output --prefix --format --remote",
+    "stash": "-m --message",
+    "submodule": "-b --branch --depth --reference",
+    "remote": "-t -m",
+    "reset": "--pathspec-from-file",
+}
+
+PROGRAMS: dict[str, Program] = {"git": Program(call=_git)}

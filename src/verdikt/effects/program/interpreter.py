@@ -1,0 +1,173 @@
+"""Interpreters: running a script, a module, or what comes through a pipe. Program text itself is read by `effects/code`."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from verdikt.effects.call import Call
+from verdikt.effects.program.table import Does, Program, programs
+from verdikt.model.effect import Effect, Target
+from verdikt.shell.command import Word
+
+_SERVERS = frozenset(
+    [
+        "http.server",
+        "SimpleHTTPServer",
+        "pyftpdlib",
+        "smtpd",
+        "aiosmtpd",
+        "uvicorn",
+        "gunicorn",
+        "flask",
+        "django",
+        "streamlit",
+        "jupyter",
+        "hypercorn",
+    ]
+)
+_BUILD = frozenset(
+    [
+        "pytest",
+        "unittest",
+        "doctest",
+        "nose",
+        "nose2",
+        "tox",
+        "nox",
+        "mypy",
+        "ruff",
+        "black",
+        "isort",
+        "flake8",
+        "pylint",
+        "pyflakes",
+        "coverage",
+        "build",
+        "compileall",
+        "py_compile",
+        "timeit",
+        "cProfile",
+        "profile",
+        "trace",
+        "pdb",
+        "json.tool",
+        "venv",
+        "virtualenv",
+        "ensurepip",
+        "zipfile",
+        "tarfile",
+        "calendar",
+        "this",
+        "site",
+        "sysconfig",
+        "platform",
+        "inspect",
+        "dis",
+        "ast",
+        "tokenize",
+        "pydoc",
+        "sphinx",
+        "mkdocs",
+        "cython",
+        "IPython",
+        "ipykernel",
+        "jupyter",
+        "bandit",
+        "vulture",
+        "pyright",
+        "pre_commit",
+        "twine.check",
+    ]
+)
+
+
+def _python(call: Call) -> Iterator[Effect]:
+    argv = call.command.argv[1:]
+    for index, word in enumerate(argv):
+        text = word.text
+        if text == "-m" or (
+            text.startswith("-") and not text.startswith("--") and text.endswith("m") and len(text) > 2
+        ):
+            yield from _module(call, argv[index + 1 :])
+            return
+        if text.startswith("-c") or (
+            text.startswith("-") and not text.startswith("--") and "c" in text[1:] and text[1:].isalpha()
+        ):
+            return
+        if text in ("-W", "-X", "--check-hash-based-pycs"):
+            continue
+        if not text.startswith("-"):
+            if index and argv[index - 1].text in ("-W", "-X"):
+                continue
+            yield from call.on("code.run", [word])
+            return
+    if call.command.stdin is None and call.reads_pipe():
+        yield from call.piped_code()
+
+
+def _module(call: Call, rest: tuple[Word, ...]) -> Iterator[Effect]:
+    from verdikt.effects.program import lookup
+
+    if not rest:
+        return
+    name = rest[0].text
+    if name in _SERVERS:
+        yield call.effect("net.listen", (Target(name, "other"),))
+    elif name in _BUILD:
+        yield call.effect("code.build")
+    elif (program := lookup({"pip3": "pip", "awscli": "aws", "ansible": "ansible"}.get(name, name))) is not None:
+        inner = Call(replace(call.command, argv=rest), call.resolver, call.commands, call.shell_of, name=name)
+        yield from inner.run(program)
+    else:
+        yield call.effect("code.run", (Target(name, "other"),))
+
+
+def _script(call: Call) -> Iterator[Effect]:
+    args = call.args
+    if args.has(_CODE_FLAGS.get(call.name, "-e --eval -E -r")):
+        if call.name == "perl" and args.has("-i"):
+            yield from call.on("fs.write", args.operands)
+        elif call.name in ("perl", "ruby") and args.has("-n -p"):
+            yield from call.on("fs.read", args.operands)
+        return
+    if args.operands:
+        if call.name in ("node", "nodejs") and args.operands[0].text == "inspect":
+            return
+        yield from call.on("code.run", args.operands[:1])
+    elif call.command.stdin is None and call.reads_pipe():
+        yield from call.piped_code()
+
+
+_CODE_FLAGS = {
+    "perl": "-e -E",
+    "ruby": "-e",
+    "node": "-e --eval -p --print",
+    "nodejs": "-e --eval -p --print",
+    "php": "-r -B -R -E",
+    "lua": "-e",
+    "Rscript": "-e",
+    "julia": "-e --eval -E",
+}
+
+
+def _deno(call: Call) -> Iterator[Effect]:
+    verb = call.args.operands[0].text if call.args.operands else ""
+    if verb == "run" and len(call.args.operands) > 1:
+        script = call.args.operands[1]
+        if script.text.startswith(("http://", "https://")):
+            yield call.effect("code.remote", (Target(script.shown, "host"),))
+        else:
+            yield from call.on("code.run", [script])
+    elif verb in ("install", "add"):
+        yield call.effect("pkg.install")
+    else:
+        yield call.effect("code.build")
+
+
+PROGRAMS: dict[str, Program] = {
+    **programs("python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 py micropython", Program(call=_python)),
+    **programs("perl ruby node nodejs php lua luajit tclsh wish Rscript R julia groovy scala elixir iex jshell jrunscript jjs osascript raku guile racket sbcl swift kotlin ghci runghc ocaml crystal nim dart ts-node tsx", Program(call=_script, values="-e -E --eval -r -I -M -m -R -B --require --import -C -x -d")),
+    "deno": Program(call=_deno),
+    **programs("java javaw", Program(Does("code.run", "-jar", bare=True), values="-jar -cp -classpath --class-path -m", single=True)),
+    "irb": Program(Does("code.run")),
+    **programs("ipython jupyter jupyter-lab jupyter-notebook", Program(Does("code.run", "0", bare=True), values="-c")),
+}  # fmt: skip

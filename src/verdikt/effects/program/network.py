@@ -1,0 +1,300 @@
+"""Network programs, with the direction in which data goes: fetched or sent."""
+
+import re
+from collections.abc import Iterator
+
+from verdikt.effects import host
+from verdikt.effects.call import Call
+from verdikt.effects.program.table import Does, Program, programs
+from verdikt.model.effect import Effect, Target
+from verdikt.shell.command import UNKNOWN, Word
+
+SECRET_NAME = re.compile(
+    r"(?i)(?:token|secret|passw|passwd|api_?key|private|credential|auth|session|cookie|aws_|_key\b|_pat\b|bearer)"
+)
+
+
+def _curl(call: Call) -> Iterator[Effect]:
+    args = call.args
+    urls = [*args.all("--url"), *args.operands]
+    hosts = tuple(host.target(word) for word in urls)
+    local = bool(hosts) and all(host.is_local(target.text) for target in hosts)
+    for word in urls:
+        if word.text.startswith("file://"):
+            yield from call.on("fs.read", [Word(word.text[7:])])
+    sent = [
+        word
+        for word in args.all(
+            "-d --data --data-binary --data-ascii --data-raw --data-urlencode --json -F --form --form-string"
+        )
+        if word
+    ]
+    files = [*args.all("-T --upload-file"), *_attached(sent)]
+    if files or sent:
+        yield from _send(call, hosts, files, sent, local=local)
+    elif call.reads_pipe() and args.has("-T --upload-file"):
+        yield call.effect("net.send.file", hosts)
+    else:
+        yield call.effect("net.local" if local else "net.fetch", hosts)
+    for word in urls:
+        # What is put into an address is sent as well.
+        if SECRET_NAME.search(word.raw) and UNKNOWN in word.text and not local:
+            yield call.effect("cred.send", hosts, possible=True, note="a secret in the address")
+    method = args.value("-X --request")
+    if method is not None and method.text.upper() == "DELETE" and not local:
+        yield call.effect("net.delete", hosts, note="asks a server to delete")
+    yield from call.on("fs.overwrite", args.all("-o --output"))
+    if args.has("-O --remote-name"):
+        name = urls[0].text.split("?")[0].rsplit("/", 1)[-1] if urls else ""
+        yield from call.on("fs.overwrite", [Word(name or "download")])
+    yield from call.on("fs.read", args.all("-K --config -b --cookie --netrc-file"), possible=True)
+
+
+def _attached(sent: list[Word]) -> list[Word]:
+    """The files behind `@` in data and forms: `-d @file`, `-F name=@file`, `-F name=<file`."""
+    found = []
+    for word in sent:
+        text = word.text
+        head, at, name = text.partition("@")
+        if at and (not head or head.endswith("=")) and name:
+            name = name.split(";")[0]
+            found.append(Word(name, word.raw))
+        elif "=<" in text:
+            found.append(Word(text.partition("=<")[2], word.raw))
+    return found
+
+
+def _send(
+    call: Call, hosts: tuple[Target, ...], files: list[Word], sent: list[Word], *, local: bool
+) -> Iterator[Effect]:
+    named = [word for word in files if word.text not in ("-", ".")]
+    yield from call.on("fs.read", named)
+    if local:
+        yield call.effect("net.local", hosts)
+        return
+    yield call.effect("net.send.file" if files else "net.send", hosts)
+    if any(UNKNOWN in word.text and SECRET_NAME.search(word.raw or "") for word in sent):
+        yield call.effect("cred.send", hosts, possible=True, note="a secret from the environment")
+
+
+def _wget(call: Call) -> Iterator[Effect]:
+    args = call.args
+    hosts = tuple(host.target(word) for word in args.operands)
+    local = bool(hosts) and all(host.is_local(target.text) for target in hosts)
+    files, sent = args.all("--post-file --body-file"), args.all("--post-data --body-data")
+    if files or sent:
+        yield from _send(call, hosts, files, sent, local=local)
+    else:
+        yield call.effect("net.local" if local else "net.fetch", hosts)
+    for word in args.operands:
+        if SECRET_NAME.search(word.raw) and UNKNOWN in word.text and not local:
+            yield call.effect("cred.send", hosts, possible=True, note="a secret in the address")
+    output = [word for word in args.all("-O --output-document") if word.text != "-"]
+    yield from call.on("fs.overwrite", output)
+    yield from call.on("fs.write", args.all("-P --directory-prefix"))
+    yield from call.on("fs.read", args.all("-i --input-file"))
+    if (program := args.value("--use-askpass")) is not None:
+        yield from call.shell(program.text)
+
+
+def _ssh(call: Call) -> Iterator[Effect]:
+    args = call.args
+    hosts = tuple(host.target(word) for word in args.operands[:1])
+    for option in args.all("-o"):
+        key, _, value = option.text.partition("=" if "=" in option.text else " ")
+        if key.lower() in ("proxycommand", "localcommand", "knownhostscommand", "match"):
+            yield from call.shell(value)
+    if args.has("-R"):
+        yield call.effect("net.tunnel", hosts, note="lets the other machine reach this one")
+    elif args.has("-D -w"):
+        yield call.effect("net.tunnel", hosts, note="sends traffic through the other machine")
+    if call.reads_pipe() and not host.is_local(hosts[0].text if hosts else ""):
+        yield call.effect("net.send", hosts)
+    else:
+        yield call.effect("net.connect", hosts)
+
+
+def _copy(call: Call) -> Iterator[Effect]:
+    """`scp`, `rsync`, `rcp`: the last operand says which way."""
+    args, operands = call.args, call.args.operands
+    if len(operands) < 2:
+        yield call.effect("net.connect", tuple(host.target(word) for word in operands))
+        return
+    sources, last = operands[:-1], operands[-1]
+    far = [word for word in sources if host.is_remote_path(word.text)]
+    near = [word for word in sources if not host.is_remote_path(word.text)]
+    out = host.is_remote_path(last.text)
+    if call.name == "rsync" and (command := args.value("-e --rsh --rsync-path")) is not None:
+        yield from call.shell(command.text)
+    yield from call.on("fs.read", near)
+    if far:
+        yield call.effect("net.fetch", tuple(Target(_machine(word), "host") for word in far))
+    if out:
+        yield call.effect("net.send.file", (Target(_machine(last), "host"),))
+        if call.name == "rsync" and args.has(
+            "--delete --delete-before --delete-during --delete-after --delete-excluded --del"
+        ):
+            yield call.effect("fs.delete.tree", (Target(last.shown, "resource"),), note="deletes what is missing here")
+    else:
+        yield from call.on("fs.overwrite" if not last.text.endswith("/") else "fs.write", [last])
+        if call.name == "rsync" and args.has(
+            "--delete --delete-before --delete-during --delete-after --delete-excluded --del"
+        ):
+            yield from call.on("fs.delete.tree", [last], note="deletes what the source does not have")
+    if args.has("--remove-source-files"):
+        yield from call.on("fs.delete", near)
+
+
+def _machine(word: Word) -> str:
+    text = word.text.replace(UNKNOWN, "…")
+    if "://" in text:
+        return host.host(text)
+    return text.split(":", 1)[0].rpartition("@")[2]
+
+
+def _netcat(call: Call) -> Iterator[Effect]:
+    args = call.args
+    hosts = tuple(host.target(word) for word in args.operands[:1])
+    if args.has("-e -c --exec --sh-exec --lua-exec") and not (call.name == "nc" and args.has("-z")):
+        command = args.value("-e -c --exec --sh-exec")
+        yield call.effect(
+            "net.shell", hosts, note=f"gives {command.shown if command else 'a program'} to the other side"
+        )
+        return
+    if args.has("-l --listen"):
+        yield call.effect("net.listen", hosts)
+        return
+    if args.has("-z"):
+        yield call.effect("net.scan" if "-" in "".join(w.text for w in args.operands[1:]) else "net.connect", hosts)
+        return
+    local = bool(hosts) and host.is_local(hosts[0].text)
+    yield from _stream(call, hosts, local=local)
+
+
+def _stream(call: Call, hosts: tuple[Target, ...], *, local: bool) -> Iterator[Effect]:
+    """A raw connection: what comes in through the pipe goes out over it."""
+    if local:
+        yield call.effect("net.local", hosts)
+    elif call.reads_pipe() or any(r.op in ("<", "<<", "<<<") for r in call.command.redirects):
+        yield call.effect("net.send", hosts)
+    else:
+        yield call.effect("net.connect", hosts)
+
+
+def _socat(call: Call) -> Iterator[Effect]:
+    texts = [word.text for word in call.args.operands]
+    joined = " ".join(texts).lower()
+    far = tuple(
+        Target(text.split(":")[1], "host")
+        for text in texts
+        if text.lower().startswith(("tcp", "udp", "openssl", "ssl")) and ":" in text
+    )
+    runs = any(text.lower().startswith(("exec:", "system:", "shell:")) for text in texts)
+    listens = "listen:" in joined or "-l:" in joined
+    if runs and (far or listens):
+        yield call.effect("net.shell", far)
+    elif listens:
+        yield call.effect("net.listen")
+    else:
+        yield call.effect("net.connect", far)
+    for text in texts:
+        kind, _, rest = text.partition(":")
+        if kind.lower() in ("exec", "system", "shell"):
+            yield from call.shell(rest.split(",")[0].strip("'\""))
+        elif kind.lower() in ("open", "create", "file", "gopen"):
+            yield from call.on("fs.overwrite", [Word(rest.split(",")[0])])
+
+
+def _openssl(call: Call) -> Iterator[Effect]:
+    args = call.args
+    verb = args.operands[0].text if args.operands else ""
+    if verb == "s_client":
+        connect = args.value("-connect")
+        hosts = tuple(host.target(word) for word in [connect] if word is not None)
+        local = bool(hosts) and host.is_local(hosts[0].text)
+        yield from _stream(call, hosts, local=local)
+    elif verb == "s_server":
+        yield call.effect("net.listen")
+    else:
+        yield from call.on(
+            "fs.read",
+            args.all("-in -key -inkey -CAkey -signkey -keyin")
+            if verb not in ("x509", "req", "verify")
+            else args.all("-in"),
+            possible=True,
+        )
+        yield from call.on("fs.overwrite", args.all("-out -keyout"))
+
+
+def _telnet(call: Call) -> Iterator[Effect]:
+    hosts = tuple(host.target(word) for word in call.args.operands[:1])
+    yield from _stream(call, hosts, local=bool(hosts) and host.is_local(hosts[0].text))
+
+
+def _socket(call: Call) -> Iterator[Effect]:
+    hosts = tuple(host.target(word) for word in call.args.operands[:1])
+    if call.args.has("-p"):
+        yield call.effect("net.shell", hosts)
+    else:
+        yield call.effect("net.listen" if call.args.has("-s") else "net.connect", hosts)
+
+
+def _ftp(call: Call) -> Iterator[Effect]:
+    hosts = tuple(host.target(word) for word in call.args.operands[:1])
+    text = (call.command.stdin or "").lower()
+    sends = re.search(r"^\s*(?:put|mput|send|append)\b", text, re.MULTILINE) or re.search(
+        r"\bput\b|\bmirror -R\b", " ".join(w.text for w in call.args.all("-c -e -b"))
+    )
+    yield call.effect("net.send.file" if sends else "net.connect", hosts)
+
+
+def _dns(call: Call) -> Iterator[Effect]:
+    """A lookup carries its name to whoever answers for it."""
+    hosts = tuple(Target(word.shown, "host") for word in call.args.operands if not word.text.startswith("+"))
+    yield call.effect("net.lookup", hosts)
+
+
+_CURL_VALUES = (
+    "-X --request -d --data --data-binary --data-ascii --data-raw --data-urlencode --json -F --form --form-string -T --upload-file -o --output -H --header -u --user "
+    "-A --user-agent -e --referer -b --cookie -c --cookie-jar -K --config -x --proxy -m --max-time --connect-timeout --retry --retry-delay --resolve -w --write-out -E --cert --key "
+    "--cacert --capath -r --range -z --time-cond --url -Y -y -C --continue-at -D --dump-header --limit-rate --max-redirs --interface --ciphers -U --proxy-user --netrc-file --socks5 --noproxy --unix-socket --output-dir -t --dns-servers --retry-max-time"
+)
+_WGET_VALUES = "-O --output-document -P --directory-prefix -i --input-file --post-data --post-file --body-data --body-file --method --header -U --user-agent -o --output-file -a -t --tries -T --timeout -w --wait -A -R -D -e --user --password --limit-rate -l --level --use-askpass -Q"
+_SSH_VALUES = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B"
+
+PROGRAMS: dict[str, Program] = {
+    "curl": Program(call=_curl, values=_CURL_VALUES),
+    "wget": Program(call=_wget, values=_WGET_VALUES, dry="--spider"),
+    "wget2": Program(call=_wget, values=_WGET_VALUES, dry="--spider"),
+    **programs("http https xh httpie", Program(Does("net.fetch", bare=True))),
+    **programs("aria2c axel", Program(Does("net.fetch"), Does("fs.overwrite", "-o --out"), Does("fs.write", "-d --dir"), values="-o --out -d --dir -x -s -j -i")),
+    **programs("ssh autossh mosh slogin", Program(call=_ssh, values=_SSH_VALUES)),
+    **programs("scp rcp", Program(call=_copy, values="-c -F -i -J -l -o -P -S -D -X")),
+    "rsync": Program(
+        call=_copy,
+        values="-e --rsh -f --filter --exclude --include --exclude-from --include-from --files-from -T --temp-dir --backup-dir --suffix --bwlimit --port --password-file --rsync-path --log-file --chmod --chown --timeout -B --max-size --min-size --link-dest --compare-dest --copy-dest",
+        dry="-n --dry-run --list-only",
+    ),
+    **programs("nc ncat netcat nc.traditional nc.openbsd", Program(call=_netcat, values="-e -c --exec --sh-exec -p --source-port -s --source -w --wait -i -q -x -X -o -g -G -I -O -T -P -m")),
+    "socat": Program(call=_socat),
+    "openssl": Program(call=_openssl, values="-connect -in -out -key -inkey -keyout -CAkey -signkey -keyin -days -subj -passin -passout -pass -k -K -iv -config -extensions -newkey -host -port -servername -cert -CA -CAfile -addext -inform -outform -md -iter -S -proxy", single=True),
+    **programs("telnet rlogin rsh tn3270", Program(call=_telnet, values="-l -n -e -b")),
+    "socket": Program(call=_socket),
+    **programs("ftp lftp sftp ncftp tftp ncftpput", Program(call=_ftp, values="-c -e -b -u -P -p -i -o -F")),
+    **programs("dig nslookup host drill kdig delv whois", Program(call=_dns, values="-t -p -c -k -y -x")),
+    **programs("ping ping6 traceroute traceroute6 tracepath mtr arping fping", Program(Does("net.connect", "*", "host"), values="-c -i -W -w -s -t -I -m -p -Q -S")),
+    **programs("nmap masscan zmap rustscan nikto sqlmap gobuster ffuf hydra wfuzz dirb nuclei", Program(Does("net.scan", "*", "host", bare=True))),
+    **programs("hping3 slowhttptest ab siege wrk hey vegeta locust k6 loadtest", Program(Does("net.connect", "*", "host", bare=True))),
+    **programs("ngrok cloudflared localtunnel lt bore frpc chisel tailscale zerotier-cli pagekite serveo gost ligolo sshuttle tmate teleconsole gsocket gs-netcat", Program(Does("net.tunnel", "*", "other", bare=True, unless="version status list help ip --help netcheck"))),
+    **programs("tcpdump tshark wireshark dumpcap ettercap bettercap", Program(Does("net.scan", note="listens to the network's traffic"), Does("fs.overwrite", "-w"), values="-i -w -r -c -s -n -f")),
+    **programs("mail mailx sendmail mutt swaks msmtp ssmtp", Program(Does("message.send", "*", "host", bare=True), Does("fs.read", "-a -A"), values="-s -a -A -c -b -r -S -f")),
+    **programs("rclone", Program(
+        Does("cloud.read"),
+        subs={
+            "copy": (Does("net.send.file", "1", "host"), Does("fs.read", "0")), "sync": (Does("net.send.file", "1", "host"), Does("fs.delete.tree", "1", "resource")), "move": (Does("net.send.file", "1", "host"), Does("fs.move", "0")),
+            "copyto": (Does("net.send.file", "1", "host"), Does("fs.read", "0")), "delete": Does("cloud.delete", "*", "resource"), "purge": Does("cloud.delete", "*", "resource"), "deletefile": Does("cloud.delete", "*", "resource"),
+            "rmdirs": Does("cloud.delete", "*", "resource"), "config": Does("cred.read", note="shows stored credentials"), "serve": Does("net.listen"), "rcat": Does("net.send.file", "0", "host"),
+        },
+        dry="-n --dry-run",
+    )),
+}  # fmt: skip

@@ -1,0 +1,141 @@
+"""Shells, their builtins, and the programs that run other programs. What they run is found by the shell analysis."""
+
+from collections.abc import Iterator
+
+from verdikt.effects.call import Call
+from verdikt.effects.program.table import Does, Program, programs
+from verdikt.model.effect import Effect, Target
+from verdikt.shell.command import Word
+
+_RUN_STRING = frozenset(("-c", "--command", "--rcfile", "--init-file"))
+
+
+def _shell(call: Call) -> Iterator[Effect]:
+    """`sh script`: the script is run; what is in it is analysed where it can be read."""
+    args = call.args
+    if args.has("-c --command"):
+        return
+    if args.operands:
+        yield from call.on("code.run", args.operands[:1])
+    elif call.command.stdin is None and call.reads_pipe():
+        yield from call.piped_code()
+
+
+def _source(call: Call) -> Iterator[Effect]:
+    yield from call.on("code.run", call.args.operands[:1])
+
+
+def _history(call: Call) -> Iterator[Effect]:
+    if call.args.has("-c -w -d --clear clear"):
+        what = "sys.log" if call.args.has("-c --clear clear") else "sys.setting"
+        yield call.effect(what, (Target("the shell's history", "other"),), note="removes what was typed before")
+
+
+def _unset(call: Call) -> Iterator[Effect]:
+    if any(word.text in ("HISTFILE", "HISTSIZE", "PROMPT_COMMAND") for word in call.args.operands):
+        yield call.effect(
+            "sys.log", (Target("the shell's history", "other"),), note="nothing more is recorded", possible=True
+        )
+
+
+def _set(call: Call) -> Iterator[Effect]:
+    texts = [word.text for word in call.command.argv[1:]]
+    if texts[:2] == ["+o", "history"]:
+        yield call.effect(
+            "sys.log", (Target("the shell's history", "other"),), note="nothing more is recorded", possible=True
+        )
+
+
+def _export(call: Call) -> Iterator[Effect]:
+    for word in call.args.operands:
+        name, equals, value = word.text.partition("=")
+        if name in ("HISTFILE", "HISTSIZE", "HISTFILESIZE") and equals and value in ("/dev/null", "0", ""):
+            yield call.effect(
+                "sys.log", (Target("the shell's history", "other"),), note="nothing more is recorded", possible=True
+            )
+        elif equals:
+            yield from call.assigned(name, Word(value, word.raw))
+
+
+def _sudo(call: Call) -> Iterator[Effect]:
+    if call.args.has("-l --list -v --validate -k -K -V") and not call.args.operands:
+        yield call.effect("sys.read")
+        return
+    if call.args.has("-e --edit") or call.name == "sudoedit":
+        yield from call.on("fs.write", call.args.operands)
+    yield call.effect("priv.escalate", tuple(Target(word.shown, "other") for word in call.args.operands[:1]))
+
+
+def _printenv(call: Call) -> Iterator[Effect]:
+    if call.args.operands:
+        from verdikt.effects.program.network import SECRET_NAME
+
+        if any(SECRET_NAME.search(word.text) for word in call.args.operands):
+            yield call.effect("env.read.secret", tuple(Target(word.shown, "other") for word in call.args.operands))
+        return
+    yield call.effect("env.read")
+
+
+def _env(call: Call) -> Iterator[Effect]:
+    if all("=" in word.text for word in call.args.operands):
+        yield call.effect("env.read")
+
+
+def _trap(call: Call) -> Iterator[Effect]:
+    return iter(())
+
+
+def _agent(call: Call) -> Iterator[Effect]:
+    texts = {word.text for word in call.command.argv}
+    if texts & {
+        "--dangerously-skip-permissions", "--dangerously-bypass-approvals-and-sandbox", "--yolo", "-y", "--full-auto", "--allow-all-tools", "--allow-all",
+        "--trust-all-tools", "bypassPermissions", "--yes-always", "danger-full-access", "--auto-approve", "--skip-permissions", "--no-sandbox", "--permission-mode=bypassPermissions", "--approval-mode=yolo", "--sandbox=danger-full-access", "--force",
+    }:  # fmt: skip
+        yield call.effect("guard.bypass", (Target(call.name, "other"),), note="no permission is asked for")
+        return
+    verb = call.args.operands[0].text if call.args.operands else ""
+    if (
+        verb in ("mcp", "plugin", "config", "hooks", "install")
+        and len(call.args.operands) > 1
+        and call.args.operands[1].text
+        in ("add", "add-json", "remove", "set", "install", "marketplace", "enable", "disable", "uninstall")
+    ):
+        yield call.effect(
+            "guard.config",
+            (Target(f"{call.name} {verb}", "other"),),
+            note="changes what the agent is allowed or able to do",
+        )
+        return
+    yield call.effect("agent.run", (Target(call.name, "other"),))
+
+
+_NOTHING = Program()
+_WRAPPER = Program()
+
+PROGRAMS: dict[str, Program] = {
+    **programs("sh bash zsh dash ksh mksh ash fish csh tcsh rbash elvish nu xonsh yash", Program(call=_shell, values="-o -O --rcfile --init-file +o +O")),
+    **programs("source .", Program(call=_source)),
+    **programs(
+        "cd pushd popd dirs echo printf true false : test [ [[ read wait jobs fg bg type hash which whence where command builtin let declare local typeset readonly return shift getopts times exit logout shopt complete compgen "
+        "compopt bind enable mapfile readarray caller break continue help ulimit umask suspend eval exec trap time alias unalias sleep usleep coproc select unsetopt setopt autoload zmodload rehash zstyle print pwd tty nproc getconf",
+        _NOTHING,
+    ),
+    "history": Program(call=_history),
+    "unset": Program(call=_unset),
+    "set": Program(call=_set),
+    "export": Program(call=_export),
+    "disown": Program(Does("proc.spawn")),
+    **programs(
+        "nice ionice chrt taskset stdbuf unbuffer timeout gtimeout flock xargs parallel watch entr setsid nohup script expect rlwrap catchsegv numactl cgexec firejail bwrap "
+        "strace ltrace ptrace perf valgrind gdb lldb busybox toybox hyperfine retry ts pv tsp chpst envdir dotenv direnv",
+        _WRAPPER,
+    ),
+    **programs("screen tmux zellij dtach abduco byobu", Program(Does("proc.spawn", when="new new-session -d -dm -dmS"))),
+    **programs("sudo doas run0 pkexec gosu su-exec dzdo please sudoedit", Program(call=_sudo, values="-u --user -g --group -p --prompt -C -D --chdir -h --host -r -t -T -U -R")),
+    **programs("su runuser", Program(Does("priv.escalate", "0", "other", bare=True), values="-c --command -s --shell -g -G -w")),
+    **programs("chroot nsenter unshare systemd-nspawn pivot_root capsh", Program(Does("priv.escalate", note="enters another root or namespace"))),
+    "env": Program(call=_env, values="-u --unset -C --chdir -S --split-string"),
+    "printenv": Program(call=_printenv),
+    **programs("claude codex gemini aider cursor-agent opencode goose copilot amp qwen crush cline", Program(call=_agent, values="-p --print --model -m --permission-mode --allowedTools --disallowedTools --prompt -s --sandbox -a --ask-for-approval --approval-mode")),
+    **programs("code codium cursor windsurf", Program(subs={"tunnel": Does("net.tunnel", note="opens this machine to a browser anywhere"), "serve-web": Does("net.listen")})),
+}  # fmt: skip
