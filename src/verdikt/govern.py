@@ -27,7 +27,7 @@ from verdikt.observe.crash import record_crash
 from verdikt.observe.guarded import guarded_paths
 from verdikt.observe.world import RealWorld, project_root
 from verdikt.policy import load_file, load_policy
-from verdikt.projection import PROJECTIONS
+from verdikt.projections import projections
 
 See = Callable[[str], World]
 """The world as seen from a directory."""
@@ -65,7 +65,7 @@ class Governance:
     ) -> "Governance":
         """Governance by one policy file, or by the layers in force at `cwd`; a `PolicyError` holds every fault."""
         policy = load_file(str(path)) if path else load_policy(cwd, environ=env)
-        return cls(policy, FileStore(data_home(env), clock, PROJECTIONS), clock=clock, env=env)
+        return cls(policy, FileStore(data_home(env), clock, projections()), clock=clock, env=env)
 
     def before(self, action: Action, *, posture: Posture | None = None) -> Decision:
         """May this happen? The decision is in the log before it is given; whatever fails on the way is a block."""

@@ -1,12 +1,11 @@
-"""Everything that is computed from the log, in one table: what `state.db` holds and `verdikt ledger reindex` rebuilds."""
+"""What a session has done so far, folded from its decisions and their outcomes; and the posture it is in."""
 
 from typing import Any
 
-from verdikt.graph.engine import HISTORY
-from verdikt.ledger.grants import GRANTS
 from verdikt.ledger.projection import Projection
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.receipt import recorded_action
+from verdikt.model.session import HISTORY
 
 
 def _session(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
@@ -63,5 +62,3 @@ SESSION = Projection(
     kinds=frozenset({EntryKind.DECISION, EntryKind.TOOL_CALL}),
 )
 POSTURE = Projection(name="posture", initial="", fold=_posture, kinds=frozenset({EntryKind.POSTURE}))
-
-PROJECTIONS = (SESSION, POSTURE, GRANTS)
