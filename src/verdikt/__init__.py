@@ -2,6 +2,53 @@
 
 from importlib import import_module
 
+TYPE_CHECKING = False  # type checkers know better; `typing` itself is slow to load
+if TYPE_CHECKING:
+    from verdikt.effects.declared import Classification as Classification
+    from verdikt.effects.declared import ToolCall as ToolCall
+    from verdikt.effects.manifest import Manifest as Manifest
+    from verdikt.effects.manifest import parse_manifest as parse_manifest
+    from verdikt.errors import BlockedError as BlockedError
+    from verdikt.errors import VerdiktError as VerdiktError
+    from verdikt.graph.combinator import All as All
+    from verdikt.graph.combinator import Any as Any
+    from verdikt.graph.combinator import Escalate as Escalate
+    from verdikt.graph.combinator import Not as Not
+    from verdikt.graph.combinator import Threshold as Threshold
+    from verdikt.graph.combinator import When as When
+    from verdikt.graph.context import GovernanceContext as GovernanceContext
+    from verdikt.graph.context import TraceEntry as TraceEntry
+    from verdikt.graph.enforcer import Enforcer as Enforcer
+    from verdikt.graph.engine import PolicyEngine as PolicyEngine
+    from verdikt.graph.guard import BaseGuard as BaseGuard
+    from verdikt.graph.guard import Guard as Guard
+    from verdikt.graph.guard import PolicyNode as PolicyNode
+    from verdikt.graph.pipeline import Pipeline as Pipeline
+    from verdikt.graph.result import EvaluationResult as EvaluationResult
+    from verdikt.graph.session import InMemorySessionStore as InMemorySessionStore
+    from verdikt.graph.session import SessionStore as SessionStore
+    from verdikt.graph.tracer import CollectingTracer as CollectingTracer
+    from verdikt.graph.tracer import StdoutTracer as StdoutTracer
+    from verdikt.graph.tracer import Tracer as Tracer
+    from verdikt.layers import GovernanceLayer as GovernanceLayer
+    from verdikt.ledger.session import SQLiteSessionStore as SQLiteSessionStore
+    from verdikt.model.action import Action as Action
+    from verdikt.model.action import ActionKind as ActionKind
+    from verdikt.model.action import Outcome as Outcome
+    from verdikt.model.decision import Decision as Decision
+    from verdikt.model.effect import PRECEDENCE as PRECEDENCE
+    from verdikt.model.effect import Effect as Effect
+    from verdikt.model.effect import EffectClass as EffectClass
+    from verdikt.model.effect import Effects as Effects
+    from verdikt.model.effect import most_restrictive as most_restrictive
+    from verdikt.model.posture import Disposition as Disposition
+    from verdikt.model.posture import Posture as Posture
+    from verdikt.model.receipt import Receipt as Receipt
+    from verdikt.model.session import SessionState as SessionState
+    from verdikt.model.spine import SpineReceipt as SpineReceipt
+    from verdikt.model.verdict import Verdict as Verdict
+    from verdikt.model.verdict import VerdictKind as VerdictKind
+
 __version__ = "0.1.0"
 
 _HOME = {

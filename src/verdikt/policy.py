@@ -33,11 +33,12 @@ SECTIONS: dict[str, str | Section] = {
 @lru_cache(maxsize=1)
 def registry() -> Registry:
     """Everything a policy file may name."""
-    from verdikt import guards
     from verdikt.effects.name import NAMES
+    from verdikt.guards import GUARDS
 
+    guards = {name: f"verdikt.guards.{name}:{made}" for name, made in GUARDS.items()}
     sections = {name: load(found) if isinstance(found, str) else found for name, found in SECTIONS.items()}
-    return Registry(guards=getattr(guards, "GUARDS", {}), sections=sections, effects=NAMES, load=load)
+    return Registry(guards=guards, sections=sections, effects=NAMES, load=load)
 
 
 def load(path: str) -> Any:

@@ -10,6 +10,7 @@ PROJECTIONS: dict[str, str] = {
     "session": "verdikt.ledger.sessions:SESSION",
     "posture": "verdikt.ledger.sessions:POSTURE",
     "grants": "verdikt.ledger.grants:GRANTS",
+    "pause": "verdikt.ledger.pause:PAUSE",
 }
 
 

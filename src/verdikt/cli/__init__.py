@@ -12,6 +12,7 @@ COMMANDS: dict[str, str] = {
     "hook": "what hosts call: decides about one event",
     "init": "make this project governed: policy and hooks",
     "uninstall": "take the hooks out, files as they were",
+    "pause": "let everything through for a while, on record",
 }
 """Command → what it is for. `verdikt.cli.<command>` (dashes as underscores) holds `command`, a click command."""
 

@@ -60,7 +60,9 @@ def judge(action: Action, policy: Policy, world: Callable[[], World]) -> tuple[E
         return effects, policy.root.evaluate(action, context)
     except Exception as error:
         reason = f"the action could not be judged: {type(error).__name__}: {error}"
-        return Effects(), Verdict.block(guard="crash", reason=reason, fix="report this; until then it is blocked", error=True)
+        return Effects(), Verdict.block(
+            guard="crash", reason=reason, fix="report this; until then it is blocked", error=True
+        )
 
 
 def home_of(cwd: str, home: str) -> str:

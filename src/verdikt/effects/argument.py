@@ -69,7 +69,7 @@ class Arguments:
     def has(self, names: str) -> bool:
         """Whether any of these flags is there; `-r+-f` wants both; a word without a dash is looked for among the operands.
 
-        A long flag may be shortened (`--recurs`), as GNU programs allow.
+        A long flag may be shortened (`--recurs`), as GNU programs allow; `--force` is not short for `--force-with-lease`.
         """
         return any(all(self._one(name) for name in option.split("+")) for option in words(names))
 
@@ -77,7 +77,9 @@ class Arguments:
         if name[0] != "-":
             return any(operand.text.lower() == name for operand in self.operands)
         for flag, _ in self.flags:
-            if flag == name or (len(flag) > 4 and flag.startswith("--") and name.startswith(flag)):
+            if flag == name:
+                return True
+            if len(flag) > 4 and flag.startswith("--") and name.startswith(flag) and name[len(flag)] != "-":
                 return True
         return False
 

@@ -38,7 +38,7 @@ _HARMLESS = words("--help --version --usage")
 class Call:
     """A command with its arguments sorted for one program."""
 
-    __slots__ = ("_shell", "args", "by", "command", "commands", "name", "resolver", "subcommand")
+    __slots__ = ("_shell", "args", "by", "command", "commands", "doubt", "name", "resolver", "subcommand")
 
     def __init__(
         self,
@@ -50,6 +50,8 @@ class Call:
     ) -> None:
         self.command = command
         self._shell = shell
+        self.doubt = False
+        """Whether every effect of this command is only possible."""
         self.commands = commands
         self.resolver = resolver
         self.name = name or command.name
@@ -244,7 +246,7 @@ class Call:
             recoverable = entry.recoverable
             if targets and targets[0].kind == "path" and what.startswith(_LOSSY):
                 recoverable = all(map(can_return, targets))
-        uncertain = possible or any(t.kind == "path" and not t.path for t in targets)
+        uncertain = possible or self.doubt or any(t.kind == "path" and not t.path for t in targets)
         if self.command.where and not any(t.zone is Zone.SYSTEM for t in targets):
             uncertain = True
         return Effect(

@@ -21,15 +21,12 @@ def classify(action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None
     `manifest` maps tools to declared effects and annotations; arguments raise what it declares and never lower it.
     """
     resolver = Resolver(facts)
-    if action.kind is ActionKind.BASH:
-        found = _bash(action, resolver, facts)
-    else:
-        found = read_tool(action, resolver, manifest)
-    effects = _unique(found)
+    shell = action.kind is ActionKind.BASH
+    effects = _unique(_bash(action, resolver) if shell else read_tool(action, resolver, manifest))
     return Effects(effects or (Effect(cls=EffectClass.READ, what="none", by=action.tool),))
 
 
-def _bash(action: Action, resolver: Resolver, facts: Facts) -> Iterator[Effect]:
+def _bash(action: Action, resolver: Resolver) -> Iterator[Effect]:
     command = command_text(action)
     if not command.strip():
         yield Effect(cls=EffectClass.READ, what="none", by=action.tool)

@@ -92,6 +92,7 @@ NAMES: dict[str, Name] = {
     "proc.read": Name(R, True, "looks at processes"),
     # credentials
     "cred.read": Name(R, False, "reads a secret"),
+    "cred.read.hidden": Name(R, False, "reads a secret in a way that hides it"),
     "cred.write": Name(W, False, "changes a credential"),
     "cred.send": Name(N, False, "sends a secret out"),
     "cred.create": Name(W, False, "makes a new credential"),

@@ -16,14 +16,79 @@ from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.shell.command import Command, Word
 
 _QUIET = frozenset(
-    ["TodoWrite", "TodoRead", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion", "KillShell", "KillBash", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "TaskStop", "ToolSearch", "update_plan", "request_user_input", "ask_user", "write_todos", "think", "todowrite", "todoread", "question", "plan", "report_intent", "complete_task", "exit_plan_mode", "enter_plan_mode", "StructuredOutput", "EnterWorktree", "ExitWorktree", "Sleep", "CronList", "CronDelete", "get_internal_docs", "tool_search", "wait", "wait_agent", "close_agent", "list_agents", "set_goal", "get_goal", "update_goal", "task_complete", "update_todo", "stop_bash", "read_agent", "read_lints", "ReadLints", "codebase_search", "todo_write", "update_topic", "tracker_create_task"]
+    [
+        "TodoWrite",
+        "TodoRead",
+        "ExitPlanMode",
+        "EnterPlanMode",
+        "AskUserQuestion",
+        "KillShell",
+        "KillBash",
+        "TaskCreate",
+        "TaskUpdate",
+        "TaskList",
+        "TaskGet",
+        "TaskStop",
+        "ToolSearch",
+        "update_plan",
+        "request_user_input",
+        "ask_user",
+        "write_todos",
+        "think",
+        "todowrite",
+        "todoread",
+        "question",
+        "plan",
+        "report_intent",
+        "complete_task",
+        "exit_plan_mode",
+        "enter_plan_mode",
+        "StructuredOutput",
+        "EnterWorktree",
+        "ExitWorktree",
+        "Sleep",
+        "CronList",
+        "CronDelete",
+        "get_internal_docs",
+        "tool_search",
+        "wait",
+        "wait_agent",
+        "close_agent",
+        "list_agents",
+        "set_goal",
+        "get_goal",
+        "update_goal",
+        "task_complete",
+        "update_todo",
+        "stop_bash",
+        "read_agent",
+        "read_lints",
+        "ReadLints",
+        "codebase_search",
+        "todo_write",
+        "update_topic",
+        "tracker_create_task",
+    ]
 )
 """Tools by which an agent keeps its own house."""
 
 _LISTS = frozenset(["Glob", "LS", "glob", "list_directory", "list", "ls", "LSP", "lsp"])
 _DELETES = frozenset(["Delete", "delete_file"])
 _EDITS = frozenset(
-    ["Edit", "MultiEdit", "NotebookEdit", "StrReplace", "SearchReplace", "replace", "edit", "str_replace", "str_replace_editor", "insert", "multiedit", "save_memory"]
+    [
+        "Edit",
+        "MultiEdit",
+        "NotebookEdit",
+        "StrReplace",
+        "SearchReplace",
+        "replace",
+        "edit",
+        "str_replace",
+        "str_replace_editor",
+        "insert",
+        "multiedit",
+        "save_memory",
+    ]
 )
 _PATCH = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$|^\*\*\* (Move) to: (.+?)\s*$", re.MULTILINE)
 _UNIFIED = re.compile(r"^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)

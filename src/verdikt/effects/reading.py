@@ -9,10 +9,11 @@ from verdikt.effects.call import Call
 from verdikt.effects.code import read_code
 from verdikt.effects.name import named
 from verdikt.effects.program import lookup
+from verdikt.effects.program.find import narrowed, selected
 from verdikt.effects.target import Resolver
 from verdikt.effects.zone import homely, is_hook
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
-from verdikt.shell.analyse import analyse
+from verdikt.shell.analysis import analyse
 from verdikt.shell.command import UNKNOWN, Code, Command, Redirect, Word
 
 DEPTH = 6
@@ -31,13 +32,21 @@ _WRITES = (
     "fs.chown",
 )
 _SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "csh", "tcsh"])
-_RUNNERS = _SHELLS | frozenset(["python", "python2", "python3", "perl", "ruby", "node", "php", "lua", "eval", "source", ".", "deno", "bun", "exec"])
-_RAW = frozenset(["nc", "ncat", "netcat", "telnet", "socat", "openssl", "socket", "nc.traditional", "nc.openbsd", "websocat", "ztcp"])
+_RUNNERS = _SHELLS | frozenset(
+    ["python", "python2", "python3", "perl", "ruby", "node", "php", "lua", "eval", "source", ".", "deno", "bun", "exec"]
+)
+_FETCHERS = frozenset(["curl", "wget", "wget2", "fetch", "aria2c", "lynx", "http", "https", "xh", "w3m"])
+_DECODERS = frozenset(["base64", "base32", "xxd", "openssl", "uudecode", "gpg", "rev", "tr", "gunzip", "zcat"])
+_NAMERS = frozenset(["find", "gfind", "fd", "fdfind", "ls", "git", "grep", "egrep", "rg", "locate"])
+_RAW = frozenset(
+    ["nc", "ncat", "netcat", "telnet", "socat", "openssl", "socket", "nc.traditional", "nc.openbsd", "websocat", "ztcp"]
+)
 _FETCHES = re.compile(r"(?<![\w/.-])(?:curl|wget|wget2|fetch|aria2c|lynx|http|https|xh)\s|urlopen\(|requests\.get")
 _INIT = re.compile(
     r"(?:init|hook|shellenv|activate|completions?|env|shell-init|printenv|--version|export|-s|-k|alias|shell|setup|ssh-agent|dircolors|resize|login)\b"
 )
 _TCP = re.compile(r"^/dev/(?:tcp|udp)/([^/]+)/")
+_SPLICED = re.compile(r"""[\w.](?:''|""|\\(?=[\w.]))[\w.]|[\w.]'[\w.]+'|[\w.]"[\w.]+"[\w.]""")
 _EMPTYING = frozenset(("", ":", "true"))
 
 
@@ -75,9 +84,8 @@ class Reading:
                 for c in commands
             )
         found: list[list[Effect]] = []
-        for command in commands:
-            effects = list(self._command(command, commands))
-            found.append(effects)
+        for index, command in enumerate(commands):
+            found.append(list(self._command(index, command, commands)))
         loose: list[Effect] = []
         for code in script.codes:
             into = found[code.command] if code.command is not None and code.command < len(found) else loose
@@ -104,11 +112,14 @@ class Reading:
 
     # -- one command ----------------------------------------------------------------------------------------------
 
-    def _command(self, command: Command, commands: Sequence[Command]) -> Iterator[Effect]:
+    def _command(self, index: int, command: Command, commands: Sequence[Command]) -> Iterator[Effect]:
         call = self._call(command, commands)
+        if command.repeated and any(not word.known for word in command.argv[1:]):
+            self._fed(call, index)
         for name, value in command.assignments:
             yield from call.assigned(name, value)
-        yield from self._redirects(call)
+        if command.redirects:
+            yield from self._redirects(call)
         if command.background:
             yield call.effect("proc.spawn", note="goes on in the background")
         if not command.argv:
@@ -117,20 +128,47 @@ class Reading:
         if not name:
             yield from self._nameless(call)
             return
+        if command.via and f"{name}()" in command.via and (command.background or command.pipe_to is not None):
+            yield call.effect("sys.crash", note="a function that starts itself over and over")
         if name in _RUNNERS:
-            yield from self._substituted(call)
-        program = lookup(name)
+            yield from self._substituted(call, index)
+        yield from self._program(call)
+        self._remember(call)
+
+    def _program(self, call: Call) -> Iterator[Effect]:
+        command = call.command
+        for word in command.argv[1:]:
+            # Nobody writes `~/.s''sh` but to be overlooked.
+            if _SPLICED.search(word.raw) and self._foreign_secret(target := call.path(word)):
+                yield call.effect("cred.read.hidden", (target,), note="its name is taken apart")
+        program = lookup(command.name)
         if program is not None:
             effects = list(call.run(program))
-            yield from effects
-            yield from self._ran(call, effects)
         elif "/" in command.argv[0].text:
             effects = list(call.on("code.run", [command.argv[0]]))
-            yield from effects
-            yield from self._ran(call, effects)
         else:
-            yield call.effect("unknown.program", (Target(name, "other"),))
-        self._remember(call)
+            effects = [call.effect("unknown.program", (Target(command.name, "other"),))]
+        yield from effects
+        yield from self._ran(call, effects)
+
+    def _fed(self, call: Call, index: int) -> None:
+        """Puts the names that `find` or `ls` would give in the place of the words that come from them."""
+        command, commands = call.command, call.commands
+        source: Command | None = None
+        if "find" in command.via[-1:] or (command.via and command.via[-1].startswith("find")):
+            source = next((c for c in reversed(commands[:index]) if c.name in ("find", "gfind")), None)
+        else:
+            source = next((c for c in call.upstream() if c.name in _NAMERS), None)
+        if source is None:
+            return
+        given = _names(source)
+        if not given:
+            return
+        words: list[Word] = []
+        for word in command.argv:
+            words.extend([word] if word.known else given)
+        call.command = replace(command, argv=tuple(words))
+        call.doubt = source.name not in ("ls", "find", "gfind") or narrowed(source)
 
     def _nameless(self, call: Call) -> Iterator[Effect]:
         """A command whose program is not known: it may be anything, and its arguments tell how bad that could be."""
@@ -144,20 +182,22 @@ class Reading:
             yield from call.on("fs.delete.tree", targets, possible=True, note="if the unknown program is `rm`")
         yield call.effect("unknown.program", (Target(first.shown, "other"),), possible=True)
 
-    def _substituted(self, call: Call) -> Iterator[Effect]:
-        """An interpreter that is given the output of another command as its program."""
-        command = call.command
-        for word in command.argv[1:]:
-            if word.known:
-                continue
-            raw = word.raw
-            if _FETCHES.search(raw):
-                yield call.effect("code.remote", (Target(word.shown, "other"),), note="runs what it downloads")
-            elif command.name == "eval" and not _INIT.search(raw):
-                yield call.effect("code.unknown", possible=True, note="evaluates text that is made at run time")
-            if command.name in _SHELLS or command.name == "eval":
-                continue
-            break
+    def _substituted(self, call: Call, index: int) -> Iterator[Effect]:
+        """An interpreter whose program is the output of another command: `eval "$(…)"`, `sh -c "$(…)"`, `bash <(…)`."""
+        word = _program_word(call.command)
+        if word is None or (word.known and not word.raw.startswith("<(")):
+            return
+        names = {c.name for c in call.commands if c.feeds == index}
+        if names & _FETCHERS or _FETCHES.search(word.raw):
+            yield call.effect("code.remote", (Target(word.raw or word.shown, "other"),), note="runs what it downloads")
+        elif names & _RAW:
+            yield call.effect("net.shell", note="runs whatever the other side sends")
+        elif names & _DECODERS:
+            yield call.effect("code.hidden", note="runs what a decoder makes of its input")
+        elif call.command.name in ("source", "."):
+            return
+        elif not _INIT.search(word.raw):
+            yield call.effect("code.unknown", possible=True, note="runs text that is made at run time")
 
     def _ran(self, call: Call, effects: Sequence[Effect]) -> Iterator[Effect]:
         """A file that is run: judged by what this action put into it, or where it came from."""
@@ -177,11 +217,7 @@ class Reading:
             return
         text = self._read(path)
         if text is not None and self._depth < DEPTH:
-            self._depth += 1
-            try:
-                yield from read_code(language, text, call)
-            finally:
-                self._depth -= 1
+            yield from self._read_code(language, text, call)
 
     def _remember(self, call: Call) -> None:
         """What the command put into files, for when they are run later in the same text."""
@@ -264,16 +300,25 @@ class Reading:
         )
         call = self._call(owner, commands)
         if not code.known and not code.text.replace(UNKNOWN, "").strip():
-            yield call.effect("code.unknown", possible=True, note=f"{code.language} code that the text does not show")
+            # What a file holds that this text did not write is no more unknown than any program.
+            if _program_word(owner) is None and not call.reads_pipe() and code.language != "sh":
+                yield call.effect(
+                    "code.unknown", possible=True, note=f"{code.language} code that the text does not show"
+                )
             return
         if self._depth >= DEPTH:
             yield _unknown("nested too deeply to follow")
             return
+        yield from self._read_code(code.language, code.text, call)
+
+    def _read_code(self, language: str, text: str, call: Call) -> Iterator[Effect]:
         self._depth += 1
         try:
-            yield from read_code(code.language, code.text, call)
+            effects = list(read_code(language, text, call))
         finally:
             self._depth -= 1
+        yield from effects
+        yield from self._hidden(effects)
 
     # -- what follows from where things lie ---------------------------------------------------------------------------
 
@@ -289,6 +334,18 @@ class Reading:
                     yield _of("cred.read", effect, effect.targets, note="a copy of a secret")
             elif effect.what.startswith(_WRITES):
                 yield from derived_writes(effect, self._resolver.facts.home)
+
+    def _hidden(self, effects: Iterable[Effect]) -> Iterator[Effect]:
+        """Secrets outside the project that program text reads: no program of the project needs that."""
+        for effect in effects:
+            if effect.what == "fs.read":
+                secrets = tuple(target for target in effect.targets if self._foreign_secret(target))
+                if secrets:
+                    yield _of("cred.read.hidden", effect, secrets)
+
+    def _foreign_secret(self, target: Target) -> bool:
+        root = self._resolver.root
+        return target.zone is Zone.SECRET and not (root and target.path.startswith(root + "/"))
 
     # -- what flows where -----------------------------------------------------------------------------------------------
 
@@ -343,13 +400,18 @@ class Reading:
 
 def derived_writes(effect: Effect, home: str) -> Iterator[Effect]:
     """What a write comes to by where it goes: a guard, what runs later, a credential."""
-    guards, hooks, later, secrets = [], [], [], []
+    guards: list[Target] = []
+    hooks: list[Target] = []
+    later: list[Target] = []
+    secrets: list[Target] = []
     for target in effect.targets:
         if target.zone is Zone.GUARD:
             (hooks if is_hook(homely(target.path, home)) else guards).append(target)
         elif target.zone is Zone.PERSIST:
             later.append(target)
-        elif target.zone is Zone.SECRET and target.state != "absent":
+        elif target.zone is Zone.SECRET and (
+            target.state != "absent" or homely(target.path, home).startswith(("~/.", "/etc"))
+        ):
             secrets.append(target)
     if guards:
         yield _of("guard.tamper", effect, tuple(guards))
@@ -385,7 +447,35 @@ def _unknown(problem: str) -> Effect:
 
 def _inside(command: Command) -> bool:
     """Whether a command's output becomes part of another's words."""
-    return any("$(" in via or "`" in via or "<(" in via or "substitution" in via for via in command.via)
+    return command.feeds is not None
+
+
+def _program_word(command: Command) -> Word | None:
+    """The word that an interpreter takes its program from: after `-c` or `-e`, else the first operand."""
+    words = command.argv[1:]
+    if command.name == "eval":
+        return next((word for word in words if not word.known), words[0] if words else None)
+    for position, word in enumerate(words):
+        text = word.text
+        if text.startswith("-") and not text.startswith("--") and text[-1:] in "ce" and text[1:].isalpha():
+            return words[position + 1] if position + 1 < len(words) else None
+        if not text.startswith(("-", "+")):
+            return word
+    return None
+
+
+def _names(source: Command) -> list[Word]:
+    """The names that a command gives to what it feeds, as words."""
+    if source.name in ("find", "gfind"):
+        return selected(source)
+    operands = [word for word in source.argv[1:] if not word.text.startswith("-")]
+    if source.name == "ls":
+        return [Word(f"{word.text.rstrip('/')}/*", word.raw, True) if not word.glob else word for word in operands] or [
+            Word("*", "*", True)
+        ]
+    if source.name == "git":
+        return [Word("**/*", "*", True)]
+    return [Word(f"{word.text.rstrip('/')}/**/*", word.raw, True) for word in operands[1:]] or [Word("**/*", "*", True)]
 
 
 def _copies(command: Command) -> bool:

@@ -64,11 +64,11 @@ _TEMPLATE = Shape(_template, {"type": "string", "minLength": 1}, "text with plac
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A rule or a guard, and where it was written."""
+    """A rule or a guard, where it was written, and a guard's settings as they were read."""
 
     item: Any
     where: str
-    path: tuple[str | int, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class GraphReader:
             return None
         rule = node.build(lambda: Rule.of(values))
         if rule is not None:
-            self.placed.append(Placed(rule, node.where, node.path))
+            self.placed.append(Placed(rule, node.where))
         return rule
 
     def rule_fields(self) -> dict[str, Field]:
@@ -223,7 +223,7 @@ class GraphReader:
         except Exception as error:  # a guard of a user's own may refuse its settings in any way
             at.fault(f"expected settings that the guard takes, found: {error}")
             return None
-        self.placed.append(Placed(guard, node.where, node.path))
+        self.placed.append(Placed(guard, node.where, values))
         return built
 
     def children(self, node: Node) -> list[PolicyNode]:

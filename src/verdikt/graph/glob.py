@@ -49,11 +49,11 @@ def match_name(pattern: str, name: str) -> bool:
     """Whether one segment fits a pattern of `*`, `?` and literal characters; a backslash makes the next one literal."""
     if "*" not in pattern and "?" not in pattern and "\\" not in pattern:
         return pattern == name
-    tokens = _tokens(pattern)
+    wanted = tokens(pattern)
     p = n = 0
     star, mark = -1, 0
     while n < len(name):
-        token = tokens[p] if p < len(tokens) else None
+        token = wanted[p] if p < len(wanted) else None
         if token == "*":
             star, mark = p, n
             p += 1
@@ -65,11 +65,11 @@ def match_name(pattern: str, name: str) -> bool:
             p, n = star + 1, mark
         else:
             return False
-    return all(token == "*" for token in tokens[p:])
+    return all(token == "*" for token in wanted[p:])
 
 
 @lru_cache(maxsize=4096)
-def _tokens(pattern: str) -> tuple[str, ...]:
+def tokens(pattern: str) -> tuple[str, ...]:
     """`*`, `?`, or a backslash with the character it stands for."""
     tokens: list[str] = []
     escaped = False

@@ -19,7 +19,10 @@ class Guard(Protocol):
         """What verdicts and traces call it."""
         ...
 
-    check: Callable[..., Verdict]
+    @property
+    def check(self) -> Callable[..., Verdict]:
+        """`check(action)` or `check(action, ctx)`."""
+        ...
 
 
 @runtime_checkable

@@ -1,5 +1,6 @@
 """A guard's settings, told from the signature of its constructor: the same for reading, for editors and for the docs."""
 
+import collections.abc
 import inspect
 import types
 import typing
@@ -12,7 +13,10 @@ _LISTS = (list, tuple, set, frozenset)
 
 
 def settings_of(make: Callable[..., Any]) -> dict[str, Field] | None:
-    """Setting → its shape, from the keyword arguments that `make` takes; None when it takes any."""
+    """Setting → its shape, from the keyword arguments that `make` takes; None when it takes any.
+
+    An annotation `Annotated[type, "meaning"]` says what the setting is for. Functions cannot be written in a file.
+    """
     try:
         parameters = list(inspect.signature(make).parameters.values())
     except (TypeError, ValueError):
@@ -20,25 +24,36 @@ def settings_of(make: Callable[..., Any]) -> dict[str, Field] | None:
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
     hints = _hints(make)
-    about: Mapping[str, str] = getattr(make, "settings", None) or {}
     fields: dict[str, Field] = {}
     for parameter in parameters:
-        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            shape = _shape(hints.get(parameter.name, Any))
-            required = parameter.default is parameter.empty
-            default = "" if required or parameter.default is None else f" (default {_shown(parameter.default)})"
-            said = str(about.get(parameter.name, "")) if isinstance(about, Mapping) else ""
-            fields[parameter.name] = Field(shape, (said or shape.words) + default, required)
+        hint, meaning = _unwrapped(hints.get(parameter.name, Any))
+        by_name = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        if by_name and not _is_code(hint):
+            shape = _shape(hint)
+            fields[parameter.name] = Field(shape, meaning or shape.words, parameter.default is parameter.empty)
     return fields
 
 
 def _hints(make: Callable[..., Any]) -> dict[str, Any]:
     target = make.__init__ if inspect.isclass(make) else make
     try:
-        return typing.get_type_hints(target)
+        return typing.get_type_hints(target, include_extras=True)
     except Exception:
         # A guard of a user's own may have hints that do not resolve here; its constructor still checks the values.
         return {}
+
+
+def _unwrapped(hint: Any) -> tuple[Any, str]:
+    """A type without its annotation, and the annotation's text."""
+    if typing.get_origin(hint) is typing.Annotated:
+        inner, *notes = typing.get_args(hint)
+        return inner, next((note for note in notes if isinstance(note, str)), "")
+    return hint, ""
+
+
+def _is_code(hint: Any) -> bool:
+    """Whether a value of this type is, or contains, a function."""
+    return typing.get_origin(hint) is collections.abc.Callable or any(map(_is_code, typing.get_args(hint)))
 
 
 def _shape(hint: Any) -> Shape:
@@ -52,10 +67,10 @@ def _shape(hint: Any) -> Shape:
     simple = {bool: flag, int: whole, float: number, str: text}
     if hint in simple:
         return simple[hint]()
-    if inspect.isclass(origin) and issubclass(origin, Iterable) and not issubclass(origin, Mapping):
-        return _list(origin, arguments[0] if arguments else Any)
     if inspect.isclass(origin or hint) and issubclass(origin or hint, Mapping):
-        return Shape(_mapping, {"type": "object"}, "mapping")
+        return _mapping(_shape(arguments[1]) if len(arguments) == 2 else anything())
+    if inspect.isclass(origin) and issubclass(origin, Iterable):
+        return _list(origin, arguments[0] if arguments else Any)
     return anything()
 
 
@@ -73,14 +88,10 @@ def _list(origin: type, item: Any) -> Shape:
     return Shape(read, {"type": "array", "items": inner.schema}, f"a list, each: {inner.words}")
 
 
-def _mapping(node: Any) -> Any:
-    found = node.mapping()
-    return {key: child.value for key, child in found.items()} if isinstance(node.value, Mapping) else None
+def _mapping(inner: Shape) -> Shape:
+    def read(node: Any) -> Any:
+        values = {key: inner.read(child) for key, child in node.mapping().items()}
+        return {key: value for key, value in values.items() if value is not None}
 
-
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str | int | float):
-        return f"`{value}`"
-    return "empty" if isinstance(value, list | tuple | dict | set | frozenset) and not value else "built in"
+    schema = {"type": "object", "additionalProperties": inner.schema}
+    return Shape(read, schema, f"mapping of name to {inner.words}")

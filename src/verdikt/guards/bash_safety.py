@@ -103,13 +103,11 @@ class BashSafetyGuard(BaseGuard):
         return any(pattern.fullmatch(clean(command)) for pattern in self._allowed)
 
     def _by_text(self, command: str, classified: bool) -> Verdict | None:
-        dangers = len(self._dangers)
-        for number in self._hits(command):
-            if number >= dangers:
-                pattern = self._patterns[number - dangers]
-                return self._block(pattern, "find another way, or ask the person who keeps the policy")
-            if not classified:
-                return self._block(self._dangers[number].pattern, self._dangers[number].fix)
+        own, dangers = self._hits(command)
+        if own:
+            return self._block(own[0], "find another way, or ask the person who keeps the policy")
+        if dangers and not classified:
+            return self._block(dangers[0].pattern, dangers[0].fix)
         for prefix in self._prefixes:
             if prefix.split()[0] in command and any(
                 part == prefix or part.startswith(f"{prefix} ") for part in _parts(command)
@@ -126,8 +124,7 @@ class BashSafetyGuard(BaseGuard):
                 if not _is(effect, danger.effects) or effect.recoverable or _contained(effect, root):
                     continue
                 if effect.certain:
-                    hits = (self._dangers[number] for number in self._hits(command) if number < len(self._dangers))
-                    if written := next((hit for hit in hits if _is(effect, hit.effects)), None):
+                    if written := next((hit for hit in self._hits(command)[1] if _is(effect, hit.effects)), None):
                         return self._block(written.pattern, written.fix)
                     reason = f"`{effect.by or command[:120]}` cannot be undone: {effect.what} {effect.target}".rstrip()
                     return Verdict.block(guard=self.name, reason=reason, fix=danger.fix)
@@ -136,11 +133,13 @@ class BashSafetyGuard(BaseGuard):
                     doubt = Verdict.ask(guard=self.name, reason=reason, fix=danger.fix)
         return doubt
 
-    def _hits(self, command: str) -> list[int]:
-        """The numbers of the patterns in the command, built-in ones first."""
+    def _hits(self, command: str) -> tuple[list[str], list[Danger]]:
+        """The patterns that occur in the command: the policy's own, and the built-in ones."""
         if self._set is None:
-            self._set = PatternSet((*(danger.pattern for danger in self._dangers), *self._patterns))
-        return sorted(self._set.search(command))
+            self._set = PatternSet((*self._patterns, *(danger.pattern for danger in self._dangers)))
+        own = len(self._patterns)
+        numbers = sorted(self._set.search(command))
+        return [self._patterns[n] for n in numbers if n < own], [self._dangers[n - own] for n in numbers if n >= own]
 
     def _block(self, pattern: str, fix: str) -> Verdict:
         return Verdict.block(guard=self.name, reason=f"Command matches blocked pattern: {pattern}", fix=fix)

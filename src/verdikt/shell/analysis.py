@@ -28,8 +28,8 @@ def analyse(
     walker = Walker(home=home, cwd=cwd, env=env, read=read)
     plain = _plain(text, walker)
     scope = Scope()
-    if aliases:
-        scope.aliases.update(aliases)
+    for name, stands_for in (aliases or {}).items():
+        scope.rename(name, stands_for)
     walker.text(plain, scope, Frame())
     walker.finish()
     return Script(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
 from verdikt.shell.command import UNKNOWN, Word
@@ -9,7 +10,7 @@ from verdikt.shell.scope import UNSET, Scope, Value
 
 if TYPE_CHECKING:
     from verdikt.shell.frame import Frame
-    from verdikt.shell.syntax import RawAssignment
+    from verdikt.shell.statement import RawAssignment
     from verdikt.shell.walk import Walker
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -21,12 +22,12 @@ def assign(walker: "Walker", given: "RawAssignment", scope: Scope, *, keep: bool
     """An assignment as written; when `keep`, the rest of the text sees it."""
     name, subscript, op, raw = given
     if raw.startswith("(") and raw.endswith(")"):
-        values = walker.expander.array(raw, scope)
+        values = walker.array(raw, scope)
         if keep:
             before = scope.get(name)
             scope.set(name, [*before, *values] if op == "+=" and isinstance(before, list) else values)
         return name, Word(" ".join(values), raw)
-    word = walker.expander.word(raw, scope)
+    word = walker.word(raw, scope)
     if keep:
         _store(scope, name, subscript, op, word.text)
     return name, word
@@ -57,7 +58,7 @@ def _cd(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> No
     targets = [word for word in words[1:] if not re.fullmatch(r"-[LPe@]+|--", word.text)]
     before = scope.cwd
     if not targets:
-        home = walker.expander.look_up("HOME", scope)
+        home = walker.look_up("HOME", scope)
         scope.cwd = home if isinstance(home, str) else UNKNOWN
     elif targets[0].text == "-":
         old = scope.get("OLDPWD")
@@ -68,8 +69,6 @@ def _cd(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> No
 
 
 def _joined(walker: "Walker", scope: Scope, path: str) -> str:
-    from posixpath import join, normpath
-
     base = scope.cwd if scope.cwd is not None else walker.start
     joined = join(base, path) if base else path
     if UNKNOWN in joined and ".." in joined:
@@ -79,16 +78,16 @@ def _joined(walker: "Walker", scope: Scope, path: str) -> str:
 
 def _pushd(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
     targets = [word for word in words[1:] if not word.text.startswith(("-", "+"))]
-    stack = scope.cwd_stack
+    stack = scope.directories
     if targets:
-        stack.append(_joined(walker, scope, targets[0].text))
+        scope.directories = (*stack, _joined(walker, scope, targets[0].text))
     elif len(stack) > 1:
-        stack[-1], stack[-2] = stack[-2], stack[-1]
+        scope.directories = (*stack[:-2], stack[-1], stack[-2])
 
 
 def _popd(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
-    if len(scope.cwd_stack) > 1:
-        scope.cwd_stack.pop()
+    if len(scope.directories) > 1:
+        scope.directories = scope.directories[:-1]
 
 
 def _declare(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
@@ -103,19 +102,19 @@ def _declare(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") 
         if found:
             raw_value = word.raw.split("=", 1)[-1]
             if raw_value.startswith("(") and raw_value.endswith(")"):
-                scope.set(found[1], walker.expander.array(raw_value, scope))
+                scope.set(found[1], walker.array(raw_value, scope))
             else:
                 _store(scope, found[1], found[2] or "", found[3], UNKNOWN if nameref else found[4])
         name = found[1] if found else word.text
         if exports:
-            scope.exported.add(name)
+            scope.export(name)
 
 
 def _unset(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
     functions = any(word.text == "-f" for word in words[1:])
     for word in words[1:]:
         if functions or scope.get(word.text) is None:
-            scope.functions[word.text] = None
+            scope.define(word.text, None)
         if not functions:
             scope.set(word.text, UNSET)
 
@@ -167,12 +166,12 @@ def _alias(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") ->
     for word in words[1:]:
         name, equals, value = word.text.partition("=")
         if equals and word.known:
-            scope.aliases[name] = value
+            scope.rename(name, value)
 
 
 def _unalias(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
     for word in words[1:]:
-        scope.aliases[word.text] = None
+        scope.rename(word.text, None)
 
 
 def _forget(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:

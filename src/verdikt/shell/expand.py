@@ -1,7 +1,8 @@
 """A word as written → the words it stands for, as far as constants allow."""
 
 import re
-from typing import Protocol
+from abc import ABC, abstractmethod
+from functools import lru_cache
 
 from verdikt.shell import brace, parameter, span
 from verdikt.shell.arithmetic import evaluate
@@ -35,12 +36,14 @@ _TILDE = re.compile(r"~([A-Za-z_][\w-]*|[+-])?(?=/|$)")
 _MOST_FIELDS = 512
 
 
-class Substitution(Protocol):
-    """Whoever runs what stands in `$(…)`, `<(…)` and `>(…)`."""
-
-    def substitute(self, text: str, scope: Scope, opener: str) -> str:
-        """What the command would print, perhaps with unknown parts."""
-        ...
+@lru_cache(maxsize=4096)
+def plain(raw: str) -> Word | None:
+    """The word itself when nothing in it can expand; the same few words come again and again."""
+    if _PLAIN(raw):
+        return Word(raw, raw)
+    if raw[0] == "'" and len(raw) > 1 and raw.find("'", 1) == len(raw) - 1:
+        return Word(raw[1:-1], raw)
+    return None
 
 
 class _Fields:
@@ -92,20 +95,20 @@ class _Fields:
                 self.value(value)
 
 
-class Expander:
-    """Expands words in a scope; `host` runs what stands inside them."""
+class Expander(ABC):
+    """Expands words in a scope. Whoever goes through the text is one, because words hold commands."""
 
-    def __init__(self, host: Substitution, environment: dict[str, str]) -> None:
-        self.host = host
+    def __init__(self, environment: dict[str, str]) -> None:
         self.environment = environment
+
+    @abstractmethod
+    def substitute(self, text: str, scope: Scope, opener: str) -> str:
+        """What the command in `$(…)`, `<(…)` or `>(…)` would print, perhaps with unknown parts."""
 
     def words(self, raw: str, scope: Scope) -> list[Word]:
         """The words that one written word stands for: none when it vanishes, several when it splits."""
-        if _PLAIN(raw):
-            return [Word(raw, raw)]
-        first = raw[0]
-        if first == "'" and raw.find("'", 1) == len(raw) - 1 and len(raw) > 1:
-            return [Word(raw[1:-1], raw)]
+        if (word := plain(raw)) is not None:
+            return [word]
         raws = brace.expand(raw) if "{" in raw and _BRACED.search(raw) else (raw,)
         found: list[Word] = []
         for one in raws:
@@ -123,7 +126,7 @@ class Expander:
         self._expand(raw, scope, fields, assigned=True)
         return Word("".join(fields.current), raw, fields.glob)
 
-    def text(self, body: str, scope: Scope) -> str:
+    def quoted(self, body: str, scope: Scope) -> str:
         """The contents of double quotes, of a here-document without quotes."""
         if not ("$" in body or "`" in body or "\\" in body):
             return body
@@ -133,11 +136,11 @@ class Expander:
 
     def array(self, raw: str, scope: Scope) -> list[str]:
         """The values of `(a b c)`; an element with a subscript of its own makes it unknown."""
-        from verdikt.shell.lexer import Lexer, TokenKind
+        from verdikt.shell.lexer import WORD, Lexer
 
         values: list[str] = []
         for kind, source, *_ in Lexer(raw[1:-1].replace("\n", " ")).tokens:
-            if kind != TokenKind.WORD:
+            if kind != WORD:
                 return [UNKNOWN]
             raw_value = source.split("]=", 1)[1] if source.startswith("[") and "]=" in source else source
             values += [Pattern(word.text) if word.glob else word.text for word in self.words(raw_value, scope)]
@@ -232,12 +235,12 @@ class Expander:
             value, every = parameter.expand(inside, scope, self, quoted=quoted)
             self._put(value, fields, quoted=quoted, every=every)
         elif opener == "$(" and inside.startswith("(") and inside.endswith(")"):
-            number = evaluate(self.text(inside[1:-1], scope), lambda name: self._number(name, scope))
+            number = evaluate(self.quoted(inside[1:-1], scope), lambda name: self._number(name, scope))
             self._put(UNKNOWN if number is None else str(number), fields, quoted=quoted, every=False)
         else:
             if opener == "`":
                 inside = re.sub(r"\\([$`\\])", r"\1", inside)
-            output = self.host.substitute(inside, scope, opener)
+            output = self.substitute(inside, scope, opener)
             self._put(output, fields, quoted=quoted or opener in ("<(", ">("), every=False)
         return stop
 

@@ -2,7 +2,7 @@
 
 
 class Frame:
-    """What a command inherits from where it stands; made anew for each nesting, never changed."""
+    """What a command inherits from where it stands; copied and changed on the way in, never after."""
 
     __slots__ = (
         "background",
@@ -17,53 +17,63 @@ class Frame:
         "where",
     )
 
-    def __init__(
-        self,
-        *,
-        via: tuple[str, ...] = (),
-        where: str = "",
-        depth: int = 0,
-        stdin: str | None = None,
-        pipe_from: int | None = None,
-        background: bool = False,
-        conditional: bool = False,
-        repeated: bool = False,
-        span: tuple[int, int] | None = None,
-        capture: bool = False,
-    ) -> None:
-        self.via = via
-        self.where = where
-        self.depth = depth
-        self.stdin = stdin
-        self.pipe_from = pipe_from
-        self.background = background
-        self.conditional = conditional
-        self.repeated = repeated
-        self.span = span  # of the outermost command around it; None at the top, where each command has its own
-        self.capture = capture  # somebody reads its output
+    def __init__(self) -> None:
+        self.via: tuple[str, ...] = ()
+        self.where = ""
+        self.depth = 0
+        self.stdin: str | None = None
+        self.pipe_from: int | None = None
+        self.background = False
+        self.conditional = False
+        self.repeated = False
+        self.span: tuple[int, int] | None = None  # of the outermost command around it; None where each has its own
+        self.capture = False  # somebody reads its output
 
-    def but(self, **changes: object) -> "Frame":
-        """The same circumstances, except for some."""
+    def copy(self) -> "Frame":
+        """The same circumstances, for whoever is about to change some."""
         new = Frame.__new__(Frame)
-        for slot in Frame.__slots__:
-            setattr(new, slot, getattr(self, slot))
-        for slot, value in changes.items():
-            setattr(new, slot, value)
+        new.via = self.via
+        new.where = self.where
+        new.depth = self.depth
+        new.stdin = self.stdin
+        new.pipe_from = self.pipe_from
+        new.background = self.background
+        new.conditional = self.conditional
+        new.repeated = self.repeated
+        new.span = self.span
+        new.capture = self.capture
         return new
 
     def conditionally(self) -> "Frame":
         """The same, where it may not run."""
-        return self if self.conditional else self.but(conditional=True)
+        if self.conditional:
+            return self
+        new = self.copy()
+        new.conditional = True
+        return new
 
-    def inside(
-        self, label: str, span: tuple[int, int], *, where: str = "", repeated: bool = False, shell: bool = False
-    ) -> "Frame":
-        """One level further in: inside a wrapper, an interpreter's text, a substitution."""
-        new = self.but(via=(*self.via, label), depth=self.depth + 1, span=span)
+    def silently(self) -> "Frame":
+        """The same, where nobody reads the output."""
+        if not self.capture:
+            return self
+        new = self.copy()
+        new.capture = False
+        return new
+
+    def reading(self, stdin: str | None, pipe_from: int | None = None) -> "Frame":
+        """The same with another standard input."""
+        new = self.copy()
+        new.stdin, new.pipe_from = stdin, pipe_from
+        return new
+
+    def inside(self, label: str, span: tuple[int, int], *, where: str = "", repeated: bool = False) -> "Frame":
+        """One level further in: inside a wrapper, an interpreter's text, a function."""
+        new = self.copy()
+        new.via = (*self.via, label)
+        new.depth = self.depth + 1
+        new.span = span
         if where:
             new.where = f"{self.where}/{where}" if self.where else where
         if repeated:
             new.repeated = True
-        if shell:
-            new.capture = self.capture
         return new

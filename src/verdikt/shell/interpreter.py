@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.invocation import Invocation
+from verdikt.shell.redirect import contents, written
 from verdikt.shell.scope import Scope
 from verdikt.shell.wrapper import options, valued
 
@@ -79,8 +80,8 @@ _BY_SUFFIX = {
 
 def handler(name: str, program: str) -> Callable[[Invocation], str | None] | None:
     """Whoever goes inside a program with a version in its name, or inside a file that is run by its path."""
-    plain = _VERSION.sub("", name)
-    if plain != name:
+    if name[-1] in "0123456789e":
+        plain = _VERSION.sub("", name)
         if plain in INTERPRETERS:
             return _interpret
         if plain in HANDLERS:
@@ -136,15 +137,15 @@ def _input(call: Invocation) -> str | None:
         return call.frame.stdin
     for redirect in call.redirects:
         if redirect.op == "<" and redirect.fd == 0:
-            return call.walker.contents(redirect.target, call.scope)
+            return contents(call.walker, redirect.target, call.scope)
     return None
 
 
 def _file(call: Invocation, file: Word, arguments: list[str], *, same: bool = False) -> str | None:
     """Runs a script: what is in it when we can see that."""
-    text = call.walker.contents(file, call.scope)
+    text = contents(call.walker, file, call.scope)
     if text is None:
-        if file.raw.startswith("<(") or call.scope.file(call.walker.place(file.text, call.scope))[0]:
+        if file.raw.startswith("<(") or written(call.walker, file, call.scope)[0]:
             # Written by this very text, and we do not know what.
             call.code("sh", UNKNOWN)
         return None
@@ -179,11 +180,11 @@ def source(call: Invocation) -> str | None:
 def _script(call: Invocation) -> str | None:
     """A file run by its path: a shell script by its first line or its name, another language by the same."""
     file = call.words[0]
-    text = call.walker.contents(file, call.scope)
+    text = contents(call.walker, file, call.scope)
     arguments = [word.text for word in call.words[1:]]
     suffix = "." + file.text.rsplit(".", 1)[-1] if "." in file.text.rsplit("/", 1)[-1] else ""
     if text is None:
-        if call.scope.file(call.walker.place(file.text, call.scope))[0]:
+        if written(call.walker, file, call.scope)[0]:
             call.code("sh", UNKNOWN)
         return None
     found = _SHEBANG.match(text)
@@ -216,10 +217,10 @@ def _interpret(call: Invocation) -> str | None:
         return None
     rest = words[at:]
     if rest and rest[0].text != "-":
-        text = call.walker.contents(rest[0], call.scope)
+        text = contents(call.walker, rest[0], call.scope)
         if text is not None:
             call.code(row.language, text)
-        elif rest[0].raw.startswith("<(") or call.scope.file(call.walker.place(rest[0].text, call.scope))[0]:
+        elif rest[0].raw.startswith("<(") or written(call.walker, rest[0], call.scope)[0]:
             call.code(row.language, UNKNOWN)
         return None
     if row.stdin and not any(option in ("-v", "-V", "--version", "-h", "--help") for option, _ in given):
@@ -257,9 +258,9 @@ def _powershell(call: Invocation) -> str | None:
             call.code("powershell", _utf16(words[place + 1].text) if place + 1 < len(words) else UNKNOWN)
             return None
         if option in ("f", "file") and place + 1 < len(words):
-            contents = call.walker.contents(words[place + 1], call.scope)
-            if contents is not None:
-                call.code("powershell", contents)
+            script = contents(call.walker, words[place + 1], call.scope)
+            if script is not None:
+                call.code("powershell", script)
             return None
     text = _input(call)
     if text is not None:

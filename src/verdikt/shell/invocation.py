@@ -75,7 +75,7 @@ class Invocation:
             return None
         frame = self.inside(label, where=where, repeated=repeated)
         if not stdin:
-            frame = frame.but(stdin=None, pipe_from=None)
+            frame = frame.reading(None)
         inner = scope or (self.elsewhere() if where else Scope(self.scope))
         if arguments is not None:
             inner.arguments = arguments

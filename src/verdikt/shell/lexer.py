@@ -5,20 +5,11 @@ not left to error recovery. The grammar then sees a skeleton in which every word
 """
 
 import re
-from enum import IntEnum
 
 from verdikt.shell import span
 
-
-class TokenKind(IntEnum):
-    """What a token is to the grammar."""
-
-    WORD = 0
-    OPERATOR = 1
-    REDIRECT = 2
-    TARGET = 3  # the word after a redirection
-    TEST = 4  # a whole `[[ … ]]`
-    ARITHMETIC = 5  # a whole `(( … ))`
+WORD, OPERATOR, REDIRECT, TARGET, TEST, ARITHMETIC = range(6)
+"""What a token is: TARGET is the word after a redirection, TEST a whole `[[ … ]]`, ARITHMETIC a whole `(( … ))`."""
 
 
 class Heredoc:
@@ -33,24 +24,27 @@ class Heredoc:
         self.body = ""
 
 
-Token = tuple[TokenKind, str, int, int, Heredoc | None]
+Token = tuple[int, str, int, int, Heredoc | None]
 """TokenKind, source, start, end, and the here-document of a `<<`."""
 
 _BARE = (
     r"""(?:[^ \t\n"'\\$`;&|<>()]|'[^']*'|"(?:[^"\\$`]|\\.|\$(?![({\[]))*+"|\\.|\$'(?:[^'\\]|\\.)*+'|\$(?![({'\[]))"""
 )
-_TOKEN = re.compile(
+TOKEN = re.compile(
     rf"""(?:[ \t]|\\\n)*+
-    (?: (?P<redirect>(?:\d+|\{{\w+\}})?(?:<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())|&>>|&>)
-      | (?P<operator>;;&|;;|;&|&&|\|\||\|&|[;&|\n()])
-      | (?P<comment>\#[^\n]*+)
-      | (?P<word>{_BARE}++) )""",
+    (?: ((?:\d+|\{{\w+\}})?(?:<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())|&>>|&>)
+      | (;;&|;;|;&|&&|\|\||\|&|[;&|\n()])
+      | (\#[^\n]*+)
+      | ({_BARE}++) )""",
     re.VERBOSE | re.DOTALL,
 )
-_BLANK = re.compile(r"(?:[ \t]|\\\n)*+")
+BLANK = re.compile(r"(?:[ \t]|\\\n)*+")
+GROUP_REDIRECT, GROUP_OPERATOR, GROUP_WORD = 1, 2, 4
+"""The groups of `TOKEN`."""
+
 _MORE = re.compile(rf"{_BARE}++", re.DOTALL)
 _ARRAY = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=$")
-_COMPLEX = frozenset("\"'$`(<>\\")
+COMPLEX = frozenset("\"'$`(<>\\")
 _OPENS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "{"))
 _CLOSES = frozenset(("fi", "done", "esac", "}"))
 _FILLER = frozenset(("!", "time", "coproc"))
@@ -61,6 +55,45 @@ _START, _INSIDE, _AFTER = 0, 1, 2
 
 SLOT = 9
 """Every token takes this many letters in the skeleton: an offset divided by it is the token's place."""
+
+
+def word_end(text: str, start: int, at: int, cases: bool, problems: list[str]) -> int:
+    """The end of a word of which `start`…`at` is known to be part."""
+    size = len(text)
+    while at < size:
+        found = _MORE.match(text, at)
+        if found:
+            at = found.end()
+            continue
+        here = text[at]
+        if here in " \t\n;&|)" or here not in COMPLEX:
+            break
+        opener = text[at : at + 2]
+        if here in '"`':
+            opener = here
+        elif here == "(":
+            if not (at > start and (text[at - 1] in "?*+@!" or _ARRAY.match(text[start:at]))):
+                break
+            opener = here
+        elif opener == "$[":
+            stop = text.find("]", at)
+            at = stop + 1 if stop >= 0 else size
+            continue
+        elif opener not in ("$(", "${", "<(", ">("):
+            if here in "<>":
+                break
+            if here in "'\\" or opener == "$'":
+                if here != "\\":
+                    problems.append("a single quote is never closed")
+                return size
+            at += 1
+            continue
+        stop = span.end(text, at, opener, cases)
+        if stop < 0:
+            problems.append(f"`{opener}` is never closed")
+            return size
+        at = stop
+    return max(at, start + 1)
 
 
 class Lexer:
@@ -91,36 +124,35 @@ class Lexer:
         self.places.append(len(self.tokens))
 
     def _run(self) -> None:
-        text, tokens = self.text, self.tokens
-        match = _TOKEN.match
+        text, tokens, match = self.text, self.tokens, TOKEN.match
         at, size = 0, len(text)
         target: tuple[str, int] | None = None
         while at < size:
             found = match(text, at)
-            if found is None or found.end() == at:
+            kind = found.lastindex if found is not None else None
+            if found is None or kind is None:
                 at = self._odd(at, target)
                 target = None
                 continue
-            kind = found.lastgroup
             at = found.end()
-            if kind == "word":
-                start = found.start("word")
-                if at < size and text[at] in _COMPLEX:
-                    at = self._word_end(start, at)
+            if kind == GROUP_WORD:
+                start = found.start(kind)
+                if at < size and text[at] in COMPLEX:
+                    at = self._end(start, at)
                 if target is not None:
                     self._target(target, start, at)
                     target = None
                 else:
                     at = self._word(start, at)
-            elif kind == "operator":
+            elif kind == GROUP_OPERATOR:
                 target = None
-                at = self._operator(found["operator"], found.start("operator"), at)
-            elif kind == "redirect":
-                start = found.start("redirect")
+                at = self._operator(found[kind], found.start(kind), at)
+            elif kind == GROUP_REDIRECT:
+                start = found.start(kind)
                 if self._state == _START:
                     self._emit("x")
                     self._state = _INSIDE
-                tokens.append((TokenKind.REDIRECT, text[start:at], start, at, None))
+                tokens.append((REDIRECT, text[start:at], start, at, None))
                 target = (text[start:at], len(tokens) - 1)
         if self._pending:
             self._documents(size)
@@ -128,59 +160,24 @@ class Lexer:
     def _odd(self, at: int, target: tuple[str, int] | None) -> int:
         """Reads on where no token begins plainly: blanks at the end, or a word that opens with a bracket or quote."""
         text = self.text
-        blank = _BLANK.match(text, at)
+        blank = BLANK.match(text, at)
         start = blank.end() if blank else at
         if start >= len(text):
             return start
-        stop = self._word_end(start, start)
+        stop = self._end(start, start)
         if target is not None:
             self._target(target, start, stop)
             return stop
         return self._word(start, stop)
 
-    def _word_end(self, start: int, at: int) -> int:
-        """The end of a word of which `start`…`at` is known to be part."""
-        text, size = self.text, len(self.text)
-        while at < size:
-            found = _MORE.match(text, at)
-            if found:
-                at = found.end()
-                continue
-            here = text[at]
-            if here in " \t\n;&|)" or here not in _COMPLEX:
-                break
-            opener = text[at : at + 2]
-            if here in '"`':
-                opener = here
-            elif here == "(":
-                if not (at > start and (text[at - 1] in "?*+@!" or _ARRAY.match(text[start:at]))):
-                    break
-                opener = here
-            elif opener == "$[":
-                stop = text.find("]", at)
-                at = stop + 1 if stop >= 0 else size
-                continue
-            elif opener not in ("$(", "${", "<(", ">("):
-                if here in "<>":
-                    break
-                if here in "'\\" or opener == "$'":
-                    if here != "\\":
-                        self.problems.append("a single quote is never closed")
-                    return size
-                at += 1
-                continue
-            stop = span.end(text, at, opener, self._cases)
-            if stop < 0:
-                self.problems.append(f"`{opener}` is never closed")
-                return size
-            at = stop
-        return max(at, start + 1)
+    def _end(self, start: int, at: int) -> int:
+        return word_end(self.text, start, at, self._cases, self.problems)
 
     def _target(self, redirect: tuple[str, int], start: int, stop: int) -> None:
         op, index = redirect
         raw = self.text[start:stop]
-        self.tokens.append((TokenKind.TARGET, raw, start, stop, None))
-        if op.endswith(("<<", "<<-")):
+        self.tokens.append((TARGET, raw, start, stop, None))
+        if op.endswith(("<<", "<<-")) and not op.endswith("<<<"):
             delimiter = span.unquote(raw)
             document = Heredoc(delimiter, delimiter != raw, op.endswith("-"))
             self._pending.append(document)
@@ -216,7 +213,7 @@ class Lexer:
             self._state = _START
             if self._header in ("for", "select") and self._seen:
                 self._header = ""
-        self.tokens.append((TokenKind.OPERATOR, op, start, at, None))
+        self.tokens.append((OPERATOR, op, start, at, None))
         if op == "\n" and self._pending:
             return self._documents(at)
         return at
@@ -229,7 +226,7 @@ class Lexer:
         else:
             self._emit("x")
             self._state = _AFTER
-        self.tokens.append((TokenKind.ARITHMETIC, self.text[start:stop], start, stop, None))
+        self.tokens.append((ARITHMETIC, self.text[start:stop], start, stop, None))
         return stop
 
     def _word(self, start: int, stop: int) -> int:
@@ -244,29 +241,29 @@ class Lexer:
             stop = self._test_end(stop)
             self._emit("x")
             self._state = _AFTER
-            self.tokens.append((TokenKind.TEST, self.text[start:stop], start, stop, None))
+            self.tokens.append((TEST, self.text[start:stop], start, stop, None))
             return stop
         else:
             self._emit("x")
             self._state = _INSIDE
-        self.tokens.append((TokenKind.WORD, raw, start, stop, None))
+        self.tokens.append((WORD, raw, start, stop, None))
         return stop
 
     def _reserved(self, raw: str, start: int, stop: int) -> int:
         if raw in _FILLER:
             # `! cmd`, `time cmd` and `coproc cmd` run `cmd`; `time -p cmd` is a program with options.
-            following = _TOKEN.match(self.text, stop)
-            after = following["word"] if following else None
+            following = TOKEN.match(self.text, stop)
+            after = following[GROUP_WORD] if following else None
             if raw == "time" and after is not None and after.startswith("-"):
                 self._emit("x")
                 self._state = _INSIDE
-                self.tokens.append((TokenKind.WORD, raw, start, stop, None))
+                self.tokens.append((WORD, raw, start, stop, None))
                 return stop
             if (
                 raw == "coproc"
                 and after
                 and following
-                and re.match(r"\w+[ \t]+[({]", self.text[following.start("word") :][:200])
+                and re.match(r"\w+[ \t]+[({]", self.text[following.start(GROUP_WORD) :][:200])
             ):
                 return following.end()
             return stop
@@ -285,7 +282,7 @@ class Lexer:
             self._header, self._seen = raw, 0
             if raw == "case":
                 self._brackets.append(raw)
-        self.tokens.append((TokenKind.WORD, raw, start, stop, None))
+        self.tokens.append((WORD, raw, start, stop, None))
         return stop
 
     def _heading(self, raw: str) -> None:
@@ -316,11 +313,11 @@ class Lexer:
         while at < size:
             if text[at] in " \t\n;&|()<>!":
                 if text[at] in "<>" and text.startswith("(", at + 1):
-                    at = self._word_end(at, at)
+                    at = self._end(at, at)
                     continue
                 at += 1
                 continue
-            stop = self._word_end(at, at)
+            stop = self._end(at, at)
             if text[at:stop] == "]]":
                 return stop
             at = stop

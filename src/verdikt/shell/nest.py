@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from verdikt.shell import interpreter
+from verdikt.shell import interpreter, redirect
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.scope import Scope
@@ -96,7 +96,7 @@ def _moved(call: Invocation, row: Wrapper, given: list[tuple[str, Word | None]])
     for option, value in given:
         if option in directories and value is not None:
             scope = Scope(call.scope)
-            scope.cwd = call.walker.place(value.text, scope) if value.known else UNKNOWN
+            scope.cwd = redirect.place(call.walker, value.text, scope) if value.known else UNKNOWN
             return scope
     return None
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from verdikt.shell import decode
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.quoting import unescape
+from verdikt.shell.redirect import written
 
 if TYPE_CHECKING:
     from verdikt.shell.invocation import Invocation
@@ -55,7 +56,7 @@ def _cat(call: "Invocation") -> str | None:
     for file in files:
         # Only what the text itself wrote: a file that was there before is not looked at.
         known = file.known and file.text != "-"
-        contents = call.scope.file(call.walker.place(file.text, call.scope))[1] if known else call.frame.stdin
+        contents = written(call.walker, file, call.scope)[1] if known else call.frame.stdin
         if contents is None:
             return None
         pieces.append(contents)

@@ -33,7 +33,7 @@ class _Parameter:
         return self.expander.look_up(name, self.scope)
 
     def number(self, text: str) -> int | None:
-        return evaluate(self.expander.text(text, self.scope), lambda name: _text(self.look_up(name)))
+        return evaluate(self.expander.quoted(text, self.scope), lambda name: _text(self.look_up(name)))
 
     def indirect(self, value: Value, index: str | None, inside: str) -> Value:
         if inside.endswith(("*", "@")) and index is None:
@@ -80,12 +80,12 @@ class _Parameter:
 
     def word(self, rest: str) -> str:
         if self.quoted:
-            return self.expander.text(rest.replace('"', ""), self.scope)
+            return self.expander.quoted(rest.replace('"', ""), self.scope)
         word = self.expander.word(rest, self.scope)
         return Pattern(word.text) if word.glob else word.text
 
     def bounds(self, rest: str) -> tuple[int, int | None] | None:
-        first, _, second = self.expander.text(rest, self.scope).partition(":")
+        first, _, second = self.expander.quoted(rest, self.scope).partition(":")
         offset = self.number(first)
         length = self.number(second) if second else None
         return None if offset is None or (second and length is None) else (offset, length)

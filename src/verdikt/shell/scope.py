@@ -1,12 +1,12 @@
 """What the text read so far has set: variables, functions, aliases, the directory, files it wrote."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from verdikt.shell.command import UNKNOWN
 
 if TYPE_CHECKING:
-    from verdikt.shell.syntax import Statement
+    from verdikt.shell.statement import Statement
 
 
 class Pattern(str):
@@ -25,18 +25,24 @@ _MOST_ALTERNATIVES = 6
 class Scope:
     """A layer over its parent: a subshell is a layer that is thrown away, a branch is one that is merged back."""
 
-    __slots__ = ("_cwd", "aliases", "arguments", "exported", "files", "functions", "parent", "uncertain", "values")
+    __slots__ = ("_aliases", "_cwd", "_exported", "_files", "_functions", "arguments", "parent", "uncertain", "values")
 
     def __init__(self, parent: "Scope | None" = None, *, cwd: str | None = None) -> None:
         self.parent = parent
         self.values: dict[str, Value] = {}
-        self.functions: dict[str, tuple[Statement, bool] | None] = {}
-        self.aliases: dict[str, str | None] = {}
-        self.files: dict[str, str | None] = {}
-        self.exported: set[str] = set()
-        self.arguments: list[str] | None = parent.arguments if parent else None
-        self._cwd: list[str | None] = parent.cwd_stack.copy() if parent else [cwd]
-        self.uncertain: bool = parent.uncertain if parent else False  # some variable has alternatives
+        # Made when first needed: most layers set nothing.
+        self._functions: dict[str, tuple[Statement, bool] | None] | None = None
+        self._aliases: dict[str, str | None] | None = None
+        self._files: dict[str, str | None] | None = None
+        self._exported: set[str] | None = None
+        if parent is None:
+            self.arguments: list[str] | None = None
+            self._cwd: tuple[str | None, ...] = (cwd,)
+            self.uncertain = False  # some variable has alternatives
+        else:
+            self.arguments = parent.arguments
+            self._cwd = parent._cwd
+            self.uncertain = parent.uncertain
 
     @property
     def cwd(self) -> str | None:
@@ -45,18 +51,16 @@ class Scope:
 
     @cwd.setter
     def cwd(self, path: str | None) -> None:
-        self._cwd[-1] = path
+        self._cwd = (*self._cwd[:-1], path)
 
     @property
-    def cwd_stack(self) -> list[str | None]:
+    def directories(self) -> tuple[str | None, ...]:
         """The directories of `pushd`, the current one last."""
         return self._cwd
 
-    def _layers(self) -> "Iterator[Scope]":
-        layer: Scope | None = self
-        while layer is not None:
-            yield layer
-            layer = layer.parent
+    @directories.setter
+    def directories(self, paths: tuple[str | None, ...]) -> None:
+        self._cwd = paths
 
     def get(self, name: str) -> Value | None:
         """A variable's value; None when the text never set it."""
@@ -71,43 +75,60 @@ class Scope:
         """Sets a variable here."""
         self.values[name] = value
 
+    def export(self, name: str) -> None:
+        """Hands a variable to child processes."""
+        if self._exported is None:
+            self._exported = set()
+        self._exported.add(name)
+
+    def define(self, name: str, body: "Statement | None", *, certain: bool = True) -> None:
+        """Defines a function, or with None forgets it."""
+        if self._functions is None:
+            self._functions = {}
+        self._functions[name] = None if body is None else (body, certain)
+
     def function(self, name: str) -> "tuple[Statement, bool] | None":
         """A function's body and whether it is certainly defined."""
-        return next((layer.functions[name] for layer in self._layers() if name in layer.functions), None)
+        layer: Scope | None = self
+        while layer is not None:
+            if layer._functions is not None and name in layer._functions:
+                return layer._functions[name]
+            layer = layer.parent
+        return None
+
+    def rename(self, name: str, text: str | None) -> None:
+        """Sets an alias, or with None removes it."""
+        if self._aliases is None:
+            self._aliases = {}
+        self._aliases[name] = text
 
     def alias(self, name: str) -> str | None:
         """What an alias stands for."""
-        return next((layer.aliases[name] for layer in self._layers() if name in layer.aliases), None)
+        layer: Scope | None = self
+        while layer is not None:
+            if layer._aliases is not None and name in layer._aliases:
+                return layer._aliases[name]
+            layer = layer.parent
+        return None
+
+    def write(self, path: str, contents: str | None) -> None:
+        """Remembers what the text wrote to a file; None when that is not known."""
+        if self._files is None:
+            self._files = {}
+        self._files[path] = contents
 
     def file(self, path: str) -> tuple[bool, str | None]:
         """Whether the text wrote a file, and what is in it when that is known."""
-        for layer in self._layers():
-            if path in layer.files:
-                return True, layer.files[path]
+        layer: Scope | None = self
+        while layer is not None:
+            if layer._files is not None and path in layer._files:
+                return True, layer._files[path]
+            layer = layer.parent
         return False, None
-
-    def exports(self) -> dict[str, str]:
-        """What a child process gets to see."""
-        found: dict[str, str] = {}
-        names = {name for layer in self._layers() for name in layer.exported}
-        for name in names:
-            value = self.get(name)
-            if isinstance(value, str):
-                found[name] = value
-        return found
-
-    def exported_functions(self) -> "dict[str, tuple[Statement, bool] | None]":
-        """Every function, for a child shell that may have been given it with `export -f`."""
-        found: dict[str, tuple[Statement, bool] | None] = {}
-        for layer in self._layers():
-            for name, function in layer.functions.items():
-                found.setdefault(name, function)
-        return found
 
     def merge(self, branches: "list[Scope]", *, always: bool = False) -> None:
         """Takes in what branches did, of which one ran, or none unless `always`: what differs becomes alternatives."""
-        names = {name: None for branch in branches for name in branch.values}
-        for name in names:
+        for name in {name: None for branch in branches for name in branch.values}:
             before = self.get(name)
             options: list[Value] = [] if always or before is None else [before]
             options += [branch.values[name] for branch in branches if name in branch.values]
@@ -116,14 +137,21 @@ class Scope:
             self.values[name] = merged = _either(options)
             self.uncertain = self.uncertain or isinstance(merged, tuple)
         for branch in branches:
-            self.exported |= branch.exported
-            self.aliases.update(branch.aliases)
-            self.files.update(branch.files)
-            self.uncertain = self.uncertain or branch.uncertain
-            for function, body in branch.functions.items():
-                self.functions[function] = body and (body[0], False)
-            if branch.cwd != self.cwd:
-                self._cwd = branch.cwd_stack
+            self._absorb(branch)
+
+    def _absorb(self, branch: "Scope") -> None:
+        """Takes in everything of a branch except its variables."""
+        self.uncertain = self.uncertain or branch.uncertain
+        for name in branch._exported or ():
+            self.export(name)
+        for name, text in (branch._aliases or {}).items():
+            self.rename(name, text)
+        for path, contents in (branch._files or {}).items():
+            self.write(path, contents)
+        for name, function in (branch._functions or {}).items():
+            self.define(name, function and function[0], certain=False)
+        if branch._cwd is not self._cwd:
+            self._cwd = branch._cwd
 
 
 def _either(options: list[Value]) -> Value:

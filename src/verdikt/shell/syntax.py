@@ -1,105 +1,29 @@
 """Tokens → statements: the grammar is tree-sitter-bash, read over the skeleton that the lexer leaves."""
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from verdikt.shell.lexer import RESERVED, SLOT, Heredoc, Lexer, TokenKind
+from verdikt.shell import line
+from verdikt.shell.lexer import OPERATOR, REDIRECT, RESERVED, SLOT, TARGET, WORD, Lexer
+from verdikt.shell.statement import (
+    ASSIGNMENT,
+    Branch,
+    Function,
+    Group,
+    Loop,
+    Piped,
+    RawRedirect,
+    Sequence,
+    Simple,
+    Statement,
+    redirection,
+    sequence,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\]]*\])?(\+?=)", re.DOTALL)
-_REDIRECT = re.compile(r"(\d+|\{\w+\})?(.+)")
-_SEPARATORS = frozenset((";", "\n", "&", "&&", "||", "|", "|&"))
 _DEEPEST = 60
-
-RawRedirect = tuple[str, int, str, Heredoc | None]
-RawAssignment = tuple[str, str, str, str]
-"""Name, subscript, `=` or `+=`, value as written."""
-
-
-class Simple:
-    """A command as written: assignments, words, redirections. `test` holds the text of a `[[ … ]]` or `(( … ))`."""
-
-    __slots__ = ("assignments", "end", "redirects", "start", "test", "words")
-
-    def __init__(self) -> None:
-        self.assignments: list[RawAssignment] = []
-        self.words: list[str] = []
-        self.redirects: list[RawRedirect] = []
-        self.test = ""
-        self.start = 0
-        self.end = 0
-
-
-class Sequence:
-    """Statements one after another; `joins[i]` stands after `items[i]`: `;`, `&`, `&&`, `||` or nothing."""
-
-    __slots__ = ("items", "joins")
-
-    def __init__(self, items: list["Statement"], joins: list[str]) -> None:
-        self.items = items
-        self.joins = joins
-
-
-class Piped:
-    """Statements that feed each other."""
-
-    __slots__ = ("stages",)
-
-    def __init__(self, stages: list["Statement"]) -> None:
-        self.stages = stages
-
-
-class Group:
-    """`{ … }`, or `( … )` when `subshell`; also any compound statement with redirections."""
-
-    __slots__ = ("body", "redirects", "start", "subshell")
-
-    def __init__(self, body: "Statement", *, subshell: bool, redirects: list[RawRedirect], start: int) -> None:
-        self.body = body
-        self.subshell = subshell
-        self.redirects = redirects
-        self.start = start
-
-
-class Branch:
-    """`if` and `case`: what is always looked at, and the bodies of which one may run."""
-
-    __slots__ = ("bodies", "subject", "tests", "words")
-
-    def __init__(self) -> None:
-        self.subject = ""
-        self.words: list[list[str]] = []
-        self.tests: list[Statement] = []
-        self.bodies: list[Statement] = []
-
-
-class Loop:
-    """`for`, `select`, `while`, `until`; `values` are the words of a `for`, None when it takes none from the text."""
-
-    __slots__ = ("body", "condition", "name", "source", "values")
-
-    def __init__(self, name: str, values: list[str] | None, condition: "Statement | None", body: "Statement") -> None:
-        self.name = name
-        self.values = values
-        self.condition = condition
-        self.body = body
-        self.source = ""
-
-
-class Function:
-    """A function definition."""
-
-    __slots__ = ("body", "name")
-
-    def __init__(self, name: str, body: "Statement") -> None:
-        self.name = name
-        self.body = body
-
-
-Statement = Simple | Sequence | Piped | Group | Branch | Loop | Function
 
 
 @cache
@@ -112,16 +36,16 @@ def _parser() -> "Parser":
 
 def parse(text: str) -> tuple[Statement, list[str]]:
     """What a text says, and what is wrong with it in words. A text that the grammar refuses still gives every command in it."""
+    if (read := line.read(text)) is not None:
+        return read
     lexer = Lexer(text)
     problems = lexer.problems
-    if not lexer.compound:
-        return _Flat(lexer, problems).sequence(), problems
     tree = _parser().parse(lexer.skeleton.encode())
     root = tree.root_node
     if root.has_error:
         if not problems:
             problems.append(_complaint(lexer, root))
-        return _Flat(lexer, problems, broken=True).sequence(), problems
+        return _Broken(lexer).sequence(), problems
     return _Builder(lexer, problems).statements(root.children, 0), problems
 
 
@@ -146,14 +70,14 @@ def _simple(lexer: Lexer, first: int) -> tuple[Simple, int]:
     simple.start = simple.end = tokens[first][2] if first < count else 0
     while index < count:
         kind, raw, _, stop, _ = tokens[index]
-        if kind == TokenKind.WORD:
-            if not words and "=" in raw and (found := _ASSIGNMENT.match(raw)):
+        if kind == WORD:
+            if not words and "=" in raw and (found := ASSIGNMENT.match(raw)):
                 simple.assignments.append((found[1], found[2] or "", found[3], raw[found.end() :]))
             else:
                 words.append(raw)
-        elif kind == TokenKind.OPERATOR:
+        elif kind == OPERATOR:
             break
-        elif kind == TokenKind.REDIRECT:
+        elif kind == REDIRECT:
             index += _redirect(lexer, index, simple.redirects)
             stop = tokens[index][3]
         else:
@@ -165,62 +89,44 @@ def _simple(lexer: Lexer, first: int) -> tuple[Simple, int]:
 
 def _redirect(lexer: Lexer, index: int, redirects: list[RawRedirect]) -> int:
     """Reads the redirection at a token; says how many further tokens it took."""
-    _, raw, _, _, document = lexer.tokens[index]
-    found = _REDIRECT.match(raw)
-    prefix, op = (found[1], found[2]) if found else (None, raw)
-    fd = int(prefix) if prefix and prefix.isdigit() and len(prefix) < 6 else (0 if op.startswith("<") else 1)
+    _, raw, _, _, heredoc = lexer.tokens[index]
     following = lexer.tokens[index + 1] if index + 1 < len(lexer.tokens) else None
-    if following is None or following[0] != TokenKind.TARGET:
-        redirects.append((op, fd, "", document))
+    if following is None or following[0] != TARGET:
+        redirects.append(redirection(raw, "", heredoc))
         return 0
-    redirects.append((op, fd, following[1], document))
+    redirects.append(redirection(raw, following[1], heredoc))
     return 1
 
 
-class _Flat:
-    """Lists and pipelines, which need no grammar; when `broken`, whatever commands a refused text holds."""
+class _Broken:
+    """Whatever commands a refused text holds, one after another."""
 
-    def __init__(self, lexer: Lexer, problems: list[str], broken: bool = False) -> None:
+    def __init__(self, lexer: Lexer) -> None:
         self.lexer = lexer
-        self.problems = problems
-        self.broken = broken
 
     def sequence(self) -> Statement:
-        lexer, tokens = self.lexer, self.lexer.tokens
+        tokens = self.lexer.tokens
         items: list[Statement] = []
         joins: list[str] = []
         stages: list[Statement] = []
         index, count = 0, len(tokens)
         while index < count:
             kind, raw, *_ = tokens[index]
-            if self.broken and kind == TokenKind.WORD and raw in RESERVED:
+            if kind == WORD and raw in RESERVED:
                 index += 1
-                continue
-            if kind != TokenKind.OPERATOR:
-                simple, index = _simple(lexer, index)
+            elif kind != OPERATOR:
+                simple, index = _simple(self.lexer, index)
                 stages.append(simple)
-                continue
-            index += 1
-            if raw in ("|", "|&"):
-                if not stages:
-                    self._complain(raw)
-                continue
-            if stages:
-                items.append(stages[0] if len(stages) == 1 else Piped(stages))
-                joins.append(";" if raw == "\n" or raw not in _SEPARATORS else raw)
-                stages = []
-            elif raw != "\n" and not (items and joins[-1] in ("&&", "||") and raw == "\n"):
-                self._complain(raw)
+            else:
+                index += 1
+                if raw not in ("|", "|&") and stages:
+                    items.append(stages[0] if len(stages) == 1 else Piped(stages))
+                    joins.append(raw if raw in ("&", "&&", "||") else ";")
+                    stages = []
         if stages:
             items.append(stages[0] if len(stages) == 1 else Piped(stages))
             joins.append("")
-        elif joins and joins[-1] in ("&&", "||"):
-            self._complain(joins[-1])
-        return items[0] if len(items) == 1 and joins[0] in ("", ";") else Sequence(items, joins)
-
-    def _complain(self, op: str) -> None:
-        if not self.problems:
-            self.problems.append(f"the shell would not accept this near `{op}`")
+        return sequence(items, joins)
 
 
 class _Builder:
@@ -239,7 +145,7 @@ class _Builder:
                 self._add(node, items, joins, depth)
             elif items and (kind := node.type) in (";", "\n", "&"):
                 joins[-1] = "&" if kind == "&" else ";"
-        return items[0] if len(items) == 1 and joins[0] in ("", ";") else Sequence(items, joins)
+        return sequence(items, joins)
 
     def _add(self, node: "Node", items: list[Statement], joins: list[str], depth: int) -> None:
         # `a && b && c` leans left in the tree, one level for each join: unrolled, since a line may hold thousands.
@@ -299,7 +205,7 @@ class _Builder:
         redirects: list[RawRedirect] = []
         tokens = self.lexer.tokens
         index = self.places[(node.end_byte - 1) // SLOT] + 1
-        while index < len(tokens) and tokens[index][0] == TokenKind.REDIRECT:
+        while index < len(tokens) and tokens[index][0] == REDIRECT:
             index += _redirect(self.lexer, index, redirects) + 1
         return redirects
 
@@ -353,7 +259,7 @@ class _Builder:
             index = self._place(node) + 1
             name = tokens[index][1]
             values: list[str] | None = None
-            while index + 1 < len(tokens) and tokens[index + 1][0] == TokenKind.WORD and tokens[index + 1][1] != "do":
+            while index + 1 < len(tokens) and tokens[index + 1][0] == WORD and tokens[index + 1][1] != "do":
                 index += 1
                 if values is None and tokens[index][1] == "in":
                     values = []

@@ -21,7 +21,7 @@ FAMILIES: dict[str, str] = {
         "chattr setfacl getfacl lsattr setcap fallocate sync mktemp"
     ),
     "text": (
-        "grep egrep fgrep zgrep rgrep bzgrep xzgrep ag ack ack-grep rg ripgrep ugrep sift pt sed gsed awk gawk mawk "
+        "grep egrep fgrep zgrep rgrep bzgrep xzgrep ugrep ag ack ack-grep rg ripgrep sift pt sed gsed awk gawk mawk "
         "nawk busybox-awk sort gsort uniq cut paste join comm fold fmt pr expand unexpand rev column colrm tsort ptx "
         "look tr true: seq yes factor numfmt shuf strings od hexdump hd base32 basenc base64 gbase64 uuencode uudecode "
         "xxd diff cmp diff3 sdiff colordiff vimdiff wdiff icdiff difft delta patch jq gojq jaq fx yq xmllint xmlstarlet "
@@ -46,13 +46,13 @@ FAMILIES: dict[str, str] = {
         "true false : test [ [[ read wait jobs fg bg type hash which whence where command builtin let declare local "
         "typeset readonly return shift getopts times exit logout shopt complete compgen compopt bind enable mapfile "
         "readarray caller break continue help ulimit umask suspend eval exec trap time alias unalias sleep usleep "
-        "coproc select unsetopt setopt autoload zmodload rehash zstyle print pwd tty nproc getconf history unset set "
-        "export disown nice ionice chrt taskset stdbuf unbuffer timeout gtimeout flock xargs parallel watch entr setsid "
-        "nohup script expect rlwrap catchsegv numactl cgexec firejail bwrap strace ltrace ptrace perf valgrind gdb lldb "
-        "busybox toybox hyperfine retry ts pv tsp chpst envdir dotenv direnv screen tmux zellij dtach abduco byobu sudo "
-        "doas run0 pkexec gosu su-exec dzdo please sudoedit su runuser chroot nsenter unshare systemd-nspawn pivot_root "
-        "capsh env printenv claude codex gemini aider cursor-agent opencode goose copilot amp qwen crush cline code "
-        "codium cursor windsurf"
+        "coproc select unsetopt setopt autoload zmodload rehash zstyle print pwd tty nproc getconf history ztcp unset "
+        "set export disown nice ionice chrt taskset stdbuf unbuffer timeout gtimeout flock xargs parallel watch entr "
+        "script expect rlwrap catchsegv numactl cgexec firejail bwrap strace ltrace ptrace perf valgrind gdb lldb "
+        "busybox toybox hyperfine retry ts pv tsp chpst envdir dotenv direnv nohup setsid daemonize daemon "
+        "start-stop-daemon screen tmux zellij dtach abduco byobu sudo doas run0 pkexec gosu su-exec dzdo please "
+        "sudoedit su runuser chroot nsenter unshare systemd-nspawn pivot_root capsh env printenv claude codex gemini "
+        "aider cursor-agent opencode goose copilot amp qwen crush cline code codium cursor windsurf"
     ),
     "interpreter": (
         "python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 "

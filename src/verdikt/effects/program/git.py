@@ -189,7 +189,8 @@ def _discard(call: Call, targets: list[Word], note: str = "") -> Iterator[Effect
     found = [call.path(word, look=True) for word in targets]
     lost = tuple(target for target in found if target.state != "tracked" or not target.path)
     if lost:
-        yield call.effect("git.discard", lost, note=note)
+        whole = any(word.glob or word.text.rstrip("/") in (".", "..", ":", "*", "") for word in targets)
+        yield call.effect("git.discard.all" if whole else "git.discard", lost, note=note)
     if len(lost) < len(found):
         yield call.effect("git.write")
 

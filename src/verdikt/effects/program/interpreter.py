@@ -128,6 +128,10 @@ def _script(call: Call) -> Iterator[Effect]:
             yield from call.on("fs.write", args.operands)
         elif call.name in ("perl", "ruby") and args.has("-n -p"):
             yield from call.on("fs.read", args.operands)
+        elif call.name in _UNREAD and (text := args.value("-e --eval -E")) is not None:
+            from verdikt.effects.code.script import read_script
+
+            yield from read_script(_UNREAD[call.name], text.text, call)
         return
     if args.operands:
         if call.name in ("node", "nodejs") and args.operands[0].text == "inspect":
@@ -136,6 +140,19 @@ def _script(call: Call) -> Iterator[Effect]:
     elif call.command.stdin is None and call.reads_pipe():
         yield from call.piped_code()
 
+
+_UNREAD = {
+    "jrunscript": "java",
+    "jjs": "java",
+    "groovy": "groovy",
+    "scala": "java",
+    "elixir": "elixir",
+    "osascript": "osascript",
+    "Rscript": "r",
+    "R": "r",
+    "raku": "perl",
+}
+"""Interpreters whose program text the shell analysis does not take out, and the language nearest to theirs."""
 
 _CODE_FLAGS = {
     "perl": "-e -E",

@@ -26,9 +26,8 @@ def _source(call: Call) -> Iterator[Effect]:
 
 
 def _history(call: Call) -> Iterator[Effect]:
-    if call.args.has("-c -w -d --clear clear"):
-        what = "sys.log" if call.args.has("-c --clear clear") else "sys.setting"
-        yield call.effect(what, (Target("the shell's history", "other"),), note="removes what was typed before")
+    if call.args.has("-c --clear clear"):
+        yield call.effect("sys.log", (Target("the shell's history", "other"),), note="removes what was typed before")
 
 
 def _unset(call: Call) -> Iterator[Effect]:
@@ -121,15 +120,17 @@ PROGRAMS: dict[str, Program] = {
         _NOTHING,
     ),
     "history": Program(call=_history),
+    "ztcp": Program(Does("net.shell", "0", "host", note="a bare connection inside the shell")),
     "unset": Program(call=_unset),
     "set": Program(call=_set),
     "export": Program(call=_export),
     "disown": Program(Does("proc.spawn")),
     **programs(
-        "nice ionice chrt taskset stdbuf unbuffer timeout gtimeout flock xargs parallel watch entr setsid nohup script expect rlwrap catchsegv numactl cgexec firejail bwrap "
+        "nice ionice chrt taskset stdbuf unbuffer timeout gtimeout flock xargs parallel watch entr script expect rlwrap catchsegv numactl cgexec firejail bwrap "
         "strace ltrace ptrace perf valgrind gdb lldb busybox toybox hyperfine retry ts pv tsp chpst envdir dotenv direnv",
         _WRAPPER,
     ),
+    **programs("nohup setsid daemonize daemon start-stop-daemon", Program(Does("proc.spawn"))),
     **programs("screen tmux zellij dtach abduco byobu", Program(Does("proc.spawn", when="new new-session -d -dm -dmS"))),
     **programs("sudo doas run0 pkexec gosu su-exec dzdo please sudoedit", Program(call=_sudo, values="-u --user -g --group -p --prompt -C -D --chdir -h --host -r -t -T -U -R")),
     **programs("su runuser", Program(Does("priv.escalate", "0", "other", bare=True), values="-c --command -s --shell -g -G -w")),

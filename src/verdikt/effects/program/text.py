@@ -53,6 +53,11 @@ def _awk(call: Call) -> Iterator[Effect]:
         yield from call.on("fs.write", files)
     yield from call.on("fs.read", [word for word in files if "=" not in word.text])
     yield from call.on("fs.read", args.all("-f --file"))
+    from verdikt.effects.code.script import read_script
+
+    program = args.value("-e --source") or (None if args.has("-f --file") else next(iter(args.operands), None))
+    if program is not None:
+        yield from read_script("awk", program.text, call)
 
 
 def _sort(call: Call) -> Iterator[Effect]:
@@ -108,14 +113,19 @@ def _patch(call: Call) -> Iterator[Effect]:
 
 _GREP = Program(
     call=_grep,
-    values="-e --regexp -f --file -A -B -C --after-context --before-context --context -m --max-count -d -D --include --exclude --exclude-dir --exclude-from --color --colour --label "
-    "-g --glob --iglob -t --type -T --type-not -j --threads -r --replace -M --max-columns -E --encoding --sort --sortr --pre --max-depth --maxdepth --max-filesize -G --ignore-dir -p --path-to-ignore --ignore --depth",
+    values="-e --regexp -f --file -A -B -C --after-context --before-context --context -m --max-count -d -D --include --exclude --exclude-dir --exclude-from --color --colour --label",
+)
+_RG = Program(
+    call=_grep,
+    values="-e --regexp -f --file -A -B -C --after-context --before-context --context -m --max-count -g --glob --iglob -t --type -T --type-not -j --threads -r --replace -M --max-columns "
+    "-E --encoding --sort --sortr --pre --max-depth --maxdepth --max-filesize -G --ignore-dir -p --path-to-ignore --ignore --depth --color --colors -d",
 )
 _READ = Program(Does("fs.read", "*"))
 _EDITOR = Program(call=_editor, values="-c --cmd -S -s -u -T -w -W -i -eval --eval -l --load -q", dry="-R --version")
 
 PROGRAMS: dict[str, Program] = {
-    **programs("grep egrep fgrep zgrep rgrep bzgrep xzgrep ag ack ack-grep rg ripgrep ugrep sift pt", _GREP),
+    **programs("grep egrep fgrep zgrep rgrep bzgrep xzgrep ugrep", _GREP),
+    **programs("ag ack ack-grep rg ripgrep sift pt", _RG),
     **programs("sed gsed", Program(call=_sed, values="-e --expression -f --file -l --line-length -E+")),
     **programs("awk gawk mawk nawk busybox-awk", Program(call=_awk, values="-F -v -f -i --assign --field-separator --file --include -e --source")),
     **programs("sort gsort", Program(call=_sort, values="-o --output -k --key -t --field-separator -S -T --buffer-size --temporary-directory --parallel --compress-program --batch-size")),

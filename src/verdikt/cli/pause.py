@@ -1,0 +1,69 @@
+"""`verdikt pause`: a person's way out, recorded and expiring."""
+
+import json
+import os
+import re
+import sys
+
+import click
+
+from verdikt.errors import VerdiktError
+from verdikt.ledger.home import data_home
+from verdikt.observe.agent import agent_around
+
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+@click.command()
+@click.argument("duration", required=False)
+@click.option("--reason", default="", help="Why. It goes into the log.")
+@click.option("--end", "over", is_flag=True, help="End the pause now.")
+@click.option("--json", "as_json", is_flag=True, help="The state as JSON.")
+def command(*, duration: str | None, reason: str, over: bool, as_json: bool) -> None:
+    """Lets everything through for a while, or shows whether it does. What happens meanwhile is still decided and logged.
+
+    Works only from a terminal of your own: not from a pipe, and not from an agent.
+
+    Example: verdikt pause 10m --reason 'rebuilding the staging server by hand'
+    """
+    from verdikt.ledger import pause
+    from verdikt.ledger.files import open_store
+    from verdikt.projections import projections
+
+    try:
+        store = open_store(data_home(os.environ), projections=projections())
+        if duration or over:
+            _refuse_agents()
+            by = os.environ.get("USER") or os.environ.get("LOGNAME") or ""
+            if over:
+                pause.end(store, by=by)
+            else:
+                pause.begin(store, seconds=_seconds(duration or ""), reason=reason, by=by)
+        now = pause.current(store)
+        left = max(0, now.until - int(store.clock.now())) if now else 0
+    except VerdiktError as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        click.echo(json.dumps({"paused": now is not None, "seconds": left, "reason": now.reason if now else ""}))
+    elif now:
+        click.echo(click.style("paused", fg="yellow") + f" for {left // 60} min {left % 60} s: {now.reason}")
+        click.echo("`verdikt pause --end` ends it")
+    else:
+        click.echo("not paused")
+
+
+def _refuse_agents() -> None:
+    agent = agent_around(os.environ)
+    if agent:
+        raise click.ClickException(
+            f"{agent} runs this command, and agents cannot pause verdikt; run it in a terminal of your own"
+        )
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.ClickException("only a person at a terminal can pause verdikt; run it in a terminal of your own")
+
+
+def _seconds(duration: str) -> float:
+    found = re.fullmatch(r"(\d{1,6})([smh])", duration)
+    if not found:
+        raise click.UsageError(f"expected a duration such as `90s`, `10m` or `1h`, found `{duration}`")
+    return float(found[1]) * _UNITS[found[2]]

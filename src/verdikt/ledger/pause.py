@@ -1,0 +1,69 @@
+"""A pause: the operator's signed word that verdikt stands aside for a while."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from verdikt.errors import LedgerError
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.projection import Projection
+from verdikt.ledger.store import OPERATOR
+from verdikt.model.entry import Entry, EntryKind
+
+LONGEST_SECONDS = 8 * 3600
+"""A pause is for an errand, not for a way of life."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """Until when, why, and who said so."""
+
+    until: int
+    reason: str
+    by: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.reason.strip():
+            raise LedgerError("expected a reason for the pause, found none; say why with --reason")
+
+
+def _fold(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
+    pause = entry.body.get("pause")
+    if entry.session != OPERATOR or not isinstance(pause, Mapping):
+        return state
+    return {"seq": entry.seq, "until": pause.get("until", 0)}
+
+
+PAUSE = Projection(name="pause", initial={}, fold=_fold, kinds=frozenset({EntryKind.GRANT}))
+"""Where the last word on pausing stands. An index, never believed by itself."""
+
+
+def begin(store: FileStore, *, seconds: float, reason: str, by: str) -> Pause:
+    """Records a pause from now on, signed."""
+    if not 0 < seconds <= LONGEST_SECONDS:
+        raise LedgerError(f"expected a pause of at most {LONGEST_SECONDS // 3600} hours, found {seconds:.0f} seconds")
+    pause = Pause(until=int(store.clock.now() + seconds), reason=reason, by=by)
+    store.append(OPERATOR, EntryKind.GRANT, {"pause": {"until": pause.until, "reason": pause.reason, "by": pause.by}})
+    return pause
+
+
+def end(store: FileStore, *, by: str) -> None:
+    """Records that the pause is over, signed."""
+    store.append(OPERATOR, EntryKind.GRANT, {"pause": {"until": 0, "reason": "ended", "by": by}})
+
+
+def current(store: FileStore) -> Pause | None:
+    """The pause that holds now, read from its signed entry in the log; whoever writes to `state.db` cannot begin one."""
+    known = store.project(PAUSE.name, OPERATOR)
+    now = store.clock.now()
+    if not known or known["until"] <= now:
+        return None
+    entry = next(store.reader.legible(OPERATOR, since=known["seq"] - 1), None)
+    if entry is None or entry.seq != known["seq"] or entry.kind is not EntryKind.GRANT or not entry.sig:
+        return None
+    if store.keyring.check(entry.kid, entry.hash, entry.sig, entry.ts) is not None:
+        return None
+    pause = entry.body.get("pause")
+    if not isinstance(pause, Mapping) or not now < pause.get("until", 0) <= now + LONGEST_SECONDS:
+        return None
+    return Pause(until=pause["until"], reason=str(pause.get("reason", "")) or "-", by=str(pause.get("by", "")))

@@ -1,0 +1,6 @@
+"""The nodes of the policy graph. Another name for what lives in the rooms."""
+
+from verdikt.graph.combinator import All, Any, Escalate, Not, Threshold, When
+from verdikt.graph.guard import PolicyNode
+
+__all__ = ["All", "Any", "Escalate", "Not", "PolicyNode", "Threshold", "When"]

@@ -1,0 +1,7 @@
+"""The guard primitive: actions, verdicts, guards. Another name for what lives in the rooms."""
+
+from verdikt.graph.guard import BaseGuard, Guard
+from verdikt.model.action import Action, ActionKind, Outcome
+from verdikt.model.verdict import Verdict, VerdictKind
+
+__all__ = ["Action", "ActionKind", "BaseGuard", "Guard", "Outcome", "Verdict", "VerdictKind"]

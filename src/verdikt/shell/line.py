@@ -1,0 +1,139 @@
+"""Texts without compound statements: lists and pipelines of simple commands, which need no grammar."""
+
+from verdikt.shell import span
+from verdikt.shell.lexer import (
+    BLANK,
+    COMPLEX,
+    GROUP_OPERATOR,
+    GROUP_REDIRECT,
+    GROUP_WORD,
+    RESERVED,
+    TOKEN,
+    Heredoc,
+    word_end,
+)
+from verdikt.shell.statement import ASSIGNMENT, Piped, Simple, Statement, redirection, sequence
+
+
+def read(text: str) -> tuple[Statement, list[str]] | None:
+    """What such a text says and what is wrong with it; None as soon as it turns out to be another kind of text."""
+    line = _Line(text)
+    return (line.statement(), line.problems) if line.read() else None
+
+
+class _Line:
+    __slots__ = ("cases", "items", "joins", "pending", "problems", "simple", "stages", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.cases = "esac" in text
+        self.items: list[Statement] = []
+        self.joins: list[str] = []
+        self.stages: list[Statement] = []
+        self.simple: Simple | None = None
+        self.pending: list[Heredoc] = []
+        self.problems: list[str] = []
+
+    def read(self) -> bool:
+        text, match = self.text, TOKEN.match
+        at, size = 0, len(text)
+        redirect = ""
+        while at < size:
+            found = match(text, at)
+            kind = found.lastindex if found is not None else 0
+            if found is not None and kind:
+                raw, start, at = found[kind], found.start(kind), found.end()
+            else:
+                # A word that opens with a bracket or a quote of more than one line, or nothing more.
+                blank = BLANK.match(text, at)
+                raw, start = "", blank.end() if blank else at
+                at = start
+            if kind == GROUP_WORD or not kind:
+                if at < size and (not raw or text[at] in COMPLEX):
+                    at = word_end(text, start, at, self.cases, self.problems)
+                    raw = text[start:at]
+                if raw and not self._word(raw, start, at, redirect):
+                    return False
+                redirect = ""
+            elif kind == GROUP_OPERATOR:
+                if raw in "()":
+                    return False
+                redirect = ""
+                self._operator(raw)
+                if raw == "\n" and self.pending:
+                    at = self._heredocs(at)
+            elif kind == GROUP_REDIRECT:
+                redirect = raw
+                if self.simple is None:
+                    self._begin(start)
+        if self.pending:
+            self._heredocs(size)
+        return True
+
+    def statement(self) -> Statement:
+        """What was read."""
+        if self.simple is not None or self.stages:
+            self._close("")
+        elif self.joins and self.joins[-1] in ("&&", "||"):
+            self._complain(self.joins[-1])
+        return sequence(self.items, self.joins)
+
+    def _begin(self, start: int) -> Simple:
+        simple = self.simple = Simple()
+        simple.start = start
+        return simple
+
+    def _word(self, raw: str, start: int, stop: int, redirect: str) -> bool:
+        simple = self.simple
+        if simple is None:
+            if raw in RESERVED or raw == "[[":
+                return False
+            simple = self._begin(start)
+        simple.end = stop
+        if redirect:
+            self._redirected(simple, redirect, raw)
+        elif not simple.words and "=" in raw and (found := ASSIGNMENT.match(raw)):
+            simple.assignments.append((found[1], found[2] or "", found[3], raw[found.end() :]))
+        else:
+            simple.words.append(raw)
+        return True
+
+    def _redirected(self, simple: Simple, redirect: str, raw: str) -> None:
+        heredoc = None
+        if redirect.endswith(("<<", "<<-")) and not redirect.endswith("<<<"):
+            delimiter = span.unquote(raw)
+            heredoc = Heredoc(delimiter, delimiter != raw, redirect.endswith("-"))
+            self.pending.append(heredoc)
+        simple.redirects.append(redirection(redirect, raw, heredoc))
+
+    def _operator(self, op: str) -> None:
+        if op in ("|", "|&"):
+            if self.simple is None:
+                self._complain(op)
+            else:
+                self.stages.append(self.simple)
+                self.simple = None
+        elif self.simple is not None:
+            self._close(";" if op not in ("&", "&&", "||") else op)
+        elif op != "\n":
+            self._complain(op)
+
+    def _close(self, join: str) -> None:
+        """Ends the command or the pipeline being read."""
+        if self.simple is not None:
+            self.stages.append(self.simple)
+        else:
+            self._complain("|")
+        self.items.append(self.stages[0] if len(self.stages) == 1 else Piped(self.stages))
+        self.joins.append(join)
+        self.stages, self.simple = [], None
+
+    def _heredocs(self, at: int) -> int:
+        for heredoc in self.pending:
+            heredoc.body, at = span.document(self.text, at, heredoc.delimiter, heredoc.strip)
+        self.pending.clear()
+        return at
+
+    def _complain(self, op: str) -> None:
+        if not self.problems:
+            self.problems.append(f"the shell would not accept this near `{op}`")

@@ -1,0 +1,108 @@
+"""What a text says, before anything in it is expanded."""
+
+import re
+
+from verdikt.shell.lexer import Heredoc
+
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\]]*\])?(\+?=)", re.DOTALL)
+_REDIRECT = re.compile(r"(\d+|\{\w+\})?(.+)")
+
+RawRedirect = tuple[str, int, str, Heredoc | None]
+RawAssignment = tuple[str, str, str, str]
+"""Name, subscript, `=` or `+=`, value as written."""
+
+
+class Simple:
+    """A command as written: assignments, words, redirections. `test` holds the text of a `[[ … ]]` or `(( … ))`."""
+
+    __slots__ = ("assignments", "end", "redirects", "start", "test", "words")
+
+    def __init__(self) -> None:
+        self.assignments: list[RawAssignment] = []
+        self.words: list[str] = []
+        self.redirects: list[RawRedirect] = []
+        self.test = ""
+        self.start = 0
+        self.end = 0
+
+
+class Sequence:
+    """Statements one after another; `joins[i]` stands after `items[i]`: `;`, `&`, `&&`, `||` or nothing."""
+
+    __slots__ = ("items", "joins")
+
+    def __init__(self, items: list["Statement"], joins: list[str]) -> None:
+        self.items = items
+        self.joins = joins
+
+
+class Piped:
+    """Statements that feed each other."""
+
+    __slots__ = ("stages",)
+
+    def __init__(self, stages: list["Statement"]) -> None:
+        self.stages = stages
+
+
+class Group:
+    """`{ … }`, or `( … )` when `subshell`; also any compound statement with redirections."""
+
+    __slots__ = ("body", "redirects", "start", "subshell")
+
+    def __init__(self, body: "Statement", *, subshell: bool, redirects: list[RawRedirect], start: int) -> None:
+        self.body = body
+        self.subshell = subshell
+        self.redirects = redirects
+        self.start = start
+
+
+class Branch:
+    """`if` and `case`: what is always looked at, and the bodies of which one may run."""
+
+    __slots__ = ("bodies", "subject", "tests", "words")
+
+    def __init__(self) -> None:
+        self.subject = ""
+        self.words: list[list[str]] = []
+        self.tests: list[Statement] = []
+        self.bodies: list[Statement] = []
+
+
+class Loop:
+    """`for`, `select`, `while`, `until`; `values` are the words of a `for`, None when it takes none from the text."""
+
+    __slots__ = ("body", "condition", "name", "source", "values")
+
+    def __init__(self, name: str, values: list[str] | None, condition: "Statement | None", body: "Statement") -> None:
+        self.name = name
+        self.values = values
+        self.condition = condition
+        self.body = body
+        self.source = ""
+
+
+class Function:
+    """A function definition."""
+
+    __slots__ = ("body", "name")
+
+    def __init__(self, name: str, body: "Statement") -> None:
+        self.name = name
+        self.body = body
+
+
+Statement = Simple | Sequence | Piped | Group | Branch | Loop | Function
+
+
+def sequence(items: list[Statement], joins: list[str]) -> Statement:
+    """Statements one after another; one alone is itself."""
+    return items[0] if len(items) == 1 and joins[0] in ("", ";") else Sequence(items, joins)
+
+
+def redirection(raw: str, target: str, heredoc: Heredoc | None) -> RawRedirect:
+    """A redirection from its operator as written, with or without a descriptor before it."""
+    found = _REDIRECT.match(raw)
+    prefix, op = (found[1], found[2]) if found else (None, raw)
+    fd = int(prefix) if prefix and prefix.isdigit() and len(prefix) < 6 else (0 if op.startswith("<") else 1)
+    return op, fd, target, heredoc

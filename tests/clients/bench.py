@@ -1,0 +1,120 @@
+"""A project governed by `verdikt init`, and a real client at work in it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.clients.install import binary
+from verdikt.adapters.live.client import CLIENTS, Client, ClientRun
+from verdikt.adapters.live.model import ScriptedModel
+from verdikt.adapters.live.screenplay import Say, Screenplay, ToolUse
+
+LOOPBACK = {
+    # Whatever a client wants from the network beside the model, it does not get.
+    "HTTP_PROXY": "http://127.0.0.1:9",
+    "HTTPS_PROXY": "http://127.0.0.1:9",
+    "NO_PROXY": "127.0.0.1,localhost",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """One session: how the client ended, and every request that its model got."""
+
+    run: ClientRun
+    model: ScriptedModel
+
+    def heard(self, text: str) -> bool:
+        """Whether the model was told this."""
+        return self.model.heard(text)
+
+
+@dataclass(slots=True)
+class Bench:
+    """A client with a home, a project and a data directory of its own."""
+
+    version: str
+    root: Path
+    client: Client = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client = CLIENTS[self.version.split("-")[0]]
+        for directory in (self.home, self.project):
+            directory.mkdir(parents=True)
+        subprocess.run(["git", "init", "-q", str(self.project)], check=True)
+        if self.client.name == "codex":
+            self._write(self.home / ".codex/config.toml", f'[projects."{self.project}"]\ntrust_level = "trusted"\n')
+        if self.client.name == "gemini":
+            quiet = {"telemetry": {"enabled": False}, "privacy": {"usageStatisticsEnabled": False}}
+            auth = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+            self._write(self.home / ".gemini/settings.json", json.dumps(auth | quiet))
+
+    @property
+    def home(self) -> Path:
+        """The home directory."""
+        return self.root / "home"
+
+    @property
+    def project(self) -> Path:
+        """The project."""
+        return self.root / "project"
+
+    @property
+    def data(self) -> Path:
+        """verdikt's data."""
+        return self.home / ".local/share/verdikt"
+
+    def verdikt(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """The command line, as the person who owns the project runs it."""
+        env = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
+        command = [sys.executable, "-m", "verdikt", *arguments]
+        return subprocess.run(command, cwd=self.project, env=env, capture_output=True, text=True, check=False)
+
+    def govern(self, policy: str = "") -> None:
+        """Wires the client as a person would."""
+        if policy:
+            self._write(self.project / "governance.yaml", policy)
+        trust = ["--trust-codex"] if self.client.name == "codex" else []
+        done = self.verdikt("init", "--host", self.client.name, "--yes", *trust)
+        assert done.returncode == 0, done.stderr
+
+    def shell(self, command: str) -> ToolUse:
+        """The client's shell tool with a command."""
+        return ToolUse(self.client.shell, {self.client.argument: command})
+
+    def play(
+        self,
+        *turns: Say,
+        asides: Mapping[str, tuple[Say, ...]] | None = None,
+        prompt: str = "do it",
+        env: Mapping[str, str] | None = None,
+    ) -> Played:
+        """One session in which the model says these turns."""
+        with ScriptedModel(Screenplay(turns=turns, asides=asides or {})) as model:
+            run = self.client.run(
+                binary(self.version),
+                project=self.project,
+                home=self.home,
+                model=model,
+                prompt=prompt,
+                env=LOOPBACK | dict(env or {}),
+            )
+        return Played(run=run, model=model)
+
+    def ran(self, name: str) -> bool:
+        """Whether a command left its file behind."""
+        return (self.project / name).exists()
+
+    def crashes(self) -> list[dict[str, Any]]:
+        """What hooks could not do."""
+        file = self.data / "_hook_crashes.jsonl"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    def _write(self, path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)

@@ -1,0 +1,103 @@
+"""Every way in which our own hook could fail, on the real clients: the tool does not run."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.clients.bench import Bench
+from verdikt import adapters
+from verdikt.adapters.live.screenplay import Say
+from verdikt.adapters.wiring import codex_trust, settings
+from verdikt.adapters.wiring.place import PLACES
+from verdikt.adapters.wiring.registration import Registration
+
+# A stand-in for the interpreter, which fails in the way that the agent's own command names.
+FAILING = r"""#!/bin/sh
+payload=$(cat)
+deny='{"decision":"block","reason":"no"}'
+case $payload in
+*mode_crash*) exit 1 ;;
+*mode_deny_then_crash*) echo "$deny"; exit 1 ;;
+*mode_kill*) kill -9 $$ ;;
+*mode_hang*) sleep 60 ;;
+*mode_silence*) ;;
+*mode_text*) echo fine ;;
+*mode_log_first*) echo loading; echo "$deny" ;;
+*mode_log_last*) echo "$deny"; echo bye ;;
+*mode_truncated*) printf '{"hookSpecificOutput":{"permissionDecision":"deny"}' ;;
+*mode_two*) echo '{}'; echo '{}' ;;
+*mode_null*) echo '{"decision":"block","reason":null}' ;;
+*mode_status_only*) exit 2 ;;
+*mode_allow_with_2*) echo '{}'; exit 2 ;;
+*) echo '{}' ;;
+esac
+"""
+MODES = [word.strip("*)") for line in FAILING.splitlines() if line.startswith("*mode") for word in line.split()[:1]]
+
+VERSIONS = ["claude-2.1.325", "claude-2.1.197", "codex-0.166.0", "gemini-0.61.0"]
+
+
+def wire(bench: Bench, registration: Registration) -> None:
+    """The client's settings with the hook that decides before an action, and no other."""
+    place = PLACES[bench.client.name]
+    event = next(event for event in place.events if adapters.host(place.host).EVENTS[event].value == "before")
+    path = bench.project / place.files["project"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    wired = settings.wire({}, {event: place.entries(registration)[event]}, str(path), place.extra)
+    path.write_bytes(settings.render(wired))
+    if place.host == "codex":
+        config = bench.home / ".codex/config.toml"
+        hashes = codex_trust.trusted(wired, str(path))
+        config.write_bytes(codex_trust.approve(config.read_bytes(), hashes, str(config)))
+
+
+def quick_guard(directory: Path) -> str:
+    """The wrapper with a short patience, so that a hang costs a second."""
+    text = Path(adapters.__file__).with_name("guard.sh").read_text()
+    script = directory / "guard.sh"
+    script.write_text(text.replace("seconds=$1 mode=$2", "seconds=1 mode=$2"))
+    script.chmod(0o755)
+    return str(script)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_hook_that_fails_does_not_let_the_tool_run(
+    version: str, bench: Callable[[str], Bench], tmp_path: Path
+) -> None:
+    """Crash, kill, hang, garbage, silence: blocked. A hook that has no opinion: the tool runs, so the harness is sound."""
+    table = bench(version)
+    interpreter = tmp_path / "python"
+    interpreter.write_text(FAILING)
+    interpreter.chmod(0o755)
+    wire(table, Registration(guard=quick_guard(tmp_path), python=(str(interpreter),)))
+    calls = [Say(mode, (table.shell(f"echo RAN > {mode}"),)) for mode in MODES]
+    played = table.play(*calls, Say("fine", (table.shell("echo RAN > no_failure"),)), Say("END"))
+
+    assert [mode for mode in MODES if table.ran(mode)] == [], played.run.stderr
+    assert table.ran("no_failure"), played.run.stderr
+    assert played.heard("blocked, because the hook that decides did not work")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("missing", ["interpreter", "wrapper"])
+def test_a_missing_part_does_not_let_the_tool_run(
+    version: str, missing: str, bench: Callable[[str], Bench], tmp_path: Path
+) -> None:
+    """Somebody has removed the interpreter, or the wrapper itself."""
+    table = bench(version)
+    guard = quick_guard(tmp_path) if missing == "interpreter" else str(tmp_path / "gone.sh")
+    python = sys.executable if missing == "wrapper" else str(tmp_path / "gone")
+    wire(table, Registration(guard=guard, python=(python, "-I")))
+    played = table.play(Say("go", (table.shell("echo RAN > ran.txt"),)), Say("END"))
+
+    assert not table.ran("ran.txt"), played.run.stdout
+    assert len(played.model.requests) == 2
+    assert json.dumps(played.model.requests[-1]).count("verdikt")
+
+
+def test_every_failure_mode_is_tried() -> None:
+    """The table above is what the hook says it can do."""
+    assert len(MODES) == 13

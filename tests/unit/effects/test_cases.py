@@ -1,0 +1,126 @@
+"""What commands do, as data: every `tests/cases/effects_*.yaml`, decided by the standard profile.
+
+A case has a `name`, a `run` (or a `tool` with its `input`) and a `verdict`; where it matters also the `guard` that decides,
+an `effect` that must be among the effects, a `profile`, a `cwd`. Paths mean what `WORLD` says of them.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.fakes import FakeWorld
+from verdikt.effects.classifier import classify
+from verdikt.graph.context import GovernanceContext
+from verdikt.graph.policy import Policy
+from verdikt.model.action import Action
+from verdikt.model.effect import Effects
+from verdikt.model.facts import Facts, GitFact, PathFact
+from verdikt.model.tool import kind_of
+from verdikt.model.verdict import Verdict
+from verdikt.policy import parse_policy
+
+CASES = Path(__file__).parents[2] / "cases"
+ROOT = "/home/dev/project"
+
+WORLD: dict[str, tuple[str, str]] = {
+    # path → what it is, what git knows of it
+    "": ("dir", "modified"),
+    "src": ("dir", "tracked"),
+    "src/app.py": ("file", "tracked"),
+    "src/edited.py": ("file", "modified"),
+    "docs": ("dir", "tracked"),
+    "README.md": ("file", "tracked"),
+    "notes": ("dir", "untracked"),
+    "notes/todo.md": ("file", "untracked"),
+    "draft.txt": ("file", "untracked"),
+    "data": ("dir", "untracked"),
+    "scripts": ("dir", "tracked"),
+    "scripts/build.sh": ("file", "tracked"),
+    "dist": ("dir", "ignored"),
+    "node_modules": ("dir", "ignored"),
+    ".env": ("file", "ignored"),
+    ".git": ("dir", "untracked"),
+    "package.json": ("file", "tracked"),
+}
+
+
+@cache
+def cases() -> list[tuple[str, dict[str, Any]]]:
+    """Every case with the name of its file."""
+    found = []
+    for file in sorted(CASES.glob("effects_*.yaml")):
+        for case in yaml.safe_load(file.read_text()):
+            found.append((file.stem.removeprefix("effects_"), case))
+    return found
+
+
+@cache
+def policy(profile: str) -> Policy:
+    """A shipped profile by itself."""
+    return parse_policy(f"profile: {profile}")
+
+
+def world(case: dict[str, Any]) -> FakeWorld:
+    """The project that the cases speak of."""
+    paths = {}
+    for name, (kind, git) in WORLD.items():
+        path = f"{ROOT}/{name}".rstrip("/")
+        paths[path] = PathFact(real=path, kind=kind, git=git)
+    paths[f"{ROOT}/link"] = PathFact(real="/etc", kind="dir", symlink=True)
+    texts = {
+        f"{ROOT}/package.json": '{"scripts": {"test": "node --test", "clean": "rm -rf dist", "wipe": "rm -rf ~"}}',
+        f"{ROOT}/Makefile": "test:\n\tpytest\nclean:\n\trm -rf build\nwipe:\n\trm -rf /\n",
+        f"{ROOT}/scripts/build.sh": "#!/bin/sh\nnpm run build\n",
+        f"{ROOT}/wipe.sh": "#!/bin/sh\nrm -rf ~/Documents\n",
+        f"{ROOT}/wipe.py": "import shutil\nshutil.rmtree('/home/dev/Documents')\n",
+        **case.get("files", {}),
+    }
+    repository = GitFact(
+        root=ROOT,
+        branch=case.get("branch", "feature/x"),
+        upstream="origin/feature/x",
+        remotes={"origin": "git@example.com:o/r.git"},
+        aliases={"co": "checkout", "wipe": "reset --hard", "boom": "!rm -rf ~"},
+    )
+    return FakeWorld(
+        cwd=case.get("cwd", ROOT), paths=paths, texts=texts, repository=repository, guarded=(f"{ROOT}/governance.yaml",)
+    )
+
+
+def decide(case: dict[str, Any]) -> tuple[Effects, Verdict]:
+    """What the case's action does, and what its profile says of it."""
+    tool = case.get("tool", "Bash")
+    payload = case["input"] if "input" in case else {"command": case["run"]}
+    action = Action(kind=kind_of(tool), tool=tool, payload=payload, cwd=case.get("cwd", ROOT))
+    facts = Facts(world(case))
+    effects = classify(action, facts, manifest=case.get("manifest"))
+    context = GovernanceContext(action=action, effects=effects, facts=facts)
+    return effects, policy(case.get("profile", "standard")).root.evaluate(action, context)
+
+
+@pytest.mark.parametrize(("family", "case"), [pytest.param(f, c, id=f"{f}: {c['name']}") for f, c in cases()])
+def test_case(family: str, case: dict[str, Any]) -> None:
+    """The verdict, and where the case says so, the guard and the effect."""
+    effects, verdict = decide(case)
+
+    shown = [(e.what, e.certainty.value, [(t.text, t.zone.value, t.state) for t in e.targets]) for e in effects]
+    assert verdict.kind.word == case["verdict"], (verdict.guard, verdict.reason, shown)
+    if "guard" in case:
+        assert verdict.guard == case["guard"], shown
+    if "effect" in case:
+        assert effects.named(case["effect"]), shown
+
+
+def test_cases_have_a_point_of_their_own() -> None:
+    """No two cases of a family ask the same question, and no two have the same name."""
+    names = [(family, case["name"]) for family, case in cases()]
+    questions = [
+        (c.get("run"), str(c.get("input")), c.get("tool"), c.get("cwd"), c.get("profile"), c.get("branch"))
+        for _, c in cases()
+    ]
+
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+    assert sorted({str(q) for q in questions if questions.count(q) > 1}) == []
