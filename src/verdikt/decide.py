@@ -10,20 +10,21 @@ from typing import Any
 
 from verdikt import __version__
 from verdikt.effects.classifier import classify
-from verdikt.effects.manifest import Manifest
+from verdikt.effects.manifest import Manifest, ToolDeclaration
 from verdikt.errors import CanonicalError
 from verdikt.graph.combinator import strictest
-from verdikt.graph.context import GovernanceContext
+from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.graph.engine import RISK_KEPT, remember
 from verdikt.graph.leaf import FIX, describe
 from verdikt.graph.policy import Policy
 from verdikt.graph.result import EvaluationResult
 from verdikt.model.action import Action
-from verdikt.model.decision import Decision, settle
+from verdikt.model.decision import Decision, decision_record, settle
+from verdikt.model.effect import EffectClass
 from verdikt.model.facts import Facts
 from verdikt.model.grant import Grant, covering
 from verdikt.model.posture import READ_ONLY, Posture
-from verdikt.model.receipt import VERSION, Receipt, action_record, effects_record, tamed, verdict_record
+from verdikt.model.receipt import VERSION, Receipt, action_record, tamed, verdict_record
 from verdikt.model.secret import shield
 from verdikt.model.session import SessionState
 from verdikt.model.verdict import Verdict, VerdictKind
@@ -54,9 +55,9 @@ def decide(
     except CanonicalError:
         action = replace(action, payload=tamed(action.payload))
     try:
-        return _decide(action, facts, session, posture, policy, grants=grants, engine=engine)
+        return _decide(action, facts.anew(), session, posture, policy, grants=grants, engine=engine)
     except CanonicalError as error:
-        return _decide(_refused(action, error), facts, session, posture, policy, grants=grants, engine=engine)
+        return _decide(_refused(action, error), facts.anew(), session, posture, policy, grants=grants, engine=engine)
 
 
 def _decide(
@@ -75,17 +76,22 @@ def _decide(
     inputs = {name: getattr(session, name) for name in COUNTERS}
     ctx = _AskedContext(judged, session=asked, facts=facts, posture=posture, risk_score=session.risk * RISK_KEPT)
     ctx.thorough = bool(grants)  # a grant gets past one guard, so every other must have had its say
-    ruled = _evaluate(judged, facts, ctx, policy)
-    offered = [grant for grant in grants if grant.guard == ruled.guard or not ruled.passed]
-    allowed = _grant(EvaluationResult(ruled, ctx), judged, facts, offered) if offered and not ruled.passed else ruled
-    dominant = ctx.effects.dominant
-    verdict = settle(allowed, posture, dominant)
-    would_be = allowed if posture in READ_ONLY and verdict is not allowed else None
+    ruled = _evaluate(judged, ctx, policy)
+    considered = () if ruled.passed else tuple(grants)
+    allowed = _grant(EvaluationResult(ruled, ctx), considered)
+    verdict = settle(allowed, posture, ctx.effects.dominant)
     warnings = tuple(v for v in ctx.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error))
-    approved = verdict.kind is VerdictKind.PASS and policy.approves(judged, ctx)
-    after: dict[str, Any] = {"risk": ctx.risk_score}
-    if "slots" in asked.answers:
-        after["slots"] = session.slots
+    draft = Decision(
+        verdict=verdict,
+        effects=ctx.effects,
+        dominant=ctx.effects.dominant,
+        posture=posture,
+        posture_after=posture,
+        receipt=Receipt(b""),
+        warnings=warnings,
+        approved=verdict.kind is VerdictKind.PASS and not warnings and policy.approves(judged, ctx),
+        would_be=allowed if posture in READ_ONLY and verdict is not allowed else None,
+    )
     receipt = Receipt.of(
         {
             "v": VERSION,
@@ -94,31 +100,120 @@ def _decide(
             "action": action_record(action),
             "facts": facts.record(),
             "session": inputs | asked.answers,
-            "grants": [grant.record() for grant in offered] if not ruled.passed else [],
-            "posture": {"before": posture.value, "after": posture.value},
-            "effects": effects_record(ctx.effects),
-            "classes": [cls.value for cls in ctx.effects.classes],
-            "dominant": dominant and dominant.value,
+            "grants": [grant.record() for grant in considered],
             "ruled": verdict_record(ruled),
-            "verdict": verdict_record(verdict),
-            "guard": verdict.guard,
-            "warnings": [verdict_record(warning) for warning in warnings],
-            "approved": approved,
-            "would_be": would_be and verdict_record(would_be),
-            "after": after,
+            **decision_record(draft),
+            "after": {"risk": ctx.risk_score, **({"slots": session.slots} if "slots" in asked.answers else {})},
         }
     )
     ctx.action = action
     session.action_count += 1
     remember(session, ctx, verdict)
-    return Decision(
-        verdict=verdict,
-        effects=ctx.effects,
-        dominant=dominant,
-        posture=posture,
-        posture_after=posture,
-        receipt=receipt,
-        warnings=warnings,
-        approved=approved,
-        would_be=would_be,
+    return replace(draft, receipt=receipt)
+
+
+def _evaluate(action: Action, ctx: GovernanceContext, policy: Policy) -> Verdict:
+    """The policy's own verdict: effects first, then the graph. A failure in either is a block, never permission."""
+    if isinstance(action.payload, dict) and action.payload.keys() == {UNRECORDABLE}:
+        return Verdict.block(
+            guard="record",
+            reason=f"the action cannot be recorded: {action.payload[UNRECORDABLE]}",
+            fix="send the tool input as plain JSON: finite numbers, valid Unicode, not nested too deeply",
+            error=True,
+        )
+    try:
+        manifest: Manifest | None = policy.section("manifest")
+        declared = manifest.tools.get(action.tool) if manifest else None
+        known = {declared.name: declared.dump()} if declared else None
+        assert ctx.facts is not None
+        ctx.effects, ctx.classified = classify(action, ctx.facts, manifest=known), True
+        verdict = policy.root.evaluate(action, ctx)
+        return strictest([verdict, _declared(declared, ctx)]) if declared else verdict
+    except (Exception, SystemExit) as error:
+        reason = f"the action could not be evaluated: {describe(error)}"
+        return Verdict.block(guard="engine", reason=reason, fix=FIX, error=True)
+
+
+def _declared(tool: ToolDeclaration, ctx: GovernanceContext) -> Verdict:
+    """What the manifest itself says of a declared tool. The posture alone is settled later, for every tool."""
+    if tool.permitted_postures is not None and ctx.posture not in tool.permitted_postures:
+        verdict = Verdict.block(
+            guard="manifest",
+            reason=f"`{tool.name}` is not permitted in the posture `{ctx.posture}`",
+            fix=f"it may be used in: {', '.join(tool.permitted_postures)}",
+        )
+    elif tool.require_confirmation and not (ctx.posture in READ_ONLY and ctx.effects.dominant is EffectClass.READ):
+        verdict = Verdict.ask(
+            guard="manifest", reason=f"`{tool.name}` runs only after a person said yes", fix="wait for the answer"
+        )
+    else:
+        return Verdict.pass_(guard="manifest")
+    ctx.verdicts.append(verdict)
+    ctx.trace.append(TraceEntry("manifest", verdict))
+    return verdict
+
+
+def _grant(result: EvaluationResult, grants: tuple[Grant, ...]) -> Verdict:
+    """What is left of the policy's objections once the operator's grants are taken off."""
+    ruled, ctx = result.verdict, result.context
+    if not grants or ctx.facts is None:
+        return ruled
+    objections = [verdict for verdict in (ruled, *result.objections) if not verdict.passed]
+    covers = [covering(grants, verdict, ctx.action, ctx.facts.now, ctx.effects) for verdict in objections]
+    left = [verdict for verdict, grant in zip(objections, covers, strict=True) if grant is None]
+    if left or covers[0] is None:
+        return strictest(left)
+    said = f"{ruled.reason}; let through by the operator's grant `{covers[0].id}`: {covers[0].reason}"
+    return Verdict.warn(guard=ruled.guard, reason=said, fix=ruled.fix)
+
+
+def _refused(action: Action, error: CanonicalError) -> Action:
+    """The action as far as it can be written down, with what is wrong in place of its payload."""
+
+    def clean(text: str) -> str:
+        return str(text).encode("utf-8", "backslashreplace").decode()
+
+    return replace(
+        action,
+        tool=clean(action.tool),
+        payload={UNRECORDABLE: str(error)},
+        session_id=clean(action.session_id),
+        task_type=clean(action.task_type),
+        cwd=clean(action.cwd),
+        host=clean(action.host),
+        agent=clean(action.agent),
     )
+
+
+class _AskedSession(SessionState):
+    """A session as guards see it, this action counted, that remembers what they looked at."""
+
+    __slots__ = ("answers",)
+
+    def __init__(self, state: SessionState) -> None:
+        self.answers: dict[str, Any] = {}
+        counters = (state.block_count, state.consecutive_blocks, state.risk)
+        super().__init__(state.session_id, state.action_count + 1, *counters, state.history, state.slots)
+
+    def __getattribute__(self, name: str) -> Any:
+        value = object.__getattribute__(self, name)
+        if name in ("history", "slots"):
+            answers = object.__getattribute__(self, "answers")
+            if name not in answers:
+                answers[name] = deepcopy(value)
+        return value
+
+
+class _AskedContext(GovernanceContext):
+    """A context that asks for the time only when a guard does, so that it is in the receipt only then."""
+
+    __slots__ = ()
+
+    @property
+    def now(self) -> float:
+        """Seconds since the epoch, when the action was looked at."""
+        return self.facts.now if self.facts is not None else 0.0
+
+    @now.setter
+    def now(self, value: float) -> None:
+        """The facts alone know the time."""

@@ -184,7 +184,7 @@ class _Auditor:
 
     def _check_keys(self) -> None:
         """Every key but the first must have been introduced by the one before it, in the operator's log."""
-        for key in self._keyring.keys()[1:]:
+        for key in self._keyring.known()[1:]:
             if key.retired is None and key.kid != self._keyring.current_kid():
                 continue  # prepared by a rotation that did not finish; it signs nothing
             by = self._introduced.get(key.kid)

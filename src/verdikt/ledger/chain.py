@@ -116,6 +116,7 @@ class _Walk:
         self._witnesses = witnesses
         self._wanted = {witness.seq for witness in witnesses}
         self._seen: dict[int, str] = {start.seq: start.hash}
+        self._reached = 0
         self._check = check
         self._visit = visit
 
@@ -151,6 +152,7 @@ class _Walk:
                     continue
                 self.found.fault(Corruption.EDIT, expected, f"entry {expected}: {node.wrong}")
                 self.found.entries += 1
+                self._reached = expected
                 expected, link = expected + 1, None
                 continue
             if node.fields.get("session") != self.found.session:
@@ -183,7 +185,7 @@ class _Walk:
 
     def compare(self) -> None:
         """Holds what was found against what witnesses saw."""
-        last = self.found.head.seq
+        last = max(self.found.head.seq, self._reached)
         for witness in self._witnesses:
             if witness.seq > last:
                 if self.found.entries == 0:

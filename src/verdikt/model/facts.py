@@ -69,7 +69,7 @@ class World(Protocol):
 class Facts:
     """The answers given so far for one action. Never asks the world the same thing twice."""
 
-    __slots__ = ("_asked", "_git", "_path", "_place", "_text", "_timed", "_world", "secrets")
+    __slots__ = ("_asked", "_git", "_noted", "_path", "_place", "_text", "_world", "secrets")
 
     def __init__(self, world: World, *, secrets: tuple[str, ...] = ()) -> None:
         self._world = world
@@ -78,14 +78,20 @@ class Facts:
         self._asked: set[str] = set()  # the paths that git was asked about
         self._text: dict[str, str | None] = {}
         self._git: dict[str, GitFact] = {}
-        self._timed = False
+        self._noted: set[str] = set()  # what was asked for of the place
         self.secrets = secrets
         """The kinds of secrets that were found in the action and replaced."""
+
+    def anew(self) -> "Facts":
+        """The same place and moment, with nothing asked yet."""
+        facts = Facts(self._world, secrets=self.secrets)
+        facts._place = self._place
+        return facts
 
     @property
     def now(self) -> float:
         """Seconds since the epoch when the action was looked at; recorded only if asked for."""
-        self._timed = True
+        self._noted.add("now")
         return float(self._place.get("now", 0.0))
 
     @property
@@ -115,7 +121,8 @@ class Facts:
 
     @property
     def guarded(self) -> tuple[str, ...]:
-        """verdikt's own files and directories, absolute."""
+        """verdikt's own files and directories, absolute; recorded only if asked for, because they are many."""
+        self._noted.add("guarded")
         return tuple(self._place.get("guarded", ()))
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
@@ -141,9 +148,9 @@ class Facts:
 
     def record(self) -> dict[str, Any]:
         """Everything asked and answered, as plain data; `RecordedWorld` gives the same answers again."""
-        place = self._place if self._timed else {key: value for key, value in self._place.items() if key != "now"}
+        unasked = {"now", "guarded"} - self._noted
         return {
-            "place": place,
+            "place": {key: value for key, value in self._place.items() if key not in unasked},
             "path": {path: fact.record() for path, fact in self._path.items()},
             "text": dict(self._text),
             "git": {directory: fact.record() for directory, fact in self._git.items()},
@@ -168,7 +175,9 @@ class RecordedWorld:
     def path(self, path: str, *, git: bool = True) -> PathFact:
         """The recorded path, or unknown when nobody asked for it then."""
         fact = self._record["path"].get(path)
-        return PathFact(**fact) if fact else PathFact(real=path, kind="unknown")
+        if not fact:
+            return PathFact(real=path, kind="unknown")
+        return PathFact(**fact if git else {**fact, "git": ""})
 
     def text(self, path: str) -> str | None:
         """The recorded text."""

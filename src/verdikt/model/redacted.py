@@ -18,9 +18,9 @@ class RedactedWorld:
         """Where and when."""
         return {key: _writable(value) for key, value in self._world.place().items()}
 
-    def path(self, path: str) -> PathFact:
+    def path(self, path: str, *, git: bool = True) -> PathFact:
         """What is at an absolute path."""
-        fact = self._world.path(path)
+        fact = self._world.path(path, git=git)
         return fact if fact.real.isascii() else replace(fact, real=_writable(fact.real))
 
     def text(self, path: str) -> str | None:

@@ -60,7 +60,7 @@ def guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, ...]:
     if "CODEX_HOME" in env:
         paths += [os.path.join(env["CODEX_HOME"], name) for name in ("hooks.json", "config.toml")]
     git = _git_directory(project_root)
-    paths += [os.path.join(git, "hooks"), os.path.join(git, "config")] if git else []
+    paths += [os.path.join(git, "hooks")] if git else []
     paths += _package(project_root)
     return tuple(dict.fromkeys(os.path.abspath(os.path.expanduser(path)) for path in paths))
 

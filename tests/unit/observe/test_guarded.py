@@ -24,7 +24,6 @@ from verdikt.observe.guarded import guarded_paths
         "/p/.cursor/hooks.json",
         "/p/.opencode/plugin",
         "/p/.git/hooks",
-        "/p/.git/config",
         "/h/.claude/settings.json",
         "/h/.codex/config.toml",
         "/h/.gemini/settings.json",
