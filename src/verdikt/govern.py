@@ -2,26 +2,28 @@
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from verdikt.decide import decide
-from verdikt.graph.policy import Policy
+from verdikt.graph.policy import STRICTNESS, Policy
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.grants import live
 from verdikt.ledger.home import data_home
+from verdikt.ledger.pause import Pause, current
 from verdikt.ledger.store import Writer
 from verdikt.model.action import Action, Outcome
 from verdikt.model.canonical import sha256
 from verdikt.model.decision import Decision, failed
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
-from verdikt.model.grant import Grant, covering
-from verdikt.model.moment import Answer, Prompt, Turn
+from verdikt.model.moment import Answer
 from verdikt.model.posture import Posture
 from verdikt.model.receipt import action_record
 from verdikt.model.secret import redact_action, redact_text
 from verdikt.model.session import SessionState
+from verdikt.model.verdict import Verdict
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.crash import record_crash
 from verdikt.observe.guarded import guarded_paths
@@ -89,19 +91,18 @@ class Governance:
 
     def _decided(self, log: Writer, action: Action, facts: Facts, posture: Posture | None) -> Decision:
         """Decides and records under the session's lock, so that parallel calls see one another's counts."""
-        now = posture or self._posture(log)
-        decision = decide(action, facts, self._session(log), now, self.policy)
-        grant = self._grant(decision, action)
-        if grant:
-            decision = decide(action, facts, self._session(log), now, self.policy, grant=grant)
-        log.append(
-            EntryKind.DECISION,
-            {
-                "receipt": decision.receipt.dump(),
-                "receipt_sha256": decision.receipt.sha256,
-                "call_id": action.call_id,
-            },
-        )
+        stance = max(self._posture(log), posture or Posture.INTERACTIVE, key=STRICTNESS.index)
+        decision = decide(action, facts, self._session(log), stance, self.policy)
+        pause = None
+        if not decision.passed:
+            # Only when something stands in the way is it worth asking whether an operator let it through.
+            if grants := live(self.store, action.session_id, self.clock.now()):
+                decision = decide(action, facts, self._session(log), stance, self.policy, grants=grants)
+            pause = current(self.store)
+        log.append(EntryKind.DECISION, _decision_record(decision, action, pause))
+        if pause and not decision.passed:
+            said = f"paused by {pause.by or 'the operator'}: {pause.reason}"
+            return replace(decision, verdict=Verdict.warn(guard="pause", reason=said))
         return decision
 
     def _session(self, log: Writer) -> SessionState:
@@ -110,13 +111,6 @@ class Governance:
     def _posture(self, log: Writer) -> Posture:
         kept = log.project("posture")
         return Posture(kept) if kept else self.policy.posture
-
-    def _grant(self, decision: Decision, action: Action) -> Grant | None:
-        """An operator's word that lets this through. Looked for only when something stands in the way."""
-        if decision.passed or decision.verdict.red_line:
-            return None
-        now = self.clock.now()
-        return covering(live(self.store, action.session_id, now), decision.verdict, action, now, decision.effects)
 
     def _real(self, cwd: str) -> World:
         here = os.path.abspath(cwd or ".")
@@ -132,6 +126,16 @@ class Governance:
                 self.store.append(session, EntryKind.GAP, note)
             except Exception as again:
                 record_crash(self.store.home, f"{moment}.gap", again)
+
+
+def _decision_record(decision: Decision, action: Action, pause: Pause | None) -> dict[str, Any]:
+    """A decision as the log keeps it. The receipt is the policy's own word, whether or not a pause let the action through."""
+    body = {
+        "receipt": decision.receipt.dump(),
+        "receipt_sha256": decision.receipt.sha256,
+        "call_id": action.call_id,
+    }
+    return body | ({"paused": {"until": pause.until, "reason": pause.reason}} if pause else {})
 
 
 def _call_record(action: Action, outcome: Outcome) -> tuple[dict[str, Any], dict[str, bytes]]:

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from verdikt.errors import VerdiktError
 from verdikt.model.effect import EffectClass, Effects
 from verdikt.model.posture import READ_ONLY, Disposition, Posture
-from verdikt.model.receipt import DISPOSITIONS, Receipt, effects_record, verdict_record
+from verdikt.model.receipt import DISPOSITIONS, VERSION, Receipt, effects_record, verdict_record
 from verdikt.model.verdict import Verdict, VerdictKind
 
 GUARD = "posture"
