@@ -117,7 +117,7 @@ class Resolver:
         first = next((i for i, part in enumerate(parts) if any(c in part for c in _WILD)), len(parts) - 1)
         parent = "/".join(parts[:first]) or "/"
         whole = parts[first] in _WHOLE
-        zone = self.zone(parent if whole else path)
+        zone = self.zone(path if not whole else "/" if parent == "/" else f"{parent}/x")
         if zone is Zone.HOME and not whole:
             # `~/.ss*` may well be `~/.ssh`
             zone = self._guess(parent, parts[first], zone)
