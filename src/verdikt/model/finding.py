@@ -156,7 +156,9 @@ def finding_record(finding: Finding) -> dict[str, Any]:
 def recorded_finding(record: Mapping[str, Any]) -> Finding:
     """A finding read back; what is odd in it is taken at its most harmless, but an unknown level at its worst."""
     evidence = tuple(
-        Evidence(str(e.get("file", "")), line if isinstance(line := e.get("line"), int) else None, str(e.get("note", "")))
+        Evidence(
+            str(e.get("file", "")), line if isinstance(line := e.get("line"), int) else None, str(e.get("note", ""))
+        )
         for e in _mappings(record.get("evidence"))
     )
     level = str(record.get("level", "")).upper()
