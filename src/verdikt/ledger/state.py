@@ -40,8 +40,9 @@ class StateRow:
 class StateDb:
     """One connection to `state.db`, shared by the threads of a process."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, readonly: bool = False) -> None:
         self.path = path
+        self._readonly = readonly
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
@@ -152,7 +153,7 @@ class StateDb:
         if self._connection is not None and self._file == self.identity():
             return self._connection
         self.close()
-        connection = sqlite3.connect(self.path, timeout=30.0, isolation_level=None, check_same_thread=False)
+        connection = self._open_readonly() if self._readonly else _open(str(self.path))
         try:
             self._prepare(connection)
         except BaseException:
@@ -161,10 +162,25 @@ class StateDb:
         self._connection, self._file = connection, self.identity()
         return connection
 
+    def _open_readonly(self) -> sqlite3.Connection:
+        """A connection that changes nothing, also on a disk where nothing can be changed."""
+        from urllib.parse import quote
+
+        place = f"file:{quote(str(self.path.absolute()))}"
+        connection = _open(f"{place}?mode=ro")
+        try:
+            connection.execute("PRAGMA user_version")
+        except sqlite3.OperationalError:
+            connection.close()
+            return _open(f"{place}?immutable=1")
+        return connection
+
     def _prepare(self, connection: sqlite3.Connection) -> None:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > _VERSION:
             raise LedgerError(f"`{self.path}` was written by a newer verdikt (version {version}): upgrade to use it")
+        if self._readonly:
+            return
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         if version < _VERSION:
@@ -184,3 +200,8 @@ class StateDb:
                 else "run `verdikt ledger reindex` to rebuild it from the log"
             )
             raise LedgerError(f"cannot use `{self.path}`: {error}; {advice}") from error
+
+
+def _open(place: str) -> sqlite3.Connection:
+    uri = place.startswith("file:")
+    return sqlite3.connect(place, timeout=30.0, isolation_level=None, check_same_thread=False, uri=uri)
