@@ -10,6 +10,7 @@ from verdikt.errors import VerdiktError
 
 COMMANDS: dict[str, str] = {
     "demo": "a scripted agent session through the real engine",
+    "policy": "show, check and test policies",
     "check": "what the policy says of a tool call, or of many",
     "hook": "what hosts call: decides about one event",
     "ledger": "the tamper-evident log: verify, tail, show, stats, export, checkpoint, rotate, reindex",
@@ -17,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "grant": "an operator's permission to get past a guard: add, list, revoke",
     "init": "make this project governed: policy and hooks",
     "uninstall": "take the hooks out, files as they were",
+    "doctor": "prove that the hooks fire",
     "pause": "let everything through for a while, on record",
 }
 """Command → what it is for. `verdikt.cli.<command>` (dashes as underscores) holds `command`, a click command."""

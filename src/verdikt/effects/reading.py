@@ -13,6 +13,7 @@ from verdikt.effects.program.find import narrowed, selected
 from verdikt.effects.target import Resolver
 from verdikt.effects.zone import homely, is_hook
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
+from verdikt.model.facts import Facts
 from verdikt.shell.analysis import analyse
 from verdikt.shell.command import UNKNOWN, Code, Command, Redirect, Word
 
@@ -333,7 +334,7 @@ class Reading:
                 if tainted:
                     yield _of("cred.read", effect, effect.targets, note="a copy of a secret")
             elif effect.what.startswith(_WRITES):
-                yield from derived_writes(effect, self._resolver.facts.home)
+                yield from derived_writes(effect, self._resolver.facts)
 
     def _hidden(self, effects: Iterable[Effect]) -> Iterator[Effect]:
         """Secrets outside the project that program text reads: no program of the project needs that."""
@@ -398,8 +399,9 @@ class Reading:
         return False
 
 
-def derived_writes(effect: Effect, home: str) -> Iterator[Effect]:
+def derived_writes(effect: Effect, facts: Facts) -> Iterator[Effect]:
     """What a write comes to by where it goes: a guard, what runs later, a credential."""
+    home = facts.home
     guards: list[Target] = []
     hooks: list[Target] = []
     later: list[Target] = []
@@ -407,6 +409,8 @@ def derived_writes(effect: Effect, home: str) -> Iterator[Effect]:
     for target in effect.targets:
         if target.zone is Zone.GUARD:
             (hooks if is_hook(homely(target.path, home)) else guards).append(target)
+        elif effect.what.startswith(_WHOLE) and _holds_guard(target.path, facts):
+            guards.append(target)
         elif target.zone is Zone.PERSIST:
             later.append(target)
         elif target.zone is Zone.SECRET and (
@@ -423,6 +427,18 @@ def derived_writes(effect: Effect, home: str) -> Iterator[Effect]:
         yield _of("persist.write", effect, tuple(later))
     if secrets and not effect.what.startswith(("fs.delete", "fs.shred", "fs.truncate")):
         yield _of("cred.write", effect, tuple(secrets))
+
+
+_WHOLE = ("fs.delete", "fs.move", "fs.chmod.tree", "fs.chown.tree")
+"""What happens to a directory together with everything in it."""
+
+
+def _holds_guard(path: str, facts: Facts) -> bool:
+    """Whether something that watches over the agent lies below a directory."""
+    below = path.rstrip("/") + "/"
+    return bool(path) and any(
+        place.startswith(below) and facts.path(place, git=False).exists for place in facts.guarded
+    )
 
 
 def _of(what: str, effect: Effect, targets: tuple[Target, ...], *, possible: bool = False, note: str = "") -> Effect:

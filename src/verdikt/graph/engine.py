@@ -67,7 +67,7 @@ class PolicyEngine:
                 ctx.risk_score = session.risk * RISK_KEPT
                 session.action_count += 1
                 verdict = self.root.evaluate(action, ctx)
-                _remember(session, ctx, verdict)
+                remember(session, ctx, verdict)
         except (Exception, SystemExit) as error:
             if verdict is None or verdict.kind is not VerdictKind.BLOCK:
                 reason = f"the action could not be evaluated: {describe(error)}"
@@ -100,7 +100,7 @@ def _entry(action: Action) -> dict[str, Any]:
     return {"kind": str(action.kind), "tool": tool, "path": action.path[:400], "call_id": call}
 
 
-def _remember(session: SessionState, ctx: GovernanceContext, verdict: Verdict) -> None:
+def remember(session: SessionState, ctx: GovernanceContext, verdict: Verdict) -> None:
     """Counts the verdict in the session. `success` is None until the outcome is known."""
     session.risk = ctx.risk_score
     if verdict.kind is VerdictKind.BLOCK:

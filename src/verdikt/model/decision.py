@@ -1,10 +1,11 @@
 """The final word on one action."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from verdikt.model.effect import EffectClass, Effects
 from verdikt.model.posture import READ_ONLY, Disposition, Posture
-from verdikt.model.receipt import DISPOSITIONS, Receipt
+from verdikt.model.receipt import DISPOSITIONS, Receipt, effects_record, verdict_record
 from verdikt.model.verdict import Verdict, VerdictKind
 
 GUARD = "posture"
@@ -43,6 +44,21 @@ class Decision:
     def disposition(self) -> Disposition:
         """Allow, deny or escalate."""
         return DISPOSITIONS[self.verdict.kind]
+
+
+def decision_record(decision: Decision) -> dict[str, Any]:
+    """What a decision says, as its receipt holds it."""
+    return {
+        "posture": {"before": decision.posture.value, "after": decision.posture_after.value},
+        "effects": effects_record(decision.effects),
+        "classes": [cls.value for cls in decision.effects.classes],
+        "dominant": decision.dominant and decision.dominant.value,
+        "verdict": verdict_record(decision.verdict),
+        "guard": decision.guard,
+        "warnings": [verdict_record(warning) for warning in decision.warnings],
+        "approved": decision.approved,
+        "would_be": decision.would_be and verdict_record(decision.would_be),
+    }
 
 
 def settle(verdict: Verdict, posture: Posture, dominant: EffectClass | None) -> Verdict:

@@ -86,7 +86,11 @@ def world(case: dict[str, Any]) -> FakeWorld:
         aliases={"co": "checkout", "wipe": "reset --hard", "boom": "!rm -rf ~"},
     )
     return FakeWorld(
-        cwd=case.get("cwd", ROOT), paths=paths, texts=texts, repository=repository, guarded=(f"{ROOT}/governance.yaml",)
+        cwd=case.get("cwd", ROOT),
+        paths=paths,
+        texts=texts,
+        repository=repository,
+        guarded=(f"{ROOT}/governance.yaml", *case.get("guarded", ())),
     )
 
 

@@ -84,6 +84,16 @@ def _trap(call: Call) -> Iterator[Effect]:
     return iter(())
 
 
+def _without_hooks(words: list[str]) -> bool:
+    """Whether an agent is started so that nothing asks us about it."""
+    text = " ".join(words)
+    return (
+        bool({"--bare", "--setting-sources", "--dangerously-bypass-hook-trust", "--ignore-user-config"} & set(words))
+        or any(mark in text for mark in ("--setting-sources=", "disableAllHooks", "features.hooks", "hooksConfig"))
+        or any(pair in text for pair in ("--disable hooks", "--disable=hooks"))
+    )
+
+
 def _agent(call: Call) -> Iterator[Effect]:
     texts = {word.text for word in call.command.argv}
     if texts & {
@@ -91,6 +101,9 @@ def _agent(call: Call) -> Iterator[Effect]:
         "--trust-all-tools", "bypassPermissions", "--yes-always", "danger-full-access", "--auto-approve", "--skip-permissions", "--no-sandbox", "--permission-mode=bypassPermissions", "--approval-mode=yolo", "--sandbox=danger-full-access", "--force",
     }:  # fmt: skip
         yield call.effect("guard.bypass", (Target(call.name, "other"),), note="no permission is asked for")
+        return
+    if _without_hooks([word.text for word in call.command.argv]):
+        yield call.effect("guard.bypass", (Target(call.name, "other"),), note="its hooks are switched off")
         return
     verb = call.args.operands[0].text if call.args.operands else ""
     if (
