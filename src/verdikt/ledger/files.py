@@ -110,6 +110,7 @@ class FileStore:
                 self._commit(log, writer, torn)
         if writer.lines:
             log.sync()
+            self.state.tidy()
         return result
 
     def entries(self, session: str, *, since: int = 0) -> Iterator[Entry]:
