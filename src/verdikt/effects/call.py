@@ -274,6 +274,8 @@ def _actual(what: str, target: Target) -> str:
             return "" if not what.startswith("fs.delete") else what
         if places.is_device(path):
             return "disk.read" if what in ("fs.read", "fs.list") else "disk.write"
+    if path == "/proc/sysrq-trigger" and what != "fs.read":
+        return "sys.crash"
     if what == "fs.overwrite" and target.state == "absent":
         return "fs.write"
     return what

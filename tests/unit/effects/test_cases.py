@@ -70,6 +70,8 @@ def world(case: dict[str, Any]) -> FakeWorld:
         path = f"{ROOT}/{name}".rstrip("/")
         paths[path] = PathFact(real=path, kind=kind, git=git)
     paths[f"{ROOT}/link"] = PathFact(real="/etc", kind="dir", symlink=True)
+    paths[f"{ROOT}/link/passwd"] = PathFact(real="/etc/passwd", kind="file")
+    paths[f"{ROOT}/key"] = PathFact(real="/home/dev/.ssh/id_rsa", kind="file", symlink=True)
     texts = {
         f"{ROOT}/package.json": '{"scripts": {"test": "node --test", "clean": "rm -rf dist", "wipe": "rm -rf ~"}}',
         f"{ROOT}/Makefile": "test:\n\tpytest\nclean:\n\trm -rf build\nwipe:\n\trm -rf /\n",

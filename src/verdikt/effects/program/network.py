@@ -19,9 +19,9 @@ def _curl(call: Call) -> Iterator[Effect]:
     urls = [*args.all("--url"), *args.operands]
     hosts = tuple(host.target(word) for word in urls)
     local = bool(hosts) and all(host.is_local(target.text) for target in hosts)
-    for word in urls:
-        if word.text.startswith("file://"):
-            yield from call.on("fs.read", [Word(word.text[7:])])
+    if urls and all(word.text.startswith("file://") for word in urls):
+        yield from call.on("fs.read", [Word(word.text[7:]) for word in urls])
+        return
     sent = [
         word
         for word in args.all(

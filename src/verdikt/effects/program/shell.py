@@ -15,7 +15,7 @@ def _shell(call: Call) -> Iterator[Effect]:
     args = call.args
     if args.has("-c --command"):
         return
-    if args.operands:
+    if args.operands and args.operands[0].text != "-" and not args.has("-s"):
         yield from call.on("code.run", args.operands[:1])
     elif call.command.stdin is None and call.reads_pipe():
         yield from call.piped_code()
