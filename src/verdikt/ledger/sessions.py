@@ -12,7 +12,10 @@ def _session(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
     """Counters, risk, guards' slots and the newest actions of a session, from its decisions and their outcomes."""
     if entry.kind is EntryKind.TOOL_CALL:
         return {**state, "history": _settled(state["history"], entry.body)}
-    receipt = entry.body["receipt"]
+    receipt = entry.body.get("receipt", {})
+    if "verdict" not in receipt or "after" not in receipt:
+        # An entry that another program wrote: its chain may hold, but it tells nothing about the session.
+        return {**state, "action_count": state["action_count"] + 1}
     verdict, after = receipt["verdict"], receipt["after"]
     blocked = verdict["kind"] == "block"
     action = recorded_action(receipt["action"])
@@ -39,13 +42,13 @@ def _settled(history: list[dict[str, Any]], call: Any) -> list[dict[str, Any]]:
     """The history with this call's outcome at the newest action that it can belong to."""
     for at in range(len(history) - 1, -1, -1):
         there = history[at]
-        if there["success"] is None and there["tool"] == call["tool"] and there["call_id"] == call["call_id"]:
-            return [*history[:at], {**there, "success": call["success"]}, *history[at + 1 :]]
+        if there["success"] is None and there["tool"] == call.get("tool") and there["call_id"] == call.get("call_id"):
+            return [*history[:at], {**there, "success": bool(call.get("success"))}, *history[at + 1 :]]
     return history
 
 
 def _posture(state: str, entry: Entry) -> str:
-    return str(entry.body["after"])
+    return str(entry.body.get("after", state))
 
 
 SESSION = Projection(
