@@ -36,11 +36,13 @@ def _after(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
 
 
 def _prompt(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
-    return Ruling.of_answer(governance.prompt(moment.prompt))
+    prompt = getattr(governance, "prompt", None)
+    return Ruling.of_answer(prompt(moment.prompt)) if prompt else Ruling()
 
 
 def _stop(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
-    ruling = Ruling.of_answer(governance.stop(moment.turn))
+    stop = getattr(governance, "stop", None)
+    ruling = Ruling.of_answer(stop(moment.turn)) if stop else Ruling()
     return ruling if moment.agent else _told(ruling, governance, moment, _integrity(governance, moment, env).changes())
 
 
