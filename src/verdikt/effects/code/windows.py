@@ -8,7 +8,7 @@ from verdikt.effects.name import named
 from verdikt.model.effect import Certainty, Effect, Target, Zone
 
 _FORMS: tuple[tuple[str, str], ...] = (
-    ("disk.format", r"(?:^|[\s;|&({])(?:format(?:\.com)?\s+[a-z]:|format-volume|clear-disk|initialize-disk)\b"),
+    ("disk.format", r"(?:^|[\s;|&({])(?:format(?:\.com)?\s+[a-z]:|format-volume\b|clear-disk\b|initialize-disk\b)"),
     ("disk.partition", r"(?:^|[\s;|&({])(?:remove-partition|diskpart)\b"),
     (
         "sys.security",
@@ -107,3 +107,14 @@ def _deletes(found: "re.Match[str]", call: Call) -> Iterator[Effect]:
             recoverable=build,
             by=call.by,
         )
+
+
+def decoded(text: str) -> str:
+    """What `-EncodedCommand` holds; empty when it is nothing of the kind."""
+    import base64
+    import binascii
+
+    try:
+        return base64.b64decode(text, validate=True).decode("utf-16-le")
+    except (binascii.Error, ValueError):
+        return ""

@@ -7,8 +7,6 @@ from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
-_RUN_STRING = frozenset(("-c", "--command", "--rcfile", "--init-file"))
-
 
 def _shell(call: Call) -> Iterator[Effect]:
     """`sh script`: the script is run; what is in it is analysed where it can be read."""
@@ -76,12 +74,11 @@ def _printenv(call: Call) -> Iterator[Effect]:
 
 
 def _env(call: Call) -> Iterator[Effect]:
+    if (text := call.args.value("-S --split-string")) is not None:
+        yield from call.shell(text.text)
+        return
     if all("=" in word.text for word in call.args.operands):
         yield call.effect("env.read")
-
-
-def _trap(call: Call) -> Iterator[Effect]:
-    return iter(())
 
 
 def _without_hooks(words: list[str]) -> bool:
@@ -92,6 +89,18 @@ def _without_hooks(words: list[str]) -> bool:
         or any(mark in text for mark in ("--setting-sources=", "disableAllHooks", "features.hooks", "hooksConfig"))
         or any(pair in text for pair in ("--disable hooks", "--disable=hooks"))
     )
+
+
+def _powershell(call: Call) -> Iterator[Effect]:
+    """Its program text is found by the shell analysis, except where it is encoded."""
+    from verdikt.effects.code.windows import decoded, read_windows
+
+    words = call.command.argv[1:]
+    for flag, value in zip(words, words[1:], strict=False):
+        name = flag.text.lstrip("-/").lower()
+        if flag.text[:1] in "-/" and name and "encodedcommand".startswith(name):
+            yield call.effect("code.hidden", note="an encoded command")
+            yield from read_windows(decoded(value.text), call, "powershell")
 
 
 def _agent(call: Call) -> Iterator[Effect]:
@@ -132,6 +141,8 @@ PROGRAMS: dict[str, Program] = {
         "compopt bind enable mapfile readarray caller break continue help ulimit umask suspend eval exec trap time alias unalias sleep usleep coproc select unsetopt setopt autoload zmodload rehash zstyle print pwd tty nproc getconf",
         _NOTHING,
     ),
+    **programs("powershell pwsh powershell.exe", Program(call=_powershell)),
+    **programs("cmd cmd.exe command.com", Program()),
     "history": Program(call=_history),
     "ztcp": Program(Does("net.shell", "0", "host", note="a bare connection inside the shell")),
     "unset": Program(call=_unset),
