@@ -1,6 +1,7 @@
 """Shells, their builtins, and the programs that run other programs. What they run is found by the shell analysis."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
@@ -96,9 +97,9 @@ def _powershell(call: Call) -> Iterator[Effect]:
     from verdikt.effects.code.windows import decoded, read_windows
 
     words = call.command.argv[1:]
-    for flag, value in zip(words, words[1:], strict=False):
+    for flag, value in pairwise(words):
         name = flag.text.lstrip("-/").lower()
-        if flag.text[:1] in "-/" and name and "encodedcommand".startswith(name):
+        if flag.text[:1] in "-/" and name and (name == "ec" or "encodedcommand".startswith(name)):
             yield call.effect("code.hidden", note="an encoded command")
             yield from read_windows(decoded(value.text), call, "powershell")
 
