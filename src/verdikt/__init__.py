@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from verdikt.engine import PolicyEngine as PolicyEngine
     from verdikt.errors import BlockedError as BlockedError
     from verdikt.errors import VerdiktError as VerdiktError
+    from verdikt.govern import Governance as Governance
     from verdikt.graph.combinator import All as All
     from verdikt.graph.combinator import Any as Any
     from verdikt.graph.combinator import Escalate as Escalate
@@ -53,6 +54,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Action": "verdikt.model.action",
+    "Governance": "verdikt.govern",
     "ActionKind": "verdikt.model.action",
     "Outcome": "verdikt.model.action",
     "Verdict": "verdikt.model.verdict",

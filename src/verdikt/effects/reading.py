@@ -374,7 +374,11 @@ class Reading:
         substituted = any(flag and _inside(command) for flag, command in zip(secret, commands, strict=True))
         substituted_env = any(flag and _inside(command) for flag, command in zip(env, commands, strict=True))
         for index, command in enumerate(commands):
-            out = [e for e in found[index] if e.what.startswith(("net.send", "net.fetch", "net.connect", "net.lookup"))]
+            out = [
+                e
+                for e in found[index]
+                if e.what.startswith(("net.send", "net.fetch", "net.connect", "net.lookup", "message.send"))
+            ]
             if out and command.name in _RAW and self._feeds_from_shell(index, commands):
                 found[index].append(_of("net.shell", out[0], out[0].targets, note="a shell over a connection"))
             sends = [e for e in out if not all(host.is_local(t.text) for t in e.targets) or not e.targets]

@@ -15,14 +15,11 @@ from verdikt.model.action import Action, Outcome
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
-from verdikt.model.session import SessionState
+from verdikt.model.session import HISTORY, SessionState
 from verdikt.model.verdict import Verdict, VerdictKind
 
 Classify = Callable[[Action, Facts | None], Effects]
 Observe = Callable[[Action], Facts]
-
-HISTORY = 32
-"""Actions that a session remembers, so that a decision costs the same after a hundred thousand of them."""
 
 RISK_KEPT = 0.8
 """What is left of a session's risk at its next action: legitimate probing must not end in a standstill."""

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from verdikt.errors import VerdiktError
 from verdikt.model.effect import EffectClass, Effects
 from verdikt.model.posture import READ_ONLY, Disposition, Posture
-from verdikt.model.receipt import DISPOSITIONS, Receipt, effects_record, verdict_record
+from verdikt.model.receipt import DISPOSITIONS, VERSION, Receipt, effects_record, verdict_record
 from verdikt.model.verdict import Verdict, VerdictKind
 
 GUARD = "posture"
@@ -94,3 +95,22 @@ def _hold(verdict: Verdict, posture: Posture, dominant: EffectClass | None) -> V
         reason += f" ({verdict.reason})"
     fix = "go on with reads, or let the operator run `verdikt posture set interactive`"
     return Verdict.block(guard=GUARD, reason=reason, fix=fix)
+
+
+def failed(error: Exception, posture: Posture = Posture.INTERACTIVE) -> Decision:
+    """The block that stands for a decision that could not be made."""
+    words = str(error) if isinstance(error, VerdiktError) else type(error).__name__
+    verdict = Verdict.block(
+        guard="verdikt",
+        reason=f"no decision could be made: {words}",
+        fix="stop here and ask the person to run `verdikt doctor`",
+        error=True,
+    )
+    return Decision(
+        verdict=verdict,
+        effects=Effects(),
+        dominant=None,
+        posture=posture,
+        posture_after=posture,
+        receipt=Receipt.of({"v": VERSION, "failed": words.encode("utf-8", "replace").decode()}),
+    )
