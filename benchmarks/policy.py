@@ -30,7 +30,8 @@ def rules(count: int) -> list[dict[str, object]]:
 
 def verdikt_engine(count: int) -> Decide:
     """verdikt, the graph built in Python."""
-    from verdikt import Action, ActionKind, PolicyEngine
+    from verdikt import Action, ActionKind
+    from verdikt.graph.engine import PolicyEngine
     from verdikt.graph.rule import Rule, RuleSet
 
     engine = PolicyEngine(RuleSet(*map(Rule.of, rules(count))))
@@ -42,7 +43,8 @@ def verdikt_file(count: int) -> Decide:
     """verdikt, the same policy from a file, with the rule on unknown tools that every file has."""
     import json
 
-    from verdikt import Action, ActionKind, PolicyEngine
+    from verdikt import Action, ActionKind
+    from verdikt.graph.engine import PolicyEngine
     from verdikt.policy import parse_policy
 
     engine = PolicyEngine(parse_policy(json.dumps({"profile": "none", "rules": rules(count)})).root)

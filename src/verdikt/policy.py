@@ -24,7 +24,7 @@ SECTIONS: dict[str, str | Section] = {
     "evidence": Section(anything("mapping"), "which claims need proof"),
     "councils": Section(anything("mapping"), "who reviews what before a commit"),
     "ledger": Section(anything("mapping"), "how the log is kept"),
-    "manifest": Section(anything("mapping"), "which tools exist and what they do"),
+    "manifest": "verdikt.effects.section:SECTION",
 }
 """Section → its `Section`, or `module:NAME` of one, loaded when a policy is."""
 
@@ -115,5 +115,23 @@ def build_policy(
         default = Document(file=f"profile {DEFAULT_PROFILE}", value={"profile": DEFAULT_PROFILE})
         layer = read_layer("default", default, names, profile)
         default.refuse()
+        layers += [layer] if layer else []
+    return Policy(layers=tuple(layers), known=names.sections)
+
+
+def restore_policy(document: Mapping[str, Any]) -> Policy:
+    """The policy whose `document` this is, profiles included, whatever the files say today."""
+    names = registry()
+    layers: list[PolicyLayer] = []
+    for kept in document["layers"]:
+        own, base = Document(file=kept["layer"], value=kept["policy"]), kept["profile"]
+        layer = read_layer(
+            kept["layer"],
+            own,
+            names,
+            lambda name, base=base: Document(file=f"profile {name}", value=base or {}),  # type: ignore[misc]
+            trusted=not kept["layer"].startswith("project"),
+        )
+        own.refuse()
         layers += [layer] if layer else []
     return Policy(layers=tuple(layers), known=names.sections)

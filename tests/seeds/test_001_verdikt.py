@@ -45,6 +45,7 @@ from verdikt.guards import (
     SandboxGuard,
 )
 from verdikt.layers import GovernanceLayer
+from verdikt.policy import parse_policy
 
 LS = Action(kind=ActionKind.BASH, payload={"command": "ls"})
 RM = Action(kind=ActionKind.BASH, payload={"command": "rm -rf /"})
@@ -621,13 +622,35 @@ def test_S1_33_settings_by_constructor() -> None:
     """The document's own sample."""
     files = FileBoundaryGuard(allowed_dirs=["src", "tests", "docs"], red_line_files=["src/auth/handler.py"])
     shell = BashSafetyGuard(blocked_patterns=[r"rm\s+-rf\s+/", r"DROP\s+TABLE"])
-    engine = PolicyEngine(All(files, shell))
+    engine = PolicyEngine(All(shell, files))
     drop = Action(kind=ActionKind.BASH, payload={"command": "psql -c 'DROP  TABLE users'"})
 
     assert engine.evaluate(RM).reason == r"Command matches blocked pattern: rm\s+-rf\s+/"
     assert engine.evaluate(drop).reason == r"Command matches blocked pattern: DROP\s+TABLE"
     assert engine.evaluate(Action(kind=ActionKind.WRITE, payload={"file_path": "src/auth/handler.py"})).verdict.red_line
     assert engine.evaluate(Action(kind=ActionKind.WRITE, payload={"file_path": "docs/a.md"})).passed
+
+
+def test_S1_33_settings_by_file() -> None:
+    """The same sample as `governance.yaml`."""
+    sample = r"""
+boundaries:
+  allowed_dirs: [src, tests, docs]
+  red_line_files: [src/auth/handler.py]
+
+bash_safety:
+  blocked_patterns:
+    - 'rm\s+-rf\s+/'
+    - 'DROP\s+TABLE'
+"""
+    engine = PolicyEngine(parse_policy(sample).root)
+    drop = Action(kind=ActionKind.BASH, payload={"command": "psql -c 'DROP  TABLE users'"})
+
+    assert engine.evaluate(RM).reason == r"Command matches blocked pattern: rm\s+-rf\s+/"
+    assert engine.evaluate(drop).reason == r"Command matches blocked pattern: DROP\s+TABLE"
+    assert engine.evaluate(Action(kind=ActionKind.WRITE, payload={"file_path": "src/auth/handler.py"})).verdict.red_line
+    assert engine.evaluate(Action(kind=ActionKind.WRITE, payload={"file_path": "docs/a.md"})).passed
+    assert not engine.evaluate(Action(kind=ActionKind.WRITE, payload={"file_path": "setup.py"})).passed
 
 
 def test_S1_34_exit_codes_are_enforcement(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ def judge(governance: Any, moment: Moment) -> Ruling:
     """What is to be said to the host at this moment."""
     ruling = Ruling()
     if moment.kind is MomentKind.BEFORE and moment.action:
-        decision = governance.before(moment.action)
+        decision = governance.before(moment.action, posture=moment.posture)
         ruling = Ruling.of_verdict(decision.verdict, warnings=decision.warnings, approved=decision.approved)
     elif moment.kind is MomentKind.AFTER and moment.action and moment.outcome:
         ruling = Ruling.of_answer(governance.after(moment.action, moment.outcome))

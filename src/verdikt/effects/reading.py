@@ -32,6 +32,7 @@ _WRITES = (
     "fs.chmod",
     "fs.chown",
 )
+_PUTS = ("fs.write", "fs.append", "fs.overwrite")
 _SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "csh", "tcsh"])
 _RUNNERS = _SHELLS | frozenset(
     ["python", "python2", "python3", "perl", "ruby", "node", "php", "lua", "eval", "source", ".", "deno", "bun", "exec"]
@@ -91,8 +92,9 @@ class Reading:
         for code in script.codes:
             into = found[code.command] if code.command is not None and code.command < len(found) else loose
             into.extend(self._code(code, commands))
-        for effects in found:
+        for index, effects in enumerate(found):
             effects.extend(self._derived(effects))
+            self._taint(index, commands, found)
         loose.extend(self._derived(loose))
         self._flow(commands, found)
         problems = [_unknown(problem) for problem in script.problems]
@@ -148,9 +150,15 @@ class Reading:
         elif "/" in command.argv[0].text:
             effects = list(call.on("code.run", [command.argv[0]]))
         else:
-            effects = [call.effect("unknown.program", (Target(command.name, "other"),))]
+            effects = [call.effect("unknown.program", (Target(command.name, "other"),)), *self._named_secrets(call)]
         yield from effects
         yield from self._ran(call, effects)
+
+    def _named_secrets(self, call: Call) -> Iterator[Effect]:
+        """An unknown program that is given a secret of the person's very likely reads it."""
+        for word in call.command.argv[1:]:
+            if "/" in word.text and self._foreign_secret(target := call.path(word)):
+                yield call.effect("cred.read", (target,), possible=True)
 
     def _fed(self, call: Call, index: int) -> None:
         """Puts the names that `find` or `ls` would give in the place of the words that come from them."""
@@ -356,7 +364,11 @@ class Reading:
         substituted = any(flag and _inside(command) for flag, command in zip(secret, commands, strict=True))
         substituted_env = any(flag and _inside(command) for flag, command in zip(env, commands, strict=True))
         for index, command in enumerate(commands):
-            out = [e for e in found[index] if e.what.startswith(("net.send", "net.fetch", "net.connect", "net.lookup"))]
+            out = [
+                e
+                for e in found[index]
+                if e.what.startswith(("net.send", "net.fetch", "net.connect", "net.lookup", "message.send"))
+            ]
             if out and command.name in _RAW and self._feeds_from_shell(index, commands):
                 found[index].append(_of("net.shell", out[0], out[0].targets, note="a shell over a connection"))
             sends = [e for e in out if not all(host.is_local(t.text) for t in e.targets) or not e.targets]
@@ -366,9 +378,18 @@ class Reading:
                 found[index].append(_of("cred.send", sends[0], sends[0].targets))
             elif env[index] or (substituted_env and not _inside(command)):
                 found[index].append(_of("cred.send", sends[0], sends[0].targets, possible=True, note="the environment"))
-        for index, command in enumerate(commands):
-            if secret[index] and _copies(command):
-                self._tainted.update(self._outputs(command))
+
+    def _taint(self, index: int, commands: Sequence[Command], found: list[list[Effect]]) -> None:
+        """Files into which a command puts a secret are secrets from then on."""
+        puts = [effect for effect in found[index] if effect.what in _PUTS]
+        above: int | None = index
+        for _ in range(32 if puts else 0):
+            if above is None:
+                return
+            if any(effect.what.startswith("cred.read") for effect in found[above]):
+                self._tainted.update(target.path for effect in puts for target in effect.targets if target.path)
+                return
+            above = commands[above].pipe_from
 
     def _sources(self, commands: Sequence[Command], found: list[list[Effect]]) -> tuple[list[bool], list[bool]]:
         """For each command, whether what it puts out holds a secret, or the environment."""
@@ -492,27 +513,6 @@ def _names(source: Command) -> list[Word]:
     if source.name == "git":
         return [Word("**/*", "*", True)]
     return [Word(f"{word.text.rstrip('/')}/**/*", word.raw, True) for word in operands[1:]] or [Word("**/*", "*", True)]
-
-
-def _copies(command: Command) -> bool:
-    return command.name in (
-        "cat",
-        "base64",
-        "head",
-        "tail",
-        "cp",
-        "tar",
-        "zip",
-        "gzip",
-        "xxd",
-        "openssl",
-        "tee",
-        "sed",
-        "awk",
-        "jq",
-        "grep",
-        "",
-    )
 
 
 def _output(command: Command) -> str | None:

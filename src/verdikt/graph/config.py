@@ -20,8 +20,8 @@ from verdikt.model.node import Node
 from verdikt.model.shape import Field, Shape, anything, choice, choices, flag, read_fields, text, texts
 
 USE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
-SHORT = {"boundaries": "file_boundary", "bash_safety": "bash_safety"}
-"""Short sections → the guard that they set up."""
+SHORT = {"bash_safety": "bash_safety", "boundaries": "file_boundary"}
+"""Short sections → the guard that they set up; in this order, because of a command its own guard says more than its paths."""
 
 
 def _pattern(node: Node) -> Any:

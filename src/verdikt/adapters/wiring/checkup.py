@@ -2,7 +2,7 @@
 
 import json
 import os
-import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from verdikt.adapters.wiring import codex_trust, settings, toml
 from verdikt.adapters.wiring.change import read
 from verdikt.adapters.wiring.install import Installation
 from verdikt.adapters.wiring.place import PLACES, SCOPES, Place
+from verdikt.adapters.wiring.registration import is_ours
 from verdikt.errors import WiringError
 
 
@@ -87,16 +88,10 @@ def _opencode(here: Installation) -> Iterator[Wired]:
     ):
         file = os.path.join(root, "plugin", "verdikt.js")
         text = (read(file) or b"").decode(errors="replace")
-        words = [re.search(rf"^const {name} = (\[.*\])$", text, re.MULTILINE) for name in ("GUARD", "HOOK")]
         if not text:
             continue
-        commands = {}
-        if all(words):
-            guard, hook = (json.loads(found[1]) for found in words if found)
-            import shlex
-
-            event = "tool.execute.before"
-            commands[event] = shlex.join([*guard, "closed", *hook, event])
+        script = str(Path(adapters.__file__).with_name("opencode_canary.mjs"))
+        commands = {"tool.execute.before": shlex.join(["node", script, file])} if is_ours(text) else {}
         yield Wired(
             host="opencode",
             scope=scope,
