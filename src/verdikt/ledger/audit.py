@@ -61,7 +61,7 @@ class _Auditor:
         self._artifacts = Artifacts(home / "artifacts") if artifacts else None
         self._found = Audit()
         # Heads before files: a session that is being written to may have grown, never shrunk, when its file is read.
-        self._heads = self._recorded(StateDb(home / "state.db"))
+        self._heads = self._recorded(StateDb(home / "state.db", readonly=True))
         self._witnesses = witnesses
         self._expired: dict[str, Head] = {}
         self._introduced: dict[str, str] = {}

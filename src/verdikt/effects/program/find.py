@@ -108,7 +108,7 @@ PROGRAMS: dict[str, Program] = {
     **programs("rename prename", Program(Does("fs.move", "1:"), dry="-n --nono --no-act")),
     **programs("rimraf del-cli", Program(Does("fs.delete.tree", "*"))),
     **programs("srm wipe scrub sdelete", Program(Does("fs.shred", "*"))),
-    **programs("chattr", Program(Does("fs.chmod", "1:"))),
+    "chattr": Program(Does("fs.chmod", "*")),
     "setfacl": Program(Does("fs.chmod", "*"), Does("fs.chmod.tree", "*", when="-R --recursive"), values="-m -x -M -X --modify --remove", dry="--test"),
     **programs("getfacl lsattr", Program(Does("fs.list", "*"))),
     "setcap": Program(Does("priv.setuid", "1:", note="gives a program the powers of root")),

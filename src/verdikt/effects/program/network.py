@@ -288,13 +288,4 @@ PROGRAMS: dict[str, Program] = {
     **programs("ngrok cloudflared localtunnel lt bore frpc chisel tailscale zerotier-cli pagekite serveo gost ligolo sshuttle tmate teleconsole gsocket gs-netcat", Program(Does("net.tunnel", "*", "other", bare=True, unless="version status list help ip --help netcheck"))),
     **programs("tcpdump tshark wireshark dumpcap ettercap bettercap", Program(Does("net.scan", note="listens to the network's traffic"), Does("fs.overwrite", "-w"), values="-i -w -r -c -s -n -f")),
     **programs("mail mailx sendmail mutt swaks msmtp ssmtp", Program(Does("message.send", "*", "host", bare=True), Does("fs.read", "-a -A"), values="-s -a -A -c -b -r -S -f")),
-    **programs("rclone", Program(
-        Does("cloud.read"),
-        subs={
-            "copy": (Does("net.send.file", "1", "host"), Does("fs.read", "0")), "sync": (Does("net.send.file", "1", "host"), Does("fs.delete.tree", "1", "resource")), "move": (Does("net.send.file", "1", "host"), Does("fs.move", "0")),
-            "copyto": (Does("net.send.file", "1", "host"), Does("fs.read", "0")), "delete": Does("cloud.delete", "*", "resource"), "purge": Does("cloud.delete", "*", "resource"), "deletefile": Does("cloud.delete", "*", "resource"),
-            "rmdirs": Does("cloud.delete", "*", "resource"), "config": Does("cred.read", note="shows stored credentials"), "serve": Does("net.listen"), "rcat": Does("net.send.file", "0", "host"),
-        },
-        dry="-n --dry-run",
-    )),
 }  # fmt: skip
