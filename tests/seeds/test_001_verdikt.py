@@ -31,6 +31,7 @@ from verdikt import (
     PolicyEngine,
     PolicyNode,
     SQLiteSessionStore,
+    StdoutTracer,
     Threshold,
     Verdict,
     When,
@@ -107,7 +108,6 @@ from verdikt import PolicyEngine, All, StdoutTracer, CollectingTracer
 
 # Print trace to stderr
 engine = PolicyEngine(All(BashSafetyGuard()), tracer=StdoutTracer())
-engine.evaluate(action)
 
 # Or collect traces programmatically
 tracer = CollectingTracer()
@@ -445,6 +445,7 @@ def test_S1_15_the_sqlite_store_survives_a_new_process(tmp_path: Path, monkeypat
 def test_S1_16_the_tracing_example(capsys: pytest.CaptureFixture[str]) -> None:
     """`StdoutTracer` writes to stderr."""
     names = run(TRACING, BashSafetyGuard=BashSafetyGuard, action=LS)
+    PolicyEngine(All(BashSafetyGuard()), tracer=StdoutTracer()).evaluate(LS)
     out, err = capsys.readouterr()
 
     assert err == "bash\n  all → pass\n    bash_safety → pass\n"

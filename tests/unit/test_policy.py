@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import verdikt
 from verdikt.errors import PolicyError
 from verdikt.graph.engine import PolicyEngine
 from verdikt.model.action import Action, ActionKind
@@ -106,7 +107,9 @@ def test_a_file_that_is_named_must_be_there(tmp_path: Path) -> None:
         load_file(str(tmp_path / "none.yaml"))
 
 
-@pytest.mark.parametrize("profile", ["standard"])
+@pytest.mark.parametrize(
+    "profile", sorted(path.stem for path in (Path(verdikt.__file__).parent / "profiles").glob("*.yaml"))
+)
 def test_the_shipped_profiles_are_free_of_flaws(profile: str) -> None:
     """Every rule fires on something and decides something."""
     from verdikt.effects.name import NAMES

@@ -239,6 +239,8 @@ class Call:
 
     def _elsewhere(self, word: Word) -> Target:
         """A path on another machine, of which nothing is known but its name."""
+        if word.text.rstrip("/*") == "~":
+            return Target(f"{self.command.where}:{word.shown}", "path", "~", Zone.SYSTEM)
         if not word.known or not word.text.startswith(("/", "~")):
             return Target(f"{self.command.where}:{word.shown}", "path", "", Zone.OUTSIDE)
         path = self.resolver.absolute(word.text)

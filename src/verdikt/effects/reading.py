@@ -10,7 +10,9 @@ from verdikt.effects.code import read_code
 from verdikt.effects.name import named
 from verdikt.effects.program import lookup
 from verdikt.effects.program.find import narrowed, selected
+from verdikt.effects.program.table import Program
 from verdikt.effects.target import Resolver
+from verdikt.effects.verb import destroys
 from verdikt.effects.zone import homely, is_hook
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.facts import Facts
@@ -120,7 +122,7 @@ class Reading:
         if command.repeated and any(not word.known for word in command.argv[1:]):
             self._fed(call, index)
         for name, value in command.assignments:
-            yield from call.assigned(name, value)
+            yield from self._assigned(call, name, value)
         if command.redirects:
             yield from self._redirects(call)
         if command.background:
@@ -138,6 +140,13 @@ class Reading:
         yield from self._program(call)
         self._remember(call)
 
+    def _assigned(self, call: Call, name: str, value: Word) -> Iterator[Effect]:
+        for effect in call.assigned(name, value):
+            yield effect
+            # A file that a shell runs before anything else.
+            if effect.what == "code.run" and effect.targets[0].path and (text := self._read(effect.targets[0].path)):
+                yield from self._inner(text, call.command)
+
     def _program(self, call: Call) -> Iterator[Effect]:
         command = call.command
         for word in command.argv[1:]:
@@ -147,10 +156,16 @@ class Reading:
         program = lookup(command.name)
         if program is not None:
             effects = list(call.run(program))
+        elif command.argv[0].glob:
+            effects = [effect for name in _meant(command.name) for effect in call.run(lookup(name) or Program())]
         elif "/" in command.argv[0].text:
             effects = list(call.on("code.run", [command.argv[0]]))
         else:
-            effects = [call.effect("unknown.program", (Target(command.name, "other"),)), *self._named_secrets(call)]
+            effects = [
+                call.effect("unknown.program", (Target(command.name, "other"),)),
+                *self._named_secrets(call),
+                *_unknown_verb(call),
+            ]
         yield from effects
         yield from self._ran(call, effects)
 
@@ -476,6 +491,13 @@ def _of(what: str, effect: Effect, targets: tuple[Target, ...], *, possible: boo
     )
 
 
+def _unknown_verb(call: Call) -> Iterator[Effect]:
+    """A program that no table knows, told in so many words to destroy something."""
+    texts = [word.text for word in call.command.argv[1:] if word.known]
+    if destroys(texts):
+        yield call.effect("unknown.destroy", (Target(" ".join(texts[:3]), "other"),), possible=True)
+
+
 def _unknown(problem: str) -> Effect:
     return Effect(
         cls=EffectClass.EXECUTE, what="unknown.parse", certainty=Certainty.POSSIBLE, recoverable=False, note=problem
@@ -499,6 +521,17 @@ def _program_word(command: Command) -> Word | None:
         if not text.startswith(("-", "+")):
             return word
     return None
+
+
+def _meant(pattern: str) -> list[str]:
+    """The programs that a wildcard in the place of a program may stand for, of those that matter."""
+    from fnmatch import fnmatchcase
+
+    return [
+        name
+        for name in ("rm", "dd", "shred", "mv", "cp", "cat", "chmod", "chown", "nc", "curl", "tee")
+        if fnmatchcase(name, pattern)
+    ]
 
 
 def _names(source: Command) -> list[Word]:

@@ -35,9 +35,9 @@ class Resolver:
         """The top of the project, or an empty string where there is none."""
         return self._root
 
-    def absolute(self, text: str, cwd: Word | None = None) -> str:
+    def absolute(self, text: str, cwd: Word | None = None, *, tilde: bool = True) -> str:
         """The absolute, normalised path of constant text; empty when the directory it starts from is unknown."""
-        if text.startswith("~") and (text == "~" or text[1] == "/"):
+        if tilde and text.startswith("~") and (text == "~" or text[1] == "/"):
             text = self._home + text[1:]
         if not text.startswith("/"):
             base = self._cwd if cwd is None else cwd.text
@@ -54,7 +54,8 @@ class Resolver:
         text = word.text
         if not word.known:
             return self._partial(word, cwd)
-        path = self.absolute(text, cwd)
+        # The shell has put the home directory in the place of a tilde that stands for it.
+        path = self.absolute(text, cwd, tilde=not word.raw.startswith(("'", '"', "$", "\\")))
         if not path:
             return Target(word.shown)
         if word.glob:

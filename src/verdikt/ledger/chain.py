@@ -1,34 +1,17 @@
-"""The chain: reading it link by link, and telling what was done to one that does not hold. Pure."""
+"""Examining a chain, and telling what was done to one that does not hold. Pure."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from verdikt.errors import ChainBroken
 from verdikt.ledger.fault import Corruption, Fault, Witness
+from verdikt.ledger.link import LOST, REWRITTEN
 from verdikt.ledger.store import Head
-from verdikt.model.entry import SIGNED, VERSION, Entry, EntryKind, decode, unseal
+from verdikt.model.entry import SIGNED, VERSION, EntryKind, unseal
 
 SignatureCheck = Callable[[str, str, str, int], Corruption | None]
 """(kid, hash, sig, ts) → what is wrong with the signature, if anything."""
-
-LOST = "lost"
-REWRITTEN = "rewritten"
-"""The `reason` of a gap entry that was written on finding entries cut off, or replaced, before it; `head` says which was known."""
-
-
-def linked(lines: Iterable[bytes], session: str) -> Iterator[Entry]:
-    """The entries of consecutive lines, each checked against the one before; `ChainBroken` where one fails."""
-    before: Entry | None = None
-    for line in lines:
-        entry = decode(line)
-        if entry.session != session:
-            raise ChainBroken(f"entry {entry.seq}: expected session `{session}`, found `{entry.session}`")
-        if before is not None and (entry.prev != before.hash or entry.seq != before.seq + 1):
-            raise ChainBroken(f"entry {before.seq + 1}: expected prev {before.hash[:12]}…, found {entry.prev[:12]}…")
-        before = entry
-        yield entry
 
 
 @dataclass(slots=True)

@@ -5,10 +5,10 @@ answers always give the same decision, which is what makes it replayable.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from verdikt.model.secret import shield
+from verdikt.model.secret import redact, redact_text, shield, unforged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +67,14 @@ class World(Protocol):
 
 
 class Facts:
-    """The answers given so far for one action. Never asks the world the same thing twice."""
+    """The answers given so far for one action. Never asks the world the same thing twice, and never tells a secret."""
 
     __slots__ = ("_asked", "_git", "_noted", "_path", "_place", "_text", "_world", "secrets")
 
     def __init__(self, world: World, *, secrets: tuple[str, ...] = ()) -> None:
-        self._world = world
-        self._place = dict(world.place())
+        # What was recorded holds no secret any more, and tokens of ours that must stay as they are.
+        self._world: World = world if isinstance(world, RecordedWorld) else RedactedWorld(world)
+        self._place = dict(self._world.place())
         self._path: dict[str, PathFact] = {}
         self._asked: set[str] = set()  # the paths that git was asked about
         self._text: dict[str, str | None] = {}
@@ -84,8 +85,10 @@ class Facts:
 
     def anew(self) -> "Facts":
         """The same place and moment, with nothing asked yet."""
-        facts = Facts(self._world, secrets=self.secrets)
-        facts._place = self._place
+        facts = Facts.__new__(Facts)
+        facts._world, facts._place, facts.secrets = self._world, self._place, self.secrets
+        facts._path, facts._text, facts._git = {}, {}, {}
+        facts._asked, facts._noted = set(), set()
         return facts
 
     @property
@@ -187,3 +190,40 @@ class RecordedWorld:
     def git(self, directory: str) -> GitFact:
         """The recorded repository."""
         return GitFact(**self._record["git"].get(directory, {}))
+
+
+class RedactedWorld:
+    """Another world whose texts and addresses hold no secret, and nothing that could not be written down."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def place(self) -> Mapping[str, Any]:
+        """Where and when."""
+        return {key: _writable(value) for key, value in self._world.place().items()}
+
+    def path(self, path: str, *, git: bool = True) -> PathFact:
+        """What is at an absolute path."""
+        fact = self._world.path(path, git=git)
+        return fact if fact.real.isascii() else replace(fact, real=_writable(fact.real))
+
+    def text(self, path: str) -> str | None:
+        """The beginning of a text file, its secrets replaced."""
+        text = self._world.text(path)
+        return None if text is None else redact_text(_writable(unforged(text)))[0]
+
+    def git(self, directory: str) -> GitFact:
+        """The repository around a directory; an address may hold a password."""
+        fact = self._world.git(directory)
+        return GitFact(**{name: redact(_writable(value))[0] for name, value in fact.record().items()})
+
+
+def _writable(value: Any) -> Any:
+    """The same, with bytes of names that are not Unicode spelled out."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, Mapping):
+        return {_writable(key): _writable(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_writable(inner) for inner in value]
+    return value

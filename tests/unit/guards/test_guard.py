@@ -200,6 +200,9 @@ def test_a_shell_command_is_kept_inside_by_its_effects() -> None:
     assert check(effect("fs.delete", red)) == "block `h` is a red line"
     assert check(effect("fs.read", red, cls=EffectClass.READ)) == "pass "
     assert check(effect("net.fetch", Target("x.example", "host"), cls=EffectClass.NETWORK)) == "pass "
+    assert check(effect("fs.read", outside, cls=EffectClass.READ)).startswith("block")
+    assert check(effect("fs.list", outside, cls=EffectClass.READ)) == "pass "
+    assert check(effect("code.run", outside, cls=EffectClass.EXECUTE)) == "pass "
 
 
 def test_the_layer_at_work_is_noted_or_the_first_one_changed() -> None:

@@ -52,7 +52,7 @@ def calls(store: FileStore, session: str) -> list[int]:
     return [entry.body["at"] for entry in store.entries(session) if entry.kind is EntryKind.TOOL_CALL]
 
 
-def test_S2_071_an_old_session_goes_to_the_archive_of_the_month(tmp_path: Path) -> None:  # noqa: N802
+def test_an_old_session_goes_to_the_archive_of_the_month(tmp_path: Path) -> None:
     """Compressed, and still readable, verifiable and countable."""
     path = filled(tmp_path, "s", 5, days_old=31)
     store = opened(tmp_path)
@@ -102,7 +102,7 @@ def test_an_archived_session_may_come_back(tmp_path: Path) -> None:
     assert audit(tmp_path).faults == []
 
 
-def test_S2_072_a_long_log_keeps_its_newest_lines(tmp_path: Path) -> None:  # noqa: N802
+def test_a_long_log_keeps_its_newest_lines(tmp_path: Path) -> None:
     """The head is archived, and the chain holds across the cut."""
     path = filled(tmp_path, "s", 20, days_old=1)
     store = opened(tmp_path)
@@ -135,7 +135,7 @@ def test_trimming_twice_makes_two_archives_of_one_chain(tmp_path: Path) -> None:
     assert audit(tmp_path).faults == []
 
 
-def test_S2_073_what_was_touched_within_the_hour_is_left_alone(tmp_path: Path) -> None:  # noqa: N802
+def test_what_was_touched_within_the_hour_is_left_alone(tmp_path: Path) -> None:
     """However long it is."""
     path = filled(tmp_path, "s", 20, days_old=0.5 / 24)
     before = path.read_bytes()
@@ -146,7 +146,7 @@ def test_S2_073_what_was_touched_within_the_hour_is_left_alone(tmp_path: Path) -
     assert path.read_bytes() == before
 
 
-def test_S2_074_contracts_of_two_sessions_do_not_meet_in_the_archive(tmp_path: Path) -> None:  # noqa: N802
+def test_contracts_of_two_sessions_do_not_meet_in_the_archive(tmp_path: Path) -> None:
     """The session's directory is kept; so is a second contract of the same name."""
     for session in ("a", "b"):
         contract = tmp_path / "contracts" / session / "1.yml"
@@ -186,7 +186,7 @@ def test_overrides_are_archived_too(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_S2_074_archives_older_than_a_year_are_deleted_and_the_log_says_so(tmp_path: Path) -> None:  # noqa: N802
+def test_archives_older_than_a_year_are_deleted_and_the_log_says_so(tmp_path: Path) -> None:
     """The session is gone, and nobody calls it tampering."""
     filled(tmp_path, "s", 5, days_old=31)
     filled(tmp_path, "t", 20, days_old=1)
@@ -258,7 +258,7 @@ def test_a_damaged_log_stays_where_it_is(tmp_path: Path) -> None:
         ({"EG_HOT_DAYS": ""}, RotationPolicy()),
     ],
 )
-def test_S2_070_the_environment_sets_the_limits(env: dict[str, str], expected: RotationPolicy) -> None:  # noqa: N802
+def test_the_environment_sets_the_limits(env: dict[str, str], expected: RotationPolicy) -> None:
     """By the names that cron jobs already use."""
     assert RotationPolicy.from_env(env) == expected
 

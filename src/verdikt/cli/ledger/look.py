@@ -40,8 +40,9 @@ def tail(session: str | None, count: int, follow: bool, as_json: bool, home: Pat
         newest = deque(sorted(newest, key=lambda entry: (entry.ts, entry.session, entry.seq)), maxlen=count)
     for entry in newest:
         _print(entry, as_json)
+    sizes: dict[str, int] = {}
     while follow:
-        for entry in _news(store, session, seen):
+        for entry in _news(store, session, seen, sizes):
             _print(entry, as_json)
         store.clock.sleep(_POLL_SECONDS)
 
@@ -50,12 +51,18 @@ def _last(store: "FileStore", session: str, count: int) -> Iterator[Entry]:
     return store.reader.legible(session, since=max(0, store.head(session).seq - count)) if count else iter(())
 
 
-def _news(store: "FileStore", session: str | None, seen: dict[str, int]) -> list[Entry]:
+def _news(store: "FileStore", session: str | None, seen: dict[str, int], sizes: dict[str, int]) -> list[Entry]:
+    """What was written since the last look; only files that have changed are read."""
     found: list[Entry] = []
-    for one in [session] if session else store.sessions():
-        if store.head(one).seq > seen.get(one, 0):
-            found += store.reader.legible(one, since=seen.get(one, 0))
-            seen[one] = max([entry.seq for entry in found if entry.session == one], default=seen.get(one, 0))
+    for path in [store.reader.path(session)] if session else store.reader.hot():
+        size = path.stat().st_size if path.exists() else 0
+        one = session or store.reader.session_of(path.stem)
+        if one is None or sizes.get(path.name) == size:
+            continue
+        sizes[path.name] = size
+        fresh = list(store.reader.legible(one, since=seen.get(one, 0)))
+        seen[one] = max((entry.seq for entry in fresh), default=seen.get(one, 0))
+        found += fresh
     return sorted(found, key=lambda entry: (entry.ts, entry.session, entry.seq))
 
 

@@ -50,12 +50,13 @@ def verify(
     """
     from verdikt.ledger.audit import audit
     from verdikt.ledger.keys import Keyring
+    from verdikt.projections import projections
 
     if sessions and all_:
         raise click.UsageError("--session and --all exclude each other")
     place = the_home(home)
     words, doubts = _testimony(witnesses, Keyring(place / "keys"))
-    found = audit(place, list(sessions) or None, witnesses=words, artifacts=artifacts)
+    found = audit(place, list(sessions) or None, witnesses=words, artifacts=artifacts, projections=projections())
     found.general += doubts
     if as_json:
         click.echo(json.dumps(_record(found), indent=1))

@@ -8,8 +8,6 @@ from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
-_RUN_STRING = frozenset(("-c", "--command", "--rcfile", "--init-file"))
-
 
 def _shell(call: Call) -> Iterator[Effect]:
     """`sh script`: the script is run; what is in it is analysed where it can be read."""
@@ -92,12 +90,11 @@ def _printenv(call: Call) -> Iterator[Effect]:
 
 
 def _env(call: Call) -> Iterator[Effect]:
+    if (text := call.args.value("-S --split-string")) is not None:
+        yield from call.shell(text.text)
+        return
     if all("=" in word.text for word in call.args.operands):
         yield call.effect("env.read")
-
-
-def _trap(call: Call) -> Iterator[Effect]:
-    return iter(())
 
 
 def _without_hooks(words: list[str]) -> bool:

@@ -134,7 +134,7 @@ _RG = Program(
     "-E --encoding --sort --sortr --pre --max-depth --maxdepth --max-filesize -G --ignore-dir -p --path-to-ignore --ignore --depth --color --colors -d",
 )
 _READ = Program(Does("fs.read", "*"))
-_EDITOR = Program(call=_editor, values="-c --cmd -S -s -u -T -w -W -i -eval --eval -l --load -q", dry="-R --version")
+_EDITOR = Program(call=_editor, values="-c --cmd -S -u -T -w -W -i -eval --eval -l --load -q", dry="-R --version")
 
 PROGRAMS: dict[str, Program] = {
     **programs("grep egrep fgrep zgrep rgrep bzgrep xzgrep ugrep", _GREP),

@@ -185,6 +185,12 @@ def _diskpart(call: Call) -> Iterator[Effect]:
 def _powershell(call: Call) -> Iterator[Effect]:
     """The text that it runs is read elsewhere; a window that nobody sees is told here."""
     texts = _texts(call)
+    if any(
+        text[:1] in "-/" and ("encodedcommand".startswith(text[1:]) or text[1:] == "ec")
+        for text in texts
+        if len(text) > 1
+    ):
+        yield call.effect("code.hidden", note="an encoded command")
     if any(a.startswith(("-w", "/w")) and b == "hidden" for a, b in pairwise(texts)):
         yield call.effect("code.hidden", note="in a window that nobody sees")
 
