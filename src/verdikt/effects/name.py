@@ -190,9 +190,10 @@ NAMES: dict[str, Name] = {
     "container.run": Name(X, True, "runs a container"),
     "container.escape": Name(X, False, "runs a container that can reach the machine itself"),
     "container.exec": Name(X, True, "runs a command in a container"),
+    "container.stop.all": Name(W, True, "stops every container"),
     "container.stop": Name(W, True, "stops a container"),
     "container.remove": Name(W, True, "removes a container or an image"),
-    "container.prune": Name(D, False, "removes everything that is not in use"),
+    "container.prune": Name(D, True, "removes everything that is not in use"),
     "container.volume.remove": Name(D, False, "removes a volume with its data"),
     "container.push": Name(N, True, "publishes an image"),
     "container.remove.force": Name(D, True, "removes containers that may be running, with what they wrote"),
@@ -251,6 +252,7 @@ NAMES: dict[str, Name] = {
     "unknown": Name(X, False, "does something that the text does not tell"),
     "unknown.parse": Name(X, False, "is not understood as shell"),
     "unknown.program": Name(X, True, "runs a program that verdikt does not know"),
+    "unknown.destroy": Name(D, False, "is told to destroy something, by a program that verdikt does not know"),
     "unknown.tool": Name(X, False, "is a tool that verdikt does not know"),
 }
 """Name → class, can it be undone, words. Every name used by a program table stands here or below one that does."""

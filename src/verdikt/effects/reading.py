@@ -12,6 +12,7 @@ from verdikt.effects.program import lookup
 from verdikt.effects.program.find import narrowed, selected
 from verdikt.effects.program.table import Program
 from verdikt.effects.target import Resolver
+from verdikt.effects.verb import destroys
 from verdikt.effects.zone import homely, is_hook
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.facts import Facts
@@ -160,7 +161,11 @@ class Reading:
         elif "/" in command.argv[0].text:
             effects = list(call.on("code.run", [command.argv[0]]))
         else:
-            effects = [call.effect("unknown.program", (Target(command.name, "other"),)), *self._named_secrets(call)]
+            effects = [
+                call.effect("unknown.program", (Target(command.name, "other"),)),
+                *self._named_secrets(call),
+                *_unknown_verb(call),
+            ]
         yield from effects
         yield from self._ran(call, effects)
 
@@ -484,6 +489,13 @@ def _of(what: str, effect: Effect, targets: tuple[Target, ...], *, possible: boo
         by=effect.by,
         note=note or effect.note,
     )
+
+
+def _unknown_verb(call: Call) -> Iterator[Effect]:
+    """A program that no table knows, told in so many words to destroy something."""
+    texts = [word.text for word in call.command.argv[1:] if word.known]
+    if destroys(texts):
+        yield call.effect("unknown.destroy", (Target(" ".join(texts[:3]), "other"),), possible=True)
 
 
 def _unknown(problem: str) -> Effect:

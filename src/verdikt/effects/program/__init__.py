@@ -107,9 +107,13 @@ FAMILIES: dict[str, str] = {
     "cloud": (
         "aws awslocal gcloud az bq heroku fly flyctl vercel vc now netlify ntl wrangler firebase supabase railway cf eb "
         "amplify doctl hcloud linode-cli scw vultr-cli oci ibmcloud civo exo upctl openstack nova ovhcloud gscloud "
-        "metal cntb aliyun tccli render neonctl neon pscale turso koyeb northflank zeabur deployctl stripe twilio "
-        "algolia sentry-cli auth0 okta databricks snow confluent upstash caprover clever scalingo gigalixir nhost "
-        "appwrite convex sanity contentful shopify eas"
+        "metal cntb deck dnscontrol octodns-sync fastlane aliyun tccli render neonctl neon pscale turso koyeb "
+        "northflank zeabur deployctl stripe twilio algolia sentry-cli auth0 okta databricks snow confluent upstash "
+        "caprover clever scalingo gigalixir nhost appwrite convex sanity contentful shopify eas fastly ldcli pd "
+        "datadog-ci newrelic grafana-cli grr amtool apigeecli flarectl cfcli jenkins-cli tkn argo spin octopus terminus "
+        "platform upsun balena particle hcp ecs-cli crc minishift rafay tsuru convox porter encore mailgun postmark "
+        "svix opsgenie statuspage mongocli aiven avn yc nsc cmctl dapr consul-k8s conjur imperva akamai cli53 lexicon "
+        "hub-tool"
     ),
     "storage": (
         "rclone gsutil mc mcli s3cmd s4cmd azcopy s5cmd b2 restic borg duplicity timeshift snapper kopia barman "
@@ -124,9 +128,9 @@ FAMILIES: dict[str, str] = {
         "reindexdb clusterdb mysqldump mariadb-dump mysqlshow mysqlcheck sqldiff pg_lsclusters pg_amcheck pg_restore "
         "pg_ctl pg_ctlcluster pg_dropcluster pg_resetwal initdb mysqladmin mariadb-admin mysql_secure_installation "
         "alembic flask prisma manage.py django-admin django-admin.py rails rake artisan doctrine console "
-        "doctrine-migrations mix flyway liquibase knex sequelize sequelize-cli typeorm mikro-orm dbmate migrate migra "
-        "node-pg-migrate db-migrate sql-migrate sqitch yoyo aerich tern pgroll bytebase goose drizzle-kit atlas hasura "
-        "dbt curator_cli curator"
+        "doctrine-migrations wp drush drupal bench phinx mix flyway liquibase knex sequelize sequelize-cli typeorm "
+        "mikro-orm dbmate migrate migra node-pg-migrate db-migrate sql-migrate sqitch yoyo aerich tern pgroll bytebase "
+        "goose drizzle-kit atlas hasura dbt curator_cli curator"
     ),
     "disk": (
         "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.exfat mkfs.f2fs "
