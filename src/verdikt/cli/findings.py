@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -24,12 +24,8 @@ level_type = click.Choice(LEVELS, case_sensitive=False)
 class FindingsGroup(click.Group):
     """Takes several words after one `--evidence`, and turns our own errors into status 2."""
 
-    def main(self, args: Sequence[str] | None = None, *rest: Any, **named: Any) -> Any:
-        """Runs a subcommand."""
-        return super().main(spread(list(sys.argv[1:] if args is None else args)), *rest, **named)
-
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Finds the subcommand; its arguments are spread here too, when this group is itself a subcommand."""
+        """Finds the subcommand."""
         return super().resolve_command(ctx, spread(args))
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -46,12 +42,11 @@ def spread(args: list[str]) -> list[str]:
     found: list[str] = []
     specs: list[str] | None = None
     for word in args:
-        if word == "--evidence":
-            specs = specs or []
-            continue
         if word.startswith("--"):
             found += _options(specs)
-            specs = None
+            specs = [] if word == "--evidence" else None
+            if specs is not None:
+                continue
         if specs is None:
             found.append(word)
         elif specs and specs[-1].count(":") >= 2 and not any(mark in word for mark in ":/.\\"):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from verdikt.errors import FindingError
-from verdikt.model.finding import CouncilVerdict, Finding, Level, finding_record, recorded_finding
+from verdikt.model.finding import CouncilVerdict, Finding, Level, finding_id, finding_record, recorded_finding, seconds
 
 PLAN_HASH = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 SUFFIX = ".verdict.json"
@@ -50,26 +50,24 @@ class Runs:
 
     def load(self, plan_hash: str) -> CouncilVerdict | None:
         """The verdict on a plan, its level computed from its findings; None when there is none."""
-        path = self.verdict_path(plan_hash)
-        return read_verdict(path, plan_hash) if path.exists() else None
+        document = _document(self.verdict_path(plan_hash))
+        return None if document is None else read_verdict(document, plan_hash)
 
     def history(self, plan_hash: str) -> list[dict[str, Any]]:
         """What was replaced, superseded and cleared, by whom and why, oldest first."""
-        path = self.verdict_path(plan_hash)
-        return list(_document(path).get("history") or []) if path.exists() else []
+        return _history(_document(self.verdict_path(plan_hash)))
 
     def record(self, plan_hash: str, finding: Finding) -> CouncilVerdict:
-        """Adds a finding. One with the same id is replaced; one by the same agent with the same title is superseded."""
+        """Adds a finding. One with the same id is replaced; one that it refines is superseded."""
         with self._changing(plan_hash) as change:
             kept: list[Finding] = []
             supersedes: tuple[str, ...] = ()
             for old in change.findings:
-                same = old.agent == finding.agent and old.title == finding.title
                 if old.id == finding.id:
                     supersedes = old.supersedes + supersedes
                     if old != replace(finding, created_at=old.created_at, supersedes=old.supersedes):
                         change.note("replaced", old, by=finding.agent)
-                elif same and old.level != finding.level:
+                elif refines(finding, old):
                     supersedes += (*old.supersedes, old.id)
                     change.note("superseded", old, by=finding.agent, why=f"refined as {finding.id}")
                     continue
@@ -87,7 +85,7 @@ class Runs:
         """Takes a finding away and leaves who did it and why; None when the plan has no verdict."""
         if not by.strip() or not why.strip():
             raise FindingError("expected who clears the finding and why, found neither; give --by and --why")
-        if not self.verdict_path(plan_hash).exists():
+        if self.load(plan_hash) is None:
             return None
         with self._changing(plan_hash) as change:
             gone = [finding for finding in change.findings if finding.id == id]
@@ -104,9 +102,11 @@ class Runs:
         unreadable: list[str] = []
         for path in sorted(self.directory.glob(f"*{SUFFIX}")):
             try:
-                found.append(read_verdict(path, path.name.removesuffix(SUFFIX)))
+                verdict = self.load(path.name.removesuffix(SUFFIX))
             except FindingError:
                 unreadable.append(path.name)
+            else:
+                found += [verdict] if verdict else []
         chosen = [verdict for verdict in found if Level[verdict.level] >= least]
         chosen.sort(key=lambda verdict: (-verdict.updated_at, verdict.plan_hash))
         return chosen[: max(limit, 0)], unreadable
@@ -130,9 +130,9 @@ class _Change:
     def __init__(self, path: Path, plan_hash: str, now: Callable[[], float]) -> None:
         self._path = path
         self._now = now
-        exists = path.exists()
-        self.verdict = read_verdict(path, plan_hash) if exists else CouncilVerdict(plan_hash)
-        self._history: list[dict[str, Any]] = list(_document(path).get("history") or []) if exists else []
+        document = _document(path)
+        self.verdict = CouncilVerdict(plan_hash) if document is None else read_verdict(document, plan_hash)
+        self._history = _history(document)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -154,17 +154,27 @@ class _Change:
         return fresh
 
 
-def read_verdict(path: Path, plan_hash: str) -> CouncilVerdict:
-    """The verdict in a file. Its level and summary are computed, whatever the file says; `FindingError` when it is unreadable."""
-    document = _document(path)
-    findings = document.get("findings", [])
+def refines(finding: Finding, old: Finding) -> bool:
+    """Whether a finding says anew, at another level, what the same reviewer said before.
+
+    Two findings that were each given an id are about two things, whatever their titles.
+    """
+    same = old.agent == finding.agent and old.title == finding.title and old.level != finding.level
+    return same and any(one.id == finding_id(one.level, one.agent, one.title) for one in (finding, old))
+
+
+def read_verdict(document: Mapping[str, Any], plan_hash: str) -> CouncilVerdict:
+    """The verdict in a document. Its level and summary are computed, whatever it says; `FindingError` when it is none."""
+    findings = document.get("findings")
     if not isinstance(findings, list) or not all(isinstance(item, Mapping) for item in findings):
-        raise FindingError(f"`{path.name}`: expected a list of findings, found something else; record them again")
+        raise FindingError(
+            f"`{plan_hash}{SUFFIX}`: expected a list of findings, found something else; remove it and review again"
+        )
     return CouncilVerdict(
         plan_hash,
         tuple(recorded_finding(item) for item in findings),
-        _seconds(document.get("created_at")),
-        _seconds(document.get("updated_at")),
+        seconds(document.get("created_at")),
+        seconds(document.get("updated_at")),
     )
 
 
@@ -187,17 +197,25 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _document(path: Path) -> dict[str, Any]:
+def _document(path: Path) -> dict[str, Any] | None:
+    """The JSON object in a file; None when there is no file."""
     try:
-        if path.stat().st_size > MAX_BYTES:
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
             raise FindingError(f"`{path.name}`: expected at most {MAX_BYTES} bytes, found more")
-        document = json.loads(path.read_bytes())
+        document = json.loads(data)
+    except FileNotFoundError:
+        return None
     except (OSError, ValueError, RecursionError) as error:
-        raise FindingError(f"`{path.name}`: expected a verdict, found a file that cannot be read: {error}") from error
+        raise FindingError(
+            f"`{path.name}`: expected a JSON object, found a file that cannot be read ({error}); remove it and review again"
+        ) from error
     if not isinstance(document, dict):
-        raise FindingError(f"`{path.name}`: expected a verdict, found something else")
+        raise FindingError(f"`{path.name}`: expected a JSON object, found something else; remove it and review again")
     return document
 
 
-def _seconds(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+def _history(document: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    kept = (document or {}).get("history")
+    return [item for item in kept if isinstance(item, dict)] if isinstance(kept, list) else []

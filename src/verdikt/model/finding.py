@@ -3,11 +3,12 @@
 import enum
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from verdikt.errors import FindingError
 from verdikt.model.canonical import sha256
+from verdikt.model.secret import redact_text
 
 
 class Level(enum.IntEnum):
@@ -30,8 +31,11 @@ class Level(enum.IntEnum):
 BLOCKING = (Level.HIGH, Level.CRITICAL)
 """Levels that stop a commit."""
 
-_PLACE = re.compile(r"((?:[A-Za-z]:(?=[\\/]))?[^:]*):([0-9]+)(?::(.*))?\Z", re.DOTALL)
-"""file, then the first `:digits` after an optional drive letter, then a note that may hold anything."""
+_PLACE = re.compile(r"((?:[A-Za-z]:(?=[\\/]))?.*?):([0-9]{1,9})(?::(.*))?\Z", re.DOTALL)
+"""file, then the first `:digits` after an optional drive letter, then a note that may hold anything.
+
+More digits than any file has lines are part of a name.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,7 @@ class Evidence:
 def parse_evidence(spec: str) -> Evidence:
     """Evidence from `file`, `file:line` or `file:line:note`; whatever has no line number is a file name as a whole."""
     found = _PLACE.match(spec)
-    # More digits than any file has lines are part of a name.
-    if found is None or len(found[2]) > 9 or "://" in spec:
+    if found is None or "://" in found[1]:  # the port of an address is no line
         return Evidence(spec)
     return Evidence(found[1], int(found[2]), found[3] or "")
 
@@ -95,8 +98,14 @@ def build_finding(
         raise FindingError("expected a title, found an empty one")
     word = Level.of(level).name
     places = [parse_evidence(item) if isinstance(item, str) else item for item in evidence]
-    kept = tuple(place for place in places if place.file.strip())
-    return Finding(id or finding_id(word, agent, title), word, title, agent, kept, rationale, now)
+    kept = tuple(replace(place, note=_clean(place.note)) for place in places if place.file.strip())
+    clean = _clean(title)
+    return Finding(id or finding_id(word, agent, clean), word, clean, agent, kept, _clean(rationale), now)
+
+
+def _clean(text: str) -> str:
+    """The text without secrets: scanners like to quote them."""
+    return redact_text(text)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,29 +163,33 @@ def finding_record(finding: Finding) -> dict[str, Any]:
 
 
 def recorded_finding(record: Mapping[str, Any]) -> Finding:
-    """A finding read back; what is odd in it is taken at its most harmless, but an unknown level at its worst."""
-    evidence = tuple(
-        Evidence(
-            str(e.get("file", "")), line if isinstance(line := e.get("line"), int) else None, str(e.get("note", ""))
-        )
-        for e in _mappings(record.get("evidence"))
-    )
+    """A finding read back; what is odd in it is left out, but an unknown level counts as the worst."""
     level = str(record.get("level", "")).upper()
+    lineage = record.get("supersedes")
     return Finding(
         id=str(record.get("id", "")),
         level=level if level in Level.__members__ else Level.CRITICAL.name,
         title=str(record.get("title", "")),
         agent=str(record.get("agent", "")),
-        evidence=evidence,
+        evidence=tuple(_evidence(item) for item in _mappings(record.get("evidence"))),
         rationale=str(record.get("rationale", "")),
-        created_at=_number(record.get("created_at")),
-        supersedes=tuple(str(id) for id in record.get("supersedes") or ()),
+        created_at=seconds(record.get("created_at")),
+        supersedes=tuple(map(str, lineage)) if isinstance(lineage, list) else (),
     )
+
+
+def _evidence(record: Mapping[str, Any]) -> Evidence:
+    line = record.get("line")
+    whole = isinstance(line, int) and not isinstance(line, bool)
+    return Evidence(str(record.get("file", "")), line if whole else None, str(record.get("note", "")))
 
 
 def _mappings(value: Any) -> list[Mapping[str, Any]]:
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+def seconds(value: Any) -> float:
+    """A moment read back; 0 when it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
+        return 0.0
+    return float(value)
