@@ -12,6 +12,7 @@ from verdikt.ledger.files import FileStore
 from verdikt.ledger.grants import live
 from verdikt.ledger.home import data_home
 from verdikt.ledger.pause import Pause, current
+from verdikt.ledger.policies import keep_policy
 from verdikt.ledger.store import Writer
 from verdikt.model.action import Action, Outcome
 from verdikt.model.canonical import sha256
@@ -99,6 +100,7 @@ class Governance:
             if grants := live(self.store, action.session_id, self.clock.now()):
                 decision = decide(action, facts, self._session(log), stance, self.policy, grants=grants)
             pause = current(self.store)
+        keep_policy(self.store.home, self.policy.digest, self.policy.document)
         log.append(EntryKind.DECISION, _decision_record(decision, action, pause))
         if pause and not decision.passed:
             said = f"paused by {pause.by or 'the operator'}: {pause.reason}"

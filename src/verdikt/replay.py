@@ -7,7 +7,7 @@ from typing import Any
 from verdikt.decide import decide
 from verdikt.errors import LedgerError
 from verdikt.graph.policy import Policy
-from verdikt.model.canonical import digest
+from verdikt.model.canonical import canonical
 from verdikt.model.decision import Decision
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.facts import Facts, RecordedWorld
@@ -85,13 +85,11 @@ def replay(past: Recorded, policy: Policy) -> Decision:
 
 def differences(past: Recorded, decision: Decision) -> list[Difference]:
     """Where a decision made again is not what was recorded, field by field; empty when every byte is the same."""
-    if decision.receipt.sha256 == past.sha256:
-        return []
-    found = list(_compare("", past.receipt, decision.receipt.dump()))
-    if not found:
-        # The receipt was replayed to the letter, so it is the hash beside it that is not its own.
-        found = [Difference("receipt_sha256", past.sha256, digest(past.receipt))]
-    return found
+    if decision.receipt.bytes != canonical(past.receipt):
+        return list(_compare("", past.receipt, decision.receipt.dump()))
+    if decision.receipt.sha256 != past.sha256:
+        return [Difference("receipt_sha256", past.sha256, decision.receipt.sha256)]
+    return []
 
 
 def _compare(path: str, recorded: Any, found: Any) -> Iterator[Difference]:

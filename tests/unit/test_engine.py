@@ -68,3 +68,44 @@ def test_any_directory_gets_a_verdict(cwd: str) -> None:
 
     assert result.verdict.kind.word == "block"
     assert not result.verdict.error, result.reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sudo ls",
+        "s'ud'o ls",
+        "/usr/bin/sudo ls",
+        "x=sudo; $x ls",
+        "true && sudo ls",
+        ["sudo", "ls"],
+        ["bash", "-lc", "sudo ls"],
+    ],
+)
+def test_a_blocked_prefix_is_found_however_it_is_written(tmp_path: Path, command: str | list[str]) -> None:
+    """Quotes, variables and directories are no way around it; nor is a host that gives words instead of a text."""
+    action = Action(kind=ActionKind.BASH, payload={"command": command}, cwd=str(tmp_path))
+    engine = PolicyEngine(BashSafetyGuard(blocked_prefixes=["sudo"], defaults=False))
+
+    assert engine.evaluate(action).reason == "Command starts with blocked prefix: sudo"
+
+
+@pytest.mark.parametrize("command", [["rm", "-rf", "/"], ["bash", "-lc", "rm -rf /"]])
+def test_a_command_of_words_is_judged_like_a_text(command: list[str]) -> None:
+    """By engine and by guard alone."""
+    action = Action(kind=ActionKind.BASH, payload={"command": command})
+
+    assert not PolicyEngine(BashSafetyGuard()).evaluate(action).passed
+    assert not BashSafetyGuard().check(action).passed
+
+
+@pytest.mark.parametrize("kind", list(ActionKind))
+def test_a_payload_too_deep_to_print_gets_a_verdict(kind: ActionKind) -> None:
+    """A thousand lists in each other, in every field that somebody reads."""
+    deep: object = "rm -rf /"
+    for _ in range(1000):
+        deep = [deep]
+    payload = dict.fromkeys(("command", "file_path", "content", "edits", "code", "paths", "url", "prompt"), deep)
+    result = PolicyEngine(All(BashSafetyGuard(), FileBoundaryGuard())).evaluate(Action(kind=kind, payload=payload))
+
+    assert not result.verdict.error, result.reason

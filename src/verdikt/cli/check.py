@@ -176,7 +176,6 @@ def _decide(action: "Action", policy: "Policy", posture: Posture) -> "Decision":
     """The same core as a hook, over the world as it is."""
     from verdikt.decide import decide
     from verdikt.model.facts import Facts
-    from verdikt.model.redacted import RedactedWorld
     from verdikt.model.secret import redact_action
     from verdikt.model.session import SessionState
     from verdikt.observe.guarded import guarded_paths
@@ -185,7 +184,7 @@ def _decide(action: "Action", policy: "Policy", posture: Posture) -> "Decision":
     root = project_root(action.cwd, os.environ.get("HOME", ""))
     world = RealWorld(action.cwd, guarded=guarded_paths(root, os.environ))
     action, kinds = redact_action(action)
-    facts = Facts(RedactedWorld(world), secrets=kinds)
+    facts = Facts(world, secrets=kinds)
     return decide(action, facts, SessionState(), posture, policy)
 
 

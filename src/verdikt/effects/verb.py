@@ -86,3 +86,26 @@ def _kind(token: str) -> str:
 def recreated(words_: list[str]) -> bool:
     """Whether the noun of a command is of the sort that is made again in a minute."""
     return any(piece in RECREATED for word in words_ for piece in tokens(word)[-1:])
+
+
+_CLEARLY = words(
+    "delete destroy purge terminate wipe nuke drop erase obliterate decommission teardown unpublish deprovision undeploy factory-reset truncate"
+)
+_CLEAR_FLAGS = words(
+    "--delete --destroy --purge --wipe --delete-all --destroy-all --purge-all --force-delete --drop --erase --nuke --factory-reset"
+)
+_DRY = words(
+    "--dry-run --dryrun --dry -n --what-if --check --plan --preview --simulate --noop --no-op --pretend --help -h"
+)
+
+
+def destroys(texts: list[str]) -> bool:
+    """Whether the words given to an unknown program clearly tell it to destroy something, and not only to say what it would."""
+    if _DRY & set(texts):
+        return False
+    operands = [text for text in texts if not text.startswith("-")][:3]
+    spoken = any(
+        tokens(text)[:1] and (tokens(text)[0] in _CLEARLY or (":" in text and tokens(text)[-1] in _CLEARLY))
+        for text in operands
+    )
+    return spoken or any(text.split("=", 1)[0] in _CLEAR_FLAGS for text in texts)

@@ -1,6 +1,6 @@
 """Which shell commands an agent may run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, NamedTuple
 
 from verdikt.graph.context import GovernanceContext
@@ -111,14 +111,17 @@ class BashSafetyGuard(BaseGuard):
 
     def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
         """The first objection to the command."""
-        command = action.command
-        if action.kind != ActionKind.BASH or not command or self._excepted(command):
+        command = _text(action)
+        if action.kind != ActionKind.BASH or self._excepted(command):
             return Verdict.pass_(guard=self.name)
         ctx = ctx or GovernanceContext(action)
-        own, dangers = self._hits(command)
+        # What was written, and what it comes to without quotes and variables: `s"ud"o` is no way around a policy.
+        texts = tuple(dict.fromkeys((command, *(effect.by for effect in ctx.effects))))
+        written, dangers = self._hits(command)
+        own = written or [hit for text in texts[1:] for hit in self._hits(text)[0]]
         if own:
             return self._block(own[0], "find another way, or ask the person who keeps the policy")
-        verdict = self._by_prefix(command)
+        verdict = self._by_prefix(texts)
         if verdict is None and ctx.classified:
             verdict = self._by_effect(command, dangers, ctx)
         elif verdict is None and dangers:
@@ -131,9 +134,10 @@ class BashSafetyGuard(BaseGuard):
             return False
         return any(pattern.fullmatch(clean(command)) for pattern in self._allowed)
 
-    def _by_prefix(self, command: str) -> Verdict | None:
+    def _by_prefix(self, texts: tuple[str, ...]) -> Verdict | None:
         for prefix in self._prefixes:
-            if prefix.split()[0] in command and any(f"{part} ".startswith(f"{prefix} ") for part in _parts(command)):
+            possible = (text for text in texts if prefix.split()[0] in text)
+            if any(f"{part} ".startswith(f"{prefix} ") for text in possible for part in _parts(text)):
                 fix = f"do it without `{prefix}`, or ask a person to run it"
                 return Verdict.block(guard=self.name, reason=f"Command starts with blocked prefix: {prefix}", fix=fix)
         return None
@@ -150,7 +154,7 @@ class BashSafetyGuard(BaseGuard):
             danger = next((danger for danger in self._dangers if _is(effect, danger.effects)), None)
             if danger is None or effect.recoverable or _contained(effect, root):
                 continue
-            shown = command if len(command) <= 80 else effect.by or command[:80]
+            shown = command if 0 < len(command) <= 80 else effect.by or command[:80]
             if not effect.certain:
                 reason = f"`{shown}` may do what cannot be undone: it {danger.words}"
                 doubt = doubt or Verdict.ask(guard=self.name, reason=reason, fix=danger.fix)
@@ -182,6 +186,15 @@ def _contained(effect: Effect, root: str) -> bool:
     return bool(targets) and all(t.kind == "path" and t.zone in _SAFE_ZONES and t.path != root for t in targets)
 
 
+def _text(action: Action) -> str:
+    """The command as written; some hosts give it as a list of words."""
+    payload = action.payload
+    words = payload.get("command") if isinstance(payload, Mapping) else None
+    if isinstance(words, list | tuple):
+        return " ".join(word for word in words if isinstance(word, str))
+    return action.command
+
+
 def _parts(command: str) -> Iterator[str]:
     """The commands of a command line as written, without keywords and assignments before them; quotes are respected."""
     part: list[str] = []
@@ -197,12 +210,16 @@ def _parts(command: str) -> Iterator[str]:
         elif char in "'\"":
             quote = char
         elif char in ";&|\n`()":
-            words = "".join(part).split()
-            while words and (words[0] in _KEYWORDS or ("=" in words[0] and words[0].split("=", 1)[0].isidentifier())):
-                words.pop(0)
-            yield " ".join(words)
+            yield _plain(part)
             part = []
             continue
         part.append(char)
-    if part:
-        yield " ".join("".join(part).split())
+    yield _plain(part)
+
+
+def _plain(part: list[str]) -> str:
+    """One command from its program's name on, without the directory that it lies in."""
+    words = "".join(part).split()
+    while words and (words[0] in _KEYWORDS or ("=" in words[0] and words[0].split("=", 1)[0].isidentifier())):
+        words.pop(0)
+    return " ".join([words[0].rsplit("/", 1)[-1], *words[1:]]) if words else ""

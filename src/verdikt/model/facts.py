@@ -5,10 +5,10 @@ answers always give the same decision, which is what makes it replayable.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from verdikt.model.secret import shield
+from verdikt.model.secret import redact, redact_text, shield, unforged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,25 +67,29 @@ class World(Protocol):
 
 
 class Facts:
-    """The answers given so far for one action. Never asks the world the same thing twice."""
+    """The answers given so far for one action. Never asks the world the same thing twice, and never tells a secret."""
 
-    __slots__ = ("_asked", "_git", "_noted", "_path", "_place", "_text", "_world", "secrets")
+    __slots__ = ("_asked", "_git", "_noted", "_own", "_path", "_place", "_text", "_world", "secrets")
 
     def __init__(self, world: World, *, secrets: tuple[str, ...] = ()) -> None:
-        self._world = world
-        self._place = dict(world.place())
+        # What was recorded holds no secret any more, and tokens of ours that must stay as they are.
+        self._world: World = world if isinstance(world, RecordedWorld) else RedactedWorld(world)
+        self._place = dict(self._world.place())
         self._path: dict[str, PathFact] = {}
         self._asked: set[str] = set()  # the paths that git was asked about
         self._text: dict[str, str | None] = {}
         self._git: dict[str, GitFact] = {}
         self._noted: set[str] = set()  # what was asked for of the place
+        self._own: set[str] = set()  # the paths asked about that are verdikt's own
         self.secrets = secrets
         """The kinds of secrets that were found in the action and replaced."""
 
     def anew(self) -> "Facts":
         """The same place and moment, with nothing asked yet."""
-        facts = Facts(self._world, secrets=self.secrets)
-        facts._place = self._place
+        facts = Facts.__new__(Facts)
+        facts._world, facts._place, facts.secrets = self._world, self._place, self.secrets
+        facts._path, facts._text, facts._git = {}, {}, {}
+        facts._asked, facts._noted, facts._own = set(), set(), set()
         return facts
 
     @property
@@ -125,6 +129,14 @@ class Facts:
         self._noted.add("guarded")
         return tuple(self._place.get("guarded", ()))
 
+    def guards(self, path: str) -> bool:
+        """Whether an absolute path is verdikt's own, or lies below one that is; only what is so is recorded."""
+        for place in self._place.get("guarded", ()):
+            if path.startswith(place) and (path == place or path.startswith(place.rstrip("/") + "/")):
+                self._own.add(path)
+                return True
+        return False
+
     def path(self, path: str, *, git: bool = True) -> PathFact:
         """What is at an absolute path; without `git`, nobody asks git about it."""
         if path not in self._path or (git and path not in self._asked):
@@ -148,9 +160,13 @@ class Facts:
 
     def record(self) -> dict[str, Any]:
         """Everything asked and answered, as plain data; `RecordedWorld` gives the same answers again."""
-        unasked = {"now", "guarded"} - self._noted
+        place = dict(self._place)
+        if "now" not in self._noted:
+            place.pop("now", None)
+        if "guarded" not in self._noted:
+            place["guarded"] = sorted(self._own)
         return {
-            "place": {key: value for key, value in self._place.items() if key not in unasked},
+            "place": place,
             "path": {path: fact.record() for path, fact in self._path.items()},
             "text": dict(self._text),
             "git": {directory: fact.record() for directory, fact in self._git.items()},
@@ -187,3 +203,40 @@ class RecordedWorld:
     def git(self, directory: str) -> GitFact:
         """The recorded repository."""
         return GitFact(**self._record["git"].get(directory, {}))
+
+
+class RedactedWorld:
+    """Another world whose texts and addresses hold no secret, and nothing that could not be written down."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def place(self) -> Mapping[str, Any]:
+        """Where and when."""
+        return {key: _writable(value) for key, value in self._world.place().items()}
+
+    def path(self, path: str, *, git: bool = True) -> PathFact:
+        """What is at an absolute path."""
+        fact = self._world.path(path, git=git)
+        return fact if fact.real.isascii() else replace(fact, real=_writable(fact.real))
+
+    def text(self, path: str) -> str | None:
+        """The beginning of a text file, its secrets replaced."""
+        text = self._world.text(path)
+        return None if text is None else redact_text(_writable(unforged(text)))[0]
+
+    def git(self, directory: str) -> GitFact:
+        """The repository around a directory; an address may hold a password."""
+        fact = self._world.git(directory)
+        return GitFact(**{name: redact(_writable(value))[0] for name, value in fact.record().items()})
+
+
+def _writable(value: Any) -> Any:
+    """The same, with bytes of names that are not Unicode spelled out."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, Mapping):
+        return {_writable(key): _writable(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_writable(inner) for inner in value]
+    return value

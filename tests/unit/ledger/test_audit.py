@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from verdikt.ledger.fault import Corruption, Fault, Witness
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.key_rotation import rotate_key
 from verdikt.ledger.keys import Keyring
+from verdikt.ledger.projection import Projection
 
 
 def opened(home: Path) -> FileStore:
@@ -205,3 +207,33 @@ def test_a_long_end_without_signature_is_noted(tmp_path: Path) -> None:
 
     assert found.holds
     assert [fault.kind for fault in found.faults] == [Corruption.UNCOVERED]
+
+
+def test_a_doctored_database_is_told(tmp_path: Path) -> None:
+    """Whoever changes a counter or a posture there contradicts the log."""
+    count = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
+    store = FileStore(tmp_path, FakeClock(), (count,), durable=False)
+    for _ in range(3):
+        store.append("s", "tool_call", {})
+    store.close()
+    assert audit(tmp_path, projections=(count,)).holds
+    connection = sqlite3.connect(tmp_path / "state.db")
+    connection.execute("UPDATE state SET state = '0'")
+    connection.commit()
+    connection.close()
+
+    (fault,) = audit(tmp_path, projections=(count,)).faults
+
+    assert (fault.kind, fault.session) == (Corruption.STATE, "s")
+    assert "holds another `count` than the log gives: run `verdikt ledger reindex`" in fault.message
+    FileStore(tmp_path, FakeClock(), (count,), durable=False).reindex()
+    assert audit(tmp_path, projections=(count,)).holds
+
+
+def test_a_projection_that_lags_is_no_fault(tmp_path: Path) -> None:
+    """Somebody appended who did not know it; whoever does catches up."""
+    count = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
+    FileStore(tmp_path, FakeClock(), (count,), durable=False).append("s", "tool_call", {})
+    opened(tmp_path).append("s", "tool_call", {})
+
+    assert audit(tmp_path, projections=(count,)).holds

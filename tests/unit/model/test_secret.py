@@ -12,8 +12,7 @@ from tests.fakes import FakeWorld
 from tests.planted import PEM, PLANTED
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.canonical import canonical, sha256
-from verdikt.model.facts import GitFact
-from verdikt.model.redacted import RedactedWorld
+from verdikt.model.facts import GitFact, RedactedWorld
 from verdikt.model.secret import UNTOLD, find, redact, redact_action, redact_text, shield, token
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "secret.yaml").read_text())

@@ -28,8 +28,8 @@ FAMILIES: dict[str, str] = {
         "xsltproc csvcut csvgrep csvlook csvstat csvjson mlr tomlq htmlq pup dasel gron jc glow mdcat iconv enca tidy "
         "pandoc dos2unix unix2dos sponge less more most zless zmore bat batcat view pg vim vi nvim gvim ex emacs "
         "emacsclient nano pico micro joe hx helix kak mcedit ne subl gedit kate mate zed idea pycharm webstorm notepad "
-        "ed red envsubst gettext ngettext m4 expr bc dc units cal ncal figlet cowsay lolcat toilet fortune banner tput "
-        "clear reset stty tabs"
+        "man ed red envsubst gettext ngettext m4 expr bc dc units cal ncal figlet cowsay lolcat toilet fortune banner "
+        "tput clear reset stty tabs"
     ),
     "git": ("git"),
     "guard": ("verdikt"),
@@ -74,7 +74,7 @@ FAMILIES: dict[str, str] = {
         "tox-quickstart cookiecutter yo plop protoc buf swag sqlc objdump nm readelf ldd otool size strip ctags etags "
         "cscope cloc tokei scc gprof virtualenv flutter xcodebuild swiftlint swiftformat cocoapods ng vue nest expo "
         "react-native spring symfony phpstan psalm phpcs php-cs-fixer rebar3 dialyzer dvc snakemake nextflow luigi "
-        "prefect wandb mlflow tensorboard nvcc nvidia-smi tldr man info apropos whatis"
+        "prefect wandb mlflow tensorboard nvcc nvidia-smi tldr info apropos whatis"
     ),
     "package": (
         "pip pip3 pip2 pip3.9 pip3.10 pip3.11 pip3.12 pip3.13 pip3.14 pip-sync uv uvx pipx poetry pdm hatch flit rye "
@@ -107,9 +107,13 @@ FAMILIES: dict[str, str] = {
     "cloud": (
         "aws awslocal gcloud az bq heroku fly flyctl vercel vc now netlify ntl wrangler firebase supabase railway cf eb "
         "amplify doctl hcloud linode-cli scw vultr-cli oci ibmcloud civo exo upctl openstack nova ovhcloud gscloud "
-        "metal cntb aliyun tccli render neonctl neon pscale turso koyeb northflank zeabur deployctl stripe twilio "
-        "algolia sentry-cli auth0 okta databricks snow confluent upstash caprover clever scalingo gigalixir nhost "
-        "appwrite convex sanity contentful shopify eas"
+        "metal cntb deck dnscontrol octodns-sync fastlane aliyun tccli render neonctl neon pscale turso koyeb "
+        "northflank zeabur deployctl stripe twilio algolia sentry-cli auth0 okta databricks snow confluent upstash "
+        "caprover clever scalingo gigalixir nhost appwrite convex sanity contentful shopify eas fastly ldcli pd "
+        "datadog-ci newrelic grafana-cli grr amtool apigeecli flarectl cfcli jenkins-cli tkn argo spin octopus terminus "
+        "platform upsun balena particle hcp ecs-cli crc minishift rafay tsuru convox porter encore mailgun postmark "
+        "svix opsgenie statuspage mongocli aiven avn yc nsc cmctl dapr consul-k8s conjur imperva akamai cli53 lexicon "
+        "hub-tool"
     ),
     "storage": (
         "rclone gsutil mc mcli s3cmd s4cmd azcopy s5cmd b2 restic borg duplicity timeshift snapper kopia barman "
@@ -124,9 +128,9 @@ FAMILIES: dict[str, str] = {
         "reindexdb clusterdb mysqldump mariadb-dump mysqlshow mysqlcheck sqldiff pg_lsclusters pg_amcheck pg_restore "
         "pg_ctl pg_ctlcluster pg_dropcluster pg_resetwal initdb mysqladmin mariadb-admin mysql_secure_installation "
         "alembic flask prisma manage.py django-admin django-admin.py rails rake artisan doctrine console "
-        "doctrine-migrations mix flyway liquibase knex sequelize sequelize-cli typeorm mikro-orm dbmate migrate migra "
-        "node-pg-migrate db-migrate sql-migrate sqitch yoyo aerich tern pgroll bytebase goose drizzle-kit atlas hasura "
-        "dbt curator_cli curator"
+        "doctrine-migrations wp drush drupal bench phinx mix flyway liquibase knex sequelize sequelize-cli typeorm "
+        "mikro-orm dbmate migrate migra node-pg-migrate db-migrate sql-migrate sqitch yoyo aerich tern pgroll bytebase "
+        "goose drizzle-kit atlas hasura dbt curator_cli curator"
     ),
     "disk": (
         "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.exfat mkfs.f2fs "

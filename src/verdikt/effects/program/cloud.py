@@ -564,9 +564,24 @@ PROGRAMS: dict[str, Program] = {
             call=by_verb(),
         ),
     ),
+    "deck": Program(
+        # Kong: what a gateway lets through
+        values="-s --state --kong-addr --konnect-token --headers",
+        subs={"reset": _DELETE, "gateway reset": _DELETE, "dump": _READ, "gateway dump": _READ, "file": _LOCAL},
+        call=by_verb(),
+    ),
+    "dnscontrol": Program(_READ, subs={"push": _WRITE}),
+    "octodns-sync": Program(Does("cloud.write", when="--doit", bare=True), _READ, values="--config-file"),
+    "fastlane": Program(
+        _LOCAL,
+        subs={
+            **dict.fromkeys(("deliver", "supply", "pilot", "release", "upload_to_app_store"), Does("pkg.publish")),
+            **dict.fromkeys(("match nuke", "nuke"), Does("cred.destroy", bare=True)),
+        },
+    ),
     **programs("aliyun tccli", Program(values="--profile --region -p", call=by_verb(1))),
     **programs(
-        "render neonctl neon pscale turso koyeb northflank zeabur deployctl stripe twilio algolia sentry-cli auth0 okta databricks snow confluent upstash caprover clever scalingo gigalixir nhost appwrite convex sanity contentful shopify eas",
+        "render neonctl neon pscale turso koyeb northflank zeabur deployctl stripe twilio algolia sentry-cli auth0 okta databricks snow confluent upstash caprover clever scalingo gigalixir nhost appwrite convex sanity contentful shopify eas fastly ldcli pd datadog-ci newrelic grafana-cli grr amtool apigeecli flarectl cfcli jenkins-cli tkn argo spin octopus terminus platform upsun balena particle hcp ecs-cli crc minishift rafay tsuru convox porter encore mailgun postmark svix opsgenie statuspage mongocli aiven avn yc nsc cmctl dapr consul-k8s conjur imperva akamai cli53 lexicon hub-tool",
         Program(
             values=_COMMON,
             dry="--dry-run",

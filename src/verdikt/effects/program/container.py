@@ -111,7 +111,9 @@ def _remove(call: Call) -> Iterator[Effect]:
     """Containers: a stopped one is little loss; by force it may be running, and what it wrote goes with it."""
     args = call.args
     targets = tuple(Target(word.shown, "resource") for word in args.operands)
-    if args.has("-f --force -v --volumes -a --all"):
+    if args.has("-f --force") and (args.has("-a --all") or any(not word.known for word in args.operands)):
+        yield call.effect("container.remove.force", targets, recoverable=False, note="whichever there are")
+    elif args.has("-f --force -v --volumes -a --all"):
         yield call.effect("container.remove.force", targets)
     else:
         yield call.effect("container.remove", targets)
@@ -131,6 +133,13 @@ def _kill(call: Call) -> Iterator[Effect]:
         "container.remove.force" if many else "container.stop",
         tuple(Target(word.shown, "resource") for word in call.args.operands),
     )
+
+
+def _stop(call: Call) -> Iterator[Effect]:
+    """One container is ordinary; whichever there are is not."""
+    many = any(not word.known for word in call.args.operands) or call.args.has("-a --all")
+    targets = tuple(Target(word.shown, "resource") for word in call.args.operands)
+    yield call.effect("container.stop.all" if many else "container.stop", targets)
 
 
 def _build(call: Call) -> Iterator[Effect]:
@@ -156,7 +165,7 @@ _RM = Program(call=_remove, own=True)
 _RMI = Program(call=_images, own=True)
 _VOLUME = Program(call=_volumes, own=True, values="--filter")
 _PRUNE = Does("container.prune")
-_STOP = Does("container.stop", "*", "resource", bare=True)
+_STOP = Program(call=_stop, own=True, values="-t --time -s --signal")
 _KILL = Program(call=_kill, own=True, values="-s --signal")
 _PUSH = Does("container.push", "*", "resource", bare=True)
 _RUN = Program(call=_run, own=True, values=_RUN_VALUES)
@@ -233,7 +242,13 @@ _SUBS: dict[str, Program | Does | tuple[Does, ...]] = {
     "buildx prune": Does("container.remove", note="the build cache"),
     "network prune": Does("container.prune.containers"),
     "network rm": Does("container.remove", "*", "resource"),
-    "system prune": (_PRUNE, Does("container.volume.remove", when="--volumes")),
+    "system prune": Program(
+        Does("container.prune", when="-a+-f -a+--force --all+-f --all+--force", recoverable=False),
+        Does("container.prune"),
+        Does("container.volume.remove", when="--volumes"),
+        own=True,
+        values="--filter",
+    ),
     "system reset": _VOLUME,
     "volume rm": _VOLUME,
     "volume remove": _VOLUME,

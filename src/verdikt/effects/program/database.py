@@ -73,7 +73,7 @@ def _embedded(dialect: str) -> Program:
         file = operands[0] if operands else Word(":memory:")
         target = call.path(file, look=True) if file.text not in (":memory:", "") else None
         harmless = target is None or target.zone is Zone.TEMP
-        own = target is not None and target.zone is Zone.PROJECT
+        light = target is not None and (target.state == "tracked" or throwaway(target.path.rsplit("/", 1)[-1]))
         spoken = (
             [word.text for word in operands[1:]] + _spoken(call, "-cmd -c -s --cmd") + list(_file(call, "-init -f"))
         )
@@ -81,7 +81,7 @@ def _embedded(dialect: str) -> Program:
             yield from _dotted(call, text)
             sql = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("."))
             if not harmless:
-                yield from read_sql(sql, call, dialect, recoverable=own)
+                yield from read_sql(sql, call, dialect, recoverable=light)
         if target is not None:
             yield from call.on("fs.read", [file])
 
@@ -319,6 +319,11 @@ def _artisan(call: Call) -> Iterator[Effect]:
         yield call.effect("code.run", (Target(name, "other"),))
 
 
+def _wp_query(call: Call) -> Iterator[Effect]:
+    for word in call.args.operands:
+        yield from read_sql(word.text, call, "mysql")
+
+
 def _mix(call: Call) -> Iterator[Effect]:
     names = [word.text for word in call.args.operands]
     name = names[0] if names else ""
@@ -458,6 +463,44 @@ PROGRAMS: dict[str, Program] = {
                 "orm:schema-tool:drop": Does("db.drop", bare=True, when="--force"),
             },
         ),
+    ),
+    "wp": Program(
+        Does("code.run"),
+        values="--path --url --user --ssh",
+        dry="--dry-run",
+        subs={
+            **dict.fromkeys(("db drop", "db reset", "db clean", "site empty"), Does("db.drop", bare=True)),
+            **dict.fromkeys(
+                ("user delete", "post delete", "plugin delete", "theme delete", "site delete"),
+                Does("db.write.live", bare=True),
+            ),
+            "db query": Program(call=_wp_query),
+            "db import": Does("db.restore", recoverable=True),
+            "db export": Does("db.read"),
+            "search-replace": Does("db.write.live"),
+            "eval": Does("code.unknown", possible=True),
+        },
+    ),
+    **programs(
+        "drush drupal",
+        Program(
+            Does("code.run"),
+            subs={
+                **dict.fromkeys(
+                    ("sql:drop", "sql-drop", "site:install", "site-install", "si"), Does("db.drop", bare=True)
+                ),
+                **dict.fromkeys(("entity:delete", "user:cancel"), Does("db.write.live", bare=True)),
+                **dict.fromkeys(("sql:query", "sqlq", "sql-query"), Program(call=_wp_query)),
+            },
+        ),
+    ),
+    "bench": Program(
+        Does("code.run"), subs={"drop-site": Does("db.drop", bare=True), "reinstall": Does("db.drop", bare=True)}
+    ),
+    "phinx": Program(
+        _SCHEMA,
+        values="-e --environment -c --configuration -t --target",
+        subs={"rollback": Does("db.migrate.back", bare=True)},
     ),
     "mix": Program(call=_mix),
     "flyway": Program(

@@ -6,12 +6,24 @@ from collections.abc import Iterator
 from verdikt.effects import host
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
+from verdikt.effects.service import request
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import UNKNOWN, Word
 
-SECRET_NAME = re.compile(
-    r"(?i)(?:token|secret|passw|passwd|api_?key|private|credential|auth|session|cookie|aws_|_key\b|_pat\b|bearer)"
+METADATA = frozenset(
+    "169.254.169.254 169.254.170.2 metadata.google.internal metadata.goog 100.100.100.200 fd00:ec2::254 metadata metadata.azure.internal".split()
 )
+"""Where a machine of a cloud gets its own credentials."""
+
+SECRET_NAME = re.compile(
+    r"(?i)(?:token|secret|passw|passwd|api_?key|private|credential|auth|session|cookie|aws_|_key\b|\bkeys?\b|_pat\b|bearer)"
+)
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
+
+
+def secret_variable(word: Word) -> bool:
+    """Whether a word holds a variable that is called like a secret."""
+    return UNKNOWN in word.text and any(SECRET_NAME.search(name) for name in _VARIABLE.findall(word.raw))
 
 
 def _curl(call: Call) -> Iterator[Effect]:
@@ -38,16 +50,49 @@ def _curl(call: Call) -> Iterator[Effect]:
         yield call.effect("net.local" if local else "net.fetch", hosts)
     for word in urls:
         # What is put into an address is sent as well.
-        if SECRET_NAME.search(word.raw) and UNKNOWN in word.text and not local:
+        if secret_variable(word) and not local:
             yield call.effect("cred.send", hosts, possible=True, note="a secret in the address")
     method = args.value("-X --request")
-    if method is not None and method.text.upper() == "DELETE" and not local:
-        yield call.effect("net.delete", hosts, note="asks a server to delete")
+    if method is not None:
+        yield from _asked(call, method.text, urls, " ".join(word.text for word in sent), local=local)
+    elif sent:
+        yield from _asked(call, "POST", urls, " ".join(word.text for word in sent), local=local)
     yield from call.on("fs.overwrite", args.all("-o --output"))
     if args.has("-O --remote-name"):
         name = urls[0].text.split("?")[0].rsplit("/", 1)[-1] if urls else ""
         yield from call.on("fs.overwrite", [Word(name or "download")])
     yield from call.on("fs.read", args.all("-K --config -b --cookie --netrc-file"), possible=True)
+
+
+def metadata(call: Call, hosts: tuple[Target, ...]) -> Iterator[Effect]:
+    """Whoever asks a cloud's machine about itself is given its credentials."""
+    asked = tuple(target for target in hosts if target.text in METADATA)
+    if asked:
+        yield call.effect("cred.read", asked, note="credentials of the machine")
+
+
+def _asked(call: Call, method: str, urls: list[Word], body: str = "", *, local: bool) -> Iterator[Effect]:
+    """What a request asks of the service behind an address."""
+    for word in urls:
+        found = request(method, word.text, body)
+        if found is not None:
+            what, single = found
+            yield call.effect(what, (host.target(word),), recoverable=True if single else None)
+        elif method.upper() == "DELETE" and not local:
+            yield call.effect("net.delete", (host.target(word),), note="asks a server to delete")
+
+
+def _httpie(call: Call) -> Iterator[Effect]:
+    """`http DELETE host/path`: the method is a word."""
+    operands = call.args.operands
+    verb = operands[0].text.upper() if operands else ""
+    given = verb in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+    urls = operands[1:2] if given else operands[:1]
+    items = [word for word in operands[2 if given else 1 :] if "=" in word.text or "@" in word.text]
+    hosts = tuple(host.target(word) for word in urls)
+    local = all(host.is_local(target.text) or target.text.startswith(":") for target in hosts)
+    yield call.effect("net.local" if local else "net.send" if items else "net.fetch", hosts)
+    yield from _asked(call, verb if given else "POST" if items else "GET", urls, local=local)
 
 
 def _attached(sent: list[Word]) -> list[Word]:
@@ -73,7 +118,7 @@ def _send(
         yield call.effect("net.local", hosts)
         return
     yield call.effect("net.send.file" if files else "net.send", hosts)
-    if any(UNKNOWN in word.text and SECRET_NAME.search(word.raw or "") for word in sent):
+    if any(map(secret_variable, sent)):
         yield call.effect("cred.send", hosts, possible=True, note="a secret from the environment")
 
 
@@ -81,13 +126,14 @@ def _wget(call: Call) -> Iterator[Effect]:
     args = call.args
     hosts = tuple(host.target(word) for word in args.operands)
     local = bool(hosts) and all(host.is_local(target.text) for target in hosts)
+    yield from metadata(call, hosts)
     files, sent = args.all("--post-file --body-file"), args.all("--post-data --body-data")
     if files or sent:
         yield from _send(call, hosts, files, sent, local=local)
     else:
         yield call.effect("net.local" if local else "net.fetch", hosts)
     for word in args.operands:
-        if SECRET_NAME.search(word.raw) and UNKNOWN in word.text and not local:
+        if secret_variable(word) and not local:
             yield call.effect("cred.send", hosts, possible=True, note="a secret in the address")
     output = [word for word in args.all("-O --output-document") if word.text != "-"]
     yield from call.on("fs.overwrite", output)
@@ -266,7 +312,7 @@ PROGRAMS: dict[str, Program] = {
     "curl": Program(call=_curl, values=_CURL_VALUES),
     "wget": Program(call=_wget, values=_WGET_VALUES, dry="--spider"),
     "wget2": Program(call=_wget, values=_WGET_VALUES, dry="--spider"),
-    **programs("http https xh httpie", Program(Does("net.fetch", bare=True))),
+    **programs("http https xh httpie", Program(call=_httpie, values="-a --auth -o --output --session --verify --timeout -A")),
     **programs("aria2c axel", Program(Does("net.fetch"), Does("fs.overwrite", "-o --out"), Does("fs.write", "-d --dir"), values="-o --out -d --dir -x -s -j -i")),
     **programs("ssh autossh mosh slogin", Program(call=_ssh, values=_SSH_VALUES)),
     **programs("scp rcp", Program(call=_copy, values="-c -F -i -J -l -o -P -S -D -X")),
