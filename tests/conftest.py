@@ -1,7 +1,24 @@
-"""For every test."""
+"""What tests of several rooms share."""
 
-from hypothesis import settings
+import pytest
+from hypothesis import settings as hypothesis_settings
+
+from verdikt.graph.guard import BaseGuard
+from verdikt.guards import GUARDS, guard_class
 
 # How long an example takes is the machine's business, not the test's.
-settings.register_profile("verdikt", deadline=None)
-settings.load_profile("verdikt")
+hypothesis_settings.register_profile("verdikt", deadline=None)
+hypothesis_settings.load_profile("verdikt")
+
+
+@pytest.fixture
+def every_guard() -> list[BaseGuard]:
+    """Each built-in guard, with settings where it does nothing without."""
+    settings = {
+        "file_boundary": {"allowed_dirs": ["src"], "red_line_files": ["src/auth/handler.py"]},
+        "bash_safety": {"blocked_patterns": ["sudo"], "blocked_prefixes": ["su"], "allowed": ["sudo -n true"]},
+        "layer_isolation": {"layers": {"ui": ["src/ui"], "core": ["src/core"]}, "block_reads": True},
+        "budget": {"max_tasks": 1000, "max_seconds": 1000.0},
+        "intent": {"required_fields": ["description"], "limits": {"amount": 10.0}},
+    }
+    return [guard_class(name)(**settings.get(name, {})) for name in GUARDS]

@@ -101,7 +101,7 @@ def _decide(
             "facts": facts.record(),
             "session": inputs | asked.answers,
             "grants": [grant.record() for grant in considered],
-            "ruled": verdict_record(ruled),
+            "ruled": None if ruled is verdict else verdict_record(ruled),
             **decision_record(draft),
             "after": {"risk": ctx.risk_score, **({"slots": session.slots} if "slots" in asked.answers else {})},
         }

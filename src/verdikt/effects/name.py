@@ -39,6 +39,7 @@ NAMES: dict[str, Name] = {
     "fs.shred": Name(D, False, "overwrites a file so that nothing can restore it"),
     "fs.move": Name(W, True, "moves or renames"),
     "fs.link": Name(W, True, "creates a link"),
+    "fs.link.out": Name(W, True, "creates a link that leads out of the project"),
     "fs.chmod": Name(W, True, "changes permissions"),
     "fs.chmod.open": Name(W, False, "lets everybody write"),
     "fs.chmod.tree": Name(D, False, "changes the permissions of a whole tree, which nothing remembers"),
@@ -68,6 +69,7 @@ NAMES: dict[str, Name] = {
     "git.push.mirror": Name(D, False, "makes the remote equal to this repository, deletions included"),
     "git.fetch": Name(N, True, "downloads commits"),
     "git.remote": Name(W, True, "changes where commits go or come from"),
+    "git.remote.url": Name(W, False, "sends later pushes elsewhere"),
     "git.config": Name(W, True, "changes git's settings"),
     "git.config.exec": Name(W, False, "makes git run a program"),
     "git.hook.skip": Name(W, True, "skips the repository's checks"),
@@ -103,6 +105,7 @@ NAMES: dict[str, Name] = {
     "cred.list": Name(R, True, "looks at names of secrets, or at what is public"),
     "cred.steal": Name(R, False, "takes passwords and keys from where they lie"),
     "env.read": Name(R, True, "shows the environment, which often holds secrets"),
+    "env.read.all": Name(R, False, "shows the whole environment with every secret in it"),
     "env.read.secret": Name(R, False, "shows a secret from the environment"),
     # databases
     "db.read": Name(R, True, "queries a database"),

@@ -13,7 +13,7 @@ from verdikt.effects.program.find import narrowed, selected
 from verdikt.effects.program.table import Program
 from verdikt.effects.target import Resolver
 from verdikt.effects.verb import destroys
-from verdikt.effects.zone import homely, is_hook
+from verdikt.effects.zone import homely, is_hook, is_sink
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.facts import Facts
 from verdikt.shell.analysis import analyse
@@ -51,6 +51,7 @@ _INIT = re.compile(
 )
 _TCP = re.compile(r"^/dev/(?:tcp|udp)/([^/]+)/")
 _SPLICED = re.compile(r"""[\w.](?:''|""|\\(?=[\w.]))[\w.]|[\w.]'[\w.]+'|[\w.]"[\w.]+"[\w.]""")
+_LOOKUPS = frozenset("dig nslookup host drill ping ping6 kdig whois traceroute".split())
 _EMPTYING = frozenset(("", ":", "true"))
 
 
@@ -301,6 +302,8 @@ class Reading:
         if op in (">&", "&>", ">", ">|") and not (op == ">&" and not target.known):
             empties = command.name in _EMPTYING and redirect.fd == 1 and command.pipe_from is None
             empties = empties or (command.name == "cat" and [w.text for w in command.argv[1:]] == ["/dev/null"])
+            if _endless(command) and not is_sink(target.text):
+                yield call.effect("fs.fill", (call.path(target),))
             yield from call.on("fs.truncate" if empties else "fs.overwrite", [target])
 
     def _network_file(self, call: Call, op: str, name: str) -> Iterator[Effect]:
@@ -389,10 +392,24 @@ class Reading:
             sends = [e for e in out if not all(host.is_local(t.text) for t in e.targets) or not e.targets]
             if not sends:
                 continue
+            fed = any(c.feeds == index for c in commands[max(0, index - 16) : index])
+            if fed and command.name in _LOOKUPS:
+                found[index].append(
+                    _of("cred.send", sends[0], sends[0].targets, possible=True, note="in the name that is asked for")
+                )
+            if sends[0].what == "net.send" and any(e.what == "fs.read" for e in self._above(index, commands, found)):
+                found[index].append(_of("net.send.file", sends[0], sends[0].targets))
             if secret[index] or (substituted and not _inside(command)):
                 found[index].append(_of("cred.send", sends[0], sends[0].targets))
             elif env[index] or (substituted_env and not _inside(command)):
                 found[index].append(_of("cred.send", sends[0], sends[0].targets, possible=True, note="the environment"))
+
+    def _above(self, index: int, commands: Sequence[Command], found: list[list[Effect]]) -> Iterator[Effect]:
+        """What the commands do whose output this one reads."""
+        above, seen = commands[index].pipe_from, 0
+        while above is not None and seen < 32:
+            yield from found[above]
+            above, seen = commands[above].pipe_from, seen + 1
 
     def _taint(self, index: int, commands: Sequence[Command], found: list[list[Effect]]) -> None:
         """Files into which a command puts a secret are secrets from then on."""
@@ -507,6 +524,13 @@ def _unknown(problem: str) -> Effect:
 def _inside(command: Command) -> bool:
     """Whether a command's output becomes part of another's words."""
     return command.feeds is not None
+
+
+def _endless(command: Command) -> bool:
+    """Whether a command's output never ends."""
+    if command.name == "cat":
+        return any(word.text in ("/dev/zero", "/dev/urandom", "/dev/random", "/dev/full") for word in command.argv[1:])
+    return command.name == "yes"
 
 
 def _program_word(command: Command) -> Word | None:

@@ -80,8 +80,7 @@ class Resolver:
     def zone(self, path: str) -> Zone:
         """Where an absolute path lies."""
         short = places.homely(path, self._home)
-        guarded = self._facts.guarded
-        if path.startswith(guarded) and any(path == g or path.startswith(g.rstrip("/") + "/") for g in guarded):
+        if self._facts.guards(path):
             return Zone.GUARD
         if places.is_guard(short) or places.is_hook(short):
             return Zone.GUARD

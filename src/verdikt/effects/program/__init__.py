@@ -28,8 +28,8 @@ FAMILIES: dict[str, str] = {
         "xsltproc csvcut csvgrep csvlook csvstat csvjson mlr tomlq htmlq pup dasel gron jc glow mdcat iconv enca tidy "
         "pandoc dos2unix unix2dos sponge less more most zless zmore bat batcat view pg vim vi nvim gvim ex emacs "
         "emacsclient nano pico micro joe hx helix kak mcedit ne subl gedit kate mate zed idea pycharm webstorm notepad "
-        "ed red envsubst gettext ngettext m4 expr bc dc units cal ncal figlet cowsay lolcat toilet fortune banner tput "
-        "clear reset stty tabs"
+        "man ed red envsubst gettext ngettext m4 expr bc dc units cal ncal figlet cowsay lolcat toilet fortune banner "
+        "tput clear reset stty tabs"
     ),
     "git": ("git"),
     "guard": ("verdikt"),
@@ -74,7 +74,7 @@ FAMILIES: dict[str, str] = {
         "tox-quickstart cookiecutter yo plop protoc buf swag sqlc objdump nm readelf ldd otool size strip ctags etags "
         "cscope cloc tokei scc gprof virtualenv xcodebuild swiftlint swiftformat cocoapods ng vue nest expo "
         "react-native spring phpstan psalm phpcs php-cs-fixer rebar3 dialyzer dvc snakemake nextflow luigi prefect "
-        "wandb mlflow tensorboard nvcc nvidia-smi tldr man info apropos whatis"
+        "wandb mlflow tensorboard nvcc nvidia-smi tldr info apropos whatis"
     ),
     "package": (
         "pip pip3 pip2 pip3.9 pip3.10 pip3.11 pip3.12 pip3.13 pip3.14 pip-sync uv uvx pipx poetry pdm hatch flit rye "
