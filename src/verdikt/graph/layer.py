@@ -96,6 +96,8 @@ def _base(
     document = profile(name)
     base = read_layer(f"profile {name}", document, registry, profile)
     top.document.faults += document.faults
+    if base is not None and base.base is not None:
+        base = _whole(base, base.base)
     if base is None or not disabled:
         return base
     rules = {placed.item.name: placed.item for placed in base.placed if isinstance(placed.item, Rule)}
@@ -105,6 +107,24 @@ def _base(
         elif rules[item.value].red_line:
             item.fault(f"`disable`: expected a rule that can be disabled, found the red line `{item.value}`")
     return _without(base, frozenset(disabled))
+
+
+def _whole(profile: PolicyLayer, below: PolicyLayer) -> PolicyLayer:
+    """A profile that builds on another, as one layer: what it does not say itself comes from below."""
+    from dataclasses import replace
+
+    return replace(
+        profile,
+        nodes=(*below.nodes, *profile.nodes),
+        placed=(*below.placed, *profile.placed),
+        document={**profile.document, "profile": below.document},
+        posture=profile.setting("posture"),
+        unknown_tools=profile.setting("unknown_tools"),
+        approve=profile.setting("approve"),
+        sections={**below.sections, **profile.sections},
+        where={**below.where, **profile.where},
+        base=None,
+    )
 
 
 def _without(base: PolicyLayer, disabled: frozenset[str]) -> PolicyLayer:
