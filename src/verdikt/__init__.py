@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from verdikt.graph.guard import Guard as Guard
     from verdikt.graph.guard import PolicyNode as PolicyNode
     from verdikt.graph.pipeline import Pipeline as Pipeline
+    from verdikt.graph.policy import Policy as Policy
     from verdikt.graph.result import EvaluationResult as EvaluationResult
+    from verdikt.graph.rule import Rule as Rule
+    from verdikt.graph.rule import RuleSet as RuleSet
     from verdikt.graph.session import InMemorySessionStore as InMemorySessionStore
     from verdikt.graph.session import SessionStore as SessionStore
     from verdikt.graph.tracer import CollectingTracer as CollectingTracer
@@ -49,6 +52,9 @@ if TYPE_CHECKING:
     from verdikt.model.spine import SpineReceipt as SpineReceipt
     from verdikt.model.verdict import Verdict as Verdict
     from verdikt.model.verdict import VerdictKind as VerdictKind
+    from verdikt.policy import load_file as load_file
+    from verdikt.policy import load_policy as load_policy
+    from verdikt.policy import parse_policy as parse_policy
 
 __version__ = "0.1.0"
 

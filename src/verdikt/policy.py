@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from verdikt.errors import PolicyError
-from verdikt.graph.layer import ReadProfile, read_layer
+from verdikt.graph.layer import NO_PROFILE, ReadProfile, read_layer
 from verdikt.graph.policy import Policy, PolicyLayer
 from verdikt.graph.registry import Registry
 from verdikt.model.document import Document, parse_document
@@ -68,7 +68,7 @@ def read_profile(name: str) -> Document:
 
 
 def load_policy(start: str = "", *, environ: Mapping[str, str] | None = None, managed: str = MANAGED) -> Policy:
-    """The policy in force at a directory: managed, user and project layers, and `standard` when none names a profile.
+    """The policy in force at a directory: managed, user and project layers, and `standard` when the highest names no profile.
 
     A `PolicyError` holds every fault of every file.
     """
@@ -98,24 +98,23 @@ def build_policy(
     names = names or registry()
     layers: list[PolicyLayer] = []
     faults: list[PolicyError] = []
-    for file in found:
+    # The highest layer gets a profile when it names none, and no lower layer can take that away: nobody is unprotected by
+    # forgetting a line.
+    default = DEFAULT_PROFILE
+    for file in list(found) or [PolicyFile("default", f"profile {DEFAULT_PROFILE}", b"")]:
         try:
             document = parse_document(file.data, file.path)
         except PolicyError as error:
             faults += error.faults
             continue
-        layer = read_layer(file.layer, document, names, profile, trusted=not file.layer.startswith("project"))
+        trusted = not file.layer.startswith("project")
+        layer = read_layer(file.layer, document, names, profile, trusted=trusted, default=default)
+        default = NO_PROFILE
         faults += document.faults
         if layer is not None:
             layers.append(layer)
     if faults:
         raise PolicyError.of(faults)
-    if not any(layer.profile for layer in layers):
-        # A file that does not name a profile still gets one: nobody is unprotected by forgetting a line.
-        default = Document(file=f"profile {DEFAULT_PROFILE}", value={"profile": DEFAULT_PROFILE})
-        layer = read_layer("default", default, names, profile)
-        default.refuse()
-        layers += [layer] if layer else []
     return Policy(layers=tuple(layers), known=names.sections)
 
 
@@ -131,6 +130,7 @@ def restore_policy(document: Mapping[str, Any]) -> Policy:
             names,
             lambda name, base=base: Document(file=f"profile {name}", value=base or {}),  # type: ignore[misc]
             trusted=not kept["layer"].startswith("project"),
+            default=NO_PROFILE if base is None else DEFAULT_PROFILE,
         )
         own.refuse()
         layers += [layer] if layer else []

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from verdikt.errors import PolicyError
 from verdikt.graph.combinator import All, Escalate, Not, Threshold, When
 from verdikt.graph.combinator import Any as AnyOf
 from verdikt.graph.condition import CelCondition
@@ -219,12 +220,11 @@ class GraphReader:
                     node.fault(f"expected the setting `{key}`, found none")
         if len(node.document.faults) > before:
             return None
-        at = node if settings is None else settings
         try:
             guard = make(**values)
             built = as_node(guard)
         except Exception as error:  # a guard of a user's own may refuse its settings in any way
-            at.fault(f"expected settings that the guard takes, found: {error}")
+            _refused(node if settings is None else settings, error)
             return None
         self.placed.append(Placed(guard, node.where, values))
         return built
@@ -235,6 +235,14 @@ class GraphReader:
         if node.value == []:
             node.expected("at least one child")
         return [child for child in found if child is not None]
+
+
+def _refused(node: Node, error: Exception) -> None:
+    """Records why a guard could not be made, at the setting that its words are about."""
+    words = str(error)
+    about = (inner for inner in node.walk() if isinstance(inner.value, str) and f"`{inner.value}`" in words)
+    ours = isinstance(error, PolicyError)
+    next(about, node).fault(words if ours else f"expected settings that the guard takes, found: {words}")
 
 
 def _plain(node: Node) -> dict[str, Any]:

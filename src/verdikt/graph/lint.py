@@ -41,7 +41,7 @@ def lint(policy: Policy, names: Names | None = None) -> LintReport:
     for layer in policy.layers:
         base = _rules(layer.base) if layer.base else []
         own = _rules(layer)
-        for placed in [*base, *own]:
+        for placed in [*own, *base]:
             found, dead = fires(placed, names or {})
             flaws += dead
             if found is not None:
@@ -49,7 +49,7 @@ def lint(policy: Policy, names: Names | None = None) -> LintReport:
         for placed in layer.placed:
             flaws += _patterns(placed)
         flaws += _compared(base)
-        flaws += [flaw for flaw in _compared([*base, *own]) if flaw.where not in {placed.where for placed in base}]
+        flaws += [flaw for flaw in _compared([*own, *base]) if flaw.where not in {placed.where for placed in base}]
         flaws += _idle(policy, layer)
     return LintReport(tuple(dict.fromkeys(flaws)), tuple(witnesses))
 

@@ -66,7 +66,7 @@ def test_show_names_where_each_part_comes_from(project: Path) -> None:
 
     assert result.exit_code == 0
     path = project / "governance.yaml"
-    assert f"project    {path} on profile none" in result.output
+    assert f"project    {path}\n" in result.output
     assert f"posture        autonomous   {path}:2:1" in result.output
     assert f"block! env          {path}:7:5" in result.output
     assert f"guard  bash_safety  {path}:4:3" in result.output

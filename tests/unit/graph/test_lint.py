@@ -116,11 +116,13 @@ def test_layers_are_looked_at_one_by_one() -> None:
 
 
 def test_a_rule_that_the_profile_already_covers_is_shadowed() -> None:
-    """But a profile's rule that the layer tightens is not."""
+    """But a layer may say the same in its own words, or say it more strictly: its own rules come first."""
+    weaker = "{name: mine, effect: fs.delete.tree, verdict: warn, reason: hm}"
     same = "{name: mine, effect: fs.delete.tree" + ASKS
     stricter = "{name: mine, effect: fs.delete" + SAYS
 
-    assert [flaw.rule for flaw in found(same, more="profile: standard").flaws] == ["mine"]
+    assert [flaw.rule for flaw in found(weaker, more="profile: standard").flaws] == ["mine"]
+    assert found(same, more="profile: standard").flaws == ()
     assert found(stricter, more="profile: standard").flaws == ()
 
 
