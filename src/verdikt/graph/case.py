@@ -44,6 +44,10 @@ class CaseWorld:
         """No case has texts."""
         return None
 
+    def stamp(self, path: str) -> str:
+        """Nothing was ever read here."""
+        return ""
+
     def git(self, directory: str) -> GitFact:
         """One repository, with an upstream."""
         return GitFact(

@@ -29,17 +29,19 @@ class ReadBeforeWritePolicy:
 
     def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
         """Denied for a file that exists and whose present contents the session has not seen."""
+        if not self._writes(tool):
+            return PolicyDecision.allow()
         raw = _path(params)
-        if not self._writes(tool) or not raw:
+        # A patch names its files in its text: then the effects tell them.
+        names = [raw] if raw else [t.path for effect in context.effects.named("fs") for t in effect.targets if t.path]
+        if not names:
             return PolicyDecision.allow()
         if context.filesystem is None:
-            return PolicyDecision.deny(f"No filesystem available to tell whether '{raw}' was read.")
-        path = self._canonical(raw, context)
-        if not context.filesystem.path(path, git=False).exists:
+            return PolicyDecision.deny(f"No filesystem available to tell whether '{names[0]}' was read.")
+        unread = next((name for name in names if self._unread(self._canonical(name, context), context)), "")
+        if not unread:
             return PolicyDecision.allow()
-        if context.memory.get(self.name, path) == context.filesystem.stamp(path):
-            return PolicyDecision.allow()
-        return PolicyDecision.deny(f"File '{raw}' must be read before overwriting.")
+        return PolicyDecision.deny(f"File '{unread}' must be read before overwriting.")
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
         """Notes the contents of what was read or written."""
@@ -54,6 +56,13 @@ class ReadBeforeWritePolicy:
             stamp = context.filesystem.stamp(path)
             if stamp:
                 context.memory.keep(stamp, self.name, path)
+
+    def _unread(self, path: str, context: PolicyContext) -> bool:
+        facts = context.filesystem
+        assert facts is not None
+        if not facts.path(path, git=False).exists:
+            return False
+        return bool(context.memory.get(self.name, path) != facts.stamp(path))
 
     def _reads(self, tool: str) -> bool:
         return tool in self.read_tools or kind_of(tool) is ActionKind.READ
@@ -105,7 +114,9 @@ class ParameterPolicy:
         """Denied when they do not."""
         if tool != self.tool:
             return PolicyDecision.allow()
-        faults = sorted(self._validator.iter_errors(dict(params)), key=lambda fault: list(map(str, fault.absolute_path)))
+        faults = sorted(
+            self._validator.iter_errors(dict(params)), key=lambda fault: list(map(str, fault.absolute_path))
+        )
         if not faults:
             return PolicyDecision.allow()
         where = ".".join(map(str, faults[0].absolute_path)) or "arguments"

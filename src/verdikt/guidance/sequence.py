@@ -21,7 +21,9 @@ def edits(tool: str, context: PolicyContext) -> bool:
     """Whether a call changes files."""
     if kind_of(tool) is ActionKind.WRITE:
         return True
-    return any(effect.what.startswith("fs.") and effect.cls.value in ("write", "destructive") for effect in context.effects)
+    return any(
+        effect.what.startswith("fs.") and effect.cls.value in ("write", "destructive") for effect in context.effects
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +132,9 @@ class RateLimitPolicy:
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
         """Notes when the call was made."""
         if self.tool in ("*", tool):
-            context.memory.keep([*self._recent(context), round(context.now, 3)][-self.max_calls :], self.name, self.tool)
+            context.memory.keep(
+                [*self._recent(context), round(context.now, 3)][-self.max_calls :], self.name, self.tool
+            )
 
     def _recent(self, context: PolicyContext) -> list[float]:
         """When the calls of the last stretch were made. A clock set back does not lock anybody out for longer than that."""

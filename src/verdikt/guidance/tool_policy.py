@@ -67,9 +67,7 @@ class ToolPolicy(Protocol):
         """Whether this call may be made now."""
         ...
 
-    def on_result(
-        self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext
-    ) -> None:
+    def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
         """Takes note of a call that succeeded; what must be remembered goes into `context.memory`."""
         ...
 
