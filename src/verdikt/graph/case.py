@@ -48,6 +48,10 @@ class CaseWorld:
         """Nothing was ever read here."""
         return ""
 
+    def changed(self, path: str) -> float:
+        """Nothing was ever written here."""
+        return 0.0
+
     def git(self, directory: str) -> GitFact:
         """One repository, with an upstream."""
         return GitFact(

@@ -69,6 +69,10 @@ class World(Protocol):
         """What tells a file's contents from any others; empty when there is no such file."""
         ...
 
+    def changed(self, path: str) -> float:
+        """When a file was last written, in seconds since the epoch; 0 when there is no such file."""
+        ...
+
 
 class Facts:
     """The answers given so far for one action. Never asks the world the same thing twice, and never tells a secret."""
@@ -185,6 +189,10 @@ class Facts:
             self._stamp[path] = self._world.stamp(path)
         return self._stamp[path]
 
+    def changed(self, path: str) -> float:
+        """When a file was last written, in seconds since the epoch. Only what happens at stop asks, and it is not recorded."""
+        return self._world.changed(path)
+
     def kept(self, key: str) -> Any:
         """What the session remembers under a key; None when nothing."""
         if key not in self._kept:
@@ -244,6 +252,10 @@ class RecordedWorld:
         """The recorded stamp."""
         return str(self._record.get("stamp", {}).get(path, ""))
 
+    def changed(self, path: str) -> float:
+        """No decision asks for this."""
+        return 0.0
+
     def memory(self) -> Mapping[str, Any]:
         """What was asked for of the session's memory."""
         kept: Mapping[str, Any] = self._record.get("kept", {})
@@ -273,6 +285,10 @@ class RedactedWorld:
     def stamp(self, path: str) -> str:
         """What tells a file's contents from any others."""
         return self._world.stamp(path)
+
+    def changed(self, path: str) -> float:
+        """When a file was last written."""
+        return self._world.changed(path)
 
     def git(self, directory: str) -> GitFact:
         """The repository around a directory; an address may hold a password."""

@@ -120,6 +120,13 @@ class RealWorld:
         except (OSError, ValueError):
             return ""
 
+    def changed(self, path: str) -> float:
+        """When a file was last written."""
+        try:
+            return os.stat(path).st_mtime
+        except (OSError, ValueError):
+            return 0.0
+
     def git(self, directory: str) -> GitFact:
         """The repository around a directory."""
         from verdikt.observe.git import repository
