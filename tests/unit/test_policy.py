@@ -144,3 +144,21 @@ def test_a_policy_is_restored_from_its_document(text: str) -> None:
         policy.unknown_tools,
         policy.approvals,
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bash_safety: {blocked_patterns: [ok, '(']}", r"p.yaml:1:38: expected a re2 pattern, found `\(`: missing \)"),
+        ("bash_safety: {allowed: '[z-a]'}", r"p.yaml:1:24: expected a re2 pattern, found `\[z-a\]`"),
+        ("guards: [{budget: {max_tasks: -1}}]", r"p.yaml:1:19: expected `max_tasks` of 0 or more, found `-1`"),
+        (
+            "guards: [{layer_isolation: {layers: {ui: a}, current: core}}]",
+            r"p.yaml:1:55: expected a layer of ui, found `core`",
+        ),
+    ],
+)
+def test_what_a_guard_refuses_is_a_fault_at_the_setting(text: str, message: str) -> None:
+    """With its place."""
+    with pytest.raises(PolicyError, match=message):
+        parse_policy(text, "p.yaml")

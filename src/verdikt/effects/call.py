@@ -32,6 +32,7 @@ _COMMANDS = words(
 """Variables whose value other programs run as a command."""
 _FILES = words("BASH_ENV ENV PYTHONSTARTUP")
 _LIBRARIES = words("LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES")
+_PLACED = ("fs.", "git.", "cred.", "persist.", "guard.", "code.")
 _HARMLESS = words("--help --version --usage")
 
 
@@ -279,7 +280,8 @@ class Call:
                     uncertain = True
         elif recoverable is None:
             recoverable = entry.recoverable
-        if self.command.where and not any(t.zone is Zone.SYSTEM for t in targets):
+        # Of files elsewhere nothing is known; a database is dropped wherever the client runs.
+        if self.command.where and what.startswith(_PLACED) and not any(t.zone is Zone.SYSTEM for t in targets):
             uncertain = True
         return Effect(
             cls=cls,

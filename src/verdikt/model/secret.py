@@ -79,7 +79,7 @@ def redact(value: Any) -> tuple[Any, tuple[str, ...]]:
 def redact_action(action: Action) -> tuple[Action, tuple[str, ...]]:
     """The action as it may be evaluated and recorded, and the kinds of secrets that it held."""
     kinds: set[str] = set()
-    fields = ("payload", "tool", "task_type", "cwd", "agent")
+    fields = ("payload", "tool", "task_type", "cwd", "agent", "call_id")
     # What already looks like a token is told apart from those that we put in: nothing may hide behind a forged one.
     clean = {name: _redact(_unforge(getattr(action, name), MAX_DEPTH), kinds, MAX_DEPTH) for name in fields}
     return replace(action, **clean), tuple(sorted(kinds))

@@ -248,9 +248,8 @@ def _brew(call: Call) -> Iterator[Effect]:
         yield call.effect("pkg.source", tuple(Target(word.shown, "host") for word in rest[1:]))
     elif verb == "services" and rest and rest[0].text not in ("list", "info"):
         stop = rest[0].text in ("stop", "kill", "cleanup")
-        yield call.effect(
-            "sys.service.stop" if stop else "sys.service", tuple(Target(word.shown, "unit") for word in rest[1:])
-        )
+        units = tuple(Target(word.shown, "unit") for word in rest[1:])
+        yield call.effect("sys.service.stop" if stop else "proc.spawn", units)
     else:
         yield call.effect("pkg.read")
 
@@ -486,7 +485,10 @@ PROGRAMS: dict[str, Program] = {
             "restore": _ADD,
             "add package": _ADD,
             "tool install": _ADD,
-            "ef database drop": Does("db.drop", "*", "database", bare=True, recoverable=True),
+            "ef database drop": (
+                Does("db.drop", when="-f --force"),
+                Does("db.drop", unless="-f --force", recoverable=True),
+            ),
             "ef database update": Does("db.schema"),
             "user-secrets list": Does("cred.read"),
         },
@@ -510,6 +512,7 @@ PROGRAMS: dict[str, Program] = {
     "cpan": Program(Does("pkg.install", "*", _PACKAGE)),
     "cpanm": Program(call=lambda call: _install(call, call.args.operands)),
     "conan": Program(_BUILD, subs={"upload": _PUBLISH, "install": _ADD, "remove": _REMOVE}),
+    "flutter": Program(_BUILD, dry="-n --dry-run", subs={"pub publish": _PUBLISH, "clean": _BUILD}),
     "pub": Program(_READ, dry="-n --dry-run", subs={"publish": _PUBLISH}),
     **programs(
         "apt apt-get aptitude nala",

@@ -110,6 +110,7 @@ _VAULT = {
     "delete": "cred.destroy",
     "secrets disable": "cred.destroy",
     "secrets move": "cred.destroy",
+    "auth disable": "cred.destroy",
     "namespace delete": "cred.destroy",
     "audit disable": "sys.security",
     "token create": "cred.create",
@@ -131,14 +132,16 @@ def _vault(call: Call) -> Iterator[Effect]:
     yield call.effect(what, targets)
 
 
-_SECURITY_SHOW = re.compile(r"^(?:find-(?:generic|internet)-password|dump-keychain|export|find-key)$")
+_SECURITY_SHOW = re.compile(r"^(?:find-(?:generic|internet)-password|export|find-key)$")
 
 
 def _security(call: Call) -> Iterator[Effect]:
     """macOS's keychain."""
     name = call.args.operands[0].text if call.args.operands else ""
     targets = tuple(Target(word.shown, "other") for word in call.args.operands[:2])
-    if _SECURITY_SHOW.match(name):
+    if name == "dump-keychain":
+        yield call.effect("cred.steal", targets, note="every secret of the person")
+    elif _SECURITY_SHOW.match(name):
         yield call.effect("cred.read", targets)
     elif name.startswith("delete-"):
         yield call.effect("cred.destroy", targets)
@@ -174,7 +177,7 @@ def _keytool(call: Call) -> Iterator[Effect]:
         yield from call.on("fs.write", args.all("-keystore -destkeystore"))
 
 
-_THIEVES = "mimikatz lazagne pypykatz secretsdump secretsdump.py impacket-secretsdump linpeas linpeas.sh winpeas pspy responder crackmapexec netexec hashdump gsecdump wce unshadow john hashcat medusa ncrack kerbrute evil-winrm metasploit msfconsole msfvenom"
+_THIEVES = "mimikatz lazagne pypykatz secretsdump secretsdump.py impacket-secretsdump linpeas linpeas.sh winpeas pspy responder crackmapexec netexec hashdump gsecdump wce medusa ncrack kerbrute evil-winrm metasploit msfconsole msfvenom"
 
 PROGRAMS: dict[str, Program] = {
     **programs(
@@ -330,5 +333,6 @@ PROGRAMS: dict[str, Program] = {
         Does("fs.write", possible=True),
         subs={"ca revoke": _SET, "crypto key inspect": _READ, "certificate inspect": _READ},
     ),
+    **programs("unshadow john hashcat", Program(Does("cred.read", "*", "other", bare=True, note="guesses passwords"))),
     **programs(_THIEVES, Program(Does("cred.steal", "*", "other", bare=True))),
 }
