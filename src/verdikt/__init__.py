@@ -45,6 +45,12 @@ if TYPE_CHECKING:
     from verdikt.model.effect import EffectClass as EffectClass
     from verdikt.model.effect import Effects as Effects
     from verdikt.model.effect import most_restrictive as most_restrictive
+    from verdikt.model.finding import CouncilVerdict as CouncilVerdict
+    from verdikt.model.finding import Evidence as Evidence
+    from verdikt.model.finding import Finding as Finding
+    from verdikt.model.finding import Level as Level
+    from verdikt.model.finding import build_finding as build_finding
+    from verdikt.model.finding import parse_evidence as parse_evidence
     from verdikt.model.posture import Disposition as Disposition
     from verdikt.model.posture import Posture as Posture
     from verdikt.model.receipt import Receipt as Receipt
@@ -102,6 +108,12 @@ _HOME = {
     "Enforcer": "verdikt.enforcement",
     "BlockedError": "verdikt.errors",
     "VerdiktError": "verdikt.errors",
+    "Evidence": "verdikt.model.finding",
+    "Finding": "verdikt.model.finding",
+    "CouncilVerdict": "verdikt.model.finding",
+    "Level": "verdikt.model.finding",
+    "parse_evidence": "verdikt.model.finding",
+    "build_finding": "verdikt.model.finding",
     "EvaluationResult": "verdikt.graph.result",
     "Tracer": "verdikt.graph.tracer",
     "StdoutTracer": "verdikt.graph.tracer",
