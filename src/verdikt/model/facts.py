@@ -69,7 +69,7 @@ class World(Protocol):
 class Facts:
     """The answers given so far for one action. Never asks the world the same thing twice, and never tells a secret."""
 
-    __slots__ = ("_asked", "_git", "_noted", "_path", "_place", "_text", "_world", "secrets")
+    __slots__ = ("_asked", "_git", "_noted", "_own", "_path", "_place", "_text", "_world", "secrets")
 
     def __init__(self, world: World, *, secrets: tuple[str, ...] = ()) -> None:
         # What was recorded holds no secret any more, and tokens of ours that must stay as they are.
@@ -80,6 +80,7 @@ class Facts:
         self._text: dict[str, str | None] = {}
         self._git: dict[str, GitFact] = {}
         self._noted: set[str] = set()  # what was asked for of the place
+        self._own: set[str] = set()  # the paths asked about that are verdikt's own
         self.secrets = secrets
         """The kinds of secrets that were found in the action and replaced."""
 
@@ -88,7 +89,7 @@ class Facts:
         facts = Facts.__new__(Facts)
         facts._world, facts._place, facts.secrets = self._world, self._place, self.secrets
         facts._path, facts._text, facts._git = {}, {}, {}
-        facts._asked, facts._noted = set(), set()
+        facts._asked, facts._noted, facts._own = set(), set(), set()
         return facts
 
     @property
@@ -128,6 +129,14 @@ class Facts:
         self._noted.add("guarded")
         return tuple(self._place.get("guarded", ()))
 
+    def guards(self, path: str) -> bool:
+        """Whether an absolute path is verdikt's own, or lies below one that is; only what is so is recorded."""
+        for place in self._place.get("guarded", ()):
+            if path.startswith(place) and (path == place or path.startswith(place.rstrip("/") + "/")):
+                self._own.add(path)
+                return True
+        return False
+
     def path(self, path: str, *, git: bool = True) -> PathFact:
         """What is at an absolute path; without `git`, nobody asks git about it."""
         if path not in self._path or (git and path not in self._asked):
@@ -151,9 +160,13 @@ class Facts:
 
     def record(self) -> dict[str, Any]:
         """Everything asked and answered, as plain data; `RecordedWorld` gives the same answers again."""
-        unasked = {"now", "guarded"} - self._noted
+        place = dict(self._place)
+        if "now" not in self._noted:
+            place.pop("now", None)
+        if "guarded" not in self._noted:
+            place["guarded"] = sorted(self._own)
         return {
-            "place": {key: value for key, value in self._place.items() if key not in unasked},
+            "place": place,
             "path": {path: fact.record() for path, fact in self._path.items()},
             "text": dict(self._text),
             "git": {directory: fact.record() for directory, fact in self._git.items()},
