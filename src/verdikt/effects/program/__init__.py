@@ -31,12 +31,8 @@ FAMILIES: dict[str, str] = {
         "man ed red envsubst gettext ngettext m4 expr bc dc units cal ncal figlet cowsay lolcat toilet fortune banner "
         "tput clear reset stty tabs"
     ),
-    "git": (
-        "git"
-    ),
-    "guard": (
-        "verdikt"
-    ),
+    "git": ("git"),
+    "guard": ("verdikt"),
     "network": (
         "curl wget wget2 http https xh httpie aria2c axel ssh autossh mosh slogin scp rcp rsync nc ncat netcat "
         "nc.traditional nc.openbsd socat openssl telnet rlogin rsh tn3270 socket ftp lftp sftp ncftp tftp ncftpput dig "
