@@ -2,11 +2,20 @@
 
 from collections.abc import Callable
 
-from verdikt.shell import interpreter, redirect
+from verdikt.shell import escape, interpreter
+from verdikt.shell.awk import awk
 from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.escape import ESCAPES, LINES
+from verdikt.shell.git import git
 from verdikt.shell.invocation import Invocation
+from verdikt.shell.justfile import just
+from verdikt.shell.makefile import make
+from verdikt.shell.package import node
 from verdikt.shell.scope import Scope
+from verdikt.shell.sed import sed
 from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS, Wrapper, options, valued
+
+Handler = Callable[[Invocation], str | None]
 
 _MOST_ITEMS = 64
 _MOST_RUNS = 16
@@ -93,12 +102,7 @@ def _assigned(words: list[Word], at: int) -> tuple[tuple[tuple[str, Word], ...],
 def _moved(call: Invocation, row: Wrapper, given: list[tuple[str, Word | None]]) -> Scope | None:
     """The scope of a wrapper that changes the directory, as `env -C` does."""
     directories = row.directory.split()
-    for option, value in given:
-        if option in directories and value is not None:
-            scope = Scope(call.scope)
-            scope.cwd = redirect.place(call.walker, value.text, scope) if value.known else UNKNOWN
-            return scope
-    return None
+    return next((call.within(value) for option, value in given if option in directories and value is not None), None)
 
 
 def _idle(call: Invocation, row: Wrapper, where: str) -> str | None:
@@ -256,19 +260,47 @@ def _source(call: Invocation) -> str | None:
     return interpreter.source(call)
 
 
-_HANDLERS: dict[str, Callable[[Invocation], str | None]] = {
-    **{name: _wrapped for name in WRAPPERS if " " not in name},
-    **{name: _grouped for name in SUBCOMMANDS if " " not in name},
-    **interpreter.HANDLERS,
-    "xargs": _xargs,
-    "gxargs": _xargs,
-    "parallel": _parallel,
-    "find": _find,
-    "gfind": _find,
-    "fd": _fd,
-    "fdfind": _fd,
-    "command": _command,
-    "trap": _trap,
-    "source": _source,
-    ".": _source,
-}
+def _first(*handlers: Callable[[Invocation], object]) -> Callable[[Invocation], str | None]:
+    """Goes inside by every way there is; the last one says what is printed."""
+
+    def both(call: Invocation) -> str | None:
+        for handler in handlers[:-1]:
+            handler(call)
+        output = handlers[-1](call)
+        return output if isinstance(output, str) else None
+
+    return both
+
+
+def _with_escapes(handlers: dict[str, Handler]) -> dict[str, Handler]:
+    for table, way in ((ESCAPES, escape.options), (LINES, escape.lines)):
+        for name in table:
+            handlers[name] = _first(way, handlers[name]) if name in handlers else _first(way)
+    return handlers
+
+
+_HANDLERS: dict[str, Handler] = _with_escapes(
+    {
+        **dict.fromkeys((name for name in WRAPPERS if " " not in name), _wrapped),
+        **dict.fromkeys((name for name in SUBCOMMANDS if " " not in name), _grouped),
+        **interpreter.HANDLERS,
+        **dict.fromkeys(("npm", "pnpm", "yarn"), _first(node, _grouped)),
+        "bun": _first(node, _grouped, interpreter.HANDLERS["bun"]),
+        "deno": _first(_grouped, interpreter.HANDLERS["deno"]),
+        **dict.fromkeys(("make", "gmake"), make),
+        "just": just,
+        "git": git,
+        **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), awk),
+        **dict.fromkeys(("sed", "gsed"), sed),
+        "socat": escape.socat,
+        **dict.fromkeys(("at", "batch"), escape.queue),
+        **dict.fromkeys(("tmux", "screen"), escape.terminal),
+        **dict.fromkeys(("xargs", "gxargs"), _xargs),
+        "parallel": _parallel,
+        **dict.fromkeys(("find", "gfind"), _find),
+        **dict.fromkeys(("fd", "fdfind"), _fd),
+        "command": _command,
+        "trap": _trap,
+        **dict.fromkeys(("source", "."), _source),
+    }
+)

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Callable, Mapping
 
-from verdikt.shell import builtin, nest, redirect
+from verdikt.shell import builtin, escape, nest, redirect
 from verdikt.shell.command import UNKNOWN, Code, Command, Word
 from verdikt.shell.expand import Expander, plain
 from verdikt.shell.frame import Frame
 from verdikt.shell.invocation import Invocation
+from verdikt.shell.lexer import TARGET, WORD, Lexer
 from verdikt.shell.output import constant_output
 from verdikt.shell.scope import Pattern, Scope, known_environment
 from verdikt.shell.statement import Branch, Function, Group, Loop, Piped, Sequence, Simple, Statement
@@ -20,6 +21,7 @@ _LONGEST_INNER = 1 << 20
 _ASSIGNED = re.compile(
     r"\b([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]*)|\(\(([^)]*)\)\)"
 )
+_SET = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)")
 _NAMES = re.compile(r"[A-Za-z_]\w*")
 
 Read = Callable[[str], str | None]
@@ -44,6 +46,7 @@ class Walker(Expander):
         self.problems: dict[str, None] = {}
         self._parsed: dict[str, Statement] = {}
         self._uncalled: dict[int, tuple[Function, Scope, Frame]] = {}
+        self._pipes = 0
         self._outer = Frame()  # the circumstances of the words being expanded
 
     # Texts
@@ -88,7 +91,10 @@ class Walker(Expander):
         output = self.text(text, Scope(scope), frame)
         self._outer = outer
         if opener in ("<(", ">("):
-            return "/dev/fd/63"
+            self._pipes += 1
+            pipe = f"/dev/fd/{63 + self._pipes}"
+            scope.write(pipe, output)
+            return pipe
         return UNKNOWN if output is None else output.rstrip("\n").replace("\0", "")
 
     # Statements
@@ -279,9 +285,20 @@ class Walker(Expander):
             if fed:
                 call.frame = frame.reading(stdin)
         if simple.test:
-            self.quoted(simple.test.replace("\\", ""), scope)
+            self._test(simple.test, scope)
         call.first = first
         return self.call(call, simple.words)
+
+    def _test(self, text: str, scope: Scope) -> None:
+        """`[[ … ]]` and `(( … ))` run nothing but what stands inside their words; the latter may set variables."""
+        if text.startswith("(("):
+            self.quoted(text[2:-2], scope)
+            for name in _SET.findall(text):
+                scope.set(name, UNKNOWN)
+        elif "$" in text or "`" in text:
+            for kind, raw, *_ in Lexer(text[2:-2].replace("\n", " ")).tokens:
+                if kind in (WORD, TARGET):
+                    self.words(raw, scope)
 
     def _alternatives(self, simple: Simple, scope: Scope) -> list[tuple[str, tuple[str, ...]]]:
         raws = [
@@ -319,6 +336,8 @@ class Walker(Expander):
         if not words and not call.redirects and not call.assignments:
             return "" if call.frame.capture else None
         self._emit(call)
+        if call.assignments:
+            escape.variables(call)
         writes = redirect.outputs(call.redirects) if call.redirects else None
         if not writes:
             return self._enter(call) if words else ""
