@@ -228,6 +228,14 @@ def apple_script(call: Invocation, text: str) -> None:
         call.shell(found[1].replace('\\"', '"').replace("\\\\", "\\"), stdin=False)
 
 
+def exported(call: Invocation) -> None:
+    """`export GIT_SSH_COMMAND='…'`: the same, for everything that follows."""
+    for word in call.words[1:]:
+        name, _, value = word.text.partition("=")
+        if name in COMMAND_VARIABLES and value and value != UNKNOWN:
+            call.shell(_REDIRECTED_COPY.sub("", value), label=name, stdin=False)
+
+
 def variables(call: Invocation) -> None:
     """Goes inside variables that other programs run: `GIT_SSH_COMMAND='…' git fetch`."""
     for name, word in call.assignments:

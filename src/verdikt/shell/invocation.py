@@ -10,7 +10,7 @@ from verdikt.shell.scope import Scope
 if TYPE_CHECKING:
     from verdikt.shell.walk import Walker
 
-_DEEPEST = 40
+_DEEPEST = 24
 
 
 class Invocation:

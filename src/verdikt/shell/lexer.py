@@ -90,7 +90,7 @@ def word_end(text: str, start: int, at: int, cases: bool, problems: list[str]) -
             continue
         stop = span.end(text, at, opener, cases)
         if stop < 0:
-            problems.append(f"`{opener}` is never closed")
+            problems.append(f"`{opener}` is never closed" if stop == -1 else "it is nested too deeply to follow")
             return size
         at = stop
     return max(at, start + 1)
@@ -112,6 +112,7 @@ class Lexer:
         self._brackets: list[str] = []  # what `)` would close: `(`, the `f(` of a function, or a pattern of `case`
         self._header = ""  # `for`, `select`, `case` or `function` whose first words are being read
         self._seen = 0
+        self._closing = True  # no `((` so far that nothing closes: looking for the end of each would take for ever
         self._run()
 
     @property
@@ -194,10 +195,11 @@ class Lexer:
         text = self.text
         if op == "(":
             self.compound = True
-            if self._state != _INSIDE and text.startswith("(", at):
+            if self._state != _INSIDE and self._closing and text.startswith("(", at):
                 stop = span.end(text, start, "(", self._cases)
                 if stop > 0 and text[stop - 2 : stop] == "))":
                     return self._arithmetic(start, stop)
+                self._closing = stop > 0
             self._brackets.append("f(" if self._state == _INSIDE else "(")
             self._emit(op)
             self._state = _START

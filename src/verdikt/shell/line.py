@@ -22,7 +22,7 @@ def read(text: str) -> tuple[Statement, list[str]] | None:
 
 
 class _Line:
-    __slots__ = ("cases", "items", "joins", "pending", "problems", "simple", "stages", "text")
+    __slots__ = ("cases", "items", "joins", "pending", "problems", "redirect", "simple", "stages", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -33,11 +33,11 @@ class _Line:
         self.simple: Simple | None = None
         self.pending: list[Heredoc] = []
         self.problems: list[str] = []
+        self.redirect = ""  # an operator that waits for its target
 
     def read(self) -> bool:
         text, match = self.text, TOKEN.match
         at, size = 0, len(text)
-        redirect = ""
         while at < size:
             found = match(text, at)
             kind = found.lastindex if found is not None else 0
@@ -52,20 +52,18 @@ class _Line:
                 if at < size and (not raw or text[at] in COMPLEX):
                     at = word_end(text, start, at, self.cases, self.problems)
                     raw = text[start:at]
-                if raw and not self._word(raw, start, at, redirect):
+                if raw and not self._word(raw, start, at):
                     return False
-                redirect = ""
             elif kind == GROUP_OPERATOR:
                 if raw in "()":
                     return False
-                redirect = ""
                 self._operator(raw)
                 if raw == "\n" and self.pending:
                     at = self._heredocs(at)
             elif kind == GROUP_REDIRECT:
-                redirect = raw
-                if self.simple is None:
-                    self._begin(start)
+                self._redirect(raw, start)
+        if self.redirect:
+            self._complain(self.redirect)
         if self.pending:
             self._heredocs(size)
         return True
@@ -83,15 +81,23 @@ class _Line:
         simple.start = start
         return simple
 
-    def _word(self, raw: str, start: int, stop: int, redirect: str) -> bool:
+    def _redirect(self, raw: str, start: int) -> None:
+        if self.redirect:
+            self._complain(self.redirect)
+        self.redirect = raw
+        if self.simple is None:
+            self._begin(start)
+
+    def _word(self, raw: str, start: int, stop: int) -> bool:
         simple = self.simple
         if simple is None:
             if raw in RESERVED or raw == "[[":
                 return False
             simple = self._begin(start)
         simple.end = stop
-        if redirect:
-            self._redirected(simple, redirect, raw)
+        if self.redirect:
+            self._redirected(simple, self.redirect, raw)
+            self.redirect = ""
         elif not simple.words and "=" in raw and (found := ASSIGNMENT.match(raw)):
             simple.assignments.append((found[1], found[2] or "", found[3], raw[found.end() :]))
         else:
@@ -107,6 +113,9 @@ class _Line:
         simple.redirects.append(redirection(redirect, raw, heredoc))
 
     def _operator(self, op: str) -> None:
+        if self.redirect:
+            self._complain(self.redirect)
+            self.redirect = ""
         if op in ("|", "|&"):
             if self.simple is None:
                 self._complain(op)

@@ -6,7 +6,7 @@ from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.redirect import contents
 from verdikt.shell.scope import Scope
-from verdikt.shell.wrapper import options
+from verdikt.shell.wrapper import permuted
 
 _MOST_LINES = 200
 _MOST_RULES = 60
@@ -78,9 +78,8 @@ class _Makefile:
 
 def make(call: Invocation) -> str | None:
     """Goes inside the recipes of the targets that `make` would make."""
-    given, _ = options(call.words, 1, _MAKE_VALUED)
+    given, words = permuted(call.words, 1, _MAKE_VALUED)
     chosen = {option: value for option, value in given if value is not None}
-    words = _goals(call.words)
     scope = call.within(chosen.get("-C") or chosen.get("--directory"))
     named = chosen.get("-f") or chosen.get("--file") or chosen.get("--makefile")
     text: str | None = None
@@ -105,18 +104,6 @@ def make(call: Invocation) -> str | None:
     for goal in goals or [makefile.first]:
         _make_goal(call, makefile, goal, done, scope)
     return None
-
-
-def _goals(words: list[Word]) -> list[Word]:
-    """The words that are no options, wherever they stand."""
-    found: list[Word] = []
-    at = 1
-    while at < len(words):
-        _, at = options(words, at, _MAKE_VALUED)
-        if at < len(words):
-            found.append(words[at])
-        at += 1
-    return found
 
 
 def _make_goal(call: Invocation, makefile: _Makefile, goal: str, done: set[str], scope: Scope) -> None:

@@ -20,6 +20,7 @@ Value = str | list[str] | tuple[str, ...]
 
 UNSET: tuple[str, ...] = ()
 _MOST_ALTERNATIVES = 6
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Scope:
@@ -169,7 +170,7 @@ def _either(options: list[Value]) -> Value:
 
 def known_environment(env: Mapping[str, str] | None, home: str, cwd: str) -> dict[str, str]:
     """The variables that every command starts with, as far as the caller knows them."""
-    known = {"IFS": " \t\n", "OPTIND": "1", "SHELL": "/bin/bash", "BASH": "/bin/bash"}
+    known = {"IFS": " \t\n", "OPTIND": "1", "SHELL": "/bin/bash", "BASH": "/bin/bash", "PATH": _PATH}
     if home:
         known["HOME"] = home
     if cwd:

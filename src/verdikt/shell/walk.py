@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 
 from verdikt.shell import builtin, escape, nest, redirect
 from verdikt.shell.command import UNKNOWN, Code, Command, Word
-from verdikt.shell.expand import Expander, plain
+from verdikt.shell.expand import DEEPEST, Expander, plain
 from verdikt.shell.frame import Frame
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.lexer import TARGET, WORD, Lexer
+from verdikt.shell.likeness import lookalike
 from verdikt.shell.output import constant_output
 from verdikt.shell.scope import Pattern, Scope, known_environment
 from verdikt.shell.statement import Branch, Function, Group, Loop, Piped, Sequence, Simple, Statement
@@ -17,11 +18,15 @@ from verdikt.shell.syntax import parse
 _DEEPEST = 24
 _MOST_VALUES = 32
 _MOST_COMMANDS = 20_000
+_MOST_STEPS = 100_000
+_MOST_TURNS = 400
 _LONGEST_INNER = 1 << 20
+_MOST_READINGS = 5
 _ASSIGNED = re.compile(
-    r"\b([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]*)|\(\(([^)]*)\)\)"
+    r"\b([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\+?=|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]{0,200})|\(\(([^)]{0,200})\)\)"
 )
-_SET = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)")
+_PROGRAM = re.compile(r"[a-z][a-z0-9_-]*")
+_SET = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\s{0,9}(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)")
 _NAMES = re.compile(r"[A-Za-z_]\w*")
 
 Read = Callable[[str], str | None]
@@ -43,10 +48,13 @@ class Walker(Expander):
         self.read = read
         self.commands: list[Command] = []
         self.codes: list[Code] = []
-        self.problems: dict[str, None] = {}
         self._parsed: dict[str, Statement] = {}
         self._uncalled: dict[int, tuple[Function, Scope, Frame]] = {}
         self._pipes = 0
+        self._read = 0  # letters of all the texts inside the text
+        self._longest = _LONGEST_INNER
+        self._steps = 0
+        self._turns = 0  # of loops, nested ones multiplied
         self._outer = Frame()  # the circumstances of the words being expanded
 
     # Texts
@@ -56,8 +64,9 @@ class Walker(Expander):
         if frame.depth > _DEEPEST:
             self.problem("it is nested too deeply to follow")
             return None
-        if len(text) > _LONGEST_INNER:
-            self.problem("a text inside it is too long to follow")
+        self._read += len(text)
+        if self._read > self._longest:
+            self.problem("there is too much text inside it to follow")
             return None
         statement = self._parsed.get(text)
         if statement is None:
@@ -66,6 +75,11 @@ class Walker(Expander):
             for problem in problems:
                 self.problem(problem)
         return self.walk(statement, scope, frame)
+
+    def begin(self, text: str, scope: Scope) -> None:
+        """Walks the whole text."""
+        self._longest = max(_LONGEST_INNER, _MOST_READINGS * len(text))
+        self.text(text, scope, Frame())
 
     def finish(self) -> None:
         """Walks the functions that nothing called: whoever reads on may call them."""
@@ -76,10 +90,6 @@ class Walker(Expander):
             frame = frame.conditionally().silently().copy()
             frame.via = (*frame.via, f"{function.name}()")
             self.walk(function.body, inner, frame)
-
-    def problem(self, words: str) -> None:
-        """Notes what could not be understood."""
-        self.problems[words] = None
 
     def substitute(self, text: str, scope: Scope, opener: str) -> str:
         """What `$(…)` would print; `<(…)` and `>(…)` are the name of a pipe."""
@@ -101,21 +111,32 @@ class Walker(Expander):
 
     def walk(self, statement: Statement, scope: Scope, frame: Frame) -> str | None:
         """Walks a statement; its constant output when `frame.capture`, None when unknown."""
+        self._steps += 1
+        if self._steps > _MOST_STEPS or self.level > DEEPEST:
+            self.problem(
+                "it has too many steps to follow" if self.level <= DEEPEST else "it is nested too deeply to follow"
+            )
+            return None
         if isinstance(statement, Simple):
             return self._simple(statement, scope, frame)
+        self.level += 1
+        output: str | None = None
         if isinstance(statement, Sequence):
-            return self._sequence(statement, scope, frame)
-        if isinstance(statement, Piped):
-            return self._pipeline(statement, scope, frame)
-        if isinstance(statement, Group):
-            return self._group(statement, scope, frame)
-        if isinstance(statement, Branch):
-            return self._branch(statement, scope, frame)
-        if isinstance(statement, Loop):
-            return self._loop(statement, scope, frame)
-        scope.define(statement.name, statement.body, certain=not frame.conditional)
-        self._uncalled[id(statement.body)] = (statement, scope, frame)
-        return ""
+            output = self._sequence(statement, scope, frame)
+        elif isinstance(statement, Piped):
+            output = self._pipeline(statement, scope, frame)
+        elif isinstance(statement, Group):
+            output = self._group(statement, scope, frame)
+        elif isinstance(statement, Branch):
+            self._branch(statement, scope, frame)
+        elif isinstance(statement, Loop):
+            self._loop(statement, scope, frame)
+        else:
+            scope.define(statement.name, statement.body, certain=not frame.conditional)
+            self._uncalled[id(statement.body)] = (statement, scope, frame)
+            output = ""
+        self.level -= 1
+        return output
 
     def _sequence(self, sequence: Sequence, scope: Scope, frame: Frame) -> str | None:
         items, joins = sequence.items, sequence.joins
@@ -190,7 +211,7 @@ class Walker(Expander):
             redirect.write(self, one, output, scope)
         return "" if writes else output
 
-    def _branch(self, branch: Branch, scope: Scope, frame: Frame) -> str | None:
+    def _branch(self, branch: Branch, scope: Scope, frame: Frame) -> None:
         if branch.subject:
             self._words([branch.subject], scope, frame)
         for test in branch.tests:
@@ -202,23 +223,21 @@ class Walker(Expander):
             self.walk(body, layer, inner)
             layers.append(layer)
         scope.merge(layers, always=len(branch.bodies) > len(branch.tests) > 0)
-        return None
 
-    def _loop(self, loop: Loop, scope: Scope, frame: Frame) -> str | None:
+    def _loop(self, loop: Loop, scope: Scope, frame: Frame) -> None:
         inner = frame.copy()
         inner.repeated, inner.conditional, inner.capture = True, True, False
         if loop.name:
             for value in self._values(loop, scope, frame):
                 scope.set(loop.name, value)
                 self.walk(loop.body, scope, inner)
-            return None
+            return
         lines = self._lines(loop, frame)
         if lines is None:
             self._forget(loop.source, scope)
             self._turn(loop, scope, inner)
         for line in lines or ():
             self._turn(loop, scope, inner.reading(line))
-        return None
 
     def _values(self, loop: Loop, scope: Scope, frame: Frame) -> list[str]:
         """What the variable of a `for` goes through: each value once."""
@@ -228,8 +247,11 @@ class Walker(Expander):
             values = [Pattern(word.text) if word.glob else word.text for word in words]
         elif scope.arguments is not None:
             values = scope.arguments
-        if len(values) > _MOST_VALUES or len(self.commands) > _MOST_COMMANDS // 2:
+        if self._turns > _MOST_TURNS:
+            values = [UNKNOWN]
+        elif len(values) > _MOST_VALUES:
             values = [*values[:_MOST_VALUES], UNKNOWN]
+        self._turns += len(values)
         return list(dict.fromkeys(values))
 
     def _turn(self, loop: Loop, scope: Scope, frame: Frame) -> None:
@@ -364,13 +386,28 @@ class Walker(Expander):
     def _enter(self, call: Invocation) -> str | None:
         call.name = name = self.commands[call.index].name
         if not name:
+            self._unnamed(call)
             return None
+        if not name.isascii() and (likeness := lookalike(name)):
+            self.problem(f"`{name}` only looks like `{likeness}`")
         if (effect := builtin.BUILTINS.get(name)) is not None:
             effect(self, call.words, call.scope, call.frame)
         entered, output = nest.enter(call)
         if entered or not call.frame.capture:
             return output
         return constant_output(call)
+
+    def _unnamed(self, call: Invocation) -> None:
+        """`$SUDO rm x`: where the variable is empty, the next word is the command."""
+        words = call.words
+        if (
+            len(words) > 1
+            and words[0].text == UNKNOWN
+            and words[0].raw[:1] == "$"
+            and _PROGRAM.fullmatch(words[1].text)
+        ):
+            call.frame = call.frame.conditionally()
+            call.run(words[1:], label=words[0].raw)
 
     def _function(self, name: str, body: Statement, call: Invocation) -> None:
         self._uncalled.pop(id(body), None)
