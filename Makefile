@@ -37,5 +37,8 @@ check: $(VENV)/installed-check test
 bench: $(VENV)/installed-bench
 	@for b in benchmarks/*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
+docs: $(VENV)/installed-test
+	@$(BIN)/python -m tests.documents
+
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

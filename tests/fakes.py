@@ -1,7 +1,7 @@
 """Fakes of our own ports, and of nothing else."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from verdikt.model.facts import GitFact, PathFact
@@ -51,7 +51,7 @@ class FakeWorld:
     def path(self, path: str, *, git: bool = True) -> PathFact:
         """What was put there."""
         if path in self.paths:
-            return self.paths[path]
+            return self.paths[path] if git else replace(self.paths[path], git="")
         if path in self.texts:
             return PathFact(real=path, kind="file")
         return PathFact(real=path)

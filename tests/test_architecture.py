@@ -36,7 +36,8 @@ ROOMS: dict[str, set[str]] = {
         "ledger",
         "observe",
     },
-    "replay": {"errors", "layers", "model", "shell", "effects", "graph", "guards"},
+    "decide": {"errors", "layers", "model", "shell", "effects", "graph", "guards"},
+    "replay": {"errors", "layers", "model", "shell", "effects", "graph", "guards", "decide"},
     "govern": {
         "errors",
         "layers",
@@ -52,6 +53,7 @@ ROOMS: dict[str, set[str]] = {
         "ledger",
         "projections",
         "policy",
+        "decide",
     },
     "adapters": {"errors", "model", "govern", "observe", "ledger"},
 }
@@ -60,7 +62,7 @@ ROOMS: dict[str, set[str]] = {
 ENDS = {"cli", "web"}
 """Nothing imports these."""
 
-PURE = {"model", "shell", "effects", "graph", "report", "guidance", "replay"}
+PURE = {"model", "shell", "effects", "graph", "report", "guidance", "decide", "replay"}
 WORLDLY = {
     "os",
     "time",

@@ -8,8 +8,11 @@ if TYPE_CHECKING:
     from verdikt.effects.declared import ToolCall as ToolCall
     from verdikt.effects.manifest import Manifest as Manifest
     from verdikt.effects.manifest import parse_manifest as parse_manifest
+    from verdikt.enforcement import Enforcer as Enforcer
+    from verdikt.engine import PolicyEngine as PolicyEngine
     from verdikt.errors import BlockedError as BlockedError
     from verdikt.errors import VerdiktError as VerdiktError
+    from verdikt.govern import Governance as Governance
     from verdikt.graph.combinator import All as All
     from verdikt.graph.combinator import Any as Any
     from verdikt.graph.combinator import Escalate as Escalate
@@ -18,8 +21,6 @@ if TYPE_CHECKING:
     from verdikt.graph.combinator import When as When
     from verdikt.graph.context import GovernanceContext as GovernanceContext
     from verdikt.graph.context import TraceEntry as TraceEntry
-    from verdikt.graph.enforcer import Enforcer as Enforcer
-    from verdikt.graph.engine import PolicyEngine as PolicyEngine
     from verdikt.graph.guard import BaseGuard as BaseGuard
     from verdikt.graph.guard import Guard as Guard
     from verdikt.graph.guard import PolicyNode as PolicyNode
@@ -53,6 +54,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Action": "verdikt.model.action",
+    "Governance": "verdikt.govern",
     "ActionKind": "verdikt.model.action",
     "Outcome": "verdikt.model.action",
     "Verdict": "verdikt.model.verdict",
@@ -71,6 +73,12 @@ _HOME = {
     "Classification": "verdikt.effects.declared",
     "PRECEDENCE": "verdikt.model.effect",
     "most_restrictive": "verdikt.model.effect",
+    "Policy": "verdikt.graph.policy",
+    "Rule": "verdikt.graph.rule",
+    "RuleSet": "verdikt.graph.rule",
+    "load_policy": "verdikt.policy",
+    "load_file": "verdikt.policy",
+    "parse_policy": "verdikt.policy",
     "Guard": "verdikt.graph.guard",
     "BaseGuard": "verdikt.graph.guard",
     "PolicyNode": "verdikt.graph.guard",
@@ -83,9 +91,9 @@ _HOME = {
     "When": "verdikt.graph.combinator",
     "Threshold": "verdikt.graph.combinator",
     "Escalate": "verdikt.graph.combinator",
-    "PolicyEngine": "verdikt.graph.engine",
+    "PolicyEngine": "verdikt.engine",
     "Pipeline": "verdikt.graph.pipeline",
-    "Enforcer": "verdikt.graph.enforcer",
+    "Enforcer": "verdikt.enforcement",
     "BlockedError": "verdikt.errors",
     "VerdiktError": "verdikt.errors",
     "EvaluationResult": "verdikt.graph.result",

@@ -1,5 +1,102 @@
-"""A refusal as an exception or an exit. Another name for what lives in the rooms."""
+"""Turns a refusal into an exception or an exit, for callers who want the program to stop there."""
 
-from verdikt.graph.enforcer import Enforcer
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["Enforcer"]
+from verdikt.engine import PolicyEngine
+from verdikt.errors import BlockedError
+from verdikt.graph import engine as graph
+from verdikt.graph.guard import Guard, PolicyNode
+from verdikt.graph.leaf import describe
+from verdikt.graph.pipeline import Pipeline
+from verdikt.graph.result import EvaluationResult
+from verdikt.model.action import Action, ActionKind, Outcome
+from verdikt.model.verdict import VerdictKind
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Enforcer:
+    """Lets an action go on or stops the program: `BlockedError`, or an exit when `exit_code` is given.
+
+    `ask` is called when a person must decide and says whether they agreed; without it, an ask is a block.
+    """
+
+    def __init__(
+        self,
+        policy: graph.PolicyEngine | PolicyNode | Guard | Iterable[Guard | PolicyNode],
+        *,
+        exit_code: int | None = None,
+        ask: Callable[[EvaluationResult], bool] | None = None,
+    ) -> None:
+        if isinstance(policy, list | tuple):
+            policy = Pipeline(policy)
+        self.engine = policy if isinstance(policy, graph.PolicyEngine) else PolicyEngine(policy)  # type: ignore[arg-type]
+        self._exit_code = exit_code
+        self._ask = ask
+
+    def enforce(self, action: Action) -> EvaluationResult:
+        """Returns only if the action may go on."""
+        result = self.engine.evaluate(action)
+        if result.passed:
+            return result
+        # Only a plain `True` is agreement.
+        if result.verdict.kind is VerdictKind.ASK and self._ask is not None and self._ask(result) is True:
+            return result
+        verdict = result.verdict
+        text = f"{verdict.guard}: {verdict.reason}\nfix: {verdict.fix}"
+        if self._exit_code is not None:
+            sys.stderr.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
+            sys.exit(self._exit_code)
+        raise BlockedError(text, guard=verdict.guard, reason=verdict.reason, fix=verdict.fix)
+
+    @contextmanager
+    def governing(self, action: Action) -> Iterator[EvaluationResult]:
+        """The block is entered only if the action may go on; how it ends is recorded as the outcome."""
+        result = self.enforce(action)
+        try:
+            yield result
+        except BaseException as error:
+            self.engine.post_action(action, Outcome(success=False, error=describe(error)))
+            raise
+        self.engine.post_action(action, Outcome(success=True))
+
+    def tool(
+        self, kind: ActionKind = ActionKind.OTHER, *, name: str = "", session_id: str = "default", **fields: str
+    ) -> Callable[[Callable[P, R]], Callable[P, R]]:
+        """Makes a function a governed tool: its arguments by name are the payload, and it runs only if that passes.
+
+        `fields` renames: `tool(ActionKind.BASH, command="cmd")` gives the argument `cmd` as payload field `command`.
+        """
+
+        def decorate(function: Callable[P, R]) -> Callable[P, R]:
+            signature = inspect.signature(function)
+            tool = name or function.__name__
+
+            def action(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Action:
+                bound = signature.bind(*args, **kwargs)
+                bound.apply_defaults()
+                payload = dict(bound.arguments)
+                payload.update(
+                    {field: payload.pop(argument) for field, argument in fields.items() if argument in payload}
+                )
+                return Action(kind=kind, tool=tool, payload=payload, session_id=session_id)
+
+            @wraps(function)
+            def governed(*args: P.args, **kwargs: P.kwargs) -> R:
+                with self.governing(action(args, kwargs)):
+                    return function(*args, **kwargs)
+
+            @wraps(function)
+            async def governed_async(*args: P.args, **kwargs: P.kwargs) -> Any:
+                with self.governing(action(args, kwargs)):
+                    return await function(*args, **kwargs)  # type: ignore[misc]
+
+            return governed_async if inspect.iscoroutinefunction(function) else governed  # type: ignore[return-value]
+
+        return decorate

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib import import_module
-from importlib.resources import files
 from typing import Any
 
 from verdikt.errors import PolicyError
@@ -25,7 +24,7 @@ SECTIONS: dict[str, str | Section] = {
     "evidence": Section(anything("mapping"), "which claims need proof"),
     "councils": Section(anything("mapping"), "who reviews what before a commit"),
     "ledger": Section(anything("mapping"), "how the log is kept"),
-    "manifest": Section(anything("mapping"), "which tools exist and what they do"),
+    "manifest": "verdikt.effects.section:SECTION",
 }
 """Section → its `Section`, or `module:NAME` of one, loaded when a policy is."""
 
@@ -61,8 +60,11 @@ def load(path: str) -> Any:
 
 def read_profile(name: str) -> Document:
     """A shipped profile."""
-    place = files("verdikt").joinpath("profiles", f"{name}.yaml")
-    return parse_document(place.read_bytes(), f"profiles/{name}.yaml")
+    # Beside this file rather than through importlib.resources, whose import costs more than reading the profile.
+    data = read_policy_file(os.path.join(os.path.dirname(__file__), "profiles", f"{name}.yaml"))
+    if data is None:
+        raise PolicyError(f"expected the profile `{name}` to be installed, found none: install verdikt again")
+    return parse_document(data, f"profiles/{name}.yaml")
 
 
 def load_policy(start: str = "", *, environ: Mapping[str, str] | None = None, managed: str = MANAGED) -> Policy:
@@ -113,5 +115,23 @@ def build_policy(
         default = Document(file=f"profile {DEFAULT_PROFILE}", value={"profile": DEFAULT_PROFILE})
         layer = read_layer("default", default, names, profile)
         default.refuse()
+        layers += [layer] if layer else []
+    return Policy(layers=tuple(layers), known=names.sections)
+
+
+def restore_policy(document: Mapping[str, Any]) -> Policy:
+    """The policy whose `document` this is, profiles included, whatever the files say today."""
+    names = registry()
+    layers: list[PolicyLayer] = []
+    for kept in document["layers"]:
+        own, base = Document(file=kept["layer"], value=kept["policy"]), kept["profile"]
+        layer = read_layer(
+            kept["layer"],
+            own,
+            names,
+            lambda name, base=base: Document(file=f"profile {name}", value=base or {}),  # type: ignore[misc]
+            trusted=not kept["layer"].startswith("project"),
+        )
+        own.refuse()
         layers += [layer] if layer else []
     return Policy(layers=tuple(layers), known=names.sections)

@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from verdikt.ledger.projection import Projection
 
 PROJECTIONS: dict[str, str] = {
+    "session": "verdikt.ledger.sessions:SESSION",
+    "posture": "verdikt.ledger.sessions:POSTURE",
     "grants": "verdikt.ledger.grants:GRANTS",
     "pause": "verdikt.ledger.pause:PAUSE",
 }

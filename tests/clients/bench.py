@@ -69,9 +69,9 @@ class Bench:
         """verdikt's data."""
         return self.home / ".local/share/verdikt"
 
-    def verdikt(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    def verdikt(self, *arguments: str, path: str = "") -> "subprocess.CompletedProcess[str]":
         """The command line, as the person who owns the project runs it."""
-        env = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
+        env = {"HOME": str(self.home), "PATH": f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"]}
         command = [sys.executable, "-m", "verdikt", *arguments]
         return subprocess.run(command, cwd=self.project, env=env, capture_output=True, text=True, check=False)
 

@@ -294,7 +294,13 @@ ALLOWED = Ruling(approved=True)
             '{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"C"}}',
             0,
         ),
-        ("claude/Stop", SHORT, '{"decision":"block","reason":"R"}', 0),
+        ("claude/Stop", SHORT, '{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"R"}}', 0),
+        (
+            "claude/PostToolUse.Bash",
+            SHORT,
+            '{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"R"}}',
+            0,
+        ),
         ("claude/Stop", WARN, '{"systemMessage":"C"}', 0),
         ("claude/ConfigChange.local_settings", SHORT, '{"decision":"block","reason":"R"}', 2),
         ("claude/UserPromptSubmit", SHORT, '{"decision":"block","reason":"R"}', 2),
@@ -336,6 +342,14 @@ def test_the_words_each_client_was_seen_to_obey(name: str, ruling: Ruling, stdou
 
     assert (reply.stdout, reply.code) == (stdout, code)
     assert reply.stderr == ("R" if code == 2 else "")
+
+
+def test_a_second_refusal_to_stop_is_a_block() -> None:
+    """A context makes Claude Code go on once; after that only a block does."""
+    claude = adapters.host("claude")
+    moment = claude.decode(load("claude/Stop")["payload"] | {"stop_hook_active": True})
+
+    assert claude.encode(moment, SHORT).stdout == '{"decision":"block","reason":"R"}'
 
 
 def test_an_unknown_host_gets_the_deny_that_blocks_everywhere() -> None:

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from tests.fakes import FakeWorld
 from verdikt.graph.combinator import All
 from verdikt.graph.context import GovernanceContext
-from verdikt.graph.index import PrefixTable
+from verdikt.graph.globindex import GlobIndex, has_literal
+from verdikt.graph.match import fits_glob
+from verdikt.graph.prefix import PrefixTable
 from verdikt.graph.rule import Rule, RuleSet
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Effects, Target, Zone
@@ -22,6 +24,20 @@ VALUES = st.one_of(WORDS, st.booleans(), st.integers(0, 1), st.none())
 ZONES = st.sampled_from(list(Zone)[:3])
 
 
+GLOBS = st.one_of(
+    st.sampled_from(
+        ["*", "a*", "*b", "/a/**", "b/**", "~", "~/**", "~/a/*", "**/b", "**/*b", "./b/*", "/**/b", "\\a", "?b"]
+    ),
+    st.text("ab*?/~.\\", min_size=1, max_size=6),
+)
+PATHS = st.one_of(
+    st.sampled_from(
+        ["", "/", "/a", "/a/b", "/home/dev", "/home/dev/a/b", "/home/dev/project", "/home/dev/project/b/ab"]
+    ),
+    st.text("ab/", max_size=4).map(lambda text: f"/home/dev/project/{text}"),
+)
+
+
 def some(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.lists(values, min_size=1, max_size=2)
 
@@ -31,13 +47,15 @@ CONDITIONS = st.fixed_dictionaries(
     optional={
         "kind": some(st.sampled_from(["bash", "write"])),
         "tool": some(st.sampled_from(["a", "ab*", "b", "*", "a*"])),
+        "host": some(WORDS.filter(bool)),
+        "agent": some(WORDS.filter(bool)),
         "posture": some(st.sampled_from(["interactive", "locked"])),
         "effect": some(st.sampled_from(["fs", "fs.delete", "net"])),
         "class": some(st.sampled_from(["read", "destructive"])),
         "certainty": st.sampled_from(["certain", "possible"]),
         "recoverable": st.booleans(),
         "zone": some(ZONES.map(str)),
-        "target": some(st.sampled_from(["*", "a*", "/a/**", "b/**"])),
+        "target": some(GLOBS),
         "command": some(WORDS.filter(bool)),
         "equals": st.dictionaries(st.sampled_from(["x", "x.y"]), VALUES, min_size=1, max_size=2),
         "pattern": some(st.sampled_from(["a", "b+", "^ab", "c$"])),
@@ -56,7 +74,7 @@ def rules(draw: st.DrawFn) -> Rule:
     return Rule.of({**conditions, **data, **more, "reason": "{target}", "fix": "fix"} | {"reason": "why {target}"})
 
 
-TARGETS = st.builds(Target, WORDS, path=st.sampled_from(["", "/a", "/a/b", "/home/dev/project/b/c"]), zone=ZONES)
+TARGETS = st.builds(Target, st.one_of(WORDS, st.text("ab/~.", max_size=4)), path=PATHS, zone=ZONES)
 EFFECTS = st.builds(
     Effect,
     cls=st.sampled_from([EffectClass.READ, EffectClass.DESTRUCTIVE]),
@@ -68,7 +86,14 @@ EFFECTS = st.builds(
 PAYLOADS = st.fixed_dictionaries(
     {}, optional={"command": WORDS, "x": st.one_of(VALUES, st.dictionaries(st.just("y"), VALUES), st.lists(VALUES))}
 )
-ACTIONS = st.builds(Action, kind=st.sampled_from([ActionKind.BASH, ActionKind.WRITE]), tool=WORDS, payload=PAYLOADS)
+ACTIONS = st.builds(
+    Action,
+    kind=st.sampled_from([ActionKind.BASH, ActionKind.WRITE]),
+    tool=WORDS,
+    payload=PAYLOADS,
+    host=WORDS,
+    agent=WORDS,
+)
 
 
 @given(
@@ -76,13 +101,14 @@ ACTIONS = st.builds(Action, kind=st.sampled_from([ActionKind.BASH, ActionKind.WR
     ACTIONS,
     st.lists(EFFECTS, max_size=3),
     st.sampled_from([Posture.INTERACTIVE, Posture.LOCKED]),
+    st.booleans(),
 )
 def test_a_rule_set_says_what_all_its_rules_say_one_by_one(
-    rules: list[Rule], action: Action, effects: list[Effect], posture: Posture
+    rules: list[Rule], action: Action, effects: list[Effect], posture: Posture, known: bool
 ) -> None:
     """Same verdict, same verdicts that fired, in the same order."""
     context = GovernanceContext(
-        action=action, effects=Effects(tuple(effects)), facts=Facts(FakeWorld()), posture=posture
+        action=action, effects=Effects(tuple(effects)), facts=Facts(FakeWorld()) if known else None, posture=posture
     )
     fired = [verdict for rule in rules if (verdict := rule.fires(action, context)) is not None]
     naive = All(*rules).evaluate(action, replace(context, verdicts=[], trace=[]))
@@ -104,3 +130,15 @@ def test_a_prefix_table_finds_every_beginning(prefixes: list[str], text: str) ->
     found = PrefixTable(filed).find(text)
 
     assert sorted(found) == [number for number, prefix in enumerate(prefixes) if text.startswith(prefix)]
+
+
+@given(GLOBS, TARGETS, st.booleans())
+def test_a_glob_that_fits_a_target_is_found_by_its_literal_part(glob: str, target: Target, known: bool) -> None:
+    """Missing one would hide a rule."""
+    facts = Facts(FakeWorld()) if known else None
+    context = GovernanceContext(action=Action(kind=ActionKind.BASH), facts=facts)
+    found: list[int] = []
+    GlobIndex({glob: [7]}).find(target, context, found)
+
+    if fits_glob(glob, target, context) and has_literal(glob):
+        assert 7 in found

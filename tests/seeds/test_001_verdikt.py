@@ -31,6 +31,7 @@ from verdikt import (
     PolicyEngine,
     PolicyNode,
     SQLiteSessionStore,
+    StdoutTracer,
     Threshold,
     Verdict,
     When,
@@ -45,6 +46,7 @@ from verdikt.guards import (
     SandboxGuard,
 )
 from verdikt.layers import GovernanceLayer
+from verdikt.policy import parse_policy
 
 LS = Action(kind=ActionKind.BASH, payload={"command": "ls"})
 RM = Action(kind=ActionKind.BASH, payload={"command": "rm -rf /"})
@@ -106,7 +108,6 @@ from verdikt import PolicyEngine, All, StdoutTracer, CollectingTracer
 
 # Print trace to stderr
 engine = PolicyEngine(All(BashSafetyGuard()), tracer=StdoutTracer())
-engine.evaluate(action)
 
 # Or collect traces programmatically
 tracer = CollectingTracer()
@@ -444,6 +445,7 @@ def test_S1_15_the_sqlite_store_survives_a_new_process(tmp_path: Path, monkeypat
 def test_S1_16_the_tracing_example(capsys: pytest.CaptureFixture[str]) -> None:
     """`StdoutTracer` writes to stderr."""
     names = run(TRACING, BashSafetyGuard=BashSafetyGuard, action=LS)
+    PolicyEngine(All(BashSafetyGuard()), tracer=StdoutTracer()).evaluate(LS)
     out, err = capsys.readouterr()
 
     assert err == "bash\n  all → pass\n    bash_safety → pass\n"
@@ -621,13 +623,35 @@ def test_S1_33_settings_by_constructor() -> None:
     """The document's own sample."""
     files = FileBoundaryGuard(allowed_dirs=["src", "tests", "docs"], red_line_files=["src/auth/handler.py"])
     shell = BashSafetyGuard(blocked_patterns=[r"rm\s+-rf\s+/", r"DROP\s+TABLE"])
-    engine = PolicyEngine(All(files, shell))
+    engine = PolicyEngine(All(shell, files))
     drop = Action(kind=ActionKind.BASH, payload={"command": "psql -c 'DROP  TABLE users'"})
 
     assert engine.evaluate(RM).reason == r"Command matches blocked pattern: rm\s+-rf\s+/"
     assert engine.evaluate(drop).reason == r"Command matches blocked pattern: DROP\s+TABLE"
     assert engine.evaluate(Action(kind=ActionKind.WRITE, payload={"file_path": "src/auth/handler.py"})).verdict.red_line
     assert engine.evaluate(Action(kind=ActionKind.WRITE, payload={"file_path": "docs/a.md"})).passed
+
+
+def test_S1_33_settings_by_file() -> None:
+    """The same sample as `governance.yaml`."""
+    sample = r"""
+boundaries:
+  allowed_dirs: [src, tests, docs]
+  red_line_files: [src/auth/handler.py]
+
+bash_safety:
+  blocked_patterns:
+    - 'rm\s+-rf\s+/'
+    - 'DROP\s+TABLE'
+"""
+    engine = PolicyEngine(parse_policy(sample).root)
+    drop = Action(kind=ActionKind.BASH, payload={"command": "psql -c 'DROP  TABLE users'"})
+
+    assert engine.evaluate(RM).reason == r"Command matches blocked pattern: rm\s+-rf\s+/"
+    assert engine.evaluate(drop).reason == r"Command matches blocked pattern: DROP\s+TABLE"
+    assert engine.evaluate(Action(kind=ActionKind.WRITE, payload={"file_path": "src/auth/handler.py"})).verdict.red_line
+    assert engine.evaluate(Action(kind=ActionKind.WRITE, payload={"file_path": "docs/a.md"})).passed
+    assert not engine.evaluate(Action(kind=ActionKind.WRITE, payload={"file_path": "setup.py"})).passed
 
 
 def test_S1_34_exit_codes_are_enforcement(capsys: pytest.CaptureFixture[str]) -> None:

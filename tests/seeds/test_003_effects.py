@@ -3,14 +3,17 @@
 import ast
 import itertools
 import json
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verdikt.cli import root
 from verdikt.effects import PRECEDENCE, EffectClass, most_restrictive
 from verdikt.effects.declared import Classification, ToolCall, classify_declared, judge, receive
 from verdikt.effects.manifest import Manifest, ToolDeclaration, parse_manifest
@@ -520,3 +523,110 @@ def test_S3_90_declarations_cannot_be_built_wrong_in_python_either() -> None:
         ToolDeclaration(name="t", effects=())
     with pytest.raises(ManifestError, match="tool name mismatch"):
         Manifest({"a": ToolDeclaration(name="b", effects=(EffectClass.READ,))})
+
+
+# The hook and the command line
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """The command line beside a manifest `m.json`."""
+    (tmp_path / "m.json").write_text(json.dumps(DOCUMENT))
+    (tmp_path / "bad.json").write_text('{"tools": {"t": {"name": "u", "effects": ["read"]}}}')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("VERDIKT_HOME", str(tmp_path / "home"))
+
+    def call(*words: str, stdin: str | bytes = b"") -> Result:
+        return CliRunner().invoke(root, list(words), input=stdin, catch_exceptions=False)
+
+    return call
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("posture", Posture)
+def test_S3_04_70_71_the_hook_prints_the_receipt_and_exits_by_disposition(
+    run: Callable[..., Result], tool: str, posture: Posture, tmp_path: Path
+) -> None:
+    """stdout is the canonical receipt and a newline, stderr is empty, nothing is recorded; twice is the same."""
+    payload = json.dumps({"tool": tool, "arguments": {"x": "—"}, "ignored": 1})
+    words = ("check", "--manifest", "m.json", "--posture", posture.value)
+
+    result = run(*words, stdin=payload)
+
+    receipt = judge(ToolCall(tool=tool, arguments={"x": "—"}), MANIFEST, posture)
+    assert result.stdout_bytes == receipt.bytes + b"\n"
+    assert result.stderr == ""
+    assert result.exit_code == {"allow": 0, "deny": 1, "escalate": 2}[receipt.disposition]
+    assert run(*words, stdin=payload.encode()).stdout_bytes == result.stdout_bytes
+    assert not (tmp_path / "home").exists()
+
+
+def test_S3_70_the_posture_is_interactive_unless_said(run: Callable[..., Result]) -> None:
+    """As in the seed."""
+    result = run("check", "--manifest", "m.json", stdin='{"tool": "shell_daemon"}')
+
+    assert json.loads(result.stdout)["posture"] == "interactive"
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("manifest", "payload", "said"),
+    [
+        ("m.json", "{", (64, "HookError", "payload is not valid JSON: ")),
+        ("m.json", b"\xff\xfe", (64, "HookError", "payload is not valid JSON: expected UTF-8")),
+        ("m.json", "[]", (64, "HookError", "payload must be a JSON object at the top level")),
+        ("m.json", '{"tool": ""}', (64, "HookError", "payload missing 'tool' string field")),
+        (
+            "m.json",
+            '{"tool": "a", "arguments": null}',
+            (64, "HookError", "'arguments' field must be a JSON object if present"),
+        ),
+        ("m.json", '{"tool": "x"}', (65, "ManifestError", "tool 'x' not declared in manifest")),
+        ("bad.json", '{"tool": "t"}', (65, "ManifestError", "tool name mismatch")),
+        ("absent.json", '{"tool": "t"}', (65, "ManifestError", "cannot read `absent.json`")),
+    ],
+)
+def test_S3_71_72_errors_are_canonical_json_and_one_line(
+    run: Callable[..., Result], manifest: str, payload: str | bytes, said: tuple[int, str, str]
+) -> None:
+    """Denied, with the type and the words; 64 for the payload, 65 for the manifest."""
+    status, error, message = said
+
+    result = run("check", "--manifest", manifest, stdin=payload)
+
+    assert result.exit_code == status
+    found = json.loads(result.stdout)
+    assert result.stdout_bytes == canonical(found) + b"\n"
+    assert (found["disposition"], found["error"]) == ("deny", error)
+    assert found["message"].startswith(message)
+    assert result.stderr == f"{error}: {found['message']}\n"
+
+
+@pytest.mark.parametrize("words", [["--posture", "asleep"], ["--no-such-option"], ["--profile", "lax"]])
+def test_W3_3_a_wrong_call_is_64_and_never_2(run: Callable[..., Result], words: list[str]) -> None:
+    """So that 2 means one thing."""
+    assert run("check", "--manifest", "m.json", *words, stdin='{"tool": "read_file"}').exit_code == 64
+
+
+def test_S3_80_validate_and_classify(run: Callable[..., Result], tmp_path: Path) -> None:
+    """Texts and statuses of the seed; TOML is read too."""
+    (tmp_path / "m.toml").write_text('[tools.t]\nname = "t"\neffects = ["write"]\n')
+
+    valid, invalid = run("manifest", "validate", "m.json"), run("manifest", "validate", "bad.json")
+    assert (valid.exit_code, valid.stdout) == (0, "valid: m.json\n")
+    assert (invalid.exit_code, invalid.stdout) == (1, "")
+    assert invalid.stderr.startswith("invalid: tool name mismatch")
+    assert run("manifest", "validate", "absent.json").exit_code == 1
+    assert run("manifest", "validate", "m.toml").exit_code == 0
+
+    found = run("manifest", "classify", "fetch_url", "-m", "m.json")
+    assert found.exit_code == 0
+    assert found.stdout == (
+        '{"effects":["network","read"],"most_restrictive":"network","rationale":"tool \'fetch_url\' declares effects'
+        ' [network, read]; dominant under PRECEDENCE is \'network\'","tool":"fetch_url"}\n'
+    )
+    unknown = run("manifest", "classify", "x", "--manifest", "m.json")
+    assert (unknown.exit_code, unknown.stdout) == (1, "")
+    assert "tool 'x' not declared in manifest" in unknown.stderr
+    assert run("manifest").exit_code != 0
+    assert run("--version").exit_code == 0

@@ -57,19 +57,26 @@ def encode(moment: Moment, ruling: Ruling) -> Reply:
     if moment.event == "PermissionRequest":
         return _permission(ruling)
     if ruling.blocked:
-        if moment.kind in (MomentKind.STOP, MomentKind.AFTER):
-            return say({"decision": "block", "reason": ruling.reason, **_specific(moment, ruling)})
-        return (
-            refuse(ruling.reason)
-            if moment.kind in (MomentKind.BEFORE, MomentKind.CONFIG, MomentKind.PROMPT)
-            else NEUTRAL
-        )
+        return _refused(moment, ruling)
     if moment.kind is MomentKind.BEFORE and ruling.kind is VerdictKind.ASK:
         return say(_specific(moment, ruling, permissionDecision="ask", permissionDecisionReason=ruling.reason))
     if moment.kind is MomentKind.BEFORE and ruling.approved:
         why = "the policy approves this"
         return say(_specific(moment, ruling, permissionDecision="allow", permissionDecisionReason=why))
     return say(_specific(moment, ruling))
+
+
+def _refused(moment: Moment, ruling: Ruling) -> Reply:
+    if moment.kind in (MomentKind.BEFORE, MomentKind.CONFIG, MomentKind.PROMPT):
+        return refuse(ruling.reason)
+    text = "\n".join(part for part in (ruling.reason, ruling.context) if part)
+    if moment.kind is MomentKind.STOP and moment.turn and moment.turn.stop_hook_active:
+        return say({"decision": "block", "reason": text})
+    if moment.kind in (MomentKind.STOP, MomentKind.AFTER):
+        # `decision: block` would show the model the hook's whole command line; a context does not. At Stop it makes the
+        # agent go on once, and after that only a block does.
+        return say({"hookSpecificOutput": {"hookEventName": moment.event, "additionalContext": text}})
+    return NEUTRAL
 
 
 def _specific(moment: Moment, ruling: Ruling, **words: str) -> dict[str, Any]:

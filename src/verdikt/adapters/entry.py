@@ -102,13 +102,12 @@ class Hook:
         return payload
 
     def _decide(self, moment: "Moment") -> "Reply":
-        from importlib import import_module
-
         from verdikt.adapters.judge import judge
+        from verdikt.govern import Governance
 
         assert self.host is not None
-        governance = import_module("verdikt.govern").Governance.load(cwd=moment.cwd or os.getcwd())
-        return self.host.encode(moment, judge(governance, moment))
+        governance = Governance.load(cwd=moment.cwd or os.getcwd())
+        return self.host.encode(moment, judge(governance, moment, os.environ))
 
     def _closed(self) -> bool:
         """Whether a failure must block: unless this is known to be a moment where it must not, it is one where it must."""

@@ -1,9 +1,12 @@
 """One moment through governance: the same for a hook process and for the daemon."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from verdikt.adapters.moment import Moment, MomentKind
-from verdikt.adapters.ruling import Ruling
+from verdikt.adapters.ruling import MARK, Ruling
+from verdikt.model.entry import EntryKind
+from verdikt.model.verdict import VerdictKind
 
 _CONFIG = (
     "the settings of this session changed while it runs, and the change is not taken over: it could switch the policy "
@@ -11,18 +14,81 @@ _CONFIG = (
 )
 
 
-def judge(governance: Any, moment: Moment) -> Ruling:
-    """What is to be said to the host at this moment."""
-    ruling = Ruling()
-    if moment.kind is MomentKind.BEFORE and moment.action:
-        decision = governance.before(moment.action)
-        ruling = Ruling.of_verdict(decision.verdict, warnings=decision.warnings, approved=decision.approved)
-    elif moment.kind is MomentKind.AFTER and moment.action and moment.outcome:
-        ruling = Ruling.of_answer(governance.after(moment.action, moment.outcome))
-    elif moment.kind is MomentKind.PROMPT and moment.prompt:
-        ruling = Ruling.of_answer(governance.prompt(moment.prompt))
-    elif moment.kind is MomentKind.STOP and moment.turn:
-        ruling = Ruling.of_answer(governance.stop(moment.turn))
-    elif moment.kind is MomentKind.CONFIG:
-        ruling = Ruling.block(_CONFIG)
-    return ruling.where(moment)
+def judge(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+    """What is to be said to the host at this moment. During a pause everything is decided and recorded as ever, and let through."""
+    ruling = _RULES.get(moment.kind, _nothing)(governance, moment, env).where(moment)
+    if ruling.kind >= VerdictKind.ASK and _paused(governance):
+        return Ruling(context=f"{MARK} paused by the operator: this would have been stopped")
+    return ruling
+
+
+def _nothing(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+    return Ruling()
+
+
+def _before(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+    decision = governance.before(moment.action, posture=moment.posture)
+    return Ruling.of_verdict(decision.verdict, warnings=decision.warnings, approved=decision.approved)
+
+
+def _after(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+    return Ruling.of_answer(governance.after(moment.action, moment.outcome))
+
+
+def _prompt(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+    prompt = getattr(governance, "prompt", None)
+    return Ruling.of_answer(prompt(moment.prompt)) if prompt else Ruling()
+
+
+def _stop(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+    stop = getattr(governance, "stop", None)
+    ruling = Ruling.of_answer(stop(moment.turn)) if stop else Ruling()
+    return ruling if moment.agent else _told(ruling, governance, moment, _integrity(governance, moment, env).changes())
+
+
+def _start(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+    return _told(Ruling(), governance, moment, _integrity(governance, moment, env).start())
+
+
+def _end(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+    if governance.store.head(moment.session_id).seq:
+        governance.store.checkpoint(moment.session_id)
+    return Ruling()
+
+
+def _config(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+    where = str(moment.raw.get("source", ""))
+    governance.store.append(moment.session_id, EntryKind.GAP, {"moment": "config", "source": where, "refused": True})
+    return Ruling.block(_CONFIG)
+
+
+_RULES = {
+    MomentKind.START: _start,
+    MomentKind.PROMPT: _prompt,
+    MomentKind.BEFORE: _before,
+    MomentKind.AFTER: _after,
+    MomentKind.STOP: _stop,
+    MomentKind.CONFIG: _config,
+    MomentKind.END: _end,
+}
+
+
+def _integrity(governance: Any, moment: Moment, env: Mapping[str, str]) -> Any:
+    from verdikt.adapters.integrity import Integrity
+
+    return Integrity(governance.store.home, moment.session_id, moment.cwd, env)
+
+
+def _told(ruling: Ruling, governance: Any, moment: Moment, faults: list[str]) -> Ruling:
+    """The ruling with what is not as it should be, which also goes into the log."""
+    if not faults:
+        return ruling
+    governance.store.append(moment.session_id, EntryKind.GAP, {"moment": moment.kind.value, "integrity": faults})
+    note = f"{MARK} not as it was set up: {'; '.join(faults)}. A person should run `verdikt doctor`"
+    return Ruling(kind=ruling.kind, reason=ruling.reason, context="\n".join(filter(None, (ruling.context, note))))
+
+
+def _paused(governance: Any) -> bool:
+    from verdikt.ledger import pause
+
+    return pause.current(governance.store) is not None

@@ -6,12 +6,22 @@ from typing import Any
 
 import click
 
+from verdikt.errors import VerdiktError
+
 COMMANDS: dict[str, str] = {
     "demo": "a scripted agent session through the real engine",
+    "policy": "show, check and test policies",
     "check": "what the policy says of a tool call, or of many",
+    "manifest": "what tools declare that they do: validate, classify",
     "hook": "what hosts call: decides about one event",
+    "ledger": "the tamper-evident log: verify, tail, show, stats, export, checkpoint, rotate, reindex",
+    "replay": "decide again what was decided, or what another policy would have said",
+    "posture": "who is there to answer: show, set",
+    "keys": "the keys that sign the log: init, list, rotate",
+    "grant": "an operator's permission to get past a guard: add, list, revoke",
     "init": "make this project governed: policy and hooks",
     "uninstall": "take the hooks out, files as they were",
+    "doctor": "prove that the hooks fire",
     "pause": "let everything through for a while, on record",
 }
 """Command → what it is for. `verdikt.cli.<command>` (dashes as underscores) holds `command`, a click command."""
@@ -30,6 +40,13 @@ class Commands(click.Group):
             return None
         command: click.Command = import_module(f"verdikt.cli.{cmd_name.replace('-', '_')}").command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command; what verdikt refuses on purpose is told in a line, with status 1."""
+        try:
+            return super().invoke(ctx)
+        except VerdiktError as error:
+            raise click.ClickException(str(error)) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without loading any of them."""

@@ -1,26 +1,207 @@
-"""`verdikt check`: what the policy says of a tool call."""
+"""`verdikt check`: what the policy says of a tool call. Nothing is run and nothing is recorded."""
 
 import os
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from verdikt.cli.usage import UsageCommand
+from verdikt.errors import HookError, ManifestError, PolicyError, VerdiktError
 from verdikt.graph.layer import PROFILES
+from verdikt.model.posture import Disposition, Posture
+
+if TYPE_CHECKING:
+    from verdikt.graph.policy import Policy
+    from verdikt.model.action import Action
+    from verdikt.model.decision import Decision
+
+EXIT = {Disposition.ALLOW: 0, Disposition.DENY: 1, Disposition.ESCALATE: 2}
+BAD_PAYLOAD = 64
+BAD_POLICY = 65
 
 
-@click.command()
+@click.command(cls=UsageCommand)
+@click.argument("words", nargs=-1, metavar="[COMMAND]")
+@click.option("--tool", help="The tool; Bash when a command is given.")
+@click.option("--posture", type=click.Choice([posture.value for posture in Posture]), help="Who is there to answer.")
+@click.option("--profile", type=click.Choice(PROFILES), help="A shipped profile instead of the policy in force here.")
+@click.option("--policy", "policy_file", type=click.Path(dir_okay=False), help="A policy file instead of it.")
+@click.option("--manifest", type=click.Path(dir_okay=False, path_type=Path), help="Seed 003's hook by this manifest.")
+@click.option("--cwd", default="", help="Where it would happen; here when not given.")
+@click.option("--json", "as_json", is_flag=True, help="The canonical receipt and a newline.")
 @click.option("--batch", is_flag=True, help="Read JSON lines {id, tool, input, cwd}; answer each with a line.")
-@click.option("--profile", type=click.Choice(PROFILES), default="standard", show_default=True)
-def command(batch: bool, profile: str) -> None:
-    """Asks the policy about tool calls. Nothing is run and nothing is recorded.
+def command(
+    *,
+    words: tuple[str, ...],
+    tool: str | None,
+    posture: str | None,
+    profile: str | None,
+    policy_file: str | None,
+    manifest: Path | None,
+    cwd: str,
+    as_json: bool,
+    batch: bool,
+) -> None:
+    """Asks the policy about a tool call, given as words or as JSON on stdin. Nothing is run and nothing is recorded.
 
-    Example: verdikt check --batch < history.jsonl
+    JSON: {"tool": …, "arguments": {…}}, or a host's own {"tool_name": …, "tool_input": {…}}.
+    Exit status: 0 allow, 1 deny, 2 ask, 64 bad payload or usage, 65 bad policy or manifest.
+
+    \b
+    Example: verdikt check --tool Bash 'rm -rf build'
+             verdikt check --manifest tools.json < call.json
     """
-    if not batch:
-        raise click.UsageError("expected --batch")
+    if batch:
+        _batch(profile or "standard")
+        return
+    try:
+        if manifest is not None:
+            _spine(manifest, words, tool, Posture(posture or Posture.INTERACTIVE))
+        policy = _policy(profile, policy_file, cwd)
+        decision = _decide(_action(words, tool, cwd), policy, Posture(posture) if posture else policy.posture)
+    except HookError as error:
+        _refuse(error, BAD_PAYLOAD)
+    except (ManifestError, PolicyError) as error:
+        _refuse(error, BAD_POLICY)
+    if as_json:
+        click.echo(decision.receipt.bytes + b"\n", nl=False)
+    else:
+        click.echo(_told(decision))
+    sys.exit(EXIT[decision.disposition])
+
+
+def _batch(profile: str) -> None:
     from verdikt.cli.batch import answers
     from verdikt.policy import parse_policy
 
-    policy = parse_policy(f"profile: {profile}")
-    for line in answers(sys.stdin.buffer, policy, home=os.environ.get("HOME", "")):
+    for line in answers(sys.stdin.buffer, parse_policy(f"profile: {profile}"), home=os.environ.get("HOME", "")):
         click.echo(line)
+
+
+def _refuse(error: VerdiktError, status: int) -> NoReturn:
+    """What cannot be judged is denied, in a form that both machines and people can read."""
+    from verdikt.model.canonical import canonical
+
+    name, message = type(error).__name__, str(error)
+    click.echo(canonical({"disposition": "deny", "error": name, "message": message}) + b"\n", nl=False)
+    click.echo(f"{name}: {' '.join(message.split())}", err=True)
+    sys.exit(status)
+
+
+def _spine(manifest: Path, words: tuple[str, ...], tool: str | None, posture: Posture) -> NoReturn:
+    """Seed 003's hook: the eight-field receipt on stdout, and nothing else anywhere."""
+    from verdikt.cli.manifest import read_manifest
+    from verdikt.effects.declared import ToolCall, judge, receive
+
+    declared = read_manifest(manifest)
+    call = ToolCall(tool=tool, arguments=_payload(words, tool)) if tool else receive(sys.stdin.buffer.read())
+    receipt = judge(call, declared, posture)
+    click.echo(receipt.bytes + b"\n", nl=False)
+    sys.exit(EXIT[receipt.disposition])
+
+
+def _policy(profile: str | None, file: str | None, cwd: str) -> "Policy":
+    from verdikt.policy import load_file, load_policy, parse_policy
+
+    if profile and file:
+        raise click.UsageError("expected --profile or --policy, found both")
+    if profile:
+        return parse_policy(f"profile: {profile}")
+    return load_file(file) if file else load_policy(cwd)
+
+
+def _action(words: tuple[str, ...], tool: str | None, cwd: str) -> "Action":
+    from verdikt.model.action import Action
+    from verdikt.model.tool import kind_of
+
+    if words or tool:
+        tool = tool or "Bash"
+        payload = _payload(words, tool)
+    else:
+        if sys.stdin.isatty():
+            raise click.UsageError("expected a command, or a tool call as JSON on stdin")
+        tool, payload, cwd = _received(sys.stdin.buffer.read(), cwd)
+    return Action(kind=kind_of(tool), tool=tool, payload=payload, cwd=os.path.abspath(cwd or os.curdir))
+
+
+def _received(data: bytes, cwd: str) -> tuple[str, dict[str, Any], str]:
+    """Tool, input and place of a call, in seed 003's words or in a host's."""
+    from verdikt.effects.declared import receive
+    from verdikt.errors import CanonicalError
+    from verdikt.model.canonical import parse
+
+    try:
+        found = parse(data)
+    except CanonicalError:
+        found = None
+    tool = (found.get("tool_name") or found.get("tool")) if isinstance(found, dict) else None
+    if not isinstance(found, dict) or not isinstance(tool, str):
+        receive(data)  # says what is wrong
+        raise HookError("payload missing 'tool' string field")
+    key = next((key for key in ("arguments", "tool_input", "input") if key in found), "")
+    payload = found[key] if key else {}
+    if not isinstance(payload, dict):
+        raise HookError(f"'{key}' field must be a JSON object if present")
+    return tool, payload, cwd or (found["cwd"] if isinstance(found.get("cwd"), str) else "")
+
+
+def _payload(words: tuple[str, ...], tool: str | None) -> dict[str, Any]:
+    """The tool's input: a command for a shell, a path for a file tool, or JSON."""
+    from verdikt.errors import CanonicalError
+    from verdikt.model.action import ActionKind
+    from verdikt.model.canonical import parse
+    from verdikt.model.tool import kind_of
+
+    text = " ".join(words)
+    if kind_of(tool or "") is ActionKind.BASH:
+        return {"command": text}
+    if not text:
+        return {}
+    if text.lstrip().startswith("{"):
+        try:
+            payload: dict[str, Any] = parse(text)
+        except CanonicalError as error:
+            raise HookError(f"payload is not valid JSON: {error}") from error
+        return payload
+    keys = {ActionKind.READ: "file_path", ActionKind.WRITE: "file_path", ActionKind.FETCH: "url"}
+    key = keys.get(kind_of(tool or ""))
+    if key is None:
+        raise HookError(f"expected the input of `{tool}` as a JSON object, found `{text}`")
+    return {key: text}
+
+
+def _decide(action: "Action", policy: "Policy", posture: Posture) -> "Decision":
+    """The same core as a hook, over the world as it is."""
+    from verdikt.decide import decide
+    from verdikt.model.facts import Facts
+    from verdikt.model.secret import redact_action
+    from verdikt.model.session import SessionState
+    from verdikt.observe.guarded import guarded_paths
+    from verdikt.observe.world import RealWorld, project_root
+
+    root = project_root(action.cwd, os.environ.get("HOME", ""))
+    world = RealWorld(action.cwd, guarded=guarded_paths(root, os.environ))
+    action, kinds = redact_action(action)
+    facts = Facts(world, secrets=kinds)
+    return decide(action, facts, SessionState(), posture, policy)
+
+
+_COLOURS = {"pass": "green", "warn": "yellow", "ask": "magenta", "block": "red"}
+
+
+def _told(decision: "Decision") -> str:
+    """The decision for people."""
+    verdict = decision.verdict
+    head = click.style(verdict.kind.word, fg=_COLOURS[verdict.kind.word], bold=True)
+    lines = [f"{head}  {verdict.guard}" + ("  (the host need not ask)" if decision.approved else "")]
+    lines += [f"  {name:<5}{text}" for name, text in (("why", verdict.reason), ("fix", verdict.fix)) if text]
+    lines += [f"  warn {warning.reason}" for warning in decision.warnings if warning is not verdict]
+    for effect in decision.effects:
+        sure = "" if effect.certain else " (possible)"
+        lost = "" if effect.recoverable else ", cannot be brought back"
+        target = f" {effect.target}" if effect.target else ""
+        lines.append(click.style(f"  {effect.cls:<12}", dim=True) + f"{effect.what}{target}{sure}{lost}")
+    receipt = f"  posture {decision.posture}, receipt {decision.receipt.sha256[:16]}"
+    return "\n".join([*lines, click.style(receipt, dim=True)])

@@ -111,7 +111,8 @@ class Call:
     def run(self, program: Program) -> Iterator[Effect]:
         """Everything the program does with these arguments."""
         words_ = self.command.argv[1:]
-        if any(word.text in _HARMLESS for word in words_) and len(words_) <= 3:
+        # `cargo yank --version 1.0` gives a version; `cargo --version` asks for one.
+        if len(words_) <= 3 and any(w.text in _HARMLESS and (w.text != "--version" or w is words_[-1]) for w in words_):
             return
         self.args = Arguments(words_, words(program.values), single=program.single)
         yield from self._follow(program, words_)
@@ -122,6 +123,9 @@ class Call:
         if program.subs and (found := self._sub(program)):
             name, entry = found
             depth = len(name.split())
+            if isinstance(entry, Program) and entry.own:
+                yield from self._own(entry, argv, depth, dry)
+                return
             if isinstance(entry, Program) and (entry.values or entry.single):
                 self.args = Arguments(
                     argv, words(f"{program.values} {entry.values}"), single=entry.single or program.single
@@ -138,6 +142,15 @@ class Call:
                 yield from entry.call(self)
         else:
             yield from self._rows((entry,) if isinstance(entry, Does) else entry)
+
+    def _own(self, entry: Program, argv: Sequence[Word], depth: int, dry: str) -> Iterator[Effect]:
+        """A subcommand whose flags are its own, sorted anew from where it begins."""
+        if dry.strip() and self.args.has(dry):
+            return
+        last = self.args.operands[depth - 1]
+        rest = argv[next(i for i, word in enumerate(argv) if word is last) + 1 :]
+        self.args = Arguments(rest, words(entry.values), single=entry.single)
+        yield from self._follow(entry, rest)
 
     def _sub(self, program: Program) -> "tuple[str, Program | Does | tuple[Does, ...]] | None":
         operands = [word.text for word in self.args.operands[:3]]
@@ -158,6 +171,9 @@ class Call:
                 continue
             picked = self.args.pick(row.on)
             if not picked and not row.bare:
+                continue
+            if not picked:
+                yield self.effect(row.what, recoverable=row.recoverable, possible=row.possible, note=row.note)
                 continue
             yield from self.on(
                 row.what, picked, row.kind, recoverable=row.recoverable, possible=row.possible, note=row.note
@@ -223,6 +239,8 @@ class Call:
 
     def _elsewhere(self, word: Word) -> Target:
         """A path on another machine, of which nothing is known but its name."""
+        if word.text.rstrip("/*") == "~":
+            return Target(f"{self.command.where}:{word.shown}", "path", "~", Zone.SYSTEM)
         if not word.known or not word.text.startswith(("/", "~")):
             return Target(f"{self.command.where}:{word.shown}", "path", "", Zone.OUTSIDE)
         path = self.resolver.absolute(word.text)
@@ -269,11 +287,15 @@ def shown(argv: Sequence[Word]) -> str:
 def _actual(what: str, target: Target) -> str:
     """What an effect on a path comes to, given what is there; empty when nothing happens."""
     path = target.path
+    if path == "/proc/sysrq-trigger" and not what.startswith(("fs.read", "fs.list")):
+        return "sys.power"
     if path.startswith("/dev/"):
         if places.is_sink(path):
             return "" if not what.startswith("fs.delete") else what
         if places.is_device(path):
             return "disk.read" if what in ("fs.read", "fs.list") else "disk.write"
+    if path == "/proc/sysrq-trigger" and what != "fs.read":
+        return "sys.crash"
     if what == "fs.overwrite" and target.state == "absent":
         return "fs.write"
     return what

@@ -50,7 +50,8 @@ def command_text(action: Action) -> str:
             if isinstance(value, str) and value:
                 return value
             if isinstance(value, list | tuple) and value:
-                words = [str(item) for item in value]
+                # A list in a list is no word, and may be too deep to print.
+                words = [str(item) if isinstance(item, str | int | float) else "[…]" for item in value]
                 if (
                     len(words) >= 3
                     and words[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh")

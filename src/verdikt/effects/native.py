@@ -230,7 +230,7 @@ def written(call: Call, what: str, path: str, content: str) -> Iterator[Effect]:
         yield call.effect("none")
     for effect in effects:
         yield effect
-        yield from derived_writes(effect, call.facts.home)
+        yield from derived_writes(effect, call.facts)
     yield from _meaning(call, path, content)
 
 
@@ -325,7 +325,7 @@ def _zones(found: list[Effect], call: Call) -> Iterator[Effect]:
         if effect.what == "fs.read" and (secrets := tuple(t for t in effect.targets if t.zone is Zone.SECRET)):
             yield call.effect("cred.read", secrets)
         elif effect.what.startswith("fs."):
-            yield from derived_writes(effect, call.facts.home)
+            yield from derived_writes(effect, call.facts)
 
 
 def _fetches(action: Action, call: Call) -> Iterator[Effect]:

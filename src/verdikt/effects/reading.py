@@ -10,9 +10,12 @@ from verdikt.effects.code import read_code
 from verdikt.effects.name import named
 from verdikt.effects.program import lookup
 from verdikt.effects.program.find import narrowed, selected
+from verdikt.effects.program.table import Program
 from verdikt.effects.target import Resolver
+from verdikt.effects.verb import destroys
 from verdikt.effects.zone import homely, is_hook
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
+from verdikt.model.facts import Facts
 from verdikt.shell.analysis import analyse
 from verdikt.shell.command import UNKNOWN, Code, Command, Redirect, Word
 
@@ -31,6 +34,7 @@ _WRITES = (
     "fs.chmod",
     "fs.chown",
 )
+_PUTS = ("fs.write", "fs.append", "fs.overwrite")
 _SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "csh", "tcsh"])
 _RUNNERS = _SHELLS | frozenset(
     ["python", "python2", "python3", "perl", "ruby", "node", "php", "lua", "eval", "source", ".", "deno", "bun", "exec"]
@@ -90,8 +94,9 @@ class Reading:
         for code in script.codes:
             into = found[code.command] if code.command is not None and code.command < len(found) else loose
             into.extend(self._code(code, commands))
-        for effects in found:
+        for index, effects in enumerate(found):
             effects.extend(self._derived(effects))
+            self._taint(index, commands, found)
         loose.extend(self._derived(loose))
         self._flow(commands, found)
         problems = [_unknown(problem) for problem in script.problems]
@@ -117,7 +122,7 @@ class Reading:
         if command.repeated and any(not word.known for word in command.argv[1:]):
             self._fed(call, index)
         for name, value in command.assignments:
-            yield from call.assigned(name, value)
+            yield from self._assigned(call, name, value)
         if command.redirects:
             yield from self._redirects(call)
         if command.background:
@@ -135,6 +140,13 @@ class Reading:
         yield from self._program(call)
         self._remember(call)
 
+    def _assigned(self, call: Call, name: str, value: Word) -> Iterator[Effect]:
+        for effect in call.assigned(name, value):
+            yield effect
+            # A file that a shell runs before anything else.
+            if effect.what == "code.run" and effect.targets[0].path and (text := self._read(effect.targets[0].path)):
+                yield from self._inner(text, call.command)
+
     def _program(self, call: Call) -> Iterator[Effect]:
         command = call.command
         for word in command.argv[1:]:
@@ -144,12 +156,24 @@ class Reading:
         program = lookup(command.name)
         if program is not None:
             effects = list(call.run(program))
+        elif command.argv[0].glob:
+            effects = [effect for name in _meant(command.name) for effect in call.run(lookup(name) or Program())]
         elif "/" in command.argv[0].text:
             effects = list(call.on("code.run", [command.argv[0]]))
         else:
-            effects = [call.effect("unknown.program", (Target(command.name, "other"),))]
+            effects = [
+                call.effect("unknown.program", (Target(command.name, "other"),)),
+                *self._named_secrets(call),
+                *_unknown_verb(call),
+            ]
         yield from effects
         yield from self._ran(call, effects)
+
+    def _named_secrets(self, call: Call) -> Iterator[Effect]:
+        """An unknown program that is given a secret of the person's very likely reads it."""
+        for word in call.command.argv[1:]:
+            if "/" in word.text and self._foreign_secret(target := call.path(word)):
+                yield call.effect("cred.read", (target,), possible=True)
 
     def _fed(self, call: Call, index: int) -> None:
         """Puts the names that `find` or `ls` would give in the place of the words that come from them."""
@@ -333,7 +357,7 @@ class Reading:
                 if tainted:
                     yield _of("cred.read", effect, effect.targets, note="a copy of a secret")
             elif effect.what.startswith(_WRITES):
-                yield from derived_writes(effect, self._resolver.facts.home)
+                yield from derived_writes(effect, self._resolver.facts)
 
     def _hidden(self, effects: Iterable[Effect]) -> Iterator[Effect]:
         """Secrets outside the project that program text reads: no program of the project needs that."""
@@ -355,7 +379,11 @@ class Reading:
         substituted = any(flag and _inside(command) for flag, command in zip(secret, commands, strict=True))
         substituted_env = any(flag and _inside(command) for flag, command in zip(env, commands, strict=True))
         for index, command in enumerate(commands):
-            out = [e for e in found[index] if e.what.startswith(("net.send", "net.fetch", "net.connect", "net.lookup"))]
+            out = [
+                e
+                for e in found[index]
+                if e.what.startswith(("net.send", "net.fetch", "net.connect", "net.lookup", "message.send"))
+            ]
             if out and command.name in _RAW and self._feeds_from_shell(index, commands):
                 found[index].append(_of("net.shell", out[0], out[0].targets, note="a shell over a connection"))
             sends = [e for e in out if not all(host.is_local(t.text) for t in e.targets) or not e.targets]
@@ -365,9 +393,18 @@ class Reading:
                 found[index].append(_of("cred.send", sends[0], sends[0].targets))
             elif env[index] or (substituted_env and not _inside(command)):
                 found[index].append(_of("cred.send", sends[0], sends[0].targets, possible=True, note="the environment"))
-        for index, command in enumerate(commands):
-            if secret[index] and _copies(command):
-                self._tainted.update(self._outputs(command))
+
+    def _taint(self, index: int, commands: Sequence[Command], found: list[list[Effect]]) -> None:
+        """Files into which a command puts a secret are secrets from then on."""
+        puts = [effect for effect in found[index] if effect.what in _PUTS]
+        above: int | None = index
+        for _ in range(32 if puts else 0):
+            if above is None:
+                return
+            if any(effect.what.startswith("cred.read") for effect in found[above]):
+                self._tainted.update(target.path for effect in puts for target in effect.targets if target.path)
+                return
+            above = commands[above].pipe_from
 
     def _sources(self, commands: Sequence[Command], found: list[list[Effect]]) -> tuple[list[bool], list[bool]]:
         """For each command, whether what it puts out holds a secret, or the environment."""
@@ -398,8 +435,9 @@ class Reading:
         return False
 
 
-def derived_writes(effect: Effect, home: str) -> Iterator[Effect]:
+def derived_writes(effect: Effect, facts: Facts) -> Iterator[Effect]:
     """What a write comes to by where it goes: a guard, what runs later, a credential."""
+    home = facts.home
     guards: list[Target] = []
     hooks: list[Target] = []
     later: list[Target] = []
@@ -407,6 +445,8 @@ def derived_writes(effect: Effect, home: str) -> Iterator[Effect]:
     for target in effect.targets:
         if target.zone is Zone.GUARD:
             (hooks if is_hook(homely(target.path, home)) else guards).append(target)
+        elif effect.what.startswith(_WHOLE) and _holds_guard(target.path, facts):
+            guards.append(target)
         elif target.zone is Zone.PERSIST:
             later.append(target)
         elif target.zone is Zone.SECRET and (
@@ -425,6 +465,18 @@ def derived_writes(effect: Effect, home: str) -> Iterator[Effect]:
         yield _of("cred.write", effect, tuple(secrets))
 
 
+_WHOLE = ("fs.delete", "fs.move", "fs.chmod.tree", "fs.chown.tree")
+"""What happens to a directory together with everything in it."""
+
+
+def _holds_guard(path: str, facts: Facts) -> bool:
+    """Whether something that watches over the agent lies below a directory."""
+    below = path.rstrip("/") + "/"
+    return bool(path) and any(
+        place.startswith(below) and facts.path(place, git=False).exists for place in facts.guarded
+    )
+
+
 def _of(what: str, effect: Effect, targets: tuple[Target, ...], *, possible: bool = False, note: str = "") -> Effect:
     """Another effect of the same command."""
     entry = named(what)
@@ -437,6 +489,13 @@ def _of(what: str, effect: Effect, targets: tuple[Target, ...], *, possible: boo
         by=effect.by,
         note=note or effect.note,
     )
+
+
+def _unknown_verb(call: Call) -> Iterator[Effect]:
+    """A program that no table knows, told in so many words to destroy something."""
+    texts = [word.text for word in call.command.argv[1:] if word.known]
+    if destroys(texts):
+        yield call.effect("unknown.destroy", (Target(" ".join(texts[:3]), "other"),), possible=True)
 
 
 def _unknown(problem: str) -> Effect:
@@ -464,6 +523,17 @@ def _program_word(command: Command) -> Word | None:
     return None
 
 
+def _meant(pattern: str) -> list[str]:
+    """The programs that a wildcard in the place of a program may stand for, of those that matter."""
+    from fnmatch import fnmatchcase
+
+    return [
+        name
+        for name in ("rm", "dd", "shred", "mv", "cp", "cat", "chmod", "chown", "nc", "curl", "tee")
+        if fnmatchcase(name, pattern)
+    ]
+
+
 def _names(source: Command) -> list[Word]:
     """The names that a command gives to what it feeds, as words."""
     if source.name in ("find", "gfind"):
@@ -476,27 +546,6 @@ def _names(source: Command) -> list[Word]:
     if source.name == "git":
         return [Word("**/*", "*", True)]
     return [Word(f"{word.text.rstrip('/')}/**/*", word.raw, True) for word in operands[1:]] or [Word("**/*", "*", True)]
-
-
-def _copies(command: Command) -> bool:
-    return command.name in (
-        "cat",
-        "base64",
-        "head",
-        "tail",
-        "cp",
-        "tar",
-        "zip",
-        "gzip",
-        "xxd",
-        "openssl",
-        "tee",
-        "sed",
-        "awk",
-        "jq",
-        "grep",
-        "",
-    )
 
 
 def _output(command: Command) -> str | None:

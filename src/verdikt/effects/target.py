@@ -14,7 +14,7 @@ _WHOLE = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*
 class Resolver:
     """Resolves words of one action. Looks at the disk and at git only when asked for a path's state."""
 
-    __slots__ = ("_cwd", "_facts", "_guarded", "_home", "_root", "_temp")
+    __slots__ = ("_cwd", "_facts", "_home", "_root", "_temp")
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -24,7 +24,6 @@ class Resolver:
         # A home directory or a whole disk is nobody's project: work there is outside of one.
         self._root = "" if root in ("/", self._home) or self._home.startswith(root + "/") else root
         self._temp = (*facts.temp, "/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
-        self._guarded = facts.guarded
 
     @property
     def facts(self) -> Facts:
@@ -36,9 +35,9 @@ class Resolver:
         """The top of the project, or an empty string where there is none."""
         return self._root
 
-    def absolute(self, text: str, cwd: Word | None = None) -> str:
+    def absolute(self, text: str, cwd: Word | None = None, *, tilde: bool = True) -> str:
         """The absolute, normalised path of constant text; empty when the directory it starts from is unknown."""
-        if text.startswith("~") and (text == "~" or text[1] == "/"):
+        if tilde and text.startswith("~") and (text == "~" or text[1] == "/"):
             text = self._home + text[1:]
         if not text.startswith("/"):
             base = self._cwd if cwd is None else cwd.text
@@ -55,7 +54,8 @@ class Resolver:
         text = word.text
         if not word.known:
             return self._partial(word, cwd)
-        path = self.absolute(text, cwd)
+        # The shell has put the home directory in the place of a tilde that stands for it.
+        path = self.absolute(text, cwd, tilde=not word.raw.startswith(("'", '"', "$", "\\")))
         if not path:
             return Target(word.shown)
         if word.glob:
@@ -80,9 +80,8 @@ class Resolver:
     def zone(self, path: str) -> Zone:
         """Where an absolute path lies."""
         short = places.homely(path, self._home)
-        if path.startswith(self._guarded) and any(
-            path == g or path.startswith(g.rstrip("/") + "/") for g in self._guarded
-        ):
+        guarded = self._facts.guarded
+        if path.startswith(guarded) and any(path == g or path.startswith(g.rstrip("/") + "/") for g in guarded):
             return Zone.GUARD
         if places.is_guard(short) or places.is_hook(short):
             return Zone.GUARD
@@ -119,7 +118,7 @@ class Resolver:
         first = next((i for i, part in enumerate(parts) if any(c in part for c in _WILD)), len(parts) - 1)
         parent = "/".join(parts[:first]) or "/"
         whole = parts[first] in _WHOLE
-        zone = self.zone(parent if whole else path)
+        zone = self.zone(path if not whole else "/" if parent == "/" else f"{parent}/x")
         if zone is Zone.HOME and not whole:
             # `~/.ss*` may well be `~/.ssh`
             zone = self._guess(parent, parts[first], zone)

@@ -147,7 +147,7 @@ BUILD = frozenset(
 """Names of what a build makes and can make again."""
 
 _BUILD_NAME = re.compile(
-    r"(?:\.(?:pyc|pyo|o|obj|class|log|tmp|swp|swo|bak|orig|rej|egg-info|tsbuildinfo|gcda|gcno|lcov|prof|coverage|map|cache|pid|lock~)|~)$"
+    r"(?:\.(?:pyc|pyo|o|obj|class|log|tmp|swp|swo|bak|orig|rej|egg-info|tsbuildinfo|gcda|gcno|lcov|prof|coverage|map|cache|pid|lock~)|(?<=.)~)$"
     r"|^(?:cmake-build-|bazel-|\.coverage\.|npm-debug|yarn-error|core\.\d)"
 )
 

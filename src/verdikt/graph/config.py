@@ -20,8 +20,8 @@ from verdikt.model.node import Node
 from verdikt.model.shape import Field, Shape, anything, choice, choices, flag, read_fields, text, texts
 
 USE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
-SHORT = {"boundaries": "file_boundary", "bash_safety": "bash_safety"}
-"""Short sections → the guard that they set up."""
+SHORT = {"bash_safety": "bash_safety", "boundaries": "file_boundary"}
+"""Short sections → the guard that they set up; in this order, because of a command its own guard says more than its paths."""
 
 
 def _pattern(node: Node) -> Any:
@@ -77,11 +77,15 @@ class GraphReader:
 
     registry: Registry
     placed: list[Placed] = field(default_factory=list)
+    _fields: dict[str, Field] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._fields = self.rule_fields()
 
     def rule(self, node: Node) -> Rule | None:
         """One rule."""
         before = len(node.document.faults)
-        values = read_fields(node, self.rule_fields())
+        values = read_fields(node, self._fields)
         if len(node.document.faults) > before:
             return None
         rule = node.build(lambda: Rule.of(values))
@@ -111,10 +115,9 @@ class GraphReader:
 
     def _effect(self, node: Node) -> str | None:
         name = str(node.value)
-        known = self.registry.effects
-        if not known or any(f"{name}.".startswith(f"{k}.") or k.startswith(f"{name}.") for k in known):
+        if self.registry.knows_effect(name):
             return name
-        node.unknown("effect", name, known, at_key=False)
+        node.unknown("effect", name, self.registry.effects, at_key=False)
         return None
 
     def _conditions(self, node: Node) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from typing import Any
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.guard import Guard, PolicyNode
 from verdikt.graph.leaf import FIX, describe, node
+from verdikt.graph.need import needs_effects
 from verdikt.graph.result import EvaluationResult
 from verdikt.graph.session import InMemorySessionStore, SessionStore
 from verdikt.graph.tracer import Tracer
@@ -14,13 +15,11 @@ from verdikt.model.action import Action, Outcome
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
-from verdikt.model.session import SessionState
+from verdikt.model.session import HISTORY, SessionState
 from verdikt.model.verdict import Verdict, VerdictKind
 
 Classify = Callable[[Action, Facts | None], Effects]
-
-HISTORY = 32
-"""Actions that a session remembers, so that a decision costs the same after a hundred thousand of them."""
+Observe = Callable[[Action], Facts]
 
 RISK_KEPT = 0.8
 """What is left of a session's risk at its next action: legitimate probing must not end in a standstill."""
@@ -29,7 +28,10 @@ _WORDS = tuple(kind.word for kind in VerdictKind)
 
 
 class PolicyEngine:
-    """Evaluates actions by a policy graph. `evaluate` always answers; whatever fails on the way there is a block."""
+    """Evaluates actions by a policy graph. `evaluate` always answers; whatever fails on the way there is a block.
+
+    What is not given to `evaluate` is asked for, if the graph looks at it: facts by `observe`, effects by `classify`.
+    """
 
     def __init__(
         self,
@@ -38,11 +40,14 @@ class PolicyEngine:
         session_store: SessionStore | None = None,
         tracer: Tracer | None = None,
         classify: Classify | None = None,
+        observe: Observe | None = None,
     ) -> None:
         self.root = node(root)
         self.session_store: SessionStore = InMemorySessionStore() if session_store is None else session_store
         self.tracer = tracer
         self.classify = classify
+        self.observe = observe
+        self._curious = (classify is not None or observe is not None) and needs_effects(self.root)
 
     def evaluate(
         self,
@@ -57,9 +62,12 @@ class PolicyEngine:
         ctx = GovernanceContext(action, facts=facts, posture=posture)
         verdict: Verdict | None = None
         try:
+            if effects is None and self._curious:
+                if facts is None and self.observe is not None:
+                    ctx.facts = facts = self.observe(action)
+                if self.classify is not None:
+                    effects = self.classify(action, facts)
             ctx.now = now if now is not None else (facts.now if facts is not None else 0.0)
-            if effects is None and self.classify is not None:
-                effects = self.classify(action, facts)
             if effects is not None:
                 ctx.effects, ctx.classified = effects, True
             with self.session_store.open(action.session_id) as session:
@@ -67,7 +75,7 @@ class PolicyEngine:
                 ctx.risk_score = session.risk * RISK_KEPT
                 session.action_count += 1
                 verdict = self.root.evaluate(action, ctx)
-                _remember(session, ctx, verdict)
+                remember(session, ctx, verdict)
         except (Exception, SystemExit) as error:
             if verdict is None or verdict.kind is not VerdictKind.BLOCK:
                 reason = f"the action could not be evaluated: {describe(error)}"
@@ -100,7 +108,7 @@ def _entry(action: Action) -> dict[str, Any]:
     return {"kind": str(action.kind), "tool": tool, "path": action.path[:400], "call_id": call}
 
 
-def _remember(session: SessionState, ctx: GovernanceContext, verdict: Verdict) -> None:
+def remember(session: SessionState, ctx: GovernanceContext, verdict: Verdict) -> None:
     """Counts the verdict in the session. `success` is None until the outcome is known."""
     session.risk = ctx.risk_score
     if verdict.kind is VerdictKind.BLOCK:

@@ -44,6 +44,8 @@ class BaseGuard:
 
     name: Any = "guard"
     governance_layer: ClassVar[GovernanceLayer] = GovernanceLayer.INTENT
+    uses_effects: bool = True
+    """False promises that `check` looks at neither effects nor facts, so that nobody need tell them."""
 
     def check(self, action: Action, ctx: GovernanceContext) -> Verdict:
         """The verdict on one action; no I/O, no clock: what is known of the world is in `ctx`."""

@@ -113,12 +113,10 @@ def _without(base: PolicyLayer, disabled: frozenset[str]) -> PolicyLayer:
 
 
 def _nodes(top: Node, given: dict[str, Node], reader: GraphReader) -> list[PolicyNode]:
-    """The graph of a document: its short sections and its nodes, in the order in which they are written."""
-    found: list[PolicyNode | None] = []
+    """The graph of a document: its short sections, then its nodes in the order in which they are written."""
+    found: list[PolicyNode | None] = [reader.guard(given[key], SHORT[key], given[key]) for key in SHORT if key in given]
     for key, node in given.items():
-        if key in SHORT:
-            found.append(reader.guard(node, SHORT[key], node))
-        elif key == "guards":
+        if key == "guards":
             found += reader.children(node)
         elif key in NODES:
             found.append(reader.node(Node(top.document, top.path, {key: node.value})))

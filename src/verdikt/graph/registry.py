@@ -23,6 +23,19 @@ class Registry:
     sections: Mapping[str, Section] = field(default_factory=dict)
     effects: Collection[str] = ()
     load: Callable[[str], Any] = no_import
+    _known: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        above = (name[:at] for name in self.effects for at, char in enumerate(name) if char == ".")
+        object.__setattr__(self, "_known", frozenset([*self.effects, *above]))
+
+    def knows_effect(self, name: str) -> bool:
+        """Whether effects can have this name, or one above or below it; any name when nobody told which there are."""
+        if not self.effects or name in self._known:
+            return True
+        while name and name not in self.effects:
+            name = name.rpartition(".")[0]
+        return bool(name)
 
     def guard(self, name: str) -> Callable[..., Any]:
         """The class of a built-in guard."""

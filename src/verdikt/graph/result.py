@@ -34,7 +34,7 @@ class EvaluationResult:
     @property
     def fixes(self) -> tuple[str, ...]:
         """What to do instead, by every guard that objected, the deciding one first."""
-        objections = sorted(self._deciding(), key=lambda verdict: -verdict.kind)
+        objections = sorted(self.objections, key=lambda verdict: -verdict.kind)
         return tuple(dict.fromkeys(v.fix for v in (self.verdict, *objections) if v.fix))
 
     @property
@@ -47,7 +47,8 @@ class EvaluationResult:
         """Every node that was evaluated, each above its children."""
         return self.context.trace
 
-    def _deciding(self) -> list[Verdict]:
+    @property
+    def objections(self) -> list[Verdict]:
         """The verdicts that were not overruled: at each node, those of children no stricter than the node itself."""
         found: list[Verdict] = []
         path: list[VerdictKind | None] = []  # of each node above: its kind, or None once overruled

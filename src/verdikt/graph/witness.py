@@ -25,6 +25,8 @@ TRIES = 4_000
 COMMAND_KINDS = {ActionKind.BASH, ActionKind.EXECUTE_CODE, ActionKind.MCP, ActionKind.OTHER, ActionKind.SUBMIT_TASK}
 """Kinds of action that can have a command text."""
 
+_TOOLS = {ActionKind.BASH: "Bash", ActionKind.READ: "Read", ActionKind.WRITE: "Write", ActionKind.FETCH: "WebFetch"}
+
 
 @dataclass(frozen=True, slots=True)
 class WitnessAction:
@@ -79,7 +81,7 @@ def candidates(when: Matcher, names: Names) -> Iterator[WitnessAction]:
     kinds = [ActionKind(kind) for kind in when.kind] or [ActionKind.BASH, ActionKind.WRITE, ActionKind.OTHER]
     if when.command or (when.pattern and not when.field):
         kinds = [kind for kind in kinds if kind in COMMAND_KINDS]
-    tools = [name.rstrip("*") + "x" * name.endswith("*") for name in when.tool] or ["tool"]
+    tools = [name.rstrip("*") + "x" * name.endswith("*") for name in when.tool] or [""]
     postures = [Posture(posture) for posture in when.posture] or [Posture.INTERACTIVE]
     several = itertools.product(kinds, tools, postures, _texts(when), _effects(when, names))
     for kind, tool, posture, text, effect in several:
@@ -91,7 +93,9 @@ def candidates(when: Matcher, names: Names) -> Iterator[WitnessAction]:
         if when.command and when.field:
             payload.setdefault("command", when.command[0])
         host, agent = (when.host or ("",))[0], (when.agent or ("",))[0]
-        action = Action(kind=kind, tool=tool, payload=payload, host=host, agent=agent, cwd=PROJECT)
+        action = Action(
+            kind=kind, tool=tool or _TOOLS.get(kind, kind), payload=payload, host=host, agent=agent, cwd=PROJECT
+        )
         yield WitnessAction(action, () if effect is None else (effect,), posture)
 
 

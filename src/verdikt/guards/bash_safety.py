@@ -1,6 +1,6 @@
 """Which shell commands an agent may run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, NamedTuple
 
 from verdikt.graph.context import GovernanceContext
@@ -17,34 +17,60 @@ class Danger(NamedTuple):
 
     pattern: str
     effects: tuple[str, ...]
+    words: str
     fix: str
 
 
 _DEVICE = "(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper)"
+_LOSES = "deletes what nothing can bring back"
 _PATHS = "name the exact files below the project, or ask a person to run it"
+_DISK, _FILE = "writes over a disk", "write to a file instead of a device"
+
+DOCUMENTED = Danger(r"rm\s+-rf\s+/", ("fs.delete", "fs.shred"), _LOSES, _PATHS)
+"""The one whose reason is always given by its pattern."""
 
 DANGERS = (
-    Danger(r"rm\s+-rf\s+/", ("fs.delete", "fs.shred"), _PATHS),
-    Danger(r"\brm\s+(?:-\S+\s+)+[\"']?(?:/|~|\$HOME)[\"'/*]*(?:[\s;&|)]|$)", ("fs.delete", "fs.shred"), _PATHS),
-    Danger(r"\bmkfs(?:\.\w+)?\s", ("disk.format", "disk.partition"), "ask a person to prepare the disk"),
-    Danger(r"\bdd\s[^|;&]*\bof=/dev/" + _DEVICE, ("disk.write",), "write to a file instead of a device"),
-    Danger(r">\s*/dev/" + _DEVICE, ("disk.write",), "write to a file instead of a device"),
-    Danger(r"\(\)\s*\{\s*\w*:?\s*\|\s*\w*:?\s*&", ("sys.crash",), "start a bounded number of processes"),
-    Danger(r"\bchmod\s+(?:-\S+\s+)*0?777\s+/(?:\s|$)", ("fs.chmod.tree",), "change the one file that needs it"),
+    DOCUMENTED,
+    Danger(r"\brm\s+(?:-\S+\s+)+[\"']?(?:/|~|\$HOME)[\"'/*]*(?:[\s;&|)]|$)", ("fs.delete", "fs.shred"), _LOSES, _PATHS),
+    Danger(
+        r"\bmkfs(?:\.\w+)?\s", ("disk.format", "disk.partition"), "erases a disk", "ask a person to prepare the disk"
+    ),
+    Danger(r"\bdd\s[^|;&]*\bof=/dev/" + _DEVICE, ("disk.write",), _DISK, _FILE),
+    Danger(r">\s*/dev/" + _DEVICE, ("disk.write",), _DISK, _FILE),
+    Danger(
+        r"\(\)\s*\{\s*\w*:?\s*\|\s*\w*:?\s*&",
+        ("sys.crash",),
+        "makes the machine unusable",
+        "start a bounded number of processes",
+    ),
+    Danger(
+        r"\bchmod\s+(?:-\S+\s+)*0?777\s+/(?:\s|$)",
+        ("fs.chmod.tree",),
+        "changes permissions that nothing remembers",
+        "change the one file that needs it",
+    ),
     Danger(
         r"\b(?:curl|wget)\b[^;&]*\|\s*(?:sudo\s+)?(?:\S*/)?(?:ba|z|da|k)?sh\b",
         ("code.remote",),
+        "runs code from the network that nobody has seen",
         "download it to a file, read it, then run it",
     ),
     Danger(
         r"\bgit\s+push\b[^|;&]*\s(?:--force|-f)(?:\s|$)",
         ("git.push.force", "git.push.mirror"),
+        "overwrites what others have published",
         "push with --force-with-lease",
     ),
-    Danger(r"(?i)\bDROP\s+(?:TABLE|DATABASE|SCHEMA)\b", ("db.drop",), "write a migration and ask a person to run it"),
+    Danger(
+        r"(?i)\bDROP\s+(?:TABLE|DATABASE|SCHEMA)\b",
+        ("db.drop",),
+        "drops a table or a database",
+        "write a migration and ask a person to run it",
+    ),
     Danger(
         r"^\s*(?:sudo\s+)?(?:shutdown|reboot|halt|poweroff)\b",
         ("sys.power",),
+        "turns the machine off or restarts it",
         "leave the machine running; ask a person if it must restart",
     ),
 )
@@ -57,8 +83,8 @@ _KEYWORDS = ("{", "!", "then", "do", "else", "if", "while", "until", "time", "el
 class BashSafetyGuard(BaseGuard):
     """Blocks shell commands by pattern and by prefix, and by what they would do where their effects are known.
 
-    When effects are known, a built-in pattern only counts if its effect is there too: printing `rm -rf /` harms nothing,
-    and `rm -r -f /` is blocked although no pattern fits it.
+    Where effects are known, they stand for the built-in patterns: printing `rm -rf /` harms nothing, and `find / -delete`
+    is blocked although no pattern fits it. Patterns and prefixes of the policy's own are always searched in the text.
     """
 
     name = "bash_safety"
@@ -85,16 +111,22 @@ class BashSafetyGuard(BaseGuard):
 
     def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
         """The first objection to the command."""
-        command = action.command
-        if action.kind != ActionKind.BASH or not command or self._excepted(command):
+        command = _text(action)
+        if action.kind != ActionKind.BASH or self._excepted(command):
             return Verdict.pass_(guard=self.name)
         ctx = ctx or GovernanceContext(action)
-        effects = tuple(ctx.effects)
-        if ctx.classified:
-            verdict = self._by_effect(command, effects, ctx)
-            if verdict is not None or not effects:  # what has no effect at all is only text
-                return verdict or Verdict.pass_(guard=self.name)
-        return self._by_text(command, ctx.classified) or Verdict.pass_(guard=self.name)
+        # What was written, and what it comes to without quotes and variables: `s"ud"o` is no way around a policy.
+        texts = tuple(dict.fromkeys((command, *(effect.by for effect in ctx.effects))))
+        written, dangers = self._hits(command)
+        own = written or [hit for text in texts[1:] for hit in self._hits(text)[0]]
+        if own:
+            return self._block(own[0], "find another way, or ask the person who keeps the policy")
+        verdict = self._by_prefix(texts)
+        if verdict is None and ctx.classified:
+            verdict = self._by_effect(command, dangers, ctx)
+        elif verdict is None and dangers:
+            verdict = self._block(dangers[0].pattern, dangers[0].fix)
+        return verdict or Verdict.pass_(guard=self.name)
 
     def _excepted(self, command: str) -> bool:
         command = command.strip()
@@ -102,35 +134,34 @@ class BashSafetyGuard(BaseGuard):
             return False
         return any(pattern.fullmatch(clean(command)) for pattern in self._allowed)
 
-    def _by_text(self, command: str, classified: bool) -> Verdict | None:
-        own, dangers = self._hits(command)
-        if own:
-            return self._block(own[0], "find another way, or ask the person who keeps the policy")
-        if dangers and not classified:
-            return self._block(dangers[0].pattern, dangers[0].fix)
+    def _by_prefix(self, texts: tuple[str, ...]) -> Verdict | None:
         for prefix in self._prefixes:
-            if prefix.split()[0] in command and any(
-                part == prefix or part.startswith(f"{prefix} ") for part in _parts(command)
-            ):
+            possible = (text for text in texts if prefix.split()[0] in text)
+            if any(f"{part} ".startswith(f"{prefix} ") for text in possible for part in _parts(text)):
                 fix = f"do it without `{prefix}`, or ask a person to run it"
                 return Verdict.block(guard=self.name, reason=f"Command starts with blocked prefix: {prefix}", fix=fix)
         return None
 
-    def _by_effect(self, command: str, effects: tuple[Effect, ...], ctx: GovernanceContext) -> Verdict | None:
+    def _by_effect(self, command: str, written: list[Danger], ctx: GovernanceContext) -> Verdict | None:
+        """What the built-in dangers come to, given the effects; `written` are those whose patterns fit the text."""
         root = ctx.facts.project_root if ctx.facts is not None else ctx.action.cwd
         doubt: Verdict | None = None
-        for danger in self._dangers:
-            for effect in effects:
-                if not _is(effect, danger.effects) or effect.recoverable or _contained(effect, root):
-                    continue
-                if effect.certain:
-                    if written := next((hit for hit in self._hits(command)[1] if _is(effect, hit.effects)), None):
-                        return self._block(written.pattern, written.fix)
-                    reason = f"`{effect.by or command[:120]}` cannot be undone: {effect.what} {effect.target}".rstrip()
-                    return Verdict.block(guard=self.name, reason=reason, fix=danger.fix)
-                if doubt is None:
-                    reason = f"`{effect.by or command[:120]}` may do what cannot be undone: {effect.what}"
-                    doubt = Verdict.ask(guard=self.name, reason=reason, fix=danger.fix)
+        for effect in ctx.effects:
+            # Nobody knows what an unknown program does: its text is all there is.
+            unknown = effect.by if written and effect.what.startswith("unknown") else ""
+            if unknown and (hits := self._hits(unknown)[1]):
+                return self._block(hits[0].pattern, hits[0].fix)
+            danger = next((danger for danger in self._dangers if _is(effect, danger.effects)), None)
+            if danger is None or effect.recoverable or _contained(effect, root):
+                continue
+            shown = command if 0 < len(command) <= 80 else effect.by or command[:80]
+            if not effect.certain:
+                reason = f"`{shown}` may do what cannot be undone: it {danger.words}"
+                doubt = doubt or Verdict.ask(guard=self.name, reason=reason, fix=danger.fix)
+            elif DOCUMENTED in written and danger is DOCUMENTED:
+                return self._block(danger.pattern, danger.fix)
+            else:
+                return Verdict.block(guard=self.name, reason=f"`{shown}` {danger.words}", fix=danger.fix)
         return doubt
 
     def _hits(self, command: str) -> tuple[list[str], list[Danger]]:
@@ -155,6 +186,15 @@ def _contained(effect: Effect, root: str) -> bool:
     return bool(targets) and all(t.kind == "path" and t.zone in _SAFE_ZONES and t.path != root for t in targets)
 
 
+def _text(action: Action) -> str:
+    """The command as written; some hosts give it as a list of words."""
+    payload = action.payload
+    words = payload.get("command") if isinstance(payload, Mapping) else None
+    if isinstance(words, list | tuple):
+        return " ".join(word for word in words if isinstance(word, str))
+    return action.command
+
+
 def _parts(command: str) -> Iterator[str]:
     """The commands of a command line as written, without keywords and assignments before them; quotes are respected."""
     part: list[str] = []
@@ -170,12 +210,16 @@ def _parts(command: str) -> Iterator[str]:
         elif char in "'\"":
             quote = char
         elif char in ";&|\n`()":
-            words = "".join(part).split()
-            while words and (words[0] in _KEYWORDS or ("=" in words[0] and words[0].split("=", 1)[0].isidentifier())):
-                words.pop(0)
-            yield " ".join(words)
+            yield _plain(part)
             part = []
             continue
         part.append(char)
-    if part:
-        yield " ".join("".join(part).split())
+    yield _plain(part)
+
+
+def _plain(part: list[str]) -> str:
+    """One command from its program's name on, without the directory that it lies in."""
+    words = "".join(part).split()
+    while words and (words[0] in _KEYWORDS or ("=" in words[0] and words[0].split("=", 1)[0].isidentifier())):
+        words.pop(0)
+    return " ".join([words[0].rsplit("/", 1)[-1], *words[1:]]) if words else ""

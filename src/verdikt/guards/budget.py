@@ -29,6 +29,7 @@ class BudgetGuard(BaseGuard):
             if value is not None and (isinstance(value, bool) or not value >= 0):
                 raise PolicyError(f"expected `{setting}` of 0 or more, found `{value}`")
         self.name = name
+        self.uses_effects = max_seconds is not None  # the time comes with the facts
         self._max_tasks = max_tasks
         self._max_seconds = max_seconds
         self._kinds = frozenset(kinds)

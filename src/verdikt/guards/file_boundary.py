@@ -35,7 +35,8 @@ SECRETS = (
 SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr", "/System", "/Library")
 """Directories of the machine itself: read, but not changed."""
 
-_SINKS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd")
+_SINKS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/", "/dev/shm/", "/dev/pts/")
+"""What lies below `/dev` and is no part of the machine: streams, terminals, memory."""
 
 
 class FileBoundaryGuard(BaseGuard):
@@ -71,7 +72,7 @@ class FileBoundaryGuard(BaseGuard):
     def _objection(self, touch: Touch, root: str, ctx: GovernanceContext) -> Verdict | None:
         if not touch.path:
             return self._block(touch, "is too long to be a path", "name the file by its path")
-        if touch.writes and touch.path in _SINKS:
+        if touch.writes and touch.path.startswith(_SINKS):
             return None
         if touch.writes and any(matches(pattern, touch, root) for pattern in self._red_lines):
             return self._block(touch, "is a red line", "leave this file as it is and say what you would change", True)
@@ -83,7 +84,7 @@ class FileBoundaryGuard(BaseGuard):
         if touch.writes and (hit := next((p for p in self._read_only if matches(p, touch, root)), "")):
             return self._block(touch, f"may be read but not changed (`{hit}`)", "make the change inside the project")
         allowed = self._allowed if touch.writes else self._readable
-        if self._allowed and not any(below(directory, touch, root) for directory in allowed):
+        if self._allowed and not touch.lightly and not any(below(directory, touch, root) for directory in allowed):
             names = ", ".join(f"`{directory}`" for directory in allowed)
             return self._block(touch, "is outside the allowed directories", f"use a path inside {names}")
         return None

@@ -18,6 +18,7 @@ class IntentGuard(BaseGuard):
 
     name = "intent"
     governance_layer = GovernanceLayer.INTENT
+    uses_effects = False
 
     def __init__(
         self,

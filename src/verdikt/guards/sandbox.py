@@ -42,6 +42,7 @@ class SandboxGuard(BaseGuard):
 
     name = "sandbox"
     governance_layer = GovernanceLayer.BOUNDARY
+    uses_effects = False
 
     def __init__(
         self,

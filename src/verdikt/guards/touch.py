@@ -2,7 +2,7 @@
 
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from unicodedata import normalize
 
 from verdikt.graph.context import GovernanceContext
@@ -12,6 +12,7 @@ from verdikt.model.effect import EffectClass
 
 _LISTS = ("paths", "file_paths", "files")
 _CHANGES = (EffectClass.WRITE, EffectClass.DESTRUCTIVE)
+_RUNS = (EffectClass.EXECUTE, EffectClass.SPAWN)
 _UNNAMED = (ActionKind.BASH, ActionKind.EXECUTE_CODE, ActionKind.SUBMIT_TASK, ActionKind.FETCH, ActionKind.AGENT)
 """Kinds whose payload names no file of its own; what they touch is known from their effects alone."""
 
@@ -24,13 +25,15 @@ _LONGEST = 4096
 class Touch:
     """One file that an action touches. `path` is without `.` and `..`, `real` also without symbolic links where known.
 
-    Both are empty when `text` is too long to be a path at all.
+    Both are empty when `text` is too long to be a path at all. `lightly` means that it is listed or run by a command, so
+    that the agent gets to see no contents by this.
     """
 
     text: str
     path: str
     real: str
     writes: bool
+    lightly: bool = False
 
 
 def touched(action: Action, ctx: GovernanceContext) -> list[Touch]:
@@ -40,7 +43,9 @@ def touched(action: Action, ctx: GovernanceContext) -> list[Touch]:
     for effect in ctx.effects:
         for target in effect.targets:
             if target.kind == "path" and target.path:
-                found.append(_touch(target.path, effect.cls in _CHANGES, action, ctx, target.text))
+                touch = _touch(target.path, effect.cls in _CHANGES, action, ctx)
+                lightly = effect.what.startswith("fs.list") or effect.cls in _RUNS
+                found.append(replace(touch, text=target.text, lightly=lightly))
     return found
 
 
@@ -89,7 +94,7 @@ def _named(action: Action) -> Iterator[str]:
         yield posixpath.join(action.path, posixpath.dirname(fixed) or ".")
 
 
-def _touch(text: str, writes: bool, action: Action, ctx: GovernanceContext, shown: str = "") -> Touch:
+def _touch(text: str, writes: bool, action: Action, ctx: GovernanceContext) -> Touch:
     if len(text) > _LONGEST:
         return Touch(text, "", "", writes)
     facts = ctx.facts
@@ -101,7 +106,7 @@ def _touch(text: str, writes: bool, action: Action, ctx: GovernanceContext, show
     path = posixpath.normpath(path)
     path = "/" + path.lstrip("/") if path.startswith("//") else path
     real = facts.path(path).real if facts is not None and path.startswith("/") else path
-    return Touch(shown or text, path, real or path, writes)
+    return Touch(text, path, real or path, writes)
 
 
 def _fold(path: str) -> str:

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,10 +41,9 @@ class Artifacts:
     def read(self, session: str, seq: int, name: str) -> bytes:
         """What was kept under that name with that entry, from the directory or from an archive of it."""
         safe = file_name(session)
-        try:
-            return (self.directory / safe / str(seq) / name).read_bytes()
-        except OSError:
-            pass
+        for place in (self.directory / safe, *self._on_the_way(safe)):
+            with suppress(OSError):
+                return (place / str(seq) / name).read_bytes()
         for path in self.archived(session):
             data = self._unpacked(path, f"{safe}/{seq}/{name}")
             if data is not None:
@@ -66,6 +66,10 @@ class Artifacts:
 
     def archived(self, session: str) -> list[Path]:
         """The archives that hold artifacts of a session."""
-        safe = file_name(session)
-        found = self.directory.glob("_archive/*/*.tar.gz")
-        return sorted(path for path in found if re.fullmatch(re.escape(safe) + r"(~[0-9]+)?\.tar\.gz", path.name))
+        ours = re.compile(re.escape(file_name(session)) + r"(~[0-9]{1,6})?\.tar\.gz")
+        return sorted(path for path in self.directory.glob("_archive/*/*.tar.gz") if ours.fullmatch(path.name))
+
+    def _on_the_way(self, safe: str) -> list[Path]:
+        """Directories that a rotation has moved aside and not packed yet."""
+        ours = re.compile(re.escape(safe) + r"(~[0-9]{1,6})?")
+        return [path for path in self.directory.glob("_archive/pending/*/*") if ours.fullmatch(path.name)]

@@ -1,6 +1,6 @@
 """Verification of a data directory: every session's chain, signatures, artifacts and end. Reads everything, changes nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,14 @@ from verdikt.ledger.artifact import Artifacts
 from verdikt.ledger.chain import Examination, examine
 from verdikt.ledger.fault import Corruption, Fault, Witness
 from verdikt.ledger.keys import Keyring
+from verdikt.ledger.projection import Projection
 from verdikt.ledger.reader import Reader
 from verdikt.ledger.state import StateDb
 from verdikt.ledger.store import OPERATOR, Head
-from verdikt.model.canonical import sha256
-from verdikt.model.entry import EntryKind
+from verdikt.model.canonical import canonical, sha256
+from verdikt.model.entry import Entry, EntryKind
 
+KINDS = frozenset(EntryKind)
 COVER_WITHIN = 512
 """How many entries at the end of a session may go without a signature over them before it is worth saying."""
 
@@ -49,19 +51,27 @@ def audit(
     *,
     witnesses: Sequence[Witness] = (),
     artifacts: bool = True,
+    projections: Sequence[Projection] = (),
 ) -> Audit:
-    """Verifies these sessions, or all that the files, `state.db` or a witness know of."""
-    return _Auditor(home, witnesses, artifacts).run(sessions)
+    """Verifies these sessions, or all that the files, `state.db` or a witness know of.
+
+    Projections are folded anew and compared with what `state.db` says of them.
+    """
+    return _Auditor(home, witnesses, artifacts, projections).run(sessions)
 
 
 class _Auditor:
-    def __init__(self, home: Path, witnesses: Sequence[Witness], artifacts: bool) -> None:
+    def __init__(
+        self, home: Path, witnesses: Sequence[Witness], artifacts: bool, projections: Sequence[Projection]
+    ) -> None:
         self._reader = Reader(home / "ledger")
         self._keyring = Keyring(home / "keys")
         self._artifacts = Artifacts(home / "artifacts") if artifacts else None
         self._found = Audit()
         # Heads before files: a session that is being written to may have grown, never shrunk, when its file is read.
-        self._heads = self._recorded(StateDb(home / "state.db"))
+        self._state = StateDb(home / "state.db", readonly=True)
+        self._projections = projections
+        self._heads = self._recorded()
         self._witnesses = witnesses
         self._expired: dict[str, Head] = {}
         self._introduced: dict[str, str] = {}
@@ -74,6 +84,7 @@ class _Auditor:
             if session != OPERATOR:
                 self._found.sessions.append(self._session(session))
         self._check_keys()
+        self._state.close()
         return self._found
 
     def _every(self) -> list[str]:
@@ -84,7 +95,10 @@ class _Auditor:
         return session in (self._heads or {}) or self._reader.exists(session)
 
     def _session(self, session: str) -> Examination:
-        visitors = [self._notice_operator] if session == OPERATOR else []
+        visitors: list[Callable[[dict[str, Any]], None]] = [self._notice_operator] if session == OPERATOR else []
+        folding = _Folding(self._projections)
+        if self._projections:
+            visitors.append(folding)
         if self._artifacts:
             visitors.append(_ArtifactCheck(self._artifacts, session, self._artifacts_fault))
 
@@ -107,6 +121,8 @@ class _Auditor:
             found.fault(Corruption.EDIT, 0, str(error))
         found.faults += dict.fromkeys(self._pending)
         self._check_end(found)
+        if self._projections and found.holds and self._heads is not None:
+            self._check_state(found, folding)
         return found
 
     def _words(self, session: str) -> Iterable[Witness]:
@@ -153,17 +169,31 @@ class _Auditor:
                 f"no signature covers entries {found.covered + 1}…{found.head.seq}: run `verdikt ledger checkpoint`",
             )
 
-    def _recorded(self, state: StateDb) -> dict[str, Head] | None:
-        if state.identity() is None:
+    def _recorded(self) -> dict[str, Head] | None:
+        if self._state.identity() is None:
             return None
         try:
-            with state.reading() as db:
+            with self._state.reading() as db:
                 return db.heads()
         except LedgerError as error:
             self._found.general.append(Fault(Corruption.NO_HEAD, "", 0, str(error)))
             return None
-        finally:
-            state.close()
+
+    def _check_state(self, found: Examination, folding: "_Folding") -> None:
+        """Compares the projections with what the log gives, where `state.db` claims to be up to date."""
+        with self._state.reading() as db:
+            row = db.head(found.session)
+            for projection in self._projections:
+                if row is None or row.head != found.head or projection.label not in row.folded:
+                    continue  # behind, or somebody is writing: the next append catches up
+                stored = db.state(found.session, projection.name)
+                said = stored.text if stored else canonical(projection.initial).decode()
+                if said != canonical(folding.states[projection.name]).decode():
+                    found.fault(
+                        Corruption.STATE,
+                        found.head.seq,
+                        f"`state.db` holds another `{projection.name}` than the log gives: run `verdikt ledger reindex`",
+                    )
 
     def _artifacts_fault(self, fault: Fault) -> None:
         self._pending.append(fault)
@@ -184,7 +214,7 @@ class _Auditor:
 
     def _check_keys(self) -> None:
         """Every key but the first must have been introduced by the one before it, in the operator's log."""
-        for key in self._keyring.keys()[1:]:
+        for key in self._keyring.known()[1:]:
             if key.retired is None and key.kid != self._keyring.current_kid():
                 continue  # prepared by a rotation that did not finish; it signs nothing
             by = self._introduced.get(key.kid)
@@ -194,6 +224,26 @@ class _Auditor:
             elif by == key.kid:
                 message = f"key `{key.kid}` introduced itself, because the key before it was lost"
                 self._found.general.append(Fault(Corruption.GAP, OPERATOR, 0, message))
+
+
+class _Folding:
+    """Folds the projections over the entries that it visits; begins anew when the first one comes again."""
+
+    def __init__(self, projections: Sequence[Projection]) -> None:
+        self._projections = projections
+        self.states: dict[str, Any] = {}
+        self._first = 0
+
+    def __call__(self, fields: dict[str, Any]) -> None:
+        if not self.states or fields["seq"] == self._first:
+            self._first = fields["seq"]
+            self.states = {projection.name: projection.fresh() for projection in self._projections}
+        if fields.get("kind") not in KINDS:
+            return
+        entry = Entry(**{**fields, "kind": EntryKind(fields["kind"])})
+        for projection in self._projections:
+            if projection.concerns(entry):
+                self.states[projection.name] = projection.fold(self.states[projection.name], entry)
 
 
 class _ArtifactCheck:

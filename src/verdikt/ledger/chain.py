@@ -1,34 +1,17 @@
-"""The chain: reading it link by link, and telling what was done to one that does not hold. Pure."""
+"""Examining a chain, and telling what was done to one that does not hold. Pure."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from verdikt.errors import ChainBroken
 from verdikt.ledger.fault import Corruption, Fault, Witness
+from verdikt.ledger.link import LOST, REWRITTEN
 from verdikt.ledger.store import Head
-from verdikt.model.entry import SIGNED, VERSION, Entry, EntryKind, decode, unseal
+from verdikt.model.entry import SIGNED, VERSION, EntryKind, unseal
 
 SignatureCheck = Callable[[str, str, str, int], Corruption | None]
 """(kid, hash, sig, ts) → what is wrong with the signature, if anything."""
-
-LOST = "lost"
-REWRITTEN = "rewritten"
-"""The `reason` of a gap entry that was written on finding entries cut off, or replaced, before it; `head` says which was known."""
-
-
-def linked(lines: Iterable[bytes], session: str) -> Iterator[Entry]:
-    """The entries of consecutive lines, each checked against the one before; `ChainBroken` where one fails."""
-    before: Entry | None = None
-    for line in lines:
-        entry = decode(line)
-        if entry.session != session:
-            raise ChainBroken(f"entry {entry.seq}: expected session `{session}`, found `{entry.session}`")
-        if before is not None and (entry.prev != before.hash or entry.seq != before.seq + 1):
-            raise ChainBroken(f"entry {before.seq + 1}: expected prev {before.hash[:12]}…, found {entry.prev[:12]}…")
-        before = entry
-        yield entry
 
 
 @dataclass(slots=True)
@@ -116,6 +99,7 @@ class _Walk:
         self._witnesses = witnesses
         self._wanted = {witness.seq for witness in witnesses}
         self._seen: dict[int, str] = {start.seq: start.hash}
+        self._reached = 0
         self._check = check
         self._visit = visit
 
@@ -151,6 +135,7 @@ class _Walk:
                     continue
                 self.found.fault(Corruption.EDIT, expected, f"entry {expected}: {node.wrong}")
                 self.found.entries += 1
+                self._reached = expected
                 expected, link = expected + 1, None
                 continue
             if node.fields.get("session") != self.found.session:
@@ -183,7 +168,7 @@ class _Walk:
 
     def compare(self) -> None:
         """Holds what was found against what witnesses saw."""
-        last = self.found.head.seq
+        last = max(self.found.head.seq, self._reached)
         for witness in self._witnesses:
             if witness.seq > last:
                 if self.found.entries == 0:

@@ -36,7 +36,7 @@ def make(heads: Mapping[str, Head], keyring: Keyring, now: float) -> dict[str, A
         "v": 1,
         "ts": int(now * 1_000_000),
         "heads": {session: {"seq": head.seq, "hash": head.hash} for session, head in sorted(heads.items())},
-        "keys": public_record(keyring.keys()),
+        "keys": public_record(keyring.known()),
         "kid": signer.kid,
     }
     return {**document, "sig": signer.sign(_DOMAIN + canonical(document))}

@@ -21,6 +21,7 @@ class Corruption(enum.StrEnum):
     BAD_SIGNATURE = "bad_signature"  # the signature does not fit
     RETIRED_KEY = "retired_key"  # signed with a key after it was rotated out
     ARTIFACT = "artifact"  # an artifact is missing or not what the entry says
+    STATE = "state"  # `state.db` holds another state than the log gives
     NO_HEAD = "no_head"  # nothing outside the chain says where it should end
     NEWER = "newer"  # written by a newer verdikt
     GAP = "gap"  # the log itself says that something was not recorded

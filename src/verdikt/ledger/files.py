@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from verdikt.errors import KeyringError, LedgerError
 from verdikt.ledger.artifact import Artifacts
-from verdikt.ledger.chain import LOST, REWRITTEN
 from verdikt.ledger.home import make_private
+from verdikt.ledger.link import LOST, REWRITTEN
 from verdikt.ledger.log import LogFile
 from verdikt.ledger.projection import Projection, by_name
 from verdikt.ledger.reader import Reader
@@ -110,6 +110,7 @@ class FileStore:
                 self._commit(log, writer, torn)
         if writer.lines:
             log.sync()
+            self.state.tidy()
         return result
 
     def entries(self, session: str, *, since: int = 0) -> Iterator[Entry]:

@@ -67,7 +67,7 @@ class Keyring:
         """The list of keys."""
         return self.directory / "keyring.json"
 
-    def keys(self) -> list[Key]:
+    def known(self) -> list[Key]:
         """Every key there ever was, oldest first."""
         return list(self._load()[1].values())
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from verdikt.errors import LedgerError
-from verdikt.ledger.chain import linked
+from verdikt.ledger.link import linked
 from verdikt.ledger.projection import Projection, by_name
 from verdikt.ledger.store import Head, Signer, Writer
 from verdikt.model.canonical import canonical

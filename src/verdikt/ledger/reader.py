@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from verdikt.errors import ChainBroken
-from verdikt.ledger.chain import linked
+from verdikt.ledger.link import linked
 from verdikt.ledger.name import file_name, session_id
 from verdikt.ledger.segment import all_archives, archives, lines, seek, seq_of, tail
 from verdikt.ledger.store import Head

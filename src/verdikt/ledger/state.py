@@ -1,6 +1,8 @@
 """`state.db`: the heads and the projections. Nothing in it that the log could not give back."""
 
+import os
 import sqlite3
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,6 +19,8 @@ CREATE TABLE IF NOT EXISTS lag (session TEXT, name TEXT, seq INTEGER NOT NULL, P
 PRAGMA user_version = 1;
 """
 _VERSION = 1
+_LONG_WAL = 200_000
+_PATIENCE_SECONDS = 30
 _TABLES = ("heads", "state", "lag")
 
 
@@ -40,8 +44,10 @@ class StateRow:
 class StateDb:
     """One connection to `state.db`, shared by the threads of a process."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, readonly: bool = False) -> None:
         self.path = path
+        self._wal = f"{path}-wal"
+        self._readonly = readonly
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
@@ -130,6 +136,22 @@ class StateDb:
             return None
         return stat.st_dev, stat.st_ino
 
+    def tidy(self) -> None:
+        """Empties the write-ahead log when it has become long, because every new process reads it from its beginning.
+
+        SQLite's own way only begins it anew in a process that writes twice after it, which a hook never does.
+        """
+        try:
+            if os.stat(self._wal).st_size < _LONG_WAL:
+                return
+        except OSError:
+            return
+        with self._lock, suppress(sqlite3.OperationalError):  # somebody is reading: next time
+            if self._connection is not None:
+                self._connection.execute("PRAGMA busy_timeout = 0")
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_SECONDS * 1000}")
+
     def close(self) -> None:
         """Lets go of the file."""
         with self._lock:
@@ -152,7 +174,7 @@ class StateDb:
         if self._connection is not None and self._file == self.identity():
             return self._connection
         self.close()
-        connection = sqlite3.connect(self.path, timeout=30.0, isolation_level=None, check_same_thread=False)
+        connection = self._open_readonly() if self._readonly else _open(str(self.path))
         try:
             self._prepare(connection)
         except BaseException:
@@ -161,15 +183,33 @@ class StateDb:
         self._connection, self._file = connection, self.identity()
         return connection
 
+    def _open_readonly(self) -> sqlite3.Connection:
+        """A connection that changes nothing, also on a disk where nothing can be changed."""
+        from urllib.parse import quote
+
+        place = f"file:{quote(str(self.path.absolute()))}"
+        connection = _open(f"{place}?mode=ro")
+        try:
+            connection.execute("PRAGMA user_version")
+        except sqlite3.OperationalError:
+            connection.close()
+            return _open(f"{place}?immutable=1")
+        return connection
+
     def _prepare(self, connection: sqlite3.Connection) -> None:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > _VERSION:
             raise LedgerError(f"`{self.path}` was written by a newer verdikt (version {version}): upgrade to use it")
+        if self._readonly:
+            return
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")  # `tidy` does it
+        if sys.version_info >= (3, 12):
+            # A short-lived process would wait for the disk when it goes; the next full write-ahead log does it for all.
+            connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE)
         if version < _VERSION:
             connection.executescript(_SCHEMA)
-            self.path.chmod(0o600)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -184,3 +224,12 @@ class StateDb:
                 else "run `verdikt ledger reindex` to rebuild it from the log"
             )
             raise LedgerError(f"cannot use `{self.path}`: {error}; {advice}") from error
+
+
+def _open(place: str) -> sqlite3.Connection:
+    uri = place.startswith("file:")
+    if not uri:
+        # SQLite gives the files beside it the same mode.
+        with suppress(OSError):
+            os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    return sqlite3.connect(place, timeout=_PATIENCE_SECONDS, isolation_level=None, check_same_thread=False, uri=uri)

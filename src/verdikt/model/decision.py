@@ -1,10 +1,12 @@
 """The final word on one action."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from verdikt.errors import VerdiktError
 from verdikt.model.effect import EffectClass, Effects
 from verdikt.model.posture import READ_ONLY, Disposition, Posture
-from verdikt.model.receipt import DISPOSITIONS, Receipt
+from verdikt.model.receipt import DISPOSITIONS, VERSION, Receipt, effects_record, verdict_record
 from verdikt.model.verdict import Verdict, VerdictKind
 
 GUARD = "posture"
@@ -45,6 +47,21 @@ class Decision:
         return DISPOSITIONS[self.verdict.kind]
 
 
+def decision_record(decision: Decision) -> dict[str, Any]:
+    """What a decision says, as its receipt holds it."""
+    return {
+        "posture": {"before": decision.posture.value, "after": decision.posture_after.value},
+        "effects": effects_record(decision.effects),
+        "classes": [cls.value for cls in decision.effects.classes],
+        "dominant": decision.dominant and decision.dominant.value,
+        "verdict": verdict_record(decision.verdict),
+        "guard": decision.guard,
+        "warnings": [verdict_record(warning) for warning in decision.warnings],
+        "approved": decision.approved,
+        "would_be": decision.would_be and verdict_record(decision.would_be),
+    }
+
+
 def settle(verdict: Verdict, posture: Posture, dominant: EffectClass | None) -> Verdict:
     """What a posture makes of the policy's verdict; it can only become stricter. No effect at all counts as a read."""
     if verdict.kind is VerdictKind.BLOCK:
@@ -78,3 +95,22 @@ def _hold(verdict: Verdict, posture: Posture, dominant: EffectClass | None) -> V
         reason += f" ({verdict.reason})"
     fix = "go on with reads, or let the operator run `verdikt posture set interactive`"
     return Verdict.block(guard=GUARD, reason=reason, fix=fix)
+
+
+def failed(error: Exception, posture: Posture = Posture.INTERACTIVE) -> Decision:
+    """The block that stands for a decision that could not be made."""
+    words = str(error) if isinstance(error, VerdiktError) else type(error).__name__
+    verdict = Verdict.block(
+        guard="verdikt",
+        reason=f"no decision could be made: {words}",
+        fix="stop here and ask the person to run `verdikt doctor`",
+        error=True,
+    )
+    return Decision(
+        verdict=verdict,
+        effects=Effects(),
+        dominant=None,
+        posture=posture,
+        posture_after=posture,
+        receipt=Receipt.of({"v": VERSION, "failed": words.encode("utf-8", "replace").decode()}),
+    )

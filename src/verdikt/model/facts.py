@@ -5,8 +5,10 @@ answers always give the same decision, which is what makes it replayable.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
+
+from verdikt.model.secret import redact, redact_text, shield, unforged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +26,10 @@ class PathFact:
         """Whether there is something at the path."""
         return self.kind not in ("absent", "unknown")
 
+    def record(self) -> dict[str, Any]:
+        """Every field as plain data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitFact:
@@ -34,6 +40,10 @@ class GitFact:
     upstream: str = ""  # remote/branch
     remotes: Mapping[str, str] | None = None  # name → address
     aliases: Mapping[str, str] | None = None  # alias → what it stands for
+
+    def record(self) -> dict[str, Any]:
+        """Every field as plain data."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 class World(Protocol):
@@ -57,23 +67,34 @@ class World(Protocol):
 
 
 class Facts:
-    """The answers given so far for one action. Never asks the world the same thing twice."""
+    """The answers given so far for one action. Never asks the world the same thing twice, and never tells a secret."""
 
-    __slots__ = ("_asked", "_git", "_path", "_place", "_text", "_world", "secrets")
+    __slots__ = ("_asked", "_git", "_noted", "_path", "_place", "_text", "_world", "secrets")
 
     def __init__(self, world: World, *, secrets: tuple[str, ...] = ()) -> None:
-        self._world = world
-        self._place = dict(world.place())
+        # What was recorded holds no secret any more, and tokens of ours that must stay as they are.
+        self._world: World = world if isinstance(world, RecordedWorld) else RedactedWorld(world)
+        self._place = dict(self._world.place())
         self._path: dict[str, PathFact] = {}
         self._asked: set[str] = set()  # the paths that git was asked about
         self._text: dict[str, str | None] = {}
         self._git: dict[str, GitFact] = {}
+        self._noted: set[str] = set()  # what was asked for of the place
         self.secrets = secrets
         """The kinds of secrets that were found in the action and replaced."""
 
+    def anew(self) -> "Facts":
+        """The same place and moment, with nothing asked yet."""
+        facts = Facts.__new__(Facts)
+        facts._world, facts._place, facts.secrets = self._world, self._place, self.secrets
+        facts._path, facts._text, facts._git = {}, {}, {}
+        facts._asked, facts._noted = set(), set()
+        return facts
+
     @property
     def now(self) -> float:
-        """Seconds since the epoch when the action was looked at."""
+        """Seconds since the epoch when the action was looked at; recorded only if asked for."""
+        self._noted.add("now")
         return float(self._place.get("now", 0.0))
 
     @property
@@ -103,7 +124,8 @@ class Facts:
 
     @property
     def guarded(self) -> tuple[str, ...]:
-        """verdikt's own files and directories, absolute."""
+        """verdikt's own files and directories, absolute; recorded only if asked for, because they are many."""
+        self._noted.add("guarded")
         return tuple(self._place.get("guarded", ()))
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
@@ -115,10 +137,11 @@ class Facts:
         return self._path[path]
 
     def text(self, path: str) -> str | None:
-        """The beginning of a text file, or None when it cannot be read as text."""
+        """The beginning of a text file, or None when it cannot be read as text; what was a secret is untold."""
         if path not in self._text:
             self._text[path] = self._world.text(path)
-        return self._text[path]
+        text: str | None = shield(self._text[path])
+        return text
 
     def git(self, directory: str) -> GitFact:
         """The repository around a directory."""
@@ -128,30 +151,36 @@ class Facts:
 
     def record(self) -> dict[str, Any]:
         """Everything asked and answered, as plain data; `RecordedWorld` gives the same answers again."""
+        unasked = {"now", "guarded"} - self._noted
         return {
-            "place": self._place,
-            "path": {path: asdict(fact) for path, fact in self._path.items()},
+            "place": {key: value for key, value in self._place.items() if key not in unasked},
+            "path": {path: fact.record() for path, fact in self._path.items()},
             "text": dict(self._text),
-            "git": {directory: asdict(fact) for directory, fact in self._git.items()},
+            "git": {directory: fact.record() for directory, fact in self._git.items()},
             "secrets": list(self.secrets),
         }
 
 
 class RecordedWorld:
-    """The world as it was when a decision was made, read back from `Facts.record()`."""
+    """The world as it was when a decision was made, read back from `Facts.record()`.
 
-    def __init__(self, record: Mapping[str, Any]) -> None:
+    `now` is for a policy that asks the time where the recorded decision did not.
+    """
+
+    def __init__(self, record: Mapping[str, Any], *, now: float = 0.0) -> None:
         self._record = record
+        self._now = now
 
     def place(self) -> Mapping[str, Any]:
         """The recorded place."""
-        place: Mapping[str, Any] = self._record["place"]
-        return place
+        return {"now": self._now, **self._record["place"]}
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
         """The recorded path, or unknown when nobody asked for it then."""
         fact = self._record["path"].get(path)
-        return PathFact(**fact) if fact else PathFact(real=path, kind="unknown")
+        if not fact:
+            return PathFact(real=path, kind="unknown")
+        return PathFact(**fact if git else {**fact, "git": ""})
 
     def text(self, path: str) -> str | None:
         """The recorded text."""
@@ -161,3 +190,40 @@ class RecordedWorld:
     def git(self, directory: str) -> GitFact:
         """The recorded repository."""
         return GitFact(**self._record["git"].get(directory, {}))
+
+
+class RedactedWorld:
+    """Another world whose texts and addresses hold no secret, and nothing that could not be written down."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def place(self) -> Mapping[str, Any]:
+        """Where and when."""
+        return {key: _writable(value) for key, value in self._world.place().items()}
+
+    def path(self, path: str, *, git: bool = True) -> PathFact:
+        """What is at an absolute path."""
+        fact = self._world.path(path, git=git)
+        return fact if fact.real.isascii() else replace(fact, real=_writable(fact.real))
+
+    def text(self, path: str) -> str | None:
+        """The beginning of a text file, its secrets replaced."""
+        text = self._world.text(path)
+        return None if text is None else redact_text(_writable(unforged(text)))[0]
+
+    def git(self, directory: str) -> GitFact:
+        """The repository around a directory; an address may hold a password."""
+        fact = self._world.git(directory)
+        return GitFact(**{name: redact(_writable(value))[0] for name, value in fact.record().items()})
+
+
+def _writable(value: Any) -> Any:
+    """The same, with bytes of names that are not Unicode spelled out."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, Mapping):
+        return {_writable(key): _writable(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_writable(inner) for inner in value]
+    return value

@@ -133,7 +133,7 @@ class Node:
         """One of these names."""
         if isinstance(self.value, str) and self.value in names:
             return self.value
-        hint = nearest(self.value, names) if isinstance(self.value, str) else ""
+        hint = nearest(self.value, names, listed=False) if isinstance(self.value, str) else ""
         self.fault(f"{self._named()}expected one of {', '.join(names)}, found {show(self.value)}{hint}")
         return None
 
@@ -161,15 +161,15 @@ class Node:
                 yield from self.child(number).walk()
 
 
-def nearest(found: str, names: Iterable[str]) -> str:
-    """` (did you mean …?)`, or the list of names when none is near and they are few."""
+def nearest(found: str, names: Iterable[str], *, listed: bool = True) -> str:
+    """` (did you mean …?)`, or (when `listed`) the list of names when none is near and they are few."""
     from difflib import get_close_matches  # only a fault needs it
 
     names = list(names)
     close = get_close_matches(found, names, n=1, cutoff=0.6)
     if close:
         return f" (did you mean `{close[0]}`?)"
-    return f" (one of {', '.join(names)})" if 0 < len(names) <= 40 else ""
+    return f" (one of {', '.join(names)})" if listed and 0 < len(names) <= 40 else ""
 
 
 def show(value: Any) -> str:

@@ -72,6 +72,11 @@ MODES: dict[str, Posture] = {
 _STRICTNESS = {posture: rank for rank, posture in enumerate(Posture)}
 
 
+def stricter(left: Posture, right: Posture) -> Posture:
+    """The stricter of two: locked, then dry_run, then autonomous, then interactive."""
+    return max(right, left, key=_STRICTNESS.__getitem__)
+
+
 def effective(kept: Posture, mode: str = "") -> Posture:
     """The posture to decide in: the one kept for the session, or the host's mode where that is stricter."""
-    return max(kept, MODES.get(mode, kept), key=_STRICTNESS.__getitem__)
+    return stricter(kept, MODES.get(mode, kept))

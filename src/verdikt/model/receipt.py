@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verdikt.model.action import Action, ActionKind
-from verdikt.model.canonical import canonical, parse, sha256
+from verdikt.model.canonical import MAX_DEPTH, canonical, parse, sha256
 from verdikt.model.effect import Effect, EffectClass, Effects, Target
 from verdikt.model.posture import Disposition, Posture
 from verdikt.model.spine import SpineReceipt, rationale
@@ -60,7 +60,7 @@ class Receipt:
             rationale=rationale(action["tool"], effects, effects[0]),
             posture=Posture(body["posture"]["before"]),
             disposition=DISPOSITIONS[VerdictKind[verdict["kind"].upper()]],
-            require_confirmation=body["policy_verdict"]["kind"] == "ask",
+            require_confirmation=body["ruled"]["kind"] == "ask",
         )
 
 
@@ -120,3 +120,14 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
         "red_line": verdict.red_line,
         "error": verdict.error,
     }
+
+
+def tamed(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """A payload in which integers that a double cannot hold are written as text; what else is wrong with it stays."""
+    if isinstance(value, Mapping) and depth:
+        return {key: tamed(inner, depth - 1) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)) and depth:
+        return [tamed(inner, depth - 1) for inner in value]
+    if type(value) is int and abs(value) > 2**53:
+        return str(value) if value.bit_length() < 10_000 else hex(value)
+    return value

@@ -4,6 +4,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+HISTORY = 32
+"""Actions that a session remembers, so that a decision costs the same after a hundred thousand of them."""
+
 
 @dataclass(slots=True)
 class SessionState:

@@ -1,5 +1,6 @@
-"""Whether an agent started this process."""
+"""Whether an agent started this process, and where that agent was started."""
 
+import os
 from collections.abc import Mapping
 
 _MARKS: dict[str, tuple[str, ...]] = {
@@ -12,6 +13,15 @@ _MARKS: dict[str, tuple[str, ...]] = {
     "an agent": ("AI_AGENT", "AGENT"),
 }
 """Agent → variables that it sets for the commands it runs."""
+
+
+HOST_PROJECT = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
+"""Variables in which hosts tell their hooks where the session was started."""
+
+
+def host_project(env: Mapping[str, str]) -> str:
+    """The project that the host was started in, when it says so and it is there."""
+    return next((env[name] for name in HOST_PROJECT if env.get(name) and os.path.isdir(env[name])), "")
 
 
 def agent_around(env: Mapping[str, str]) -> str:

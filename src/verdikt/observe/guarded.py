@@ -3,6 +3,8 @@
 import os
 from collections.abc import Mapping
 
+from verdikt.observe.agent import host_project
+
 _SYSTEM = ("/etc/verdikt", "/etc/claude-code", "/etc/codex", "/etc/gemini-cli", "/etc/cursor", "/etc/opencode")
 
 _PROJECT = (
@@ -43,11 +45,13 @@ def guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, ...]:
     home = env.get("HOME") or os.path.expanduser("~")
     config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     data = env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    # Wherever the agent has gone, the project it was started in stays guarded.
+    roots = [root for root in dict.fromkeys((project_root, host_project(env))) if root]
     paths = [
         env.get("VERDIKT_HOME") or os.path.join(data, "verdikt"),
         os.path.join(config, "verdikt"),
         *_SYSTEM,
-        *(os.path.join(project_root, name) for name in _PROJECT),
+        *(os.path.join(root, name) for root in roots for name in _PROJECT),
         *(os.path.join(home, name) for name in _HOME),
         *(os.path.join(config, "opencode", name) for name in ("plugin", "plugins", "opencode.json", "opencode.jsonc")),
     ]
@@ -59,8 +63,7 @@ def guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, ...]:
         paths += [os.path.join(env["CLAUDE_CONFIG_DIR"], name) for name in ("settings.json", "settings.local.json")]
     if "CODEX_HOME" in env:
         paths += [os.path.join(env["CODEX_HOME"], name) for name in ("hooks.json", "config.toml")]
-    git = _git_directory(project_root)
-    paths += [os.path.join(git, "hooks"), os.path.join(git, "config")] if git else []
+    paths += [os.path.join(_git_directory(root), "hooks") for root in roots]
     paths += _package(project_root)
     return tuple(dict.fromkeys(os.path.abspath(os.path.expanduser(path)) for path in paths))
 

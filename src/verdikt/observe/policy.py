@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from verdikt.errors import PolicyError
 from verdikt.model.document import MAX_BYTES
+from verdikt.observe.agent import HOST_PROJECT, host_project
 
 NAME = "governance.yaml"
 MANAGED = "/etc/verdikt/" + NAME
@@ -55,8 +56,14 @@ def project_policies(start: str, environ: Mapping[str, str]) -> list[str]:
     """Where policy files of a project may lie, the outermost first: from the top of the repository down to `start`.
 
     The outermost one comes first because it is the higher layer: a file that an agent puts into a directory below it,
-    to work from there, can only tighten.
+    to work from there, can only tighten. A host that names the project it was started in keeps that project's policy in
+    force wherever the agent goes: a directory of its own making, with a repository of its own, is no way out.
     """
+    anchor = host_project(environ)
+    if anchor:
+        here, top = os.path.realpath(start), os.path.realpath(anchor)
+        below = [] if here == top else _between(top, here)
+        return [*project_policies(top, _unanchored(environ)), *below]
     home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
     found: list[str] = []
     here = os.path.realpath(start)
@@ -71,6 +78,19 @@ def project_policies(start: str, environ: Mapping[str, str]) -> list[str]:
             return readable[:1]
         here = above
     return found[::-1]
+
+
+def _between(top: str, here: str) -> list[str]:
+    """Policy files below `top` on the way down to `here`."""
+    found = []
+    while here.startswith(top.rstrip("/") + "/"):
+        found.append(os.path.join(here, NAME))
+        here = os.path.dirname(here)
+    return found[::-1]
+
+
+def _unanchored(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environ.items() if name not in HOST_PROJECT}
 
 
 def read_policy_files(start: str, environ: Mapping[str, str], *, managed: str = MANAGED) -> list[PolicyFile]:

@@ -4,37 +4,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.unit.cli.conftest import Verdikt
 from verdikt.adapters.wiring import codex_trust, settings
 from verdikt.adapters.wiring.place import PLACES
-
-Verdikt = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """An empty project beside an empty home."""
-    (tmp_path / "home/.local/share").mkdir(parents=True)
-    project = tmp_path / "project"
-    project.mkdir()
-    return project
-
-
-@pytest.fixture
-def verdikt(project: Path) -> Verdikt:
-    """The command line, in the project, in an environment of its own."""
-
-    def run(*arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
-        clean = {"HOME": str(project.parent / "home"), "PATH": "/usr/bin:/bin"}
-        command = [sys.executable, "-m", "verdikt", *arguments]
-        return subprocess.run(command, cwd=project, env=clean | env, capture_output=True, text=True, check=False)
-
-    return run
 
 
 def snapshot(*roots: Path) -> dict[str, tuple[int, bytes]]:

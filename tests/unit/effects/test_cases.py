@@ -1,4 +1,4 @@
-"""What commands do, as data: every `tests/cases/effects_*.yaml`, decided by the standard profile.
+"""What commands do, as data: every `tests/cases/effects_*.yaml` and `programs_*.yaml`, decided by the standard profile.
 
 A case has a `name`, a `run` (or a `tool` with its `input`) and a `verdict`; where it matters also the `guard` that decides,
 an `effect` that must be among the effects, a `profile`, a `cwd`. Paths mean what `WORLD` says of them.
@@ -51,9 +51,9 @@ WORLD: dict[str, tuple[str, str]] = {
 def cases() -> list[tuple[str, dict[str, Any]]]:
     """Every case with the name of its file."""
     found = []
-    for file in sorted(CASES.glob("effects_*.yaml")):
+    for file in sorted([*CASES.glob("effects_*.yaml"), *CASES.glob("programs_*.yaml")]):
         for case in yaml.safe_load(file.read_text()):
-            found.append((file.stem.removeprefix("effects_"), case))
+            found.append((file.stem.removeprefix("effects_").removeprefix("programs_"), case))
     return found
 
 
@@ -70,6 +70,8 @@ def world(case: dict[str, Any]) -> FakeWorld:
         path = f"{ROOT}/{name}".rstrip("/")
         paths[path] = PathFact(real=path, kind=kind, git=git)
     paths[f"{ROOT}/link"] = PathFact(real="/etc", kind="dir", symlink=True)
+    paths[f"{ROOT}/link/passwd"] = PathFact(real="/etc/passwd", kind="file")
+    paths[f"{ROOT}/key"] = PathFact(real="/home/dev/.ssh/id_rsa", kind="file", symlink=True)
     texts = {
         f"{ROOT}/package.json": '{"scripts": {"test": "node --test", "clean": "rm -rf dist", "wipe": "rm -rf ~"}}',
         f"{ROOT}/Makefile": "test:\n\tpytest\nclean:\n\trm -rf build\nwipe:\n\trm -rf /\n",
@@ -86,7 +88,11 @@ def world(case: dict[str, Any]) -> FakeWorld:
         aliases={"co": "checkout", "wipe": "reset --hard", "boom": "!rm -rf ~"},
     )
     return FakeWorld(
-        cwd=case.get("cwd", ROOT), paths=paths, texts=texts, repository=repository, guarded=(f"{ROOT}/governance.yaml",)
+        cwd=case.get("cwd", ROOT),
+        paths=paths,
+        texts=texts,
+        repository=repository,
+        guarded=(f"{ROOT}/governance.yaml", *case.get("guarded", ())),
     )
 
 

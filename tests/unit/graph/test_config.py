@@ -76,8 +76,8 @@ bash_safety:
 """
     )
 
-    assert [node.name for node in found.nodes] == ["file_boundary", "bash_safety", "rules"]
-    assert found.nodes[0].guard.dirs == ["src", "tests", "docs"]  # type: ignore[attr-defined]
+    assert [node.name for node in found.nodes] == ["bash_safety", "file_boundary", "rules"]
+    assert found.nodes[1].guard.dirs == ["src", "tests", "docs"]  # type: ignore[attr-defined]
     assert [layer.name for layer in found.layers] == ["file", "default"]
     assert PolicyEngine(found.root).evaluate(BASH).verdict.guard == "bash_safety"
 

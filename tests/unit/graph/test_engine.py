@@ -4,17 +4,19 @@ import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any as Anything
 
 import pytest
 
 from tests.fakes import FakeWorld
 from tests.graphs import ACTION, Says
-from verdikt.graph.combinator import All
+from verdikt.graph.combinator import All, Any, Not, When
 from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.graph.engine import HISTORY, RISK_KEPT, PolicyEngine
+from verdikt.graph.rule import Rule, RuleSet
 from verdikt.graph.session import InMemorySessionStore
 from verdikt.graph.tracer import CollectingTracer, StdoutTracer
+from verdikt.guards import BudgetGuard
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.effect import Effect, EffectClass, Effects
 from verdikt.model.facts import Facts
@@ -173,10 +175,57 @@ def test_a_classifier_that_fails_blocks() -> None:
     def classify(action: Action, facts: Facts | None) -> Effects:
         raise LookupError("no table")
 
-    result = PolicyEngine(Says("pass"), classify=classify).evaluate(ACTION)
+    result = PolicyEngine(Sees(), classify=classify).evaluate(ACTION)
 
     assert result.reason == "the action could not be evaluated: LookupError: no table"
     assert result.verdict.error
+
+
+@pytest.mark.parametrize(
+    ("root", "asked"),
+    [
+        (Says("pass"), False),
+        (Sees(), True),
+        (All(Says("pass"), Any(Not(Sees()))), True),
+        (When(lambda a: True, Says("pass")), False),
+        (When(lambda a, ctx: True, Says("pass")), True),
+        (BudgetGuard(max_tasks=1), False),
+        (BudgetGuard(max_seconds=1), True),
+        (RuleSet(Rule.of({"name": "r", "tool": "x", "verdict": "block", "reason": "r", "fix": "f"})), False),
+        (RuleSet(Rule.of({"name": "r", "zone": "home", "verdict": "block", "reason": "r", "fix": "f"})), True),
+        (
+            RuleSet(
+                Rule.of(
+                    {
+                        "name": "r",
+                        "tool": "x",
+                        "unless": {"zone": "temp"},
+                        "verdict": "block",
+                        "reason": "r",
+                        "fix": "f",
+                    }
+                )
+            ),
+            True,
+        ),
+    ],
+)
+def test_the_world_is_looked_at_only_if_the_graph_looks_at_it(root: Anything, asked: bool) -> None:
+    """A policy that compares names must not pay for an analysis."""
+    calls: list[str] = []
+
+    def classify(action: Action, facts: Facts | None) -> Effects:
+        calls.append("classify")
+        return Effects()
+
+    def observe(action: Action) -> Facts:
+        calls.append("observe")
+        return Facts(FakeWorld(now=7.0))
+
+    result = PolicyEngine(root, classify=classify, observe=observe).evaluate(ACTION)
+
+    assert calls == (["observe", "classify"] if asked else [])
+    assert result.context.now == (7.0 if asked else 0.0)
 
 
 class BrokenStore:
@@ -269,15 +318,15 @@ def test_many_threads_lose_no_count() -> None:
     assert engine.evaluate(ACTION).context.session.action_count == 401
 
 
-def nested(depth: int) -> Any:
+def nested(depth: int) -> Anything:
     """A list in a list in a list …"""
-    value: Any = "rm -rf /"
+    value: Anything = "rm -rf /"
     for _ in range(depth):
         value = [value]
     return value
 
 
-ODD_PAYLOADS: dict[str, Any] = {
+ODD_PAYLOADS: dict[str, Anything] = {
     "none": None,
     "list": [1, 2],
     "text": "rm -rf /",
@@ -293,7 +342,7 @@ ODD_PAYLOADS: dict[str, Any] = {
 
 @pytest.mark.parametrize("payload", ODD_PAYLOADS.values(), ids=ODD_PAYLOADS.keys())
 @pytest.mark.parametrize("kind", list(ActionKind))
-def test_any_payload_gets_a_verdict(kind: ActionKind, payload: Any, every_guard: list[Any]) -> None:
+def test_any_payload_gets_a_verdict(kind: ActionKind, payload: Anything, every_guard: list[Anything]) -> None:
     """Of the wrong shape, ten megabytes long, with NUL, lone surrogates, a thousand levels deep."""
     facts = Facts(FakeWorld())
     engine = PolicyEngine(All(*every_guard), tracer=StdoutTracer(io.StringIO()))
@@ -305,8 +354,8 @@ def test_any_payload_gets_a_verdict(kind: ActionKind, payload: Any, every_guard:
 
 @pytest.mark.parametrize("field", ["kind", "tool", "session_id", "cwd", "task_type", "call_id"])
 @pytest.mark.parametrize("value", [None, 7, [], "\ud800", "x" * 1_000_000])
-def test_any_field_gets_a_verdict(field: str, value: Any, every_guard: list[Any]) -> None:
+def test_any_field_gets_a_verdict(field: str, value: Anything, every_guard: list[Anything]) -> None:
     """Whatever a host puts there."""
-    fields: dict[str, Any] = {"kind": ActionKind.WRITE, "payload": {"file_path": "a"}, field: value}
+    fields: dict[str, Anything] = {"kind": ActionKind.WRITE, "payload": {"file_path": "a"}, field: value}
 
     assert PolicyEngine(All(*every_guard)).evaluate(Action(**fields)).verdict

@@ -141,21 +141,28 @@ UNKNOWN = Target("$DIR")
     ("command", "effects", "verdict", "reason"),
     [
         ("rm -rf /", [effect("fs.delete.tree", ROOT)], "block", r"Command matches blocked pattern: rm\s+-rf\s+/"),
-        ("rm -r -f '/'", [effect("fs.delete.tree", ROOT, by="rm -r -f /")], "block", "blocked pattern"),
+        (
+            "rm -r -f '/'",
+            [effect("fs.delete.tree", ROOT, by="rm -r -f /")],
+            "block",
+            "deletes what nothing can bring back",
+        ),
         (
             "find / -delete",
             [effect("fs.delete", ROOT, by="find / -delete")],
             "block",
-            "`find / -delete` cannot be undone",
+            "`find / -delete` deletes what",
         ),
         ("echo 'rm -rf /'", [], "pass", ""),
         ("echo 'rm -rf /' > a", [effect("fs.write", INSIDE, cls=EffectClass.WRITE, recoverable=True)], "pass", ""),
         ("rm -rf /tmp/x", [effect("fs.delete.tree", TEMP)], "pass", ""),
         ("rm -rf build", [effect("fs.delete.tree", INSIDE)], "pass", ""),
-        ("rm -rf .", [effect("fs.delete.tree", PROJECT)], "block", "fs.delete.tree ."),
+        ("rm -rf .", [effect("fs.delete.tree", PROJECT)], "block", "`rm -rf .` deletes"),
         ("rm -rf /home/dev/old", [effect("fs.delete.tree", ROOT, recoverable=True)], "pass", ""),
         ('rm -rf "$DIR"', [effect("fs.delete.tree", UNKNOWN, certainty=Certainty.POSSIBLE)], "ask", "may do what"),
-        ("psql -c 'drop table a'", [effect("db.drop", Target("a", "database"))], "block", "blocked pattern"),
+        ("psql -c 'drop table a'", [effect("db.drop", Target("a", "database"))], "block", "drops a table"),
+        ("vendor-tool 'DROP TABLE a'", [effect("unknown.program", by="vendor-tool DROP TABLE a")], "block", "pattern"),
+        ("vendor-tool x; echo DROP TABLE a", [effect("unknown.program", by="vendor-tool x")], "pass", ""),
         ("grep -r 'DROP TABLE' .", [effect("fs.read", INSIDE, cls=EffectClass.READ, recoverable=True)], "pass", ""),
     ],
 )
@@ -170,13 +177,13 @@ def test_known_effects_decide_about_the_built_in_dangers(
 
 
 def test_a_pattern_of_ones_own_counts_whatever_the_effects() -> None:
-    """Unless nothing happens at all."""
+    """It is the policy's own word."""
     guard = BashSafetyGuard(blocked_patterns=["deploy"], blocked_prefixes=["make"])
     read = Effects((effect("fs.read", INSIDE, cls=EffectClass.READ, recoverable=True),))
 
     assert not PolicyEngine(guard).evaluate(bash("./deploy"), effects=read).passed
     assert not PolicyEngine(guard).evaluate(bash("make x"), effects=read).passed
-    assert PolicyEngine(guard).evaluate(bash("echo deploy"), effects=Effects()).passed
+    assert not PolicyEngine(guard).evaluate(bash("echo deploy"), effects=Effects()).passed
 
 
 def test_a_shell_command_is_kept_inside_by_its_effects() -> None:
@@ -193,6 +200,9 @@ def test_a_shell_command_is_kept_inside_by_its_effects() -> None:
     assert check(effect("fs.delete", red)) == "block `h` is a red line"
     assert check(effect("fs.read", red, cls=EffectClass.READ)) == "pass "
     assert check(effect("net.fetch", Target("x.example", "host"), cls=EffectClass.NETWORK)) == "pass "
+    assert check(effect("fs.read", outside, cls=EffectClass.READ)).startswith("block")
+    assert check(effect("fs.list", outside, cls=EffectClass.READ)) == "pass "
+    assert check(effect("code.run", outside, cls=EffectClass.EXECUTE)) == "pass "
 
 
 def test_the_layer_at_work_is_noted_or_the_first_one_changed() -> None:

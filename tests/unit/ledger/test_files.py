@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -367,6 +368,30 @@ def test_a_forked_child_has_locks_of_its_own(tmp_path: Path) -> None:
 
     assert len(list(store.entries("s"))) == 41
     assert store.project("count", "s") == 41
+
+
+def test_appends_that_wait_together_reach_the_disk_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One fsync for all who wrote while the one before was under way."""
+    store = FileStore(tmp_path, FakeClock(), (COUNT,))
+    store.append("s", "tool_call", {})
+    original, synced, slow = os.fsync, [], threading.Event()
+
+    def slowly(fd: int) -> None:
+        synced.append(fd)
+        slow.wait(0.02)
+        original(fd)
+
+    monkeypatch.setattr(os, "fsync", slowly)
+    threads = [
+        threading.Thread(target=lambda: [store.append("s", "tool_call", {}) for _ in range(5)]) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert store.head("s").seq == 41
+    assert len(synced) < 40
 
 
 def test_every_projection_of_the_table_loads_under_its_name() -> None:

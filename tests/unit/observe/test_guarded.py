@@ -24,7 +24,6 @@ from verdikt.observe.guarded import guarded_paths
         "/p/.cursor/hooks.json",
         "/p/.opencode/plugin",
         "/p/.git/hooks",
-        "/p/.git/config",
         "/h/.claude/settings.json",
         "/h/.codex/config.toml",
         "/h/.gemini/settings.json",
@@ -74,3 +73,10 @@ def test_the_package_is_guarded_unless_it_is_what_the_project_is_about() -> None
 
     assert package in guarded_paths("/p", {"HOME": "/h"})
     assert package not in guarded_paths(str(Path(__file__).parents[3]), {"HOME": "/h"})
+
+
+def test_the_project_of_the_host_stays_guarded_wherever_the_agent_goes(tmp_path: Path) -> None:
+    """A directory of the agent's own making is no way out."""
+    paths = guarded_paths("/elsewhere", {"HOME": "/h", "CLAUDE_PROJECT_DIR": str(tmp_path)})
+
+    assert {str(tmp_path / "governance.yaml"), "/elsewhere/governance.yaml", str(tmp_path / ".git/hooks")} <= set(paths)

@@ -39,7 +39,7 @@ class Client:
         model: ScriptedModel,
         prompt: str,
         env: Mapping[str, str],
-        seconds: float = 90,
+        seconds: float = 240,
     ) -> ClientRun:
         """Runs the client once in the project, with nothing of our own environment but what is given."""
         command, own = self.start(self, binary, home, model.url, prompt)
@@ -102,8 +102,21 @@ def _gemini(client: Client, binary: Path, home: Path, url: str, prompt: str) -> 
     return [*command, "--approval-mode", "yolo"], env
 
 
+def _copilot(client: Client, binary: Path, home: Path, url: str, prompt: str) -> tuple[list[str], dict[str, str]]:
+    env = {
+        "COPILOT_OFFLINE": "true",
+        "COPILOT_PROVIDER_TYPE": "anthropic",
+        "COPILOT_PROVIDER_BASE_URL": url,
+        "COPILOT_PROVIDER_API_KEY": "scripted",
+        "COPILOT_MODEL": "claude-sonnet-4.5",
+        "COPILOT_ALLOW_ALL": "true",
+    }
+    return [str(binary), "-p", prompt], env
+
+
 CLIENTS: dict[str, Client] = {
     "claude": Client(name="claude", shell="Bash", argument="command", start=_claude),
     "codex": Client(name="codex", shell="exec_command", argument="cmd", start=_codex),
     "gemini": Client(name="gemini", shell="run_shell_command", argument="command", start=_gemini),
+    "copilot": Client(name="copilot", shell="bash", argument="command", start=_copilot),
 }

@@ -7,11 +7,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A tool that the model asks for. `custom` marks Codex's free-form tools, whose input is text."""
+    """A tool that the model asks for. `custom` marks Codex's free-form tools, whose input is text; some lie in a namespace."""
 
     name: str
     input: Mapping[str, Any] | str
     custom: bool = False
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,8 @@ def _tool_item(tool: ToolUse) -> dict[str, Any]:
     item = {"id": _id("item"), "call_id": _id("call"), "status": "completed", "name": tool.name}
     if tool.custom:
         return item | {"type": "custom_tool_call", "input": tool.input}
+    if tool.namespace:
+        item["namespace"] = tool.namespace
     return item | {"type": "function_call", "arguments": json.dumps(tool.input)}
 
 

@@ -97,6 +97,24 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
         yield call.effect("net.local" if host.is_local(name) else "net.fetch", (Target(name, "host"),))
     if language == "awk":
         yield from _awk(text, call)
+    if language == "osascript":
+        yield from _driven(text, call)
+
+
+def _driven(text: str, call: Call) -> Iterator[Effect]:
+    """AppleScript: another program does it."""
+    if re.search(r"(?i)\bempty\s+(?:the\s+)?trash\b", text):
+        yield call.effect("backup.delete", (Target("the trash", "other"),))
+    if re.search(r"(?i)\bwith administrator privileges\b", text):
+        yield call.effect("priv.escalate")
+    if re.search(r"(?i)\btell application \"(?:mail|messages|microsoft outlook|slack)\".*\bsend\b", text, re.DOTALL):
+        yield call.effect("message.send", possible=True)
+    if re.search(r"(?i)\b(?:keystroke|key code)\b", text):
+        yield call.effect("code.unknown", possible=True, note="types for the person")
+    if re.search(r"(?i)\b(?:shut down|restart|log out)\b", text) and re.search(
+        r"(?i)system events|finder|loginwindow", text
+    ):
+        yield call.effect("sys.power")
 
 
 def _uncomment(language: str, text: str) -> str:

@@ -10,6 +10,13 @@ from verdikt.shell.command import Word
 
 def _tar(call: Call) -> Iterator[Effect]:
     args = call.args
+    for action in args.all("--checkpoint-action"):
+        if action.text.startswith("exec="):
+            yield from call.shell(action.text[5:])
+    for program in args.all(
+        "--to-command -I --use-compress-program --rsh-command -F --info-script --new-volume-script"
+    ):
+        yield from call.shell(program.text)
     operands = list(args.operands)
     letters = {flag[1:] for flag, _ in args.flags if len(flag) == 2}
     archive = args.value("-f --file")
@@ -52,7 +59,7 @@ PROGRAMS: dict[str, Program] = {
         "tar bsdtar gtar",
         Program(
             call=_tar,
-            values="-f --file -C --directory -X -T --exclude -b -I --use-compress-program --strip-components --transform --owner --group --mode",
+            values="-f --file -C --directory -X -T --exclude -b --to-command --rsh-command --checkpoint-action -I --use-compress-program --strip-components --transform --owner --group --mode",
         ),
     ),
     "zip": Program(

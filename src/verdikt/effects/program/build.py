@@ -6,8 +6,8 @@ _BUILD = Program(Does("code.build"))
 
 PROGRAMS: dict[str, Program] = {
     **programs(
-        "make gmake cmake ninja meson bazel bazelisk buck buck2 scons ant mvn mvnw gradle gradlew sbt lein mill rake just task invoke inv "
-        "gcc g++ cc c++ clang clang++ ld as nasm rustc javac kotlinc scalac ghc tsc swc esbuild rollup webpack vite parcel turbo nx lerna "
+        "make gmake cmake ninja meson bazel bazelisk buck buck2 scons ant lein mill just task invoke inv "
+        "gcc g++ cc c++ clang clang++ ld as nasm rustc javac kotlinc scalac ghc tsc swc esbuild rollup webpack vite parcel turbo nx "
         "pytest py.test tox nox jest vitest mocha ava karma cypress playwright rspec minitest phpunit pest ctest gtest bats shellspec behave cucumber "
         "ruff black isort flake8 pylint pyflakes mypy pyright basedpyright bandit autopep8 yapf pydocstyle vulture "
         "eslint prettier biome stylelint tslint standard xo oxlint dprint rubocop standardrb reek golint golangci-lint staticcheck gofmt goimports rustfmt clippy-driver "
@@ -15,7 +15,7 @@ PROGRAMS: dict[str, Program] = {
         "clang-format clang-tidy cppcheck astyle indent uncrustify doxygen sphinx-build sphinx-quickstart mkdocs jekyll hugo gatsby next nuxt astro "
         "coverage lcov gcov genhtml nyc c8 pre-commit tox-quickstart cookiecutter yo plop protoc buf swag sqlc "
         "objdump nm readelf ldd otool size strip ctags etags cscope cloc tokei scc gprof "
-        "virtualenv flutter xcodebuild swiftlint swiftformat cocoapods ng vue nest expo react-native rails spring artisan symfony phpstan psalm phpcs php-cs-fixer mix rebar3 dialyzer "
+        "virtualenv flutter xcodebuild swiftlint swiftformat cocoapods ng vue nest expo react-native spring symfony phpstan psalm phpcs php-cs-fixer rebar3 dialyzer "
         "dvc snakemake nextflow luigi prefect wandb mlflow tensorboard nvcc nvidia-smi tldr man info apropos whatis",
         _BUILD,
     ),

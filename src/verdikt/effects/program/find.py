@@ -90,6 +90,10 @@ def _find(call: Call) -> Iterator[Effect]:
             yield from call.on("fs.overwrite", [command.argv[index + 1]])
 
 
+def _empty_trash(call: Call) -> Iterator[Effect]:
+    yield from call.on("fs.delete.tree", [Word("~/.local/share/Trash")])
+
+
 PROGRAMS: dict[str, Program] = {
     **programs("find gfind", Program(call=_find)),
     **programs("fd fdfind", Program(Does("fs.list", "1:"), values="-e -E -t -d -j -x -X --exclude --extension --type --exec --exec-batch --max-depth -c -S")),
@@ -100,11 +104,11 @@ PROGRAMS: dict[str, Program] = {
     **programs("stat file realpath readlink basename dirname wc cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum shasum md5 namei pathchk mimetype exa eza lsd", Program(Does("fs.list", "*"), values="-c --format -f --printf -m -a -s")),
     "rmlint": Program(Does("fs.list", "*")),
     **programs("trash trash-put gio rmtrash", Program(Does("fs.move", "*"))),
-    "trash-empty": Program(Does("fs.delete.tree", note="empties the trash")),
+    "trash-empty": Program(call=_empty_trash),
     **programs("rename prename", Program(Does("fs.move", "1:"), dry="-n --nono --no-act")),
     **programs("rimraf del-cli", Program(Does("fs.delete.tree", "*"))),
     **programs("srm wipe scrub sdelete", Program(Does("fs.shred", "*"))),
-    **programs("chattr", Program(Does("fs.chmod", "1:"))),
+    "chattr": Program(Does("fs.chmod", "*")),
     "setfacl": Program(Does("fs.chmod", "*"), Does("fs.chmod.tree", "*", when="-R --recursive"), values="-m -x -M -X --modify --remove", dry="--test"),
     **programs("getfacl lsattr", Program(Does("fs.list", "*"))),
     "setcap": Program(Does("priv.setuid", "1:", note="gives a program the powers of root")),

@@ -1,6 +1,6 @@
 """Interpreters: running a script, a module, or what comes through a pipe. Program text itself is read by `effects/code`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from verdikt.effects.call import Call
@@ -99,9 +99,21 @@ def _python(call: Call) -> Iterator[Effect]:
             if index and argv[index - 1].text in ("-W", "-X"):
                 continue
             yield from call.on("code.run", [word])
+            yield from _known(call, argv[index:])
             return
     if call.command.stdin is None and call.reads_pipe():
         yield from call.piped_code()
+
+
+def _known(call: Call, rest: Sequence[Word]) -> Iterator[Effect]:
+    """A script with a name of its own: `manage.py`, `artisan`, `bin/rails`."""
+    from verdikt.effects.program import lookup
+
+    name = rest[0].text.rsplit("/", 1)[-1]
+    program = lookup(name)
+    if program is not None:
+        inner = Call(replace(call.command, argv=tuple(rest)), call.resolver, call.commands, call.shell_of, name=name)
+        yield from inner.run(program)
 
 
 def _module(call: Call, rest: tuple[Word, ...]) -> Iterator[Effect]:
@@ -137,6 +149,10 @@ def _script(call: Call) -> Iterator[Effect]:
         if call.name in ("node", "nodejs") and args.operands[0].text == "inspect":
             return
         yield from call.on("code.run", args.operands[:1])
+        argv = call.command.argv
+        place = next((index for index, word in enumerate(argv) if word is args.operands[0]), 0)
+        if place:
+            yield from _known(call, argv[place:])
     elif call.command.stdin is None and call.reads_pipe():
         yield from call.piped_code()
 

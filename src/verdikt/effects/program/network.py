@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from verdikt.effects import host
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
+from verdikt.effects.service import request
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import UNKNOWN, Word
 
@@ -19,9 +20,9 @@ def _curl(call: Call) -> Iterator[Effect]:
     urls = [*args.all("--url"), *args.operands]
     hosts = tuple(host.target(word) for word in urls)
     local = bool(hosts) and all(host.is_local(target.text) for target in hosts)
-    for word in urls:
-        if word.text.startswith("file://"):
-            yield from call.on("fs.read", [Word(word.text[7:])])
+    if urls and all(word.text.startswith("file://") for word in urls):
+        yield from call.on("fs.read", [Word(word.text[7:]) for word in urls])
+        return
     sent = [
         word
         for word in args.all(
@@ -41,13 +42,39 @@ def _curl(call: Call) -> Iterator[Effect]:
         if SECRET_NAME.search(word.raw) and UNKNOWN in word.text and not local:
             yield call.effect("cred.send", hosts, possible=True, note="a secret in the address")
     method = args.value("-X --request")
-    if method is not None and method.text.upper() == "DELETE" and not local:
-        yield call.effect("net.delete", hosts, note="asks a server to delete")
+    if method is not None:
+        yield from _asked(call, method.text, urls, " ".join(word.text for word in sent), local=local)
+    elif sent:
+        yield from _asked(call, "POST", urls, " ".join(word.text for word in sent), local=local)
     yield from call.on("fs.overwrite", args.all("-o --output"))
     if args.has("-O --remote-name"):
         name = urls[0].text.split("?")[0].rsplit("/", 1)[-1] if urls else ""
         yield from call.on("fs.overwrite", [Word(name or "download")])
     yield from call.on("fs.read", args.all("-K --config -b --cookie --netrc-file"), possible=True)
+
+
+def _asked(call: Call, method: str, urls: list[Word], body: str = "", *, local: bool) -> Iterator[Effect]:
+    """What a request asks of the service behind an address."""
+    for word in urls:
+        found = request(method, word.text, body)
+        if found is not None:
+            what, single = found
+            yield call.effect(what, (host.target(word),), recoverable=True if single else None)
+        elif method.upper() == "DELETE" and not local:
+            yield call.effect("net.delete", (host.target(word),), note="asks a server to delete")
+
+
+def _httpie(call: Call) -> Iterator[Effect]:
+    """`http DELETE host/path`: the method is a word."""
+    operands = call.args.operands
+    verb = operands[0].text.upper() if operands else ""
+    given = verb in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+    urls = operands[1:2] if given else operands[:1]
+    items = [word for word in operands[2 if given else 1 :] if "=" in word.text or "@" in word.text]
+    hosts = tuple(host.target(word) for word in urls)
+    local = all(host.is_local(target.text) or target.text.startswith(":") for target in hosts)
+    yield call.effect("net.local" if local else "net.send" if items else "net.fetch", hosts)
+    yield from _asked(call, verb if given else "POST" if items else "GET", urls, local=local)
 
 
 def _attached(sent: list[Word]) -> list[Word]:
@@ -266,7 +293,7 @@ PROGRAMS: dict[str, Program] = {
     "curl": Program(call=_curl, values=_CURL_VALUES),
     "wget": Program(call=_wget, values=_WGET_VALUES, dry="--spider"),
     "wget2": Program(call=_wget, values=_WGET_VALUES, dry="--spider"),
-    **programs("http https xh httpie", Program(Does("net.fetch", bare=True))),
+    **programs("http https xh httpie", Program(call=_httpie, values="-a --auth -o --output --session --verify --timeout -A")),
     **programs("aria2c axel", Program(Does("net.fetch"), Does("fs.overwrite", "-o --out"), Does("fs.write", "-d --dir"), values="-o --out -d --dir -x -s -j -i")),
     **programs("ssh autossh mosh slogin", Program(call=_ssh, values=_SSH_VALUES)),
     **programs("scp rcp", Program(call=_copy, values="-c -F -i -J -l -o -P -S -D -X")),
@@ -288,13 +315,4 @@ PROGRAMS: dict[str, Program] = {
     **programs("ngrok cloudflared localtunnel lt bore frpc chisel tailscale zerotier-cli pagekite serveo gost ligolo sshuttle tmate teleconsole gsocket gs-netcat", Program(Does("net.tunnel", "*", "other", bare=True, unless="version status list help ip --help netcheck"))),
     **programs("tcpdump tshark wireshark dumpcap ettercap bettercap", Program(Does("net.scan", note="listens to the network's traffic"), Does("fs.overwrite", "-w"), values="-i -w -r -c -s -n -f")),
     **programs("mail mailx sendmail mutt swaks msmtp ssmtp", Program(Does("message.send", "*", "host", bare=True), Does("fs.read", "-a -A"), values="-s -a -A -c -b -r -S -f")),
-    **programs("rclone", Program(
-        Does("cloud.read"),
-        subs={
-            "copy": (Does("net.send.file", "1", "host"), Does("fs.read", "0")), "sync": (Does("net.send.file", "1", "host"), Does("fs.delete.tree", "1", "resource")), "move": (Does("net.send.file", "1", "host"), Does("fs.move", "0")),
-            "copyto": (Does("net.send.file", "1", "host"), Does("fs.read", "0")), "delete": Does("cloud.delete", "*", "resource"), "purge": Does("cloud.delete", "*", "resource"), "deletefile": Does("cloud.delete", "*", "resource"),
-            "rmdirs": Does("cloud.delete", "*", "resource"), "config": Does("cred.read", note="shows stored credentials"), "serve": Does("net.listen"), "rcat": Does("net.send.file", "0", "host"),
-        },
-        dry="-n --dry-run",
-    )),
 }  # fmt: skip

@@ -1,5 +1,6 @@
 """Shells, their builtins, and the programs that run other programs. What they run is found by the shell analysis."""
 
+import re
 from collections.abc import Iterator
 
 from verdikt.effects.call import Call
@@ -7,15 +8,13 @@ from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
-_RUN_STRING = frozenset(("-c", "--command", "--rcfile", "--init-file"))
-
 
 def _shell(call: Call) -> Iterator[Effect]:
     """`sh script`: the script is run; what is in it is analysed where it can be read."""
     args = call.args
     if args.has("-c --command"):
         return
-    if args.operands:
+    if args.operands and args.operands[0].text != "-" and not args.has("-s"):
         yield from call.on("code.run", args.operands[:1])
     elif call.command.stdin is None and call.reads_pipe():
         yield from call.piped_code()
@@ -35,6 +34,21 @@ def _unset(call: Call) -> Iterator[Effect]:
         yield call.effect(
             "sys.log", (Target("the shell's history", "other"),), note="nothing more is recorded", possible=True
         )
+
+
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)(?!\w*:?\+)")
+
+
+def _echo(call: Call) -> Iterator[Effect]:
+    """A secret from the environment, shown; one that goes into a pipe or a file is not."""
+    if call.command.pipe_to is not None or call.command.redirects or all(word.known for word in call.command.argv):
+        return
+    from verdikt.effects.program.network import SECRET_NAME
+
+    names = [name for word in call.command.argv[1:] if not word.known for name in _VARIABLE.findall(word.raw)]
+    secret = tuple(Target(f"${name}", "other") for name in names if name.isupper() and SECRET_NAME.search(name))
+    if secret:
+        yield call.effect("env.read.secret", secret)
 
 
 def _set(call: Call) -> Iterator[Effect]:
@@ -76,12 +90,21 @@ def _printenv(call: Call) -> Iterator[Effect]:
 
 
 def _env(call: Call) -> Iterator[Effect]:
+    if (text := call.args.value("-S --split-string")) is not None:
+        yield from call.shell(text.text)
+        return
     if all("=" in word.text for word in call.args.operands):
         yield call.effect("env.read")
 
 
-def _trap(call: Call) -> Iterator[Effect]:
-    return iter(())
+def _without_hooks(words: list[str]) -> bool:
+    """Whether an agent is started so that nothing asks us about it."""
+    text = " ".join(words)
+    return (
+        bool({"--bare", "--setting-sources", "--dangerously-bypass-hook-trust", "--ignore-user-config"} & set(words))
+        or any(mark in text for mark in ("--setting-sources=", "disableAllHooks", "features.hooks", "hooksConfig"))
+        or any(pair in text for pair in ("--disable hooks", "--disable=hooks"))
+    )
 
 
 def _agent(call: Call) -> Iterator[Effect]:
@@ -91,6 +114,9 @@ def _agent(call: Call) -> Iterator[Effect]:
         "--trust-all-tools", "bypassPermissions", "--yes-always", "danger-full-access", "--auto-approve", "--skip-permissions", "--no-sandbox", "--permission-mode=bypassPermissions", "--approval-mode=yolo", "--sandbox=danger-full-access", "--force",
     }:  # fmt: skip
         yield call.effect("guard.bypass", (Target(call.name, "other"),), note="no permission is asked for")
+        return
+    if _without_hooks([word.text for word in call.command.argv]):
+        yield call.effect("guard.bypass", (Target(call.name, "other"),), note="its hooks are switched off")
         return
     verb = call.args.operands[0].text if call.args.operands else ""
     if (
@@ -115,10 +141,11 @@ PROGRAMS: dict[str, Program] = {
     **programs("sh bash zsh dash ksh mksh ash fish csh tcsh rbash elvish nu xonsh yash", Program(call=_shell, values="-o -O --rcfile --init-file +o +O")),
     **programs("source .", Program(call=_source)),
     **programs(
-        "cd pushd popd dirs echo printf true false : test [ [[ read wait jobs fg bg type hash which whence where command builtin let declare local typeset readonly return shift getopts times exit logout shopt complete compgen "
+        "cd pushd popd dirs true false : test [ [[ read wait jobs fg bg type hash which whence where command builtin let declare local typeset readonly return shift getopts times exit logout shopt complete compgen "
         "compopt bind enable mapfile readarray caller break continue help ulimit umask suspend eval exec trap time alias unalias sleep usleep coproc select unsetopt setopt autoload zmodload rehash zstyle print pwd tty nproc getconf",
         _NOTHING,
     ),
+    **programs("echo printf", Program(call=_echo)),
     "history": Program(call=_history),
     "ztcp": Program(Does("net.shell", "0", "host", note="a bare connection inside the shell")),
     "unset": Program(call=_unset),
@@ -137,6 +164,6 @@ PROGRAMS: dict[str, Program] = {
     **programs("chroot nsenter unshare systemd-nspawn pivot_root capsh", Program(Does("priv.escalate", note="enters another root or namespace"))),
     "env": Program(call=_env, values="-u --unset -C --chdir -S --split-string"),
     "printenv": Program(call=_printenv),
-    **programs("claude codex gemini aider cursor-agent opencode goose copilot amp qwen crush cline", Program(call=_agent, values="-p --print --model -m --permission-mode --allowedTools --disallowedTools --prompt -s --sandbox -a --ask-for-approval --approval-mode")),
+    **programs("claude codex gemini aider cursor-agent opencode copilot amp qwen crush cline", Program(call=_agent, values="-p --print --model -m --permission-mode --allowedTools --disallowedTools --prompt -s --sandbox -a --ask-for-approval --approval-mode")),
     **programs("code codium cursor windsurf", Program(subs={"tunnel": Does("net.tunnel", note="opens this machine to a browser anywhere"), "serve-web": Does("net.listen")})),
 }  # fmt: skip

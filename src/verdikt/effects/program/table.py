@@ -67,6 +67,8 @@ class Program:
     """Subcommand (up to three words) → what it does. The flags of the program itself count for it too."""
     call: "Callable[[Call], Iterable[Effect]] | None"
     """For what rows cannot say."""
+    own: bool
+    """For a subcommand: its flags are its own (`docker compose -f x` and `docker run -f y` have nothing in common); it may have subcommands."""
 
     def __init__(
         self,
@@ -76,6 +78,7 @@ class Program:
         single: bool = False,
         subs: "Mapping[str, Program | Does | tuple[Does, ...]] | None" = None,
         call: "Callable[[Call], Iterable[Effect]] | None" = None,
+        own: bool = False,
     ) -> None:
         put = object.__setattr__
         put(self, "does", does)
@@ -84,6 +87,7 @@ class Program:
         put(self, "single", single)
         put(self, "subs", subs or {})
         put(self, "call", call)
+        put(self, "own", own)
 
 
 def programs(names: str, program: Program) -> dict[str, Program]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
-from verdikt.model.effect import Effect
+from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
 
@@ -14,6 +14,19 @@ def _grep(call: Call) -> Iterator[Effect]:
     yield from call.on("fs.read", args.operands if given else args.operands[1:])
     if (command := args.value("--pre")) is not None:
         yield from call.shell(command.text)
+    if call.command.pipe_from is not None and not args.has("-c --count -q --quiet --silent"):
+        yield from _secret_lines(call, args.all("-e --regexp") or args.operands[:1])
+
+
+def _secret_lines(call: Call, patterns: list[Word]) -> Iterator[Effect]:
+    """`env | grep TOKEN`: shows a secret, unless what follows keeps only its name."""
+    from verdikt.effects.program.network import SECRET_NAME
+
+    below = call.commands[call.command.pipe_to].name if call.command.pipe_to is not None else ""
+    if below in ("cut", "sed", "awk", "wc") or not any(SECRET_NAME.search(word.text) for word in patterns):
+        return
+    if next(call.upstream()).name in ("env", "printenv", "export", "set", "declare"):
+        yield call.effect("env.read.secret", tuple(Target(word.shown, "other") for word in patterns))
 
 
 def _sed(call: Call) -> Iterator[Effect]:
@@ -121,7 +134,7 @@ _RG = Program(
     "-E --encoding --sort --sortr --pre --max-depth --maxdepth --max-filesize -G --ignore-dir -p --path-to-ignore --ignore --depth --color --colors -d",
 )
 _READ = Program(Does("fs.read", "*"))
-_EDITOR = Program(call=_editor, values="-c --cmd -S -s -u -T -w -W -i -eval --eval -l --load -q", dry="-R --version")
+_EDITOR = Program(call=_editor, values="-c --cmd -S -u -T -w -W -i -eval --eval -l --load -q", dry="-R --version")
 
 PROGRAMS: dict[str, Program] = {
     **programs("grep egrep fgrep zgrep rgrep bzgrep xzgrep ugrep", _GREP),

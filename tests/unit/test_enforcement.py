@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from tests.graphs import ACTION, Says
+from verdikt.enforcement import Enforcer
 from verdikt.errors import BlockedError, PolicyError
 from verdikt.graph.combinator import Escalate
-from verdikt.graph.enforcer import Enforcer
 from verdikt.graph.engine import PolicyEngine
 from verdikt.graph.pipeline import Pipeline
 from verdikt.guards import AuditGuard, BashSafetyGuard, BudgetGuard

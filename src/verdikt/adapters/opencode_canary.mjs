@@ -1,0 +1,23 @@
+// Loads the plugin as OpenCode does and hands it the call on stdin: node opencode_canary.mjs verdikt.js
+import { readFileSync } from "node:fs"
+
+const say = (document, code) => {
+  process.stdout.write(JSON.stringify(document) + "\n")
+  process.exit(code)
+}
+try {
+  const text = readFileSync(process.argv[2])
+  const { Verdikt } = await import("data:text/javascript;base64," + text.toString("base64"))
+  const { input, output, directory } = JSON.parse(readFileSync(0))
+  const hooks = await Verdikt({ directory })
+  try {
+    await hooks["tool.execute.before"](input, output)
+    say({}, 0)
+  } catch (refusal) {
+    process.stderr.write(refusal.message + "\n")
+    say({ decision: "block", reason: refusal.message }, 2)
+  }
+} catch (error) {
+  process.stderr.write(`the plugin did not work: ${error.message}\n`)
+  say({ decision: "block", reason: `the plugin did not work: ${error.message}` }, 2)
+}

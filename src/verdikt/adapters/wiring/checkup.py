@@ -1,0 +1,237 @@
+"""What the settings of each host say about the hook: wired, trusted, complete, and what lies open beside it."""
+
+import json
+import os
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from verdikt import adapters
+from verdikt.adapters.moment import MomentKind
+from verdikt.adapters.wiring import codex_trust, settings, toml
+from verdikt.adapters.wiring.change import read
+from verdikt.adapters.wiring.install import Installation
+from verdikt.adapters.wiring.place import PLACES, SCOPES, Place
+from verdikt.adapters.wiring.registration import is_ours
+from verdikt.errors import WiringError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hole:
+    """Something that a host lets happen past the hook, and how to close it. `open` when it was found to be open here."""
+
+    what: str
+    fix: str
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wired:
+    """One settings file that names the hook."""
+
+    host: str
+    scope: str
+    file: str
+    commands: Mapping[str, str]
+    missing: tuple[str, ...]
+    trusted: bool
+    holes: tuple[Hole, ...]
+
+    @property
+    def before(self) -> str:
+        """The command that decides before an action; empty when there is none."""
+        return next((self.commands[event] for event in self.commands if self._kind(event) is MomentKind.BEFORE), "")
+
+    @property
+    def before_event(self) -> str:
+        """The event that it is registered for."""
+        return next((event for event in self.commands if self._kind(event) is MomentKind.BEFORE), "")
+
+    def _kind(self, event: str) -> MomentKind | None:
+        return adapters.host(self.host).EVENTS.get(event)
+
+
+def wired(here: Installation) -> Iterator[Wired]:
+    """Every file of every host and scope that names the hook."""
+    for place in PLACES.values():
+        for scope in SCOPES:
+            file = place.file(scope, here.project, here.env)
+            data = read(file) if file else None
+            if data is None:
+                continue
+            present = settings.parse(data, file)
+            if any(settings.commands(present)):
+                yield _wired(here, place, scope, file, present)
+    yield from _opencode(here)
+
+
+def _wired(here: Installation, place: Place, scope: str, file: str, present: Mapping[str, Any]) -> Wired:
+    commands = dict(settings.commands(present))
+    return Wired(
+        host=place.host,
+        scope=scope,
+        file=file,
+        commands=commands,
+        missing=tuple(event for event in place.events if event not in commands),
+        trusted=place.host != "codex" or _codex_trusted(here, present, file),
+        holes=tuple(_HOLES[place.host](here, scope)),
+    )
+
+
+def _opencode(here: Installation) -> Iterator[Wired]:
+    config = here.env.get("XDG_CONFIG_HOME") or os.path.join(here.env.get("HOME", ""), ".config")
+    for scope, root in (
+        ("project", os.path.join(here.project, ".opencode")),
+        ("user", os.path.join(config, "opencode")),
+    ):
+        file = os.path.join(root, "plugin", "verdikt.js")
+        text = (read(file) or b"").decode(errors="replace")
+        if not text:
+            continue
+        script = str(Path(adapters.__file__).with_name("opencode_canary.mjs"))
+        commands = {"tool.execute.before": shlex.join(["node", script, file])} if is_ours(text) else {}
+        yield Wired(
+            host="opencode",
+            scope=scope,
+            file=file,
+            commands=commands,
+            missing=() if commands else ("tool.execute.before",),
+            trusted=True,
+            holes=(
+                Hole(
+                    what="a plugin that cannot be loaded is skipped in silence",
+                    fix="run `verdikt doctor` after every update of OpenCode",
+                ),
+            ),
+        )
+
+
+def _codex_home(here: Installation) -> str:
+    return here.env.get("CODEX_HOME") or os.path.join(here.env.get("HOME", ""), ".codex")
+
+
+def _codex_trusted(here: Installation, present: Mapping[str, Any], file: str) -> bool:
+    config = os.path.join(_codex_home(here), "config.toml")
+    hashes = codex_trust.trusted(present, file)
+    return codex_trust.approved(read(config), hashes, config)
+
+
+def _claude_holes(here: Installation, scope: str) -> Iterator[Hole]:
+    place = PLACES["claude"]
+    local = os.path.join(here.project, ".claude", "settings.local.json")
+    for file in (local, *(place.file(scope, here.project, here.env) for scope in SCOPES)):
+        if _setting(file, "disableAllHooks") is True:
+            yield Hole(what=f"`disableAllHooks` is set in {file}", fix="remove it", open=True)
+        if event := settings.malformed(_quiet(file)):
+            yield Hole(
+                what=f"a malformed hook under `{event}` in {file} drops all hooks of that file",
+                fix="mend it",
+                open=True,
+            )
+    if here.env.get("CLAUDE_CODE_SIMPLE"):
+        yield Hole(what="`CLAUDE_CODE_SIMPLE` switches hooks off", fix="unset it", open=True)
+    if scope != "managed":
+        yield Hole(
+            what="`--bare`, `--setting-sources` and `--settings` start a session without these hooks",
+            fix="wire the managed settings as well: `sudo verdikt init --host claude --scope managed`",
+        )
+    yield Hole(
+        what="`@file` mentions and `!` commands in prompts and slash commands fire no PreToolUse",
+        fix="keep secrets out of the project; see docs/hosts/claude.md",
+    )
+
+
+def _codex_holes(here: Installation, scope: str) -> Iterator[Hole]:
+    features: dict[str, Any] = {}
+    trust: Any = None
+    for file in (os.path.join(_codex_home(here), "config.toml"), os.path.join(here.project, ".codex", "config.toml")):
+        try:
+            tables = toml.parse(read(file), file)
+        except WiringError as error:
+            yield Hole(what=str(error), fix="mend it", open=True)
+            continue
+        features |= tables.get("features", {})
+        trust = tables.get("projects", {}).get(here.project, {}).get("trust_level", trust)
+    if features.get("unified_exec_tty") is not False:
+        yield Hole(
+            what="what is typed into a terminal session (`write_stdin`) fires no hook",
+            fix="set `unified_exec_tty = false` under `[features]`: `verdikt init --host codex` does",
+            open=True,
+        )
+    if features.get("hooks") is False:
+        yield Hole(what="`features.hooks` is false", fix="remove it", open=True)
+    if scope == "project" and trust != "trusted":
+        yield Hole(
+            what="Codex does not trust this project and ignores its hooks",
+            fix="start `codex` here once and trust it",
+            open=True,
+        )
+    yield Hole(
+        what="`codex --disable hooks` starts a session without these hooks; hosted web search fires none",
+        fix="use requirements.toml; see docs/hosts/codex.md",
+    )
+
+
+def _gemini_holes(here: Installation, scope: str) -> Iterator[Hole]:
+    place = PLACES["gemini"]
+    for file in (place.file(scope, here.project, here.env) for scope in SCOPES):
+        config = _setting(file, "hooksConfig")
+        if isinstance(config, dict) and (config.get("enabled") is False or "verdikt" in config.get("disabled", [])):
+            yield Hole(what=f"hooks are switched off in {file}", fix="remove `hooksConfig`", open=True)
+    yield Hole(
+        what="`@file` mentions fire no BeforeTool; a sub-agent's calls look like its parent's",
+        fix="see docs/hosts/gemini.md",
+    )
+
+
+def _copilot_holes(here: Installation, scope: str) -> Iterator[Hole]:
+    if scope == "project":
+        yield Hole(
+            what="in a folder that Copilot does not trust, these hooks are not loaded, and `--allow-all-tools` still runs tools",
+            fix="wire the user's hooks as well: `verdikt init --host copilot --scope user`",
+        )
+
+
+def _cursor_holes(here: Installation, scope: str) -> Iterator[Hole]:
+    yield Hole(what="completions by Tab fire other events than the agent", fix="see docs/hosts/cursor.md")
+
+
+_HOLES = {
+    "claude": _claude_holes,
+    "codex": _codex_holes,
+    "gemini": _gemini_holes,
+    "copilot": _copilot_holes,
+    "cursor": _cursor_holes,
+}
+
+
+def _quiet(file: str) -> dict[str, Any]:
+    try:
+        return settings.parse(read(file), file) if file else {}
+    except WiringError:
+        return {}
+
+
+def _setting(file: str, key: str) -> object:
+    return _quiet(file).get(key)
+
+
+def crashes(here: Installation, *, since: float) -> dict[str, int]:
+    """Hook → how often it failed since then."""
+    counts: dict[str, int] = {}
+    data = read(os.path.join(here.data, "_hook_crashes.jsonl")) or b""
+    for line in data.splitlines():
+        try:
+            crash = json.loads(line)
+            if crash["ts"] >= since:
+                counts[str(crash["hook"])] = counts.get(str(crash["hook"]), 0) + 1
+        except (ValueError, KeyError, TypeError):
+            continue
+    return counts
+
+
+def same_guard(here: Installation) -> bool:
+    """Whether the installed wrapper is the one that this version ships."""
+    return read(here.guard) == Path(adapters.__file__).with_name("guard.sh").read_bytes()

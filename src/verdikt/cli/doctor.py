@@ -1,0 +1,233 @@
+"""`verdikt doctor`: proves that the hooks fire instead of hoping that they do."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from verdikt.adapters.live.canary import Canary
+from verdikt.adapters.wiring.checkup import Wired, crashes, same_guard, wired
+from verdikt.adapters.wiring.install import Installation
+from verdikt.adapters.wiring.place import PLACES
+from verdikt.errors import VerdiktError
+from verdikt.ledger.home import data_home
+
+_FAILED = ("did not work", "no decision could be made", "could not start", "verdikt: blocked\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Firing:
+    """What came back when a canary went through the registered command."""
+
+    blocked: bool
+    why: str
+    p50_milliseconds: float
+    p99_milliseconds: float
+
+
+@click.command()
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Also run each real client against a scripted model and check that nothing forbidden ran.",
+)
+@click.option(
+    "--calls", default=5, show_default=True, type=click.IntRange(1, 1000), help="How often to fire, for the times."
+)
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@click.option(
+    "--project", type=click.Path(exists=True, file_okay=False), default=".", help="The project; default: here."
+)
+def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
+    """Fires a canary through the exact command that each client's settings name, and checks the answer.
+
+    Exit status 0 when every wired client blocks it, 1 otherwise and when nothing is wired.
+
+    Example: verdikt doctor --live
+    """
+    here = Installation(project=os.path.realpath(project), data=str(data_home(os.environ)), env=os.environ)
+    try:
+        reports = [_report(here, found, calls=calls, live=live) for found in wired(here)]
+        general = _general(here)
+    except VerdiktError as error:
+        raise click.ClickException(str(error)) from error
+    healthy = bool(reports) and all(report["healthy"] for report in reports) and general["wrapper"] == "intact"
+    if as_json:
+        click.echo(json.dumps({"healthy": healthy, "hosts": reports, **general}))
+    else:
+        for report in reports:
+            _print(report)
+        _print_general(general)
+        if not reports:
+            click.echo(_bad("nothing is wired here") + ": run `verdikt init`")
+    raise SystemExit(0 if healthy else 1)
+
+
+def _report(here: Installation, found: Wired, *, calls: int, live: bool) -> dict[str, Any]:
+    firing = _fire(here, found, calls)
+    ran = _live(here, found) if live else ""
+    holes = [asdict(hole) for hole in found.holes]
+    healthy = firing.blocked and found.trusted and not found.missing and not any(hole.open for hole in found.holes)
+    return {
+        "host": found.host,
+        "scope": found.scope,
+        "file": found.file,
+        "events": sorted(found.commands),
+        "missing": list(found.missing),
+        "trusted": found.trusted,
+        "firing": asdict(firing),
+        "live": ran,
+        "holes": holes,
+        "healthy": healthy and ran in ("", "blocked"),
+    }
+
+
+def _fire(here: Installation, found: Wired, calls: int) -> Firing:
+    """Through the shell, from the project, as the client does it."""
+    if not found.before:
+        return Firing(blocked=False, why="no hook before an action", p50_milliseconds=0, p99_milliseconds=0)
+    payload = json.dumps(Canary(data=here.data).payload(found.host, found.before_event, here.project))
+    times, said = [], None
+    for _ in range(calls):
+        start = time.perf_counter()
+        said = subprocess.run(
+            ["/bin/sh", "-c", found.before],
+            input=payload,
+            cwd=here.project,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        times.append((time.perf_counter() - start) * 1000)
+    assert said is not None
+    times.sort()
+    p50, p99 = times[len(times) // 2], times[min(len(times) - 1, int(len(times) * 0.99))]
+    return Firing(**_judged(said), p50_milliseconds=round(p50, 1), p99_milliseconds=round(p99, 1))
+
+
+def _judged(said: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
+    try:
+        document = json.loads(said.stdout)
+    except ValueError:
+        document = {}
+    words = json.dumps(document)
+    blocked = said.returncode == 2 or '"deny"' in words or '"block"' in words
+    reason = (
+        document.get("reason")
+        or document.get("permissionDecisionReason")
+        or document.get("user_message")
+        or said.stderr
+    )
+    broken = next((mark for mark in _FAILED if mark in f"{reason}\n"), "")
+    if not blocked:
+        return {"blocked": False, "why": "the canary was not blocked"}
+    return {"blocked": not broken, "why": str(reason).strip() if broken else ""}
+
+
+def _live(here: Installation, found: Wired) -> str:
+    """The real client, the real settings, and a model that asks for the canary."""
+    from verdikt.adapters.live.client import CLIENTS
+    from verdikt.adapters.live.model import ScriptedModel
+    from verdikt.adapters.live.screenplay import Say, Screenplay, ToolUse
+
+    client = CLIENTS.get(found.host)
+    binary = shutil.which(PLACES[found.host].program) if client and found.host in PLACES else None
+    if client is None or binary is None:
+        return "not tried: the client is not installed" if client else "not tried: this client cannot be scripted"
+    canary = Canary(data=here.data)
+    canary.remove()
+    use = ToolUse(client.shell, {client.argument: canary.command})
+    with ScriptedModel(Screenplay(turns=(Say("canary", (use,)), Say("done")))) as model:
+        try:
+            home = Path(os.environ.get("HOME", "/"))
+            client.run(
+                Path(binary),
+                project=Path(here.project),
+                home=home,
+                model=model,
+                prompt="verdikt doctor",
+                env=os.environ,
+            )
+        except subprocess.TimeoutExpired:
+            return "the client did not end"
+        answered = len(model.requests) > 1
+    if os.path.exists(canary.file):
+        canary.remove()
+        return "RAN: the forbidden command was not stopped"
+    return "blocked" if answered else "the client did not reach the scripted model"
+
+
+def _general(here: Installation) -> dict[str, Any]:
+    from verdikt.ledger import pause
+    from verdikt.ledger.files import open_store
+    from verdikt.projections import projections
+
+    now = pause.current(open_store(Path(here.data), projections=projections())) if os.path.isdir(here.data) else None
+    day = time.time() - 24 * 3600
+    return {
+        "wrapper": "intact" if same_guard(here) else "missing" if not os.path.exists(here.guard) else "changed",
+        "crashes": crashes(here, since=day),
+        "overrides": _overrides(here, day),
+        "paused": now.reason if now else "",
+    }
+
+
+def _overrides(here: Installation, since: float) -> int:
+    """How often somebody tried to talk the agent past the policy in the last day."""
+    count = 0
+    for file in Path(here.data, "overrides").glob("*.jsonl"):
+        if file.stat().st_mtime >= since:
+            count += sum(1 for _ in file.open(errors="replace"))
+    return count
+
+
+def _good(text: str) -> str:
+    return click.style(text, fg="green")
+
+
+def _bad(text: str) -> str:
+    return click.style(text, fg="red")
+
+
+def _print(report: dict[str, Any]) -> None:
+    mark = _good("✓") if report["healthy"] else _bad("✗")
+    click.echo(f"{mark} {click.style(report['host'], bold=True)} ({report['scope']}: {report['file']})")
+    wiring = f"{len(report['events'])} events"
+    if report["missing"]:
+        wiring += _bad(f", missing: {', '.join(report['missing'])}") + "; run `verdikt init`"
+    click.echo(f"    wired    {wiring}")
+    if report["host"] == "codex":
+        advice = "; open `/hooks` in Codex, or run `verdikt init --host codex --trust-codex`"
+        click.echo(
+            "    trusted  " + ("yes" if report["trusted"] else _bad("no, so Codex skips the hooks in silence") + advice)
+        )
+    firing = report["firing"]
+    if firing["blocked"]:
+        click.echo(
+            f"    firing   canary blocked, {firing['p50_milliseconds']} ms (p99 {firing['p99_milliseconds']} ms)"
+        )
+    else:
+        click.echo("    firing   " + _bad(firing["why"]))
+    if report["live"]:
+        colour = _good if report["live"] == "blocked" else _bad
+        click.echo("    live     " + colour(report["live"]))
+    for hole in report["holes"]:
+        click.echo(f"    {_bad('open   ') if hole['open'] else 'hole   '}  {hole['what']}\n             {hole['fix']}")
+
+
+def _print_general(general: dict[str, Any]) -> None:
+    if general["wrapper"] != "intact":
+        click.echo(_bad(f"✗ the wrapper is {general['wrapper']}") + "; run `verdikt init`")
+    if general["paused"]:
+        click.echo(click.style("! paused", fg="yellow") + f": {general['paused']}; `verdikt pause --end` ends it")
+    total = sum(general["crashes"].values())
+    click.echo(f"in the last day: {total} crashes of hooks, {general['overrides']} attempts to override")
+    for hook, count in sorted(general["crashes"].items()):
+        click.echo(f"    {hook}: {count}")

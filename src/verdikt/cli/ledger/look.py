@@ -1,0 +1,142 @@
+"""`verdikt ledger tail`, `show` and `stats`."""
+
+import json
+import sys
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from verdikt.cli.data import existing, home_option, json_option, moment
+from verdikt.errors import LedgerError
+from verdikt.model.entry import Entry
+
+if TYPE_CHECKING:
+    from verdikt.ledger.files import FileStore
+
+_COLOURS = {"block": "red", "ask": "yellow", "warn": "yellow", "pass": "green"}
+_POLL_SECONDS = 0.2
+
+
+@click.command()
+@click.option("--session", metavar="S", help="Only this session.")
+@click.option("-n", "--lines", "count", default=20, show_default=True, type=click.IntRange(min=0), help="How many.")
+@click.option("-f", "--follow", is_flag=True, help="Go on as entries are written.")
+@json_option
+@home_option
+def tail(session: str | None, count: int, follow: bool, as_json: bool, home: Path | None) -> None:
+    """The newest entries, oldest first.
+
+    Example: verdikt ledger tail -f
+    """
+    store = existing(home)
+    newest: deque[Entry] = deque(maxlen=count)
+    seen: dict[str, int] = {}
+    for one in [session] if session else store.sessions():
+        seen[one] = store.head(one).seq
+        newest.extend(_last(store, one, count))
+        newest = deque(sorted(newest, key=lambda entry: (entry.ts, entry.session, entry.seq)), maxlen=count)
+    for entry in newest:
+        _print(entry, as_json)
+    sizes: dict[str, int] = {}
+    while follow:
+        for entry in _news(store, session, seen, sizes):
+            _print(entry, as_json)
+        store.clock.sleep(_POLL_SECONDS)
+
+
+def _last(store: "FileStore", session: str, count: int) -> Iterator[Entry]:
+    return store.reader.legible(session, since=max(0, store.head(session).seq - count)) if count else iter(())
+
+
+def _news(store: "FileStore", session: str | None, seen: dict[str, int], sizes: dict[str, int]) -> list[Entry]:
+    """What was written since the last look; only files that have changed are read."""
+    found: list[Entry] = []
+    for path in [store.reader.path(session)] if session else store.reader.hot():
+        size = path.stat().st_size if path.exists() else 0
+        one = session or store.reader.session_of(path.stem)
+        if one is None or sizes.get(path.name) == size:
+            continue
+        sizes[path.name] = size
+        fresh = list(store.reader.legible(one, since=seen.get(one, 0)))
+        seen[one] = max((entry.seq for entry in fresh), default=seen.get(one, 0))
+        found += fresh
+    return sorted(found, key=lambda entry: (entry.ts, entry.session, entry.seq))
+
+
+def _print(entry: Entry, as_json: bool) -> None:
+    from verdikt.report.entry_line import about, verdict_of
+
+    if as_json:
+        click.echo(entry.line().rstrip(b"\n"))
+        return
+    verdict, guard = verdict_of(entry)
+    said = f" {click.style(verdict, fg=_COLOURS.get(verdict))}{f' by {guard}' if guard else ''}" if verdict else ""
+    click.echo(
+        f"{moment(entry.ts)} {entry.session} {entry.seq} {click.style(entry.kind, bold=True)}{said} {about(entry)}"
+    )
+
+
+@click.command()
+@click.argument("session")
+@click.argument("seq", type=click.IntRange(min=1), required=False)
+@click.option("--artifact", metavar="NAME", help="Print this artifact of the entry instead, byte for byte.")
+@json_option
+@home_option
+def show(session: str, seq: int | None, artifact: str | None, as_json: bool, home: Path | None) -> None:
+    """A session's entries, or everything about one of them.
+
+    Example: verdikt ledger show 1f0c… 42
+    """
+    store = existing(home)
+    if seq is None:
+        if artifact:
+            raise click.UsageError("--artifact needs SEQ")
+        found = False
+        for entry in store.reader.legible(session):
+            found = True
+            _print(entry, as_json)
+        if not found:
+            raise LedgerError(f"no session `{session}` in `{store.home}`; `verdikt ledger stats` lists them")
+        return
+    if artifact:
+        sys.stdout.buffer.write(store.artifact(session, seq, artifact))
+        return
+    one = store.reader.entry(session, seq)
+    if one is None:
+        raise LedgerError(f"no entry {seq} in session `{session}`, or it is damaged; try `verdikt ledger verify`")
+    if as_json:
+        click.echo(one.line().rstrip(b"\n"))
+        return
+    click.echo(f"entry {one.seq} of session {one.session}: {click.style(one.kind, bold=True)}, {moment(one.ts)} UTC")
+    click.echo(f"prev {one.prev}\nhash {one.hash}")
+    click.echo(f"signed with {one.kid}" if one.sig else "covered by the next signed checkpoint")
+    click.echo(json.dumps(one.body, indent=2, ensure_ascii=False, sort_keys=True))
+
+
+@click.command()
+@click.option("--session", metavar="S", help="Only this session.")
+@json_option
+@home_option
+def stats(session: str | None, as_json: bool, home: Path | None) -> None:
+    """How many entries there are, by verdict, guard, effect, kind and session.
+
+    Example: verdikt ledger stats --json
+    """
+    from verdikt.report.stats import TABLES, count
+
+    store = existing(home)
+    sessions = [session] if session else store.sessions()
+    found = count(entry for one in sessions for entry in store.reader.legible(one)).record()
+    if as_json:
+        click.echo(json.dumps(found, indent=1))
+        return
+    click.echo(f"{found['entries']} entries")
+    for table in TABLES:
+        if found[table]:
+            click.echo(click.style(table, bold=True))
+            width = max(map(len, found[table]))
+            for name, number in found[table].items():
+                click.echo(f"  {name:<{width}}  {number}")

@@ -1,0 +1,72 @@
+"""`verdikt manifest`: tool manifests of seed 003, validated and asked."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from verdikt.errors import ManifestError
+
+if TYPE_CHECKING:
+    from verdikt.effects.manifest import Manifest
+
+
+@click.group()
+def command() -> None:
+    """Manifests that declare what tools do, as JSON or TOML.
+
+    Example: verdikt manifest validate tools.json
+    """
+
+
+def read_manifest(path: Path) -> "Manifest":
+    """The manifest in a file; a `ManifestError` when it cannot be read."""
+    from verdikt.effects.manifest import parse_manifest
+
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ManifestError(f"cannot read `{path}`: {error.strerror}") from error
+    if path.suffix != ".toml":
+        return parse_manifest(data)
+    import tomllib
+
+    try:
+        return parse_manifest(tomllib.loads(data.decode()))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ManifestError(f"`{path}` is not valid TOML: {error}") from error
+
+
+@command.command()
+@click.argument("path", type=click.Path(path_type=Path))
+def validate(path: Path) -> None:
+    """Says whether a manifest can be used; status 1 when it cannot.
+
+    Example: verdikt manifest validate tools.json
+    """
+    try:
+        read_manifest(path)
+    except ManifestError as error:
+        click.echo(f"invalid: {error}", err=True)
+        sys.exit(1)
+    click.echo(f"valid: {path}")
+
+
+@command.command()
+@click.argument("tool")
+@click.option("-m", "--manifest", required=True, type=click.Path(path_type=Path), help="The manifest.")
+def classify(tool: str, manifest: Path) -> None:
+    """What a manifest declares of a tool, as one line of JSON; status 1 when it declares nothing.
+
+    Example: verdikt manifest classify git_push -m tools.json
+    """
+    from verdikt.effects.declared import ToolCall, classify_declared
+    from verdikt.model.canonical import canonical
+
+    try:
+        found = classify_declared(ToolCall(tool=tool), read_manifest(manifest))
+    except ManifestError as error:
+        click.echo(f"ManifestError: {error}", err=True)
+        sys.exit(1)
+    click.echo(canonical(found.dump()).decode())

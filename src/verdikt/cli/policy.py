@@ -1,0 +1,81 @@
+"""`verdikt policy`: show, check, test and describe policies."""
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from verdikt.errors import PolicyError
+
+if TYPE_CHECKING:
+    from verdikt.graph.policy import Policy
+
+BAD_POLICY = 65
+
+COMMANDS: dict[str, str] = {
+    "show": "the policy in force here, and where each part comes from",
+    "lint": "finds rules that never fire, never decide or contradict another",
+    "test": "runs the cases of *.cases.yaml",
+    "schema": "the JSON Schema of policy files, for editors",
+}
+"""Subcommand → what it is for; `verdikt.cli.policy_<name>` holds `command`."""
+
+
+class PolicyCommands(click.Group):
+    """Loads a subcommand when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every subcommand, in the table's order."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The subcommand of that name, loaded now."""
+        if cmd_name not in COMMANDS:
+            return None
+        found: click.Command = import_module(f"verdikt.cli.policy_{cmd_name}").command
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table of subcommands, without loading any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=PolicyCommands)
+def command() -> None:
+    """Shows, checks and tests policies.
+
+    A policy that cannot be loaded ends every command with status 65 and one message for each fault.
+
+    Example: verdikt policy show
+    """
+
+
+def policy_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options by which every subcommand is told which policy it is about."""
+    function = click.option("--json", "as_json", is_flag=True, help="For machines.")(function)
+    function = click.option("--managed", type=click.Path(dir_okay=False), help="Read this as the managed layer.")(
+        function
+    )
+    function = click.option("--project", type=click.Path(exists=True, file_okay=False), default=".", help="Where to look for layers.")(function)  # fmt: skip
+    return click.option("--policy", "file", type=click.Path(), help="One policy file by itself, instead of the layers.")(function)  # fmt: skip
+
+
+def load(file: str | None, project: str, managed: str | None) -> "Policy":
+    """The policy that the options name, or an exit with status 65 and every fault on stderr."""
+    from verdikt.observe.policy import MANAGED
+    from verdikt.policy import load_file, load_policy
+
+    try:
+        return load_file(file) if file else load_policy(project, managed=managed or MANAGED)
+    except PolicyError as error:
+        refuse(error)
+
+
+def refuse(error: PolicyError) -> NoReturn:
+    """Says every fault and exits with the status for a bad policy."""
+    for fault in error.faults:
+        click.secho(str(fault), fg="red", err=True)
+    sys.exit(BAD_POLICY)

@@ -1,0 +1,43 @@
+"""`verdikt policy lint`: rules that never fire, never decide, or contradict another."""
+
+import json
+import sys
+
+import click
+
+from verdikt.cli.policy import load, policy_options
+
+
+@click.command()
+@policy_options
+@click.option("--witnesses", is_flag=True, help="Also print an action on which each rule fires.")
+def command(file: str | None, project: str, managed: str | None, as_json: bool, witnesses: bool) -> None:
+    """Finds for every rule and pattern an action on which it fires, and names those for which there is none.
+
+    Also named: a rule that never decides because another fires on the same actions, and one that contradicts another. Status 1
+    when something is found, 65 when the policy cannot be loaded.
+
+    Example: verdikt policy lint --policy governance.yaml
+    """
+    from verdikt.effects.name import NAMES
+    from verdikt.graph.lint import lint
+
+    report = lint(load(file, project, managed), {name: known.cls for name, known in NAMES.items()})
+    if as_json:
+        flaws = [
+            {"kind": flaw.kind, "rule": flaw.rule, "where": flaw.where, "message": flaw.message}
+            for flaw in report.flaws
+        ]
+        fires = [{"rule": rule, "where": where, "action": str(action)} for rule, where, action in report.witnesses]
+        click.echo(json.dumps({"flaws": flaws, "witnesses": fires}, indent=2, ensure_ascii=False))
+    else:
+        if witnesses:
+            for rule, where, action in report.witnesses:
+                click.echo(
+                    f"{click.style('fires', fg='green')} {rule}  {click.style(where, dim=True)}\n        {action}"
+                )
+        for flaw in report.flaws:
+            click.echo(f"{click.style(flaw.kind, fg='red')} {flaw.where}: {flaw.message}")
+        count = len(report.witnesses)
+        click.echo(f"{count} rule{'s' * (count != 1)} can fire, {len(report.flaws)} found wrong")
+    sys.exit(1 if report.flaws else 0)

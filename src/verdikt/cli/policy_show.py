@@ -1,0 +1,110 @@
+"""`verdikt policy show`: the merged policy with where each part came from."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from verdikt.cli.policy import load, policy_options
+from verdikt.graph.policy import Policy, PolicyLayer
+from verdikt.graph.rule import Rule
+
+COLOURS = {"block": "red", "ask": "yellow", "warn": "cyan", "pass": "green"}
+
+
+@click.command()
+@policy_options
+def command(file: str | None, project: str, managed: str | None, as_json: bool) -> None:
+    """Prints the policy in force: its layers, settings, rules and guards, each with the file and line it comes from.
+
+    Example: verdikt policy show --json
+    """
+    found = describe(load(file, project, managed))
+    click.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else "\n".join(_lines(found)))
+
+
+def describe(policy: Policy) -> dict[str, Any]:
+    """The merged policy as plain data."""
+    layers = [
+        {"layer": layer.name, "file": layer.file, "profile": layer.profile, "disabled": list(layer.disabled)}
+        for layer in policy.layers
+    ]
+    return {
+        "digest": policy.digest,
+        "layers": layers,
+        "posture": _setting(policy, "posture", policy.posture.value),
+        "unknown_tools": _setting(policy, "unknown_tools", policy.unknown_tools.word),
+        "approve": _approve(policy),
+        "sections": {name: _section(policy, name) for name in policy.known if policy.section(name) is not None},
+        "nodes": [node.name for node in policy.nodes],
+        "parts": list(_parts(policy)),
+    }
+
+
+def _setting(policy: Policy, name: str, value: str) -> dict[str, Any]:
+    """A setting and the layer that decided it: the highest of those that name the value in force."""
+    for layer in policy.layers:
+        found = layer.setting(name)
+        if found is not None and value in (getattr(found, "word", None), getattr(found, "value", None)):
+            return {"value": value, "from": layer.origin(name), "layer": layer.name}
+    return {"value": value, "from": "default", "layer": "default"}
+
+
+def _approve(policy: Policy) -> list[dict[str, Any]]:
+    return [
+        {"from": layer.origin("approve"), "layer": layer.name, "in_force": layer.setting("approve") in policy.approvals}
+        for layer in policy.layers
+        if layer.setting("approve")
+    ]
+
+
+def _section(policy: Policy, name: str) -> dict[str, Any]:
+    layers = [layer for layer in policy.layers if layer.section(name) is not None]
+    return {"from": [layer.origin(name) for layer in layers], "layers": [layer.name for layer in layers]}
+
+
+def _parts(policy: Policy) -> Iterator[dict[str, Any]]:
+    """Every rule and guard, in the order in which it is asked."""
+    for layer in policy.layers:
+        if layer.base is not None:
+            yield from _of(layer.base, f"{layer.name} → {layer.base.name}")
+        yield from _of(layer, layer.name)
+
+
+def _of(layer: PolicyLayer, name: str) -> Iterator[dict[str, Any]]:
+    for placed in layer.placed:
+        item = placed.item
+        if isinstance(item, Rule):
+            more = {"kind": "rule", "verdict": item.verdict.word, "red_line": item.red_line, "reason": item.reason}
+        else:
+            more = {"kind": "guard", "settings": {key: repr(value) for key, value in placed.settings.items()}}
+        yield {"name": item.name, "layer": name, "from": placed.where, **more}
+
+
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    yield f"policy {found['digest'][:12]}"
+    for layer in found["layers"]:
+        profile = f" on profile {layer['profile']}" if layer["profile"] else ""
+        without = f" without {', '.join(layer['disabled'])}" if layer["disabled"] else ""
+        yield f"  {layer['layer']:<10} {layer['file']}{profile}{without}"
+    yield ""
+    for name in ("posture", "unknown_tools"):
+        yield f"{name:<14} {found[name]['value']:<12} {_dim(found[name]['from'])}"
+    for approve in found["approve"]:
+        yield f"{'approve':<14} {'in force' if approve['in_force'] else 'not in force':<12} {_dim(approve['from'])}"
+    for name, section in found["sections"].items():
+        yield f"{name:<14} {'':<12} {_dim(', '.join(section['from']))}"
+    width = max((len(part["name"]) for part in found["parts"]), default=0)
+    layer = None
+    for part in found["parts"]:
+        if part["layer"] != layer:
+            layer = part["layer"]
+            yield f"\n{layer}"
+        word = part.get("verdict", "guard")
+        mark = "!" if part.get("red_line") else " "
+        yield f"  {click.style(f'{word:<5}', fg=COLOURS.get(word))}{mark} {part['name']:<{width}}  {_dim(part['from'])}"
+
+
+def _dim(text: str) -> str:
+    return click.style(text, dim=True)

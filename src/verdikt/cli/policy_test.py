@@ -1,0 +1,130 @@
+"""`verdikt policy test`: the cases that say what a policy must decide."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from verdikt.cli.policy import load, policy_options, refuse
+from verdikt.effects.classifier import classify
+from verdikt.errors import PolicyError
+from verdikt.graph.case import Case, read_cases
+from verdikt.graph.engine import PolicyEngine
+from verdikt.graph.policy import Policy
+from verdikt.graph.result import EvaluationResult
+from verdikt.model.decision import settle
+from verdikt.model.document import parse_document
+from verdikt.model.facts import Facts
+from verdikt.model.verdict import Verdict
+from verdikt.observe.policy import read_policy_file
+from verdikt.report.junit import TestResult, junit
+
+SKIPPED = {"node_modules", "__pycache__", "build", "dist"}
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=click.Path(exists=True))
+@policy_options
+@click.option("--junit", "junit_file", type=click.Path(dir_okay=False), help="Also write the results as JUnit XML.")
+def command(
+    *,
+    files: tuple[str, ...],
+    file: str | None,
+    project: str,
+    managed: str | None,
+    as_json: bool,
+    junit_file: str | None,
+) -> None:
+    """Runs the cases in FILES (default: every *.cases.yaml below the project) and shows where the policy decides otherwise.
+
+    Nothing is executed: commands are looked at as text. Status 1 when a case fails or none is found, 65 when the policy or a
+    case cannot be read.
+
+    Example: verdikt policy test team.cases.yaml --junit report.xml
+    """
+    policy = load(file, project, managed)
+    try:
+        cases = list(_read(files or (project,)))
+    except PolicyError as error:
+        refuse(error)
+    results = [
+        TestResult(case.where.rsplit(":", 2)[0], case.name, case.where, failure) for case, failure in run(policy, cases)
+    ]
+    if junit_file:
+        Path(junit_file).write_text(junit(results), encoding="utf-8")
+    if as_json:
+        rows = [{"name": r.name, "where": r.where, "passed": not r.failure, "failure": r.failure} for r in results]
+        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        _print(results)
+    sys.exit(1 if not results or any(result.failure for result in results) else 0)
+
+
+def _read(places: Sequence[str]) -> Iterator[Case]:
+    faults: list[PolicyError] = []
+    for path in _files(places):
+        try:
+            document = parse_document(read_policy_file(path) or b"", path)
+            yield from read_cases(document)
+            document.refuse()
+        except PolicyError as error:
+            faults += error.faults
+    if faults:
+        raise PolicyError.of(faults)
+
+
+def _files(places: Sequence[str]) -> Iterator[str]:
+    for place in places:
+        if not Path(place).is_dir():
+            yield place
+            continue
+        for path in sorted(Path(place).rglob("*.cases.yaml")):
+            below = path.relative_to(place).parts
+            if not any(part.startswith(".") or part in SKIPPED for part in below):
+                yield str(path)
+
+
+def run(policy: Policy, cases: Sequence[Case]) -> Iterator[tuple[Case, str]]:
+    """Each case with why it failed; an empty text when it did not."""
+    engine = PolicyEngine(policy.root)
+    for case in cases:
+        posture = case.posture or policy.posture
+        facts = Facts(case.world)
+        result = engine.evaluate(case.action, effects=classify(case.action, facts), facts=facts, posture=posture)
+        final = settle(result.verdict, posture, result.context.effects.dominant)
+        yield case, _difference(case, final, result)
+
+
+def _difference(case: Case, found: Verdict, result: EvaluationResult) -> str:
+    """What was expected and what was found, line by line; empty when they agree."""
+    wanted = f"{case.verdict} by {case.guard}" if case.guard else case.verdict
+    agree = found.kind.word == case.verdict and case.guard in (None, found.guard)
+    lines = [] if agree else [f"expected  {wanted}", f"found     {found.kind.word} by {found.guard}"]
+    for name, part, whole in (("reason", case.reason, found.reason), ("fix", case.fix, found.fix)):
+        if part is not None and part not in whole:
+            lines += [f"expected  {name} with “{part}”", f"found     {name} “{whole}”"]
+    if not lines:
+        return ""
+    action = case.action
+    if not agree and found.reason:
+        lines.append(f"because   {found.reason}")
+    lines.append(f"asked     {action.tool} {action.command or action.path or dict(action.payload)}")
+    effects = [f"{effect.what} {effect.target}".strip() for effect in result.context.effects]
+    lines.append(f"effects   {'; '.join(effects) or 'none'}")
+    return "\n".join(lines)
+
+
+def _print(results: Sequence[TestResult]) -> None:
+    for result in results:
+        if result.failure:
+            click.echo(f"{click.style('✗', fg='red')} {result.name}  {click.style(result.where, dim=True)}")
+            for line in result.failure.splitlines():
+                colour = {"expected": "green", "found": "red"}.get(line.split()[0])
+                click.echo("    " + click.style(line, fg=colour))
+    failed = sum(1 for result in results if result.failure)
+    if not results:
+        click.echo("no cases found: write some in a file named *.cases.yaml, or name the files", err=True)
+    else:
+        click.echo(f"{len(results) - failed} passed, {failed} failed")

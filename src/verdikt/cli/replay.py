@@ -1,0 +1,238 @@
+"""`verdikt replay`: recorded decisions made again, by their own policy or by another."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from verdikt.cli.data import existing, home_option, json_option, moment
+from verdikt.cli.usage import UsageCommand
+from verdikt.errors import LedgerError, PolicyError
+
+if TYPE_CHECKING:
+    from verdikt.graph.policy import Policy
+    from verdikt.ledger.files import FileStore
+    from verdikt.replay import Comparison, Difference, Recorded
+
+BAD_POLICY = 65
+EXAMPLES = 5
+LONG_RUN = 500
+"""Entries from which on a progress bar is worth showing."""
+
+_UNITS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+
+def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    if value is None:
+        return None
+    match = re.fullmatch(r"([0-9]{1,5})([mhdw])", value)
+    if not match:
+        raise click.BadParameter(f"expected a time such as 30m, 12h, 7d or 4w, found `{value}`")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+@click.command(cls=UsageCommand)
+@click.argument("seq", type=click.IntRange(min=1), required=False)
+@click.option("--session", default="", help="Only this session; with SEQ, the newest one when not given.")
+@click.option("--since", callback=_seconds, metavar="TIME", help="Only what was decided in the last 12h, 7d …")
+@click.option("--policy", "policy_file", type=click.Path(dir_okay=False), help="What would this policy have said?")
+@json_option
+@home_option
+def command(
+    *, seq: int | None, session: str, since: int | None, policy_file: str | None, as_json: bool, home: Path | None
+) -> None:
+    """Decides again what was decided, from the log alone, and compares every byte of the receipts.
+
+    With --policy: which past decisions would differ under that policy. Exit status: 0 all the same (or compared), 1 a
+    difference or something that cannot be replayed, 64 usage, 65 bad policy.
+
+    \b
+    Example: verdikt replay --since 7d
+             verdikt replay --policy new.yaml
+    """
+    from verdikt.cli.posture import newest
+
+    store = existing(home)
+    if seq is not None and not session:
+        session = newest(store)
+    span = _Span(store, session, seq, since)
+    if policy_file:
+        try:
+            from verdikt.policy import load_file
+
+            policy = load_file(policy_file)
+        except PolicyError as error:
+            click.echo(f"PolicyError: {error}", err=True)
+            sys.exit(BAD_POLICY)
+        _compare(span, policy, as_json)
+    else:
+        _verify(span, as_json)
+
+
+class _Span:
+    """The recorded decisions that a call is about."""
+
+    def __init__(self, store: "FileStore", session: str, seq: int | None, since: int | None) -> None:
+        self.store = store
+        self.seq = seq
+        self._from = store.clock.now() - since if since is not None else 0.0
+        known = store.sessions()
+        if session and session not in known:
+            raise LedgerError(f"no session `{session}` in the log; `verdikt ledger stats` lists them")
+        self.sessions = [session] if session else known
+
+    def decisions(self) -> "Iterator[Recorded]":
+        """Each of them, session by session."""
+        from verdikt.replay import recorded
+
+        length = sum(self.store.head(name).seq for name in self.sessions)
+        with _progress(length) as step:
+            for name in self.sessions:
+                for entry in self.store.entries(name, since=self.seq - 1 if self.seq else 0):
+                    step()
+                    if self.seq is not None and entry.seq > self.seq:
+                        break
+                    if entry.seconds >= self._from and (past := recorded(entry)) is not None:
+                        yield past
+
+
+@contextmanager
+def _progress(length: int) -> "Iterator[Any]":
+    if length < LONG_RUN or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    with click.progressbar(length=length, label="replaying", file=sys.stderr) as bar:
+        yield lambda: bar.update(1)
+
+
+def _verify(span: _Span, as_json: bool) -> None:
+    from verdikt import __version__
+    from verdikt.replay import differences, replay
+
+    policies = _Policies(span.store)
+    total, engines = 0, set()
+    wrong: list[dict[str, Any]] = []
+    for past in span.decisions():
+        total += 1
+        engines.add(past.receipt["engine"])
+        try:
+            found = differences(past, replay(past, policies.of(past.policy)))
+        except (LedgerError, PolicyError) as error:
+            wrong.append({**_named(past), "error": str(error)})
+        else:
+            if found:
+                wrong.append({**_named(past), "differences": [_plain(each) for each in found]})
+    if not total:
+        raise LedgerError("no decision to replay: nothing was decided in what you named")
+    if as_json:
+        click.echo(json.dumps({"total": total, "same": total - len(wrong), "different": wrong}, ensure_ascii=False))
+    else:
+        for each in wrong:
+            click.echo(_difference(each))
+        older = engines - {__version__}
+        by = f" (recorded by {', '.join(sorted(older))}, replayed by {__version__})" if older else ""
+        said = "all the same, byte for byte" if not wrong else click.style(f"{len(wrong)} differ", fg="red", bold=True)
+        click.echo(f"{total} decision{'s' if total > 1 else ''} replayed: {said}{by}")
+    sys.exit(1 if wrong else 0)
+
+
+class _Policies:
+    """Policies by digest: those that were kept, else the one in force here."""
+
+    def __init__(self, store: "FileStore") -> None:
+        self.of = lru_cache(maxsize=64)(self._of)
+        self._home = store.home
+
+    def _of(self, digest: str) -> "Policy":
+        from verdikt.ledger.policies import kept_policy
+        from verdikt.policy import load_policy, restore_policy
+
+        try:
+            return restore_policy(kept_policy(self._home, digest))
+        except LedgerError:
+            policy = load_policy()
+            if policy.digest != digest:
+                raise
+            return policy
+
+
+def _named(past: "Recorded") -> dict[str, Any]:
+    """Which decision it was."""
+    action = past.receipt["action"]
+    payload = action["payload"] if isinstance(action["payload"], dict) else {}
+    texts = (payload.get(key) for key in ("command", "cmd", "file_path", "path", "url"))
+    what = next((text for text in texts if isinstance(text, str) and text), "")
+    return {
+        "session": past.session,
+        "seq": past.seq,
+        "time": moment(int(past.seconds * 1_000_000)),
+        "tool": action["tool"],
+        "what": " ".join(what.split())[:120],
+    }
+
+
+def _plain(difference: "Difference") -> dict[str, Any]:
+    return {"field": difference.field, "recorded": difference.recorded, "found": difference.found}
+
+
+def _title(named: dict[str, Any]) -> str:
+    return f"{named['session']} #{named['seq']}  {named['time']}  {named['tool']} {named['what']}".rstrip()
+
+
+def _difference(each: dict[str, Any]) -> str:
+    lines = [click.style(_title(each), bold=True)]
+    if "error" in each:
+        lines.append(f"  cannot be replayed: {each['error']}")
+    for one in each.get("differences", ()):
+        recorded, found = (json.dumps(one[side], ensure_ascii=False)[:200] for side in ("recorded", "found"))
+        lines.append(f"  {one['field']}: recorded {recorded}, found {found}")
+    return "\n".join(lines)
+
+
+def _compare(span: _Span, policy: "Policy", as_json: bool) -> None:
+    from verdikt.replay import compare
+
+    comparison = compare(span.decisions(), policy)
+    if not comparison.total:
+        raise LedgerError("no decision to replay: nothing was decided in what you named")
+    groups = {name: [_change(change) for change in comparison.group(name)] for name in ("blocked", "asked", "allowed")}
+    if as_json:
+        told = {name: {"count": len(found), "examples": found} for name, found in groups.items()}
+        summary = {"total": comparison.total, "policy": policy.digest, "sentence": comparison.sentence}
+        click.echo(json.dumps({**summary, **told}, ensure_ascii=False))
+    else:
+        click.echo(_compared(comparison, groups))
+
+
+def _change(change: Any) -> dict[str, Any]:
+    was, now = change.past.receipt["verdict"], change.decision.verdict
+    return {
+        **_named(change.past),
+        "was": {"verdict": was["kind"], "guard": was["guard"]},
+        "now": {"verdict": now.kind.word, "guard": now.guard, "reason": now.reason},
+    }
+
+
+_COLOURS = {"blocked": "red", "asked": "magenta", "allowed": "green"}
+
+
+def _compared(comparison: "Comparison", groups: dict[str, list[dict[str, Any]]]) -> str:
+    lines = []
+    for name, found in groups.items():
+        if found:
+            lines.append(click.style(f"newly {name}: {len(found)}", fg=_COLOURS[name], bold=True))
+            for each in found[:EXAMPLES]:
+                lines.append(f"  {_title(each)}")
+                now = f"{each['now']['verdict']} by {each['now']['guard']}"
+                reason = f": {each['now']['reason']}" if each["now"]["reason"] else ""
+                lines.append(f"    was {each['was']['verdict']} by {each['was']['guard']}, now {now}{reason}")
+            if len(found) > EXAMPLES:
+                lines.append(f"  … and {len(found) - EXAMPLES} more (--json lists them all)")
+    lines.append(f"{comparison.total} past decision{'s' if comparison.total > 1 else ''}: {comparison.sentence}")
+    return "\n".join(lines)

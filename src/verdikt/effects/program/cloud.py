@@ -1,0 +1,600 @@
+"""Clouds and platforms: which account, which service, and above all which verb."""
+
+from collections.abc import Callable, Iterator
+
+from verdikt.effects import verb
+from verdikt.effects.argument import words
+from verdikt.effects.call import Call
+from verdikt.effects.code.sql import read_sql
+from verdikt.effects.program.storage import bucket_copy, is_here
+from verdikt.effects.program.table import Does, Program, programs
+from verdikt.model.effect import Effect, Target
+
+_WATCHMEN = words(
+    "cloudtrail guardduty securityhub configservice config macie2 inspector2 detective wafv2 waf shield access-analyzer cloudwatch security defender logging audit"
+)
+_RIGHTS = words(
+    "iam role roles rbac policy policies permission permissions acl acls organizations sso user users group principal grant grants member members ad sp"
+)
+_OPEN = words("ingress public firewall anonymous allusers website")
+_SECRETS = words("password passwords token tokens credential credentials secret key keys decryption connection-string")
+_SHOWN = words("get show print access export decrypt pull reveal fetch view read list-keys")
+
+_READ = Does("cloud.read")
+_WRITE = Does("cloud.write")
+_DELETE = Does("cloud.delete", "*", "resource", bare=True)
+_LOCAL = Does("proc.exec")
+_SECRET = Does("cred.read", note="shows a secret of the account")
+_LOGIN = Does("cred.write", note="stores a credential for this account")
+
+Judge = Callable[[Call], Iterator[Effect]]
+
+
+def by_verb(start: int = 0, *, unknown: str = "cloud.read", room: str = "cloud") -> Judge:
+    """Judges a command by its verb, which stands at word `start` or later; one without a verb is `unknown`."""
+
+    def judge(call: Call) -> Iterator[Effect]:
+        yield from verbs(call, [word.text for word in call.args.operands], start, unknown=unknown, room=room)
+
+    return judge
+
+
+def verbs(
+    call: Call, path: list[str], start: int = 0, *, unknown: str = "cloud.read", room: str = "cloud"
+) -> Iterator[Effect]:
+    """The effect of `service … verb … arguments`."""
+    if "help" in path[:4]:
+        return
+    index, kind = verb.find(path, start)
+    if not kind:
+        if path[start:]:
+            yield call.effect(unknown)
+        return
+    target = (Target(" ".join(path[: index + 3]), "resource"),)
+    pieces = {piece for word in path[: index + 1] for piece in verb.tokens(word)}
+    if kind == "read":
+        shown = pieces & _SECRETS and pieces & _SHOWN and not pieces & {"list", "describe", "kubeconfig"}
+        yield call.effect("cred.read" if shown else f"{room}.read", target if shown else ())
+    elif path[0] in _WATCHMEN and (kind == "delete" or pieces & {"stop", "disable"}):
+        yield call.effect("sys.security", target, note="stops the record of who did what, or another watchman")
+    elif kind == "delete" and not pieces & {"public"}:
+        light = verb.recreated(path[max(index - 1, 0) : index + 1])
+        yield call.effect(f"{room}.delete", target, recoverable=light or None)
+    else:
+        yield call.effect(_changes(pieces) or f"{room}.write", target)
+
+
+def _changes(pieces: set[str]) -> str:
+    """What a change comes to by its nouns; empty for an ordinary one."""
+    if pieces & {"decrypt"}:
+        return "cred.read"
+    if pieces & _OPEN:
+        return "cloud.expose"
+    if pieces & _SECRETS and pieces & {"create", "generate", "issue", "rotate", "add"}:
+        return "cred.create"
+    return "cloud.iam" if pieces & _RIGHTS else ""
+
+
+def _here(call: Call, flags: str, *names: str) -> bool:
+    """Whether the account's address is on this machine, as with an emulator."""
+    address = call.args.value(flags)
+    if address is None:
+        address = next((value for name, value in call.command.assignments if name in names), None)
+    return address is not None and is_here(address.text)
+
+
+_AWS_OPERATIONS: dict[str, tuple[str, bool | None, str]] = {
+    # operation → effect, whether it can be undone, note
+    "assume-role": ("cred.create", None, "takes another identity with its credentials"),
+    "assume-role-with-web-identity": ("cred.create", None, "takes another identity with its credentials"),
+    "assume-role-with-saml": ("cred.create", None, "takes another identity with its credentials"),
+    "get-session-token": ("cred.create", None, "makes credentials"),
+    "get-federation-token": ("cred.create", None, "makes credentials"),
+    "wait": ("cloud.read", None, ""),
+    "update-kubeconfig": ("cloud.read", None, "a setting of this machine"),
+    "purge-queue": ("queue.delete", None, ""),
+    "delete-queue": ("queue.delete", None, ""),
+    "invoke": ("cloud.write", None, "runs a function"),
+    "send-command": ("infra.run", None, ""),
+    "start-session": ("infra.run", None, ""),
+    "execute-command": ("infra.run", None, ""),
+    "delete-object": ("cloud.delete", True, "one object"),
+    "delete-objects": ("cloud.delete", None, ""),
+    "schedule-key-deletion": ("cloud.delete", True, "can be called off for some days"),
+}
+"""Operations that their verb alone does not tell."""
+
+
+def _aws(call: Call) -> Iterator[Effect]:
+    args = call.args
+    path = [word.text for word in args.operands]
+    if _here(call, "--endpoint-url", "AWS_ENDPOINT_URL") or args.has("--generate-cli-skeleton"):
+        yield call.effect("net.local")
+        return
+    if not path or "help" in path[:3]:
+        return
+    service, operation = path[0], path[1] if len(path) > 1 else ""
+    if service == "s3":
+        yield from _s3(call, operation)
+    elif service == "configure":
+        yield from _aws_configure(call, operation, path[2:])
+    elif service == "sso":
+        yield call.effect("cloud.read" if operation != "logout" else "cred.delete", recoverable=True)
+    elif operation.startswith("get-parameter"):
+        yield call.effect("cred.read" if args.has("--with-decryption") else "cloud.read", (_named(call),))
+    elif operation == "delete-secret":
+        yield call.effect("cloud.delete", (_named(call),), recoverable=not args.has("--force-delete-without-recovery"))
+    elif operation in _AWS_OPERATIONS:
+        what, undone, note = _AWS_OPERATIONS[operation]
+        yield call.effect(what, (_named(call),), recoverable=undone, note=note)
+    else:
+        yield from verbs(call, path[:2], 1, unknown="cloud.write")
+
+
+def _named(call: Call) -> Target:
+    """What an operation falls on, for the message: the value of its last flag that names something."""
+    for flag, value in call.args.flags:
+        if value is not None and flag.endswith(
+            ("-id", "-ids", "-name", "-identifier", "-arn", "-url", "--name", "--key", "--bucket")
+        ):
+            return Target(value.shown, "resource")
+    return Target(" ".join(word.shown for word in call.args.operands[:2]), "resource")
+
+
+def _aws_configure(call: Call, operation: str, rest: list[str]) -> Iterator[Effect]:
+    key = rest[0] if rest else ""
+    secret = key.endswith(("access_key", "access_key_id", "token"))
+    if operation == "export-credentials" or (operation == "get" and secret):
+        yield call.effect("cred.read", note="shows a credential")
+    elif operation in ("set", "import", "") and (secret or operation != "set"):
+        yield call.effect("cred.write", note="changes a credential of this machine")
+    else:
+        yield call.effect("cloud.read")
+
+
+def _s3(call: Call, operation: str) -> Iterator[Effect]:
+    args = call.args
+    operands = args.operands[2:]
+    resources = tuple(Target(word.shown, "resource") for word in operands)
+    if operation == "rm":
+        yield call.effect("cloud.delete", resources, recoverable=not args.has("--recursive"))
+    elif operation == "rb":
+        yield call.effect("cloud.delete", resources, recoverable=not args.has("--force"))
+    elif operation in ("cp", "sync", "mv"):
+        yield from bucket_copy(
+            call, operands, delete=args.has("--delete"), move=operation == "mv", whole=args.has("--recursive")
+        )
+    elif operation == "presign":
+        yield call.effect("cloud.expose", resources, note="makes an address that opens it to everybody who has it")
+    elif operation in ("mb", "website"):
+        yield call.effect("cloud.write" if operation == "mb" else "cloud.expose", resources)
+    else:
+        yield call.effect("cloud.read")
+
+
+def _gcloud(call: Call) -> Iterator[Effect]:
+    args = call.args
+    if args.operands and args.operands[0].text in ("alpha", "beta", "preview"):
+        args.operands = args.operands[1:]
+    path = [word.text for word in args.operands]
+    group, rest = (path[0], path[1:]) if path else ("", [])
+    phrase = " ".join(path[:3])
+    if group in (
+        "",
+        "config",
+        "info",
+        "version",
+        "help",
+        "init",
+        "cheat-sheet",
+        "topic",
+        "feedback",
+        "components",
+        "docker",
+    ):
+        yield call.effect("cloud.read")
+    elif group == "auth":
+        yield from _auth(call, rest)
+    elif "get-credentials" in path[:4] or phrase.startswith("auth configure-docker"):
+        yield call.effect("cloud.read", note="a setting of this machine")
+    elif group == "storage":
+        yield from _gcloud_storage(call, rest)
+    elif phrase.startswith("secrets versions access"):
+        yield call.effect("cred.read", note="shows a secret of the account")
+    elif phrase.startswith(("compute ssh", "compute scp", "app instances ssh", "cloud-shell ssh")):
+        yield call.effect("infra.run", tuple(Target(word.shown, "host") for word in args.operands[2:3]))
+    elif phrase.startswith(("builds log", "logging read", "app logs", "app browse")):
+        yield call.effect("cloud.read")
+    elif "service-accounts" in path[:3] and "keys" in path[:4] and "create" in path:
+        yield call.effect("cred.create", (Target(phrase, "resource"),))
+    else:
+        yield from verbs(call, path, 1)
+
+
+def _auth(call: Call, rest: list[str]) -> Iterator[Effect]:
+    verb_ = " ".join(rest[:2])
+    if "print" in verb_:
+        yield call.effect("cred.read", note="shows a credential")
+    elif "revoke" in verb_:
+        yield call.effect("cred.delete", recoverable=True)
+    elif "login" in verb_ or "activate" in verb_:
+        yield call.effect("cred.write", note="stores a credential for this account")
+    else:
+        yield call.effect("cloud.read")
+
+
+def _gcloud_storage(call: Call, rest: list[str]) -> Iterator[Effect]:
+    args = call.args
+    operation = rest[0] if rest else ""
+    operands = args.operands[2:]
+    if operation == "rm":
+        whole = args.has("-r -R --recursive --all-versions -a") or any("*" in word.text for word in operands)
+        yield call.effect(
+            "cloud.delete", tuple(Target(word.shown, "resource") for word in operands), recoverable=not whole
+        )
+    elif operation in ("cp", "mv", "rsync"):
+        delete = args.has("--delete-unmatched-destination-objects")
+        yield from bucket_copy(
+            call, operands, delete=delete, move=operation == "mv", whole=args.has("-r -R --recursive")
+        )
+    else:
+        yield from verbs(call, [word.text for word in args.operands], 1)
+
+
+_KEYS_SHOWN = (
+    "storage account keys list",
+    "acr credential show",
+    "keyvault secret show",
+    "keyvault secret download",
+    "keyvault key download",
+    "account get-access-token",
+    "acr login --expose-token",
+)
+
+
+def _az(call: Call) -> Iterator[Effect]:
+    path = [word.text for word in call.args.operands]
+    phrase = " ".join(path[:5])
+    if phrase.startswith(_KEYS_SHOWN) or phrase.endswith(
+        ("list-keys", "list-connection-strings", "show-connection-string")
+    ):
+        yield call.effect("cred.read", note="shows a secret of the account")
+    elif phrase.startswith("login"):
+        yield call.effect("cred.write", note="stores a credential for this account")
+    elif "get-credentials" in path or path[:1] in (
+        ["logout"],
+        ["configure"],
+        ["config"],
+        ["extension"],
+        ["bicep"],
+        ["version"],
+        ["find"],
+        ["interactive"],
+    ):
+        yield call.effect("cloud.read")
+    elif path[:2] == ["account", "set"]:
+        yield call.effect("cloud.read", note="a setting of this machine")
+    elif "what-if" in path:
+        yield call.effect("cloud.read")
+    elif "run-command" in path[:3]:
+        yield call.effect("infra.run", (Target(phrase, "resource"),))
+    elif path[:1] == ["keyvault"] and "delete" in path:
+        yield call.effect(
+            "cloud.delete", (Target(phrase, "resource"),), recoverable=True, note="can be restored for a while"
+        )
+    elif phrase.startswith("role assignment") and verb.kind(path[2] if len(path) > 2 else "") != "read":
+        yield call.effect("cloud.iam", (Target(phrase, "resource"),))
+    else:
+        yield from verbs(call, path, 1)
+
+
+def _vercel(call: Call) -> Iterator[Effect]:
+    path = [word.text for word in call.args.operands]
+    if not path or path[0] == "deploy" or verb.find(path)[1] == "":
+        live = call.args.has("--prod --production") or _value(call, "--target") == "production"
+        yield call.effect(
+            "cloud.write" if live else "cloud.read", note="changes the live site" if live else "a preview"
+        )
+    else:
+        yield from verbs(call, path)
+
+
+def _netlify(call: Call) -> Iterator[Effect]:
+    path = [word.text for word in call.args.operands]
+    if path[:1] == ["deploy"]:
+        live = call.args.has("--prod -p --prodIfUnlocked")
+        yield call.effect("cloud.write" if live else "cloud.read", note="changes the live site" if live else "a draft")
+    else:
+        yield from verbs(call, path)
+
+
+def _value(call: Call, flags: str) -> str:
+    word = call.args.value(flags)
+    return word.text if word is not None else ""
+
+
+def _d1(call: Call) -> Iterator[Effect]:
+    """`wrangler d1 execute`: SQL, against this machine unless `--remote`."""
+    if not call.args.has("--remote --preview"):
+        yield call.effect("db.write")
+        return
+    yield call.effect("cloud.write", (Target("a live database", "database"),))
+    yield from read_sql(_value(call, "--command"), call, "sqlite")
+
+
+def _bq(call: Call) -> Iterator[Effect]:
+    operands = call.args.operands
+    operation = operands[0].text if operands else ""
+    if operation == "query":
+        text = " ".join(word.text for word in operands[1:]) or call.command.stdin or ""
+        yield from read_sql(text, call, "bigquery")
+    elif operation == "rm":
+        yield call.effect("db.drop", tuple(Target(word.shown, "database") for word in operands[1:]))
+    else:
+        yield from verbs(call, [word.text for word in operands])
+
+
+def _supabase_reset(call: Call) -> Iterator[Effect]:
+    live = call.args.has("--linked --db-url")
+    yield call.effect(
+        "db.drop", (Target("a live database" if live else "the local database", "database"),), recoverable=not live
+    )
+
+
+_COMMON = "-a --app -t --team -s --stage --scope --token -c --config -e --env --environment -p --project --org -o --output --format --region"
+
+
+def _platform(subs: dict[str, Program | Does | tuple[Does, ...]] | None = None, **more: str) -> Program:
+    return Program(
+        values=f"{_COMMON} {more.get('values', '')}",
+        dry=f"--dry-run --dryrun {more.get('dry', '')}",
+        subs=subs,
+        call=by_verb(),
+    )
+
+
+_AWS = Program(
+    values="--profile --region --output --endpoint-url --query --ca-bundle --cli-read-timeout --cli-connect-timeout --color --cli-binary-format "
+    "--instance-ids --secret-id --queue-url --function-name --table-name --bucket --key --name --stack-name --key-id --db-instance-identifier --include --exclude",
+    dry="--dry-run --dryrun --no-execute-changeset",
+    call=_aws,
+)
+
+PROGRAMS: dict[str, Program] = {
+    "aws": _AWS,
+    "awslocal": Program(Does("net.local")),
+    "gcloud": Program(
+        values="--project --account --format --filter --region --zone --configuration --impersonate-service-account --verbosity --billing-project --limit "
+        "--iam-account --secret --key --keyring --location --member --role --image --allow --source-ranges --command -z",
+        dry="--dry-run --validate-only",
+        call=_gcloud,
+    ),
+    "az": Program(
+        values="-g --resource-group -n --name -o --output --query --subscription --vault-name -s -f --template-file -l --location --assignee --role -u -p --ids --scripts --command-id -c",
+        dry="--dry-run --dryrun",
+        call=_az,
+    ),
+    "bq": Program(values="--project_id --format --location --dataset_id", dry="--dry_run --dry-run", call=_bq),
+    "heroku": Program(
+        values=f"{_COMMON} --confirm -r --remote",
+        subs={
+            "pg:reset": Does("db.drop", "0", "database", bare=True),
+            "pg:psql": Does("db.write", possible=True),
+            "config": _SECRET,
+            "config:get": _SECRET,
+            "auth:token": _SECRET,
+            "login": _LOGIN,
+            "ps": _READ,
+            "run": Does("infra.run", "*", "other", bare=True),
+            "run:detached": Does("infra.run", "*", "other", bare=True),
+            "ps:exec": Does("infra.run", "*", "other", bare=True),
+            "local": _LOCAL,
+            "open": _READ,
+            "addons": _READ,
+            "releases": _READ,
+            "domains": _READ,
+            "buildpacks": _READ,
+        },
+        call=by_verb(),
+    ),
+    **programs(
+        "fly flyctl",
+        _platform(
+            {
+                "auth token": _SECRET,
+                "auth login": _LOGIN,
+                "tokens create": Does("cred.create"),
+                "ssh console": Does("infra.run"),
+                "config": _READ,
+                "config show": _READ,
+                "logs": _READ,
+                "doctor": _READ,
+                "proxy": _READ,
+                "wireguard": _WRITE,
+                "scale show": _READ,
+                "volumes snapshots list": _READ,
+            }
+        ),
+    ),
+    **programs(
+        "vercel vc now",
+        Program(
+            values=f"{_COMMON} --target --cwd -A -b -m -n -N --name",
+            subs={
+                "dev": _LOCAL,
+                "build": _LOCAL,
+                "link": _READ,
+                "init": _LOCAL,
+                "login": _LOGIN,
+                "whoami": _READ,
+                "inspect": _READ,
+                "logs": _READ,
+                "ls": _READ,
+                "pull": Does("cred.read", note="fetches the project's secrets"),
+                "env pull": Does("cred.read", note="fetches the project's secrets"),
+                "env rm": Does("cloud.delete", "*", "resource", recoverable=True),
+                "env remove": Does("cloud.delete", "*", "resource", recoverable=True),
+                "alias rm": Does("cloud.delete", "*", "resource", recoverable=True),
+            },
+            call=_vercel,
+        ),
+    ),
+    **programs(
+        "netlify ntl",
+        Program(
+            values=f"{_COMMON} --dir --functions --message --site --auth",
+            subs={
+                "dev": _LOCAL,
+                "build": _LOCAL,
+                "serve": _LOCAL,
+                "link": _READ,
+                "login": _LOGIN,
+                "env:get": _SECRET,
+                "env:list": _SECRET,
+                "env:unset": Does("cloud.delete", "*", "resource", recoverable=True),
+            },
+            call=_netlify,
+        ),
+    ),
+    "wrangler": Program(
+        values=f"{_COMMON} --name --namespace-id --binding --command --file --local-protocol --port",
+        dry="--dry-run",
+        subs={
+            "dev": _LOCAL,
+            "init": _LOCAL,
+            "types": _LOCAL,
+            "login": _LOGIN,
+            "pages dev": _LOCAL,
+            "tail": _READ,
+            "d1 execute": Program(call=_d1),
+            "d1 migrations create": _LOCAL,
+            "d1 delete": Does("db.drop", "*", "database"),
+            "kv key put": (Does("cloud.write", "0", "resource", when="--remote"), Does("cloud.read")),
+            "kv key delete": (
+                Does("cloud.delete", "0", "resource", when="--remote", recoverable=True),
+                Does("cloud.read"),
+            ),
+        },
+        call=by_verb(),
+    ),
+    "firebase": Program(
+        values=f"{_COMMON} --only --except -P --port",
+        dry="--dry-run",
+        subs={
+            "emulators:start": _LOCAL,
+            "emulators:exec": _LOCAL,
+            "serve": _LOCAL,
+            "init": _LOCAL,
+            "login": _LOGIN,
+            "login:ci": _SECRET,
+            "use": _WRITE,
+            "hosting:disable": _DELETE,
+            "firestore:delete": Does("db.delete.all", "*", "database", bare=True),
+            "database:remove": Does("db.delete.all", "*", "database", bare=True),
+            "functions:config:get": _SECRET,
+            "auth:export": _SECRET,
+        },
+        call=by_verb(),
+    ),
+    "supabase": Program(
+        values=f"{_COMMON} --project-ref --db-url --workdir --schema",
+        dry="--dry-run",
+        subs={
+            "start": _LOCAL,
+            "stop": _LOCAL,
+            "init": _LOCAL,
+            "login": _LOGIN,
+            "link": _READ,
+            "db reset": Program(call=_supabase_reset),
+            "db diff": _READ,
+            "db lint": _READ,
+            "db dump": _READ,
+            "db pull": _LOCAL,
+            "db start": _LOCAL,
+            "db push": _WRITE,
+            "gen types": _LOCAL,
+            "gen types typescript": _LOCAL,
+            "migration new": _LOCAL,
+            "migration list": _READ,
+            "functions new": _LOCAL,
+            "functions serve": _LOCAL,
+            "test db": _LOCAL,
+            "test new": _LOCAL,
+        },
+        call=by_verb(),
+    ),
+    "railway": _platform(
+        {
+            "run": _LOCAL,
+            "shell": _LOCAL,
+            "login": _LOGIN,
+            "down": _DELETE,
+            "link": _READ,
+            "variables": _SECRET,
+            "connect": _WRITE,
+            "up": _WRITE,
+            "redeploy": _WRITE,
+        }
+    ),
+    "cf": _platform(
+        {
+            "login": _LOGIN,
+            "oauth-token": _SECRET,
+            "env": _SECRET,
+            "push": _WRITE,
+            "apps": _READ,
+            "delete-orphaned-routes": _WRITE,
+        }
+    ),
+    "eb": _platform({"init": _LOCAL, "local": _LOCAL, "use": _READ, "printenv": _SECRET, "ssh": Does("infra.run")}),
+    "amplify": _platform({"push": _WRITE, "pull": _LOCAL, "mock": _LOCAL, "serve": _LOCAL, "init": _WRITE}),
+    **programs(
+        "doctl hcloud linode-cli scw vultr-cli oci ibmcloud civo exo upctl openstack nova ovhcloud gscloud metal cntb",
+        Program(
+            values=f"{_COMMON} --profile --context --access-token --compartment-id --instance-id --bucket-name --spec --name --type --image --namespace -c --id",
+            dry="--dry-run --validate",
+            subs={
+                "auth init": _LOGIN,
+                "auth list": _READ,
+                "kubernetes cluster kubeconfig save": _READ,
+                "registry login": _LOGIN,
+                "login": _LOGIN,
+                "configure": _LOGIN,
+            },
+            call=by_verb(),
+        ),
+    ),
+    "deck": Program(
+        # Kong: what a gateway lets through
+        values="-s --state --kong-addr --konnect-token --headers",
+        subs={"reset": _DELETE, "gateway reset": _DELETE, "dump": _READ, "gateway dump": _READ, "file": _LOCAL},
+        call=by_verb(),
+    ),
+    "dnscontrol": Program(_READ, subs={"push": _WRITE}),
+    "octodns-sync": Program(Does("cloud.write", when="--doit", bare=True), _READ, values="--config-file"),
+    "fastlane": Program(
+        _LOCAL,
+        subs={
+            **dict.fromkeys(("deliver", "supply", "pilot", "release", "upload_to_app_store"), Does("pkg.publish")),
+            **dict.fromkeys(("match nuke", "nuke"), Does("cred.destroy", bare=True)),
+        },
+    ),
+    **programs("aliyun tccli", Program(values="--profile --region -p", call=by_verb(1))),
+    **programs(
+        "render neonctl neon pscale turso koyeb northflank zeabur deployctl stripe twilio algolia sentry-cli auth0 okta databricks snow confluent upstash caprover clever scalingo gigalixir nhost appwrite convex sanity contentful shopify eas fastly ldcli pd datadog-ci newrelic grafana-cli grr amtool apigeecli flarectl cfcli jenkins-cli tkn argo spin octopus terminus platform upsun balena particle hcp ecs-cli crc minishift rafay tsuru convox porter encore mailgun postmark svix opsgenie statuspage mongocli aiven avn yc nsc cmctl dapr consul-k8s conjur imperva akamai cli53 lexicon hub-tool",
+        Program(
+            values=_COMMON,
+            dry="--dry-run",
+            subs={
+                "login": _LOGIN,
+                "auth login": _LOGIN,
+                "db shell": Does("db.write", possible=True),
+                "dev": _LOCAL,
+                "listen": _READ,
+                "build": _LOCAL,
+                "trigger": _WRITE,
+            },
+            call=by_verb(),
+        ),
+    ),
+}

@@ -1,0 +1,25 @@
+"""verdikt itself: what an agent may ask it, and what only a person may tell it."""
+
+from verdikt.effects.program.table import Does, Program
+
+_OFF = Does("guard.tamper", bare=True, note="only a person may do this")
+_LOOK = Does("sys.read", bare=True)
+
+PROGRAMS: dict[str, Program] = {
+    "verdikt": Program(
+        _LOOK,
+        subs={
+            "pause": _OFF,
+            "uninstall": _OFF,
+            "daemon stop": _OFF,
+            "posture set": _OFF,
+            "grant": _OFF,
+            "keys init": _OFF,
+            "keys rotate": _OFF,
+            "ledger rotate": _OFF,
+            "findings clear": _OFF,
+            "git uninstall": _OFF,
+            "council purge": _OFF,
+        },
+    ),
+}

@@ -1,0 +1,692 @@
+"""Package managers: what is installed and from where, what is published, what is taken away from everybody."""
+
+import re
+import shlex
+from collections.abc import Iterator
+
+from verdikt.effects.argument import words
+from verdikt.effects.call import Call
+from verdikt.effects.program.storage import is_here
+from verdikt.effects.program.table import Does, Program, programs
+from verdikt.model.effect import Effect, Target
+from verdikt.shell.command import Word
+
+_REGISTRIES = words(
+    "pypi.org files.pythonhosted.org test.pypi.org upload.pypi.org download.pytorch.org pypi.nvidia.com pypi.ngc.nvidia.com data.pyg.org storage.googleapis.com wheels.vllm.ai "
+    "pypi.tuna.tsinghua.edu.cn mirrors.aliyun.com pypi.mirrors.ustc.edu.cn mirrors.ustc.edu.cn mirror.baidu.com "
+    "registry.npmjs.org registry.yarnpkg.com registry.npmmirror.com npm.pkg.github.com npm.jsr.io jsr.io rubygems.org crates.io static.crates.io index.crates.io "
+    "proxy.golang.org packagist.org repo.packagist.org conda.anaconda.org repo.anaconda.com repo1.maven.org deb.debian.org archive.ubuntu.com"
+)
+_SOURCE = re.compile(r"^(?:(?:git|hg|svn|bzr)\+|(?:https?|ftp|git|ssh)://|git@|(?:github|gitlab|bitbucket|gist|git):)")
+_OWNER_REPO = re.compile(r"^[A-Za-z0-9][\w.-]*/[\w.-]+(?:#.+)?$")
+_ESSENTIAL = words(
+    "libc6 glibc libc-bin bash dash coreutils dpkg apt rpm dnf yum pacman systemd systemd-sysv init sysvinit util-linux sudo openssh-server openssh-client login passwd "
+    "base-files base-passwd linux-image-generic linux-generic kernel linux grub grub-common grub-efi-amd64 grub-pc initramfs-tools python3-minimal network-manager busybox musl filesystem"
+)
+_SOURCES = (
+    "index-url",
+    "extra-index-url",
+    "find-links",
+    "trusted-host",
+    "registry",
+    "index_url",
+    "index-server",
+    "npmregistryserver",
+)
+_PACKAGE = "package"
+
+
+def foreign(text: str, *, repositories: bool = False) -> bool:
+    """Whether a package comes from an address instead of a registry; with `repositories`, `owner/name` is one too."""
+    spec = text.split(" @ ", 1)[-1].strip()
+    spec = spec.split("@", 1)[1] if re.match(r"^[\w.\[\]-]+@(?:git\+|https?:)", spec) else spec
+    if _SOURCE.match(spec):
+        return not _usual(spec)
+    return repositories and bool(_OWNER_REPO.match(spec)) and not spec.endswith((".tgz", ".tar.gz", "/"))
+
+
+def _usual(address: str) -> bool:
+    host = address.split("://", 1)[-1].split("/", 1)[0].rsplit("@", 1)[-1].partition(":")[0]
+    return host in _REGISTRIES or is_here(address)
+
+
+def _install(
+    call: Call, packages: list[Word], what: str = "pkg.install", *, repositories: bool = False
+) -> Iterator[Effect]:
+    """An installation, judged by where each package comes from."""
+    args = call.args
+    address = args.value(
+        "-i --index-url --extra-index-url --find-links --index --registry --source -s --default-index --repository --repo-url"
+    )
+    strange = [word for word in packages if foreign(word.text, repositories=repositories)]
+    strange += [
+        word
+        for word in args.all("-r --requirement -c --constraint --from --with --spec -p --package --git -e --editable")
+        if foreign(word.text)
+    ]
+    if args.has("--git"):
+        strange += args.all("--git")
+    if address is not None and "://" in address.text and not _usual(address.text):
+        strange.append(address)
+    if strange:
+        yield call.effect("pkg.foreign", tuple(Target(word.shown, _PACKAGE) for word in strange))
+    else:
+        yield call.effect(what, tuple(Target(word.shown, _PACKAGE) for word in packages))
+
+
+def _pip(call: Call) -> Iterator[Effect]:
+    operands = call.args.operands
+    yield from _pip_verb(call, operands[0].text if operands else "", operands[1:])
+
+
+def _pip_verb(call: Call, verb: str, rest: list[Word]) -> Iterator[Effect]:
+    if verb in ("install", "sync"):
+        yield from _install(
+            call, rest, "pkg.system" if call.args.has("--break-system-packages --system") else "pkg.install"
+        )
+    elif verb in ("download", "wheel", "compile"):
+        yield call.effect("net.fetch")
+    elif verb == "uninstall":
+        yield call.effect("pkg.remove", tuple(Target(word.shown, _PACKAGE) for word in rest))
+    elif verb == "config" and rest and rest[0].text in ("set", "edit"):
+        yield _setting(call, rest[1].text if len(rest) > 1 else "", rest[2].text if len(rest) > 2 else "")
+    else:
+        yield call.effect("pkg.read")
+
+
+def _setting(call: Call, key: str, value: str) -> Effect:
+    """A package manager's setting: where packages come from and who one is matter, the rest does not."""
+    key, _, inline = key.partition("=")
+    value = value or inline
+    if any(secret in key.lower() for secret in ("token", "password", "_auth", "credential")):
+        return call.effect("cred.write", (Target(key, "other"),))
+    if key.lower().endswith(_SOURCES) and not _usual(value):
+        return call.effect("pkg.source", (Target(value or key, "host"),))
+    return call.effect("pkg.setting", (Target(key, "other"),))
+
+
+def _uv(call: Call) -> Iterator[Effect]:
+    operands = call.args.operands
+    verb = operands[0].text if operands else ""
+    if verb == "pip":
+        yield from _pip_verb(call, operands[1].text if len(operands) > 1 else "", operands[2:])
+    elif verb == "run":
+        yield from _install(call, [], "code.run")
+    elif verb == "tool" and len(operands) > 1:
+        if operands[1].text == "run":
+            yield from _install(call, operands[2:3], "pkg.run")
+        elif operands[1].text == "uninstall":
+            yield call.effect("pkg.remove" if len(operands) > 2 else "pkg.system.remove")
+        else:
+            yield from _install(call, operands[2:])
+    elif verb in ("add", "sync", "lock"):
+        yield from _install(call, operands[1:])
+    elif verb == "publish":
+        yield call.effect("pkg.publish")
+    else:
+        yield call.effect("pkg.read" if verb in ("tree", "version", "cache", "python", "self", "") else "code.build")
+
+
+def _uvx(call: Call) -> Iterator[Effect]:
+    yield from _install(call, call.args.operands[:1], "pkg.run")
+
+
+def _pipx(call: Call) -> Iterator[Effect]:
+    operands = call.args.operands
+    verb = operands[0].text if operands else ""
+    if verb in ("install", "inject", "upgrade"):
+        yield from _install(call, operands[1:])
+    elif verb == "run":
+        yield from _install(call, operands[1:2], "pkg.run")
+    elif verb in ("uninstall-all", "reinstall-all"):
+        yield call.effect("pkg.system.remove" if verb == "uninstall-all" else "pkg.install")
+    else:
+        yield call.effect("pkg.remove" if verb == "uninstall" else "pkg.read")
+
+
+_NPM_INSTALL = words(
+    "install i in ins inst insta instal isnt isnta isntal isntall add ci clean-install install-test it update up upgrade link ln dedupe rebuild"
+)
+_NPM_REMOVE = words("uninstall un unlink remove rm r prune")
+_NPM_RUN = words("run run-script rum urn test t tst start stop restart")
+_NPM_READ = words(
+    "view v info show list ls ll la outdated search s se find audit doctor explain why fund root prefix bin help whoami ping docs home bugs repo pack config get sbom query diff completion cache licenses store env explore edit version set-script pkg stars profile"
+)
+
+
+def _npm(call: Call) -> Iterator[Effect]:
+    operands = call.args.operands
+    verb, rest = (operands[0].text, operands[1:]) if operands else ("", [])
+    first = rest[0].text if rest else ""
+    if verb in _NPM_INSTALL or (not verb and call.name in ("yarn", "pnpm", "bun")):
+        yield from _install(call, rest, repositories=True)
+    elif verb == "global" and call.name == "yarn":
+        yield from _install(call, rest[1:], repositories=True)
+    elif verb in _NPM_REMOVE:
+        yield call.effect("pkg.remove", tuple(Target(word.shown, _PACKAGE) for word in rest))
+    elif verb in ("exec", "x", "dlx"):
+        yield from _install(call, rest[:1], "pkg.run", repositories=True)
+    elif verb in ("init", "create", "innit"):
+        yield from _install(call, rest[:1], "pkg.run", repositories=call.name == "npm")
+    elif verb == "config" and first in ("set", "edit", "delete", "rm"):
+        yield _setting(call, rest[1].text if len(rest) > 1 else "", rest[2].text if len(rest) > 2 else "")
+    elif verb == "set":
+        yield _setting(call, first, rest[1].text if len(rest) > 1 else "")
+    elif verb in ("config", "c", "get") and any(
+        "auth" in word.text.lower() or "token" in word.text.lower() for word in rest
+    ):
+        yield call.effect("cred.read", note="shows a credential")
+    elif verb in _NPM_READ:
+        yield call.effect("pkg.read")
+    elif verb in _NPM_RUN:
+        yield call.effect("code.run", (Target(first or verb, "other"),))
+    else:
+        yield from _npm_public(call, verb, rest)
+
+
+def _npm_public(call: Call, verb: str, rest: list[Word]) -> Iterator[Effect]:
+    """What others see: publishing, rights, tags, accounts."""
+    first = rest[0].text if rest else ""
+    targets = tuple(Target(word.shown, _PACKAGE) for word in rest)
+    if verb == "npm" and call.name == "yarn":
+        yield from _npm_public(call, first, rest[1:])
+    elif verb in ("publish", "stage"):
+        yield call.effect("pkg.publish", targets)
+    elif verb == "unpublish":
+        yield call.effect("pkg.unpublish", targets)
+    elif verb in ("owner", "author", "dist-tag", "dist-tags", "tag", "access", "team", "org", "token", "hook", "trust"):
+        reading = first in ("ls", "list", "get", "") or first.startswith(("ls-", "list-"))
+        yield call.effect("pkg.read" if reading else "pkg.admin", targets)
+    elif verb in ("deprecate", "undeprecate"):
+        yield call.effect("pkg.admin", targets)
+    elif verb in ("login", "adduser", "add-user", "logout"):
+        yield call.effect("cred.write", note="stores a credential for the registry")
+    elif call.name in ("yarn", "pnpm", "bun") and verb:
+        # A script or a tool of the project, without `run` before it.
+        yield call.effect("code.run", (Target(verb, "other"),))
+        texts = [word.text for word in call.command.argv]
+        yield from call.shell(shlex.join(texts[texts.index(verb) :]))
+    else:
+        yield call.effect("pkg.read")
+
+
+def _npx(call: Call) -> Iterator[Effect]:
+    yield from _install(call, call.args.operands[:1], "pkg.run", repositories=True)
+
+
+def _system(call: Call) -> Iterator[Effect]:
+    """Removal of the machine's packages; some of them hold the machine together."""
+    packages = call.args.operands
+    targets = tuple(Target(word.shown, _PACKAGE) for word in packages)
+    vital = tuple(target for target in targets if target.text.split(":")[0].rstrip("*") in _ESSENTIAL)
+    if vital:
+        yield call.effect("sys.crash", vital, note="nothing runs, or nobody gets in, without it")
+    else:
+        yield call.effect("pkg.system.remove", targets)
+
+
+def _pacman(call: Call) -> Iterator[Effect]:
+    letters = "".join(flag[1:] for flag, _ in call.args.flags if not flag.startswith("--"))
+    if "R" in letters or call.args.has("--remove"):
+        yield from _system(call)
+    elif ("S" in letters or call.args.has("--sync")) and not set(letters) & set("silgp"):
+        yield call.effect("pkg.system", tuple(Target(word.shown, _PACKAGE) for word in call.args.operands))
+    elif "U" in letters or call.args.has("--upgrade"):
+        yield call.effect("pkg.foreign", tuple(Target(word.shown, _PACKAGE) for word in call.args.operands))
+    else:
+        yield call.effect("pkg.read")
+
+
+def _brew(call: Call) -> Iterator[Effect]:
+    operands = call.args.operands
+    verb, rest = (operands[0].text, operands[1:]) if operands else ("", [])
+    if verb in ("install", "reinstall", "upgrade", "update", "bundle", "link", "fetch", "tap-new"):
+        yield from _install(call, rest)
+    elif verb in ("uninstall", "remove", "rm", "autoremove"):
+        yield call.effect("pkg.system.remove", tuple(Target(word.shown, _PACKAGE) for word in rest))
+    elif verb == "tap" and len(rest) > 1:
+        yield call.effect("pkg.source", tuple(Target(word.shown, "host") for word in rest[1:]))
+    elif verb == "services" and rest and rest[0].text not in ("list", "info"):
+        stop = rest[0].text in ("stop", "kill", "cleanup")
+        yield call.effect(
+            "sys.service.stop" if stop else "sys.service", tuple(Target(word.shown, "unit") for word in rest[1:])
+        )
+    else:
+        yield call.effect("pkg.read")
+
+
+def _tasks(call: Call) -> Iterator[Effect]:
+    """Maven goals, Gradle and sbt tasks: the names say what is published."""
+    for word in call.args.operands:
+        name = word.text.rsplit(":", 1)[-1]
+        goal = word.text
+        low = name.lower()
+        if goal.endswith(("flyway:clean", "flywayClean", "liquibase:dropAll", "dropAll")):
+            yield call.effect("db.drop", (Target("the configured database", "database"),))
+        elif low in ("publishtomavenlocal", "publishlocal", "publishm2", "installdist"):
+            yield call.effect("code.build")
+        elif low in ("deploy", "deploy-file", "perform", "uploadarchives", "upload") or (
+            low.startswith(("publish", "closeandrelease", "releasestaging")) and "local" not in low
+        ):
+            yield call.effect("pkg.publish", (Target(goal, "other"),))
+    yield call.effect("code.build")
+
+
+_PUBLISH = Does("pkg.publish", "*", _PACKAGE, bare=True)
+_UNPUBLISH = Does("pkg.unpublish", "*", _PACKAGE, bare=True)
+_ADMIN = Does("pkg.admin", "*", _PACKAGE, bare=True)
+_READ = Does("pkg.read")
+_BUILD = Does("code.build")
+_REMOVE = Does("pkg.remove", "*", _PACKAGE, bare=True)
+_LOGIN = Does("cred.write", note="stores a credential for the registry")
+_ADD = Program(call=lambda call: _install(call, call.args.operands))
+_SYS_ADD = Program(call=lambda call: _install(call, call.args.operands, "pkg.system"))
+_SYS_REMOVE = Program(call=_system)
+
+_PIP_VALUES = (
+    "-r --requirement -c --constraint -i --index-url --extra-index-url -f --find-links -t --target --prefix --root --src --platform --python-version --python -p --log --proxy --timeout --retries "
+    "--cache-dir -d --dest -w --wheel-dir --trusted-host --no-binary --only-binary --index --default-index --group --extra --format --exclude --progress-bar -e --editable --from --with --spec --package"
+)
+_NPM_VALUES = "--registry -w --workspace --prefix --tag --access --userconfig --cache --omit --include --otp --loglevel -C --dir --filter -F -p --package -c --call --cwd --reporter --new-version"
+
+PROGRAMS: dict[str, Program] = {
+    **programs(
+        "pip pip3 pip2 pip3.9 pip3.10 pip3.11 pip3.12 pip3.13 pip3.14 pip-sync",
+        Program(values=_PIP_VALUES, dry="--dry-run", call=_pip),
+    ),
+    "uv": Program(values=_PIP_VALUES + " --directory --project -m --module", dry="--dry-run", call=_uv),
+    "uvx": Program(values=_PIP_VALUES, call=_uvx),
+    "pipx": Program(values="--spec --python --pip-args --index-url -i --suffix", call=_pipx),
+    **programs(
+        "poetry pdm hatch flit rye pipenv",
+        Program(
+            values="-C --directory -P --project -G --group -E --extras --source -r --repository -u --username -p --password --python -e --env --build-dir",
+            dry="--dry-run",
+            subs={
+                "add": _ADD,
+                "install": _ADD,
+                "sync": _ADD,
+                "update": _ADD,
+                "lock": _READ,
+                "remove": _REMOVE,
+                "uninstall": _REMOVE,
+                "publish": _PUBLISH,
+                "run": Does("code.run"),
+                "env remove": Does(
+                    "pkg.system.remove", "*", "other", when="--all", bare=True, note="every environment"
+                ),
+                "env prune": Does("pkg.system.remove", note="every environment"),
+                "env use": _READ,
+                "--rm": _REMOVE,
+                "config": Program(
+                    call=lambda call: iter(
+                        [
+                            _setting(
+                                call,
+                                *[w.text for w in call.args.operands[:2]] or [""],
+                                *([""] if len(call.args.operands) < 2 else []),
+                            )
+                        ]
+                    )
+                ),
+                "source add": Does("pkg.source", "1", "host"),
+                "self": _READ,
+                "build": _BUILD,
+            },
+        ),
+    ),
+    "twine": Program(
+        values="-r --repository --repository-url -u -p --config-file",
+        subs={"upload": _PUBLISH, "register": _PUBLISH, "check": _READ},
+    ),
+    "setup.py": Program(_BUILD, Does("pkg.publish", when="upload register")),
+    **programs("anaconda", Program(subs={"upload": _PUBLISH, "remove": _UNPUBLISH, "login": _LOGIN})),
+    **programs(
+        "conda mamba micromamba",
+        Program(
+            values="-n --name -p --prefix -c --channel -f --file",
+            dry="-d --dry-run",
+            subs={
+                "install": _ADD,
+                "create": _ADD,
+                "update": _ADD,
+                "env create": _ADD,
+                "env update": _ADD,
+                "env remove": Does(
+                    "pkg.system.remove", "-n --name -p --prefix", "other", bare=True, note="a whole environment"
+                ),
+                "env list": _READ,
+                "remove": (
+                    Does(
+                        "pkg.system.remove",
+                        "-n --name -p --prefix",
+                        "other",
+                        when="--all",
+                        bare=True,
+                        note="a whole environment",
+                    ),
+                    Does("pkg.remove", "*", _PACKAGE),
+                ),
+                "uninstall": _REMOVE,
+                "run": Does("code.run"),
+            },
+        ),
+    ),
+    **programs("npm pnpm yarn bun cnpm yarnpkg", Program(values=_NPM_VALUES, dry="--dry-run", call=_npm)),
+    **programs("npx bunx pnpx", Program(values="-p --package -c --call -w --workspace --registry --cache", call=_npx)),
+    "lerna": Program(_BUILD, subs={"publish": _PUBLISH}),
+    "changeset": Program(_BUILD, subs={"publish": _PUBLISH}),
+    **programs(
+        "semantic-release release-it np auto-release goreleaser",
+        Program(
+            _PUBLISH, dry="-d --dry-run --snapshot --preview", subs={"check": _READ, "init": _READ, "build": _BUILD}
+        ),
+    ),
+    **programs(
+        "vsce ovsx", Program(subs={"publish": _PUBLISH, "unpublish": _UNPUBLISH, "login": _LOGIN, "package": _BUILD})
+    ),
+    "jsr": Program(dry="--dry-run", subs={"publish": _PUBLISH}),
+    "cargo": Program(
+        _BUILD,
+        values="-p --package --bin --example --test --features --target --manifest-path --version --vers --git --branch --tag --rev --path --registry --token -j --jobs --profile --add --remove -Z --index -a -r --root",
+        dry="--dry-run -n",
+        subs={
+            "install": _ADD,
+            "add": _ADD,
+            "uninstall": _REMOVE,
+            "remove": _REMOVE,
+            "rm": _REMOVE,
+            "publish": _PUBLISH,
+            "yank": Does(
+                "pkg.admin",
+                "*",
+                _PACKAGE,
+                unless="--undo",
+                bare=True,
+                note="new projects can no longer use the version",
+            ),
+            "owner": Does("pkg.admin", "*", _PACKAGE, when="-a --add -r --remove", bare=True),
+            "login": _LOGIN,
+            "logout": _LOGIN,
+            "release": Does("pkg.publish", when="--execute -x"),
+        },
+    ),
+    "go": Program(
+        _BUILD,
+        values="-o -C -mod -modfile -tags -ldflags -gcflags -p -run -bench -timeout -coverprofile -exec -toolexec",
+        single=True,
+        subs={"install": _ADD, "get": _ADD, "env": Does("pkg.setting", "*", "other", when="-w -u"), "telemetry": _READ},
+    ),
+    "gem": Program(
+        _READ,
+        values="-v --version -s --source -i --install-dir -n --bindir -k --key --host -a --add -r --remove",
+        subs={
+            "install": _ADD,
+            "update": _ADD,
+            "push": _PUBLISH,
+            "yank": _UNPUBLISH,
+            "owner": Does("pkg.admin", "*", _PACKAGE, when="-a --add -r --remove"),
+            "sources": Does("pkg.source", "-a --add", "host"),
+            "signin": _LOGIN,
+            "uninstall": _REMOVE,
+            "cleanup": _REMOVE,
+            "build": _BUILD,
+        },
+    ),
+    **programs(
+        "bundle bundler",
+        Program(
+            values="--path --gemfile -j --jobs --without --with --group",
+            subs={
+                "install": _ADD,
+                "update": _ADD,
+                "add": _ADD,
+                "exec": Does("code.run"),
+                "remove": _REMOVE,
+                "config": _READ,
+            },
+        ),
+    ),
+    "composer": Program(
+        values="-d --working-dir",
+        dry="--dry-run",
+        subs={
+            "install": _ADD,
+            "update": _ADD,
+            "require": _ADD,
+            "remove": _REMOVE,
+            "global require": _ADD,
+            "exec": Does("code.run"),
+        },
+    ),
+    **programs(
+        "mvn mvnw",
+        Program(
+            values="-f --file -P --activate-profiles -pl --projects -D --define -s --settings -T --threads -l --log-file",
+            call=_tasks,
+        ),
+    ),
+    **programs(
+        "gradle gradlew",
+        Program(
+            values="-p --project-dir -x --exclude-task -b --build-file -c --settings-file -I --init-script -g",
+            dry="-m --dry-run",
+            call=_tasks,
+        ),
+    ),
+    "sbt": Program(call=_tasks),
+    "dotnet": Program(
+        _BUILD,
+        values="-c --configuration -o --output -f --framework -r --runtime -k --api-key -s --source -p --project -v --verbosity",
+        dry="--dry-run",
+        subs={
+            "nuget push": _PUBLISH,
+            "nuget delete": _UNPUBLISH,
+            "nuget add source": Does("pkg.source", "0", "host"),
+            "restore": _ADD,
+            "add package": _ADD,
+            "tool install": _ADD,
+            "ef database drop": Does("db.drop", "*", "database", bare=True, recoverable=True),
+            "ef database update": Does("db.schema"),
+            "user-secrets list": Does("cred.read"),
+        },
+    ),
+    "nuget": Program(
+        _READ,
+        subs={
+            "push": _PUBLISH,
+            "delete": _UNPUBLISH,
+            "install": _ADD,
+            "sources": Does("pkg.source", when="add", bare=True),
+        },
+    ),
+    "pod": Program(
+        _BUILD, subs={"trunk push": _PUBLISH, "trunk delete": _UNPUBLISH, "trunk deprecate": _ADMIN, "install": _ADD}
+    ),
+    **programs(
+        "cabal stack", Program(_BUILD, subs={"upload": Does("pkg.publish", "*", _PACKAGE, when="--publish", bare=True)})
+    ),
+    "luarocks": Program(_READ, subs={"install": _ADD, "upload": _PUBLISH, "remove": _REMOVE}),
+    "cpan": Program(Does("pkg.install", "*", _PACKAGE)),
+    "cpanm": Program(call=lambda call: _install(call, call.args.operands)),
+    "conan": Program(_BUILD, subs={"upload": _PUBLISH, "install": _ADD, "remove": _REMOVE}),
+    "pub": Program(_READ, dry="-n --dry-run", subs={"publish": _PUBLISH}),
+    **programs(
+        "apt apt-get aptitude nala",
+        Program(
+            _READ,
+            values="-t --target-release -o --option -c --config-file -q",
+            dry="-s --simulate --just-print --dry-run --recon --no-act -d --download-only",
+            subs={
+                "install": _SYS_ADD,
+                "reinstall": _SYS_ADD,
+                "upgrade": _SYS_ADD,
+                "dist-upgrade": _SYS_ADD,
+                "full-upgrade": _SYS_ADD,
+                "build-dep": _SYS_ADD,
+                "safe-upgrade": _SYS_ADD,
+                "remove": _SYS_REMOVE,
+                "purge": _SYS_REMOVE,
+                "autoremove": _SYS_REMOVE,
+                "autopurge": _SYS_REMOVE,
+                "edit-sources": Does("pkg.source", bare=True),
+            },
+        ),
+    ),
+    **programs("apt-cache apt-file apt-config apt-mark dpkg-query debsums", Program(_READ)),
+    **programs(
+        "add-apt-repository apt-add-repository apt-key",
+        Program(Does("pkg.source", "*", "host", unless="list --list finger export")),
+    ),
+    "dpkg": Program(
+        Does("pkg.foreign", "*", _PACKAGE, when="-i --install --unpack"),
+        Does("pkg.system", when="--configure"),
+        dry="--dry-run --simulate --no-act",
+        call=lambda call: _system(call) if call.args.has("-r --remove -P --purge") else iter(()),
+    ),
+    **programs(
+        "dnf yum microdnf zypper tdnf dnf5",
+        Program(
+            _READ,
+            values="--enablerepo --disablerepo -c --config --releasever -x --exclude --setopt --installroot",
+            dry="--assumeno --downloadonly --dry-run -D",
+            subs={
+                "install": _SYS_ADD,
+                "in": _SYS_ADD,
+                "groupinstall": _SYS_ADD,
+                "localinstall": _SYS_ADD,
+                "update": _SYS_ADD,
+                "up": _SYS_ADD,
+                "upgrade": _SYS_ADD,
+                "distro-sync": _SYS_ADD,
+                "dup": _SYS_ADD,
+                "dist-upgrade": _SYS_ADD,
+                "reinstall": _SYS_ADD,
+                "remove": _SYS_REMOVE,
+                "rm": _SYS_REMOVE,
+                "erase": _SYS_REMOVE,
+                "autoremove": _SYS_REMOVE,
+                "module remove": _SYS_REMOVE,
+                "history undo": _SYS_REMOVE,
+                "history rollback": _SYS_REMOVE,
+                "config-manager": Does("pkg.source", bare=True),
+                "addrepo": Does("pkg.source", bare=True),
+                "ar": Does("pkg.source", bare=True),
+            },
+        ),
+    ),
+    "rpm": Program(
+        Does("pkg.foreign", "*", _PACKAGE, when="-i -U -F --install --upgrade", unless="-q --query"),
+        dry="--test",
+        call=lambda call: _system(call) if call.args.has("-e --erase") else iter(()),
+    ),
+    **programs(
+        "pacman yay paru",
+        Program(values="--root --dbpath --config --cachedir", dry="-p --print -w --downloadonly", call=_pacman),
+    ),
+    "apk": Program(
+        _READ,
+        values="-X --repository -p --root -t --virtual",
+        dry="-s --simulate",
+        subs={"add": _SYS_ADD, "upgrade": _SYS_ADD, "fix": _SYS_ADD, "del": _SYS_REMOVE},
+    ),
+    **programs(
+        "emerge xbps-install eopkg swupd opkg pkg pkg_add",
+        Program(
+            Does("pkg.system", "*", _PACKAGE, unless="-p --pretend -s --search info search list -n --dry-run"),
+            dry="-n -p --pretend --dry-run",
+        ),
+    ),
+    **programs("xbps-remove pkg_delete", Program(call=_system)),
+    "brew": Program(values="--HEAD-url --cask-opts --appdir", dry="-n --dry-run", call=_brew),
+    "port": Program(_READ, subs={"install": _SYS_ADD, "upgrade": _SYS_ADD, "uninstall": _SYS_REMOVE}),
+    "snap": Program(
+        _READ,
+        subs={
+            "install": _SYS_ADD,
+            "refresh": _SYS_ADD,
+            "remove": _SYS_REMOVE,
+            "disable": Does("sys.service.stop", "*", "unit"),
+            "stop": Does("sys.service.stop", "*", "unit"),
+            "restart": Does("sys.service", "*", "unit"),
+        },
+    ),
+    "flatpak": Program(
+        _READ,
+        values="--installation --arch",
+        subs={
+            "install": _SYS_ADD,
+            "update": _SYS_ADD,
+            "uninstall": _SYS_REMOVE,
+            "remove": _SYS_REMOVE,
+            "remote-add": Does("pkg.source", "1", "host"),
+        },
+    ),
+    "nix-collect-garbage": Program(
+        Does("pkg.system.remove", when="-d --delete-old --delete-older-than", note="every older generation"),
+        dry="--dry-run",
+        values="--delete-older-than",
+    ),
+    "nix-env": Program(
+        Does("pkg.remove", when="-e --uninstall", note=""), Does("pkg.install", when="-i --install -u --upgrade")
+    ),
+    "nix": Program(
+        _BUILD,
+        dry="--dry-run",
+        subs={
+            "profile install": _ADD,
+            "profile remove": _REMOVE,
+            "store gc": Does("pkg.remove"),
+            "store delete": Does("pkg.system.remove"),
+            "flake update": _READ,
+        },
+    ),
+    "nix-shell": Program(Does("pkg.run"), values="-p --packages --run --command -A -I"),
+    "nix-channel": Program(Does("pkg.source", when="--add")),
+    "nixos-rebuild": Program(
+        _BUILD, subs={"switch": Does("pkg.system"), "boot": Does("pkg.system"), "test": Does("pkg.system")}
+    ),
+    **programs(
+        "rustup nvm fnm volta pyenv rbenv asdf mise sdk jenv n goenv tfenv nodenv rtx sdkman",
+        Program(
+            Does("pkg.install", when="install update upgrade use"),
+            _READ,
+            subs={
+                "exec": Does("code.run"),
+                "run": Does("code.run"),
+                "uninstall": _REMOVE,
+                "self uninstall": Does("pkg.system.remove"),
+            },
+        ),
+    ),
+    "winget": Program(
+        _READ,
+        values="--id -e --source -v --name",
+        subs={
+            "install": _SYS_ADD,
+            "upgrade": _SYS_ADD,
+            "uninstall": _SYS_REMOVE,
+            "remove": _SYS_REMOVE,
+            "source add": Does("pkg.source", bare=True),
+        },
+    ),
+    **programs(
+        "choco chocolatey cinst cuninst",
+        Program(
+            _READ,
+            values="-s --source --version",
+            dry="--noop --what-if --whatif",
+            subs={
+                "install": _SYS_ADD,
+                "upgrade": _SYS_ADD,
+                "uninstall": _SYS_REMOVE,
+                "push": _PUBLISH,
+                "source add": Does("pkg.source", bare=True),
+            },
+        ),
+    ),
+    "scoop": Program(
+        _READ,
+        subs={"install": _ADD, "update": _ADD, "uninstall": _REMOVE, "bucket add": Does("pkg.source", "1", "host")},
+    ),
+}

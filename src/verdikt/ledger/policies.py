@@ -1,0 +1,52 @@
+"""The policies that decided, kept by their digest, so that a decision can be made again after its policy has changed."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from verdikt.errors import CanonicalError, LedgerError
+from verdikt.ledger.home import make_private
+from verdikt.model.canonical import canonical, parse, sha256
+
+
+def keep_policy(home: Path, digest: str, document: Mapping[str, Any]) -> None:
+    """Writes a policy's document under its digest, unless it is there already."""
+    path = _place(home, digest)
+    if path.exists():
+        return
+    data = canonical(document)
+    if sha256(data) != digest:
+        raise LedgerError(f"expected the policy `{digest}`, found a document with another digest")
+    directory = make_private(path.parent)
+    try:
+        handle, draft = tempfile.mkstemp(dir=directory, prefix=".draft-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(draft, path)
+    except OSError as error:
+        raise LedgerError(f"cannot write `{path}`: {error.strerror}; make room or set VERDIKT_HOME") from error
+
+
+def kept_policy(home: Path, digest: str) -> Any:
+    """The document of the policy with this digest; `LedgerError` when it was not kept or is not what it was."""
+    path = _place(home, digest)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LedgerError(
+            f"the policy `{digest[:12]}…` was not kept: cannot read `{path}`: {error.strerror}"
+        ) from error
+    if sha256(data) != digest:
+        raise LedgerError(f"`{path}` is not the policy that it was: its digest is another")
+    try:
+        return parse(data)
+    except CanonicalError as error:
+        raise LedgerError(f"cannot read `{path}`: {error}") from error
+
+
+def _place(home: Path, digest: str) -> Path:
+    if not (len(digest) == 64 and digest.isalnum()):
+        raise LedgerError(f"expected the digest of a policy, found `{digest}`")
+    return home / "policies" / f"{digest}.json"

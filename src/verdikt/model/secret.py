@@ -1,0 +1,348 @@
+"""Secrets in what an agent does, found and replaced before anything is evaluated or recorded.
+
+A secret becomes `<secret:kind:hash>`: the kind says what it was, eight hex digits of its SHA-256 tell two apart. Two sorts
+are found: those whose issuers gave them a form of their own (`secret_format`), and those that stand where a secret is
+assigned (`password=`, `"api_key":`, `--token`, `Authorization:`) and look like one. A long random string by itself is
+neither: commit ids, checksums in lock files and images in base64 are left alone.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from verdikt.model.action import Action
+from verdikt.model.canonical import MAX_DEPTH, sha256
+from verdikt.model.secret_format import FORMATS, REACH
+
+UNTOLD = "\ufffc"
+"""What stands for a replaced secret while an action is evaluated: the shell's mark for what the text does not tell."""
+
+_TOKEN = r"<secret:[a-z0-9-]{1,40}:[0-9a-f]{8}>"
+_WINDOW = 4000
+"""How far beyond its literal a pattern is tried, where it begins before it."""
+
+_LITERALS = tuple((literal, row) for row in FORMATS for literal in row[1].split("|"))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Secret:
+    """Where in a text a secret stands, and of which kind it is."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def find(text: str) -> list[Secret]:
+    """The secrets in a text, in order, none overlapping another."""
+    found = [*_issued(text), *_assigned(text)]
+    if len(found) < 2:
+        return found
+    found.sort(key=lambda secret: secret.start)  # stable: of two that begin together, an issuer's form names the kind
+    apart: list[Secret] = []
+    for secret in found:
+        if not apart or secret.start >= apart[-1].end:
+            apart.append(secret)
+        elif secret.end > apart[-1].end:
+            apart[-1] = replace(apart[-1], end=secret.end)
+    return apart
+
+
+def redact_text(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text with every secret replaced, and the kinds that were found. Doing it twice changes nothing more."""
+    found = find(text)
+    if not found:
+        return text, ()
+    parts: list[str] = []
+    at = 0
+    for secret in found:
+        parts += (text[at : secret.start], token(secret.kind, text[secret.start : secret.end]))
+        at = secret.end
+    parts.append(text[at:])
+    return "".join(parts), tuple(sorted({secret.kind for secret in found}))
+
+
+def token(kind: str, secret: str) -> str:
+    """What is written in a secret's place."""
+    return f"<secret:{kind}:{sha256(secret.encode('utf-8', 'surrogatepass'))[:8]}>"
+
+
+def redact(value: Any) -> tuple[Any, tuple[str, ...]]:
+    """Plain data with every secret in it replaced, keys included, and the kinds that were found."""
+    kinds: set[str] = set()
+    return _redact(value, kinds, MAX_DEPTH), tuple(sorted(kinds))
+
+
+def redact_action(action: Action) -> tuple[Action, tuple[str, ...]]:
+    """The action as it may be evaluated and recorded, and the kinds of secrets that it held."""
+    kinds: set[str] = set()
+    fields = ("payload", "tool", "task_type", "cwd", "agent")
+    # What already looks like a token is told apart from those that we put in: nothing may hide behind a forged one.
+    clean = {name: _redact(_unforge(getattr(action, name), MAX_DEPTH), kinds, MAX_DEPTH) for name in fields}
+    return replace(action, **clean), tuple(sorted(kinds))
+
+
+def shield(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """Redacted data as the evaluation sees it, each token standing for something that is not told."""
+    if isinstance(value, str):
+        return _compiled(_TOKEN).sub(UNTOLD, value) if "<secret:" in value else value
+    if isinstance(value, Mapping) and depth:
+        return {key: shield(inner, depth - 1) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)) and depth:
+        return [shield(inner, depth - 1) for inner in value]
+    return value
+
+
+def _unforge(value: Any, depth: int) -> Any:
+    """The same to every shell, and no longer a token."""
+    if isinstance(value, str):
+        return value.replace("<secret:", "< secret:") if "<secret:" in value else value
+    if isinstance(value, Mapping) and depth:
+        return {key: _unforge(inner, depth - 1) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)) and depth:
+        return [_unforge(inner, depth - 1) for inner in value]
+    return value
+
+
+def unforged(text: str) -> str:
+    """A foreign text in which nothing looks like a token of ours."""
+    forged: str = _unforge(text, 0)
+    return forged
+
+
+def _redact(value: Any, kinds: set[str], depth: int) -> Any:
+    if isinstance(value, str):
+        text, found = redact_text(value)
+        kinds.update(found)
+        return text
+    if isinstance(value, Mapping) and depth:
+        return {_redact(key, kinds, 0): _field(key, inner, value, kinds, depth) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)) and depth:
+        return [_redact(inner, kinds, depth - 1) for inner in value]
+    return value
+
+
+def _field(key: Any, inner: Any, around: Mapping[Any, Any], kinds: set[str], depth: int) -> Any:
+    """A field's value, for which its key, or the name beside it, may say that it is a secret."""
+    if isinstance(inner, (str, int)) and not isinstance(inner, bool):
+        name = around.get("name", around.get("key", "")) if key == "value" else key
+        kind = _named(name) if isinstance(name, str) else ""
+        scheme, space, text = str(inner).rpartition(" ") if kind == "authorization" else ("", "", str(inner))
+        if kind and _plausible(text if kind != "password" else text.replace(" ", ""), kind, literal=True):
+            kinds.add(kind)
+            return f"{scheme}{space}{token(kind, text)}"
+    return _redact(inner, kinds, depth - 1)
+
+
+# Secrets that have a form of their own
+
+
+def _issued(text: str) -> Iterator[Secret]:
+    for literal, (kind, _, source) in [pair for pair in _LITERALS if pair[0] in text]:
+        pattern, reach = _compiled(source), REACH.get(literal, 0)
+        at = text.find(literal)
+        while at >= 0:
+            match = pattern.search(text, max(0, at - reach), at + _WINDOW) if reach else pattern.match(text, at)
+            if match is None:
+                at = text.find(literal, at + len(literal))
+                continue
+            group = 1 if pattern.groups else 0
+            if _varied(match[group]) and match[group].lower() not in _NAMES:
+                yield Secret(match.start(group), match.end(group), kind)
+            at = text.find(literal, max(match.end(), at + len(literal)))
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    if source.startswith("(?<!["):
+        # In JSON inside a text, what stands before may be the letter of an escape.
+        edge = source[: source.index("])") + 2]
+        source = rf"(?:{edge}|(?<=\\[nrt])){source.removeprefix(edge)}"
+    return re.compile(source)
+
+
+def _varied(text: str) -> bool:
+    """Whether it can be more than a placeholder of crosses and dots, or the name of a variable."""
+    return (
+        (len(set(text)) > 4 or len(text) < 12)
+        and not _compiled(_PLACEHOLDER).search(text)
+        and not _compiled(_REFERENCE).match(text)
+    )
+
+
+# Secrets that stand where one is assigned
+
+_HINTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    # Hint → the kind of secret that it announces, and how the word may go on.
+    "pass": ("password", ("word", "wd", "phrase", "wort", "code")),
+    "pwd": ("password", ()),
+    "contrase": ("password", ("ña", "na")),
+    "secret": ("secret", ("s",)),
+    "token": ("token", ()),
+    "credential": ("secret", ("s",)),
+    "authorization": ("authorization", ()),
+    "bearer": ("bearer", ()),
+    "cookie": ("cookie", ()),
+    "key": ("key", ()),
+}
+_OWNERS = tuple(
+    "api access secret private priv auth account encryption encrypt signing sign master service client db database shared"
+    " session license licence deploy storage subscription function admin webhook hmac aes jwt".split()
+)
+"""Whose key is a secret; a key of a map or a table is none."""
+
+_ABOUT = (
+    r"(?i)[_.\-]?(?:id|ids|name|names|path|file|dir|url|uri|type|length|len|count|size|policy|field|label|ttl|expiry|expires\w*"
+    r"|hint|env|var|ref|arn|prefix|suffix|provider|manager|store|param|header|version|limit|usage|used|budget|index|input"
+    r"|reset|change|changed|required|enabled|valid|missing|error|rotation|class|scope|scopes|endpoint|encoding|hash)$"
+)
+"""What a name ends in that speaks about a secret and does not hold one."""
+
+_ASSIGNMENT = (
+    r"(?P<tail>[\w.\-]{0,40})(?:\\{0,3}[\"'`\])]){0,2}"
+    r"(?P<sep>[ \t]{0,8}(?:=>|:=|:[ \t]{0,4}[A-Za-z_][\w.\[\]|?]{0,30}[ \t]{0,4}=(?!=)|[!=:]{1,3})[ \t]{0,8}|>|[ \t]{1,4})"
+    r"(?:(?P<scheme>(?i:bearer|basic|token|digest|apikey|bot))[ \t]+)?"
+    r"(?:[rbfuLR@]{0,2}(?P<quote>\\{0,3}[\"'`]))?"
+)
+_QUOTED = r"[^\n\"'`\\]{1,500}"
+_BARE = r"[^\s\"'`,;&|<>(){}\[\]\\]{1,500}"
+_SAFE = r"[^\s;&|<>(){}$`\\]+"
+"""Runs without anything that a shell acts on: only they are replaced, so no command can hide in a secret."""
+
+_REFERENCE = (
+    r"(?i)(?:\$\{?\w+(?::[-=?+][^}]*)?\}?$|\$[({]|\{\{|\$\{\{|<|%\w+%$|%[sdr(]|@[\w./~-]+$|~?/|\.{1,2}/|[a-z]+://|arn:|op://|vault:|sm://"
+    r"|env[.:(\[]|process\.env|os\.environ|os\.getenv|getenv|import\.meta|secrets\.|vars\.|var\.|self\.|this\.|config\.|settings\."
+    r"|[A-Za-z_][\w.]*[(\[])"
+)
+_PLACEHOLDER = r"(?i)x{4}|\*{3}|\.{3}|…|•|#{4}|_{4}|-{4}|changeme|change[_-]me|example|placeholder|your[_-]|redacted|dummy|replace[_-]?me|insert[_-]|<[a-z]"
+_NAMES = frozenset(
+    "password passwd pass passphrase secret token key apikey api_key none null nil true false undefined string str text int"
+    " number bool boolean bytes any object required optional yes no default empty env prompt ask type value change varchar"
+    " char hidden show hide label input field test file stdin auto basic bearer digest include omit same-origin".split()
+)
+"""Words that stand in a secret's place and are none."""
+
+_SEPARATOR = r"[-_./: ]"
+_PLAIN_WORD = r"(?:[A-Z]+|[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|v)?\d{0,4}"
+_NUMBER_OR_NAME = r"(?:-?[\d._]+|[A-Za-z_][A-Za-z_.]*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)$"
+
+
+def _assigned(text: str) -> Iterator[Secret]:
+    for start, end, kind in _words(text):
+        yield from _value_after(text, start, end, kind)
+
+
+def _words(text: str) -> Iterator[tuple[int, int, str]]:
+    """The words that announce a secret, and its kind; not those inside others (`tokenizer`, `compass`, `keyboard`)."""
+    lower = text.lower() if text.isascii() else text.translate(_ASCII_LOWER)
+    for hint, (kind, endings) in _HINTS.items():
+        at = lower.find(hint)
+        while at >= 0:
+            end = at + len(hint)
+            longer = next((ending for ending in endings if lower.startswith(ending, end)), "")
+            whole = longer or hint != "pass" or not _goes_on(text, at)
+            owned = hint != "key" or lower[max(0, at - 13) : at].rstrip("_- ").endswith(_OWNERS)
+            end += len(longer)
+            if whole and owned and not text[end : end + 1].islower():
+                yield at, end, kind
+            at = lower.find(hint, end)
+
+
+_ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+
+
+def _goes_on(text: str, at: int) -> bool:
+    """Whether what begins here only continues a word, as `pass` does in `compass` but not in `dbPass`."""
+    before, here = text[at - 1 : at], text[at]
+    return before.isalpha() and not (before.islower() and here.isupper())
+
+
+def _value_after(text: str, at: int, end: int, kind: str) -> Iterator[Secret]:
+    """The secret that is assigned to a name with this word in it, if it is one."""
+    match = _compiled(_ASSIGNMENT).match(text, end)
+    if match is None or _compiled(_ABOUT).search(match["tail"]):
+        return
+    start = at
+    while start and (text[start - 1].isalnum() or text[start - 1] in "_-.") and at - start < 60:
+        start -= 1
+    start += text[start - 1 : start] == "\\"  # the letter of an escape, in JSON inside a text
+    name, sep, before = text[start : match.end("tail")], match["sep"], text[start - 1 : start]
+    flag, element = name.startswith("-"), before == "<" and kind != "cookie"
+    if (
+        (sep.isspace() and not flag and kind != "bearer")
+        or (sep == ">" and not element)
+        or before == ":"
+        or _page_mark(name)
+    ):
+        return
+    if element and name == "secret" and sep == ":":  # one of our own tokens
+        return
+    quoted = bool(match["quote"])
+    value = _compiled(_QUOTED if quoted else _BARE).match(text, match.end())
+    if value is None or (not quoted and text[value.end() : value.end() + 1] in ("(", "[")):
+        return
+    shouted = sep == "=" and name.strip("-").isupper()
+    literal = match["quote"][-1] != "`" if quoted else flag or element or shouted
+    if _plausible(value[0], kind, literal=literal):
+        for run in _compiled(_SAFE).finditer(value[0]):
+            if len(run[0]) > 2:
+                yield Secret(value.start() + run.start(), value.start() + run.end(), kind)
+
+
+def _named(name: str) -> str:
+    """The kind of secret that the name of a field announces, or an empty string."""
+    if len(name) > 100:
+        return ""
+    last = max(_words(name), default=(0, 0, ""), key=lambda word: word[1])
+    return "" if _compiled(_ABOUT).search(name[last[1] :]) or _page_mark(name) else last[2]
+
+
+def _page_mark(name: str) -> bool:
+    """Whether it names a place in a list rather than a secret."""
+    return name.lower().replace("_", "").replace("-", "").endswith(_PAGE_MARKS)
+
+
+_PAGE_MARKS = ("nexttoken", "pagetoken", "continuationtoken", "locktoken", "changetoken", "synctoken", "cursortoken")
+
+
+def _plausible(value: str, kind: str, *, literal: bool) -> bool:
+    """Whether a value in a secret's place is one. `literal` says that it cannot be a variable or an expression."""
+    if (
+        _compiled(_REFERENCE).match(value)
+        or _compiled(_PLACEHOLDER).search(value)
+        or value.lower() in _NAMES
+        or "$(" in value
+        or "`" in value
+    ):
+        return False
+    if kind == "cookie":
+        return _random(value)
+    if " " in value or len(set(value)) < 3:
+        return False
+    if kind == "password":
+        return len(value) >= (4 if literal else 6) and (literal or not _named_or_number(value))
+    if literal and kind not in ("authorization", "bearer"):
+        return len(value) >= 8 and any(map(str.isdigit, value)) and not _wordy(value)
+    return _random(value) and (literal or not _named_or_number(value))
+
+
+def _wordy(value: str) -> bool:
+    """Whether it is made of words and short numbers, as names of things are."""
+    word = _compiled(_PLAIN_WORD)
+    return all(map(word.fullmatch, _compiled(_SEPARATOR).split(value)))
+
+
+def _named_or_number(value: str) -> bool:
+    return _compiled(_NUMBER_OR_NAME).match(value) is not None
+
+
+def _random(value: str) -> bool:
+    """Whether a text is long and mixed enough to have been drawn rather than written."""
+    if len(value) < 12 or value.isdigit() or _wordy(value):
+        return False
+    counts = [value.count(char) for char in set(value)]
+    entropy = -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
+    return entropy >= 3.0 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))

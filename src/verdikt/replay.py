@@ -1,0 +1,174 @@
+"""The same core from a recorded decision instead of the world: what was decided can be decided again."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from verdikt.decide import decide
+from verdikt.errors import LedgerError
+from verdikt.graph.policy import Policy
+from verdikt.model.canonical import canonical
+from verdikt.model.decision import Decision
+from verdikt.model.entry import Entry, EntryKind
+from verdikt.model.facts import Facts, RecordedWorld
+from verdikt.model.grant import parse_grant
+from verdikt.model.posture import Posture
+from verdikt.model.receipt import VERSION, recorded_action
+from verdikt.model.session import SessionState
+from verdikt.model.verdict import VerdictKind
+
+ABSENT = "(absent)"
+"""What a difference shows where one side has no such field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A decision as the log holds it."""
+
+    session: str
+    seq: int
+    seconds: float
+    receipt: Mapping[str, Any]
+    sha256: str
+
+    @property
+    def kind(self) -> VerdictKind:
+        """What was decided."""
+        return VerdictKind[self.receipt["verdict"]["kind"].upper()]
+
+    @property
+    def policy(self) -> str:
+        """The digest of the policy that decided."""
+        return str(self.receipt["policy"])
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One field in which a decision made again differs from the recorded one."""
+
+    field: str
+    recorded: Any
+    found: Any
+
+
+def recorded(entry: Entry) -> Recorded | None:
+    """The decision in an entry, or None when the entry holds none."""
+    if entry.kind is not EntryKind.DECISION:
+        return None
+    body = entry.body
+    receipt, sha = body.get("receipt"), body.get("receipt_sha256")
+    if not isinstance(receipt, Mapping) or not isinstance(sha, str):
+        raise LedgerError(f"entry {entry.seq} of `{entry.session}`: expected a receipt and its hash, found none")
+    if receipt.get("v") != VERSION:
+        raise LedgerError(
+            f"entry {entry.seq} of `{entry.session}`: expected a receipt of version {VERSION},"
+            f" found version `{receipt.get('v')}`; upgrade verdikt to replay it"
+        )
+    return Recorded(entry.session, entry.seq, entry.seconds, receipt, sha)
+
+
+def replay(past: Recorded, policy: Policy) -> Decision:
+    """The decision made again from what was recorded, by this policy."""
+    record = past.receipt
+    action = recorded_action(record["action"])
+    facts = record["facts"]
+    return decide(
+        action,
+        Facts(RecordedWorld(facts, now=past.seconds), secrets=tuple(facts["secrets"])),
+        SessionState(session_id=action.session_id, **record["session"]),
+        Posture(record["posture"]["before"]),
+        policy,
+        grants=tuple(parse_grant(grant) for grant in record["grants"]),
+        engine=record["engine"],
+    )
+
+
+def differences(past: Recorded, decision: Decision) -> list[Difference]:
+    """Where a decision made again is not what was recorded, field by field; empty when every byte is the same."""
+    if decision.receipt.bytes != canonical(past.receipt):
+        return list(_compare("", past.receipt, decision.receipt.dump()))
+    if decision.receipt.sha256 != past.sha256:
+        return [Difference("receipt_sha256", past.sha256, decision.receipt.sha256)]
+    return []
+
+
+def _compare(path: str, recorded: Any, found: Any) -> Iterator[Difference]:
+    if isinstance(recorded, Mapping) and isinstance(found, Mapping):
+        for key in sorted({*recorded, *found}):
+            where = f"{path}.{key}" if path else str(key)
+            yield from _compare(where, recorded.get(key, ABSENT), found.get(key, ABSENT))
+    elif isinstance(recorded, list) and isinstance(found, list):
+        for at in range(max(len(recorded), len(found))):
+            left = recorded[at] if at < len(recorded) else ABSENT
+            right = found[at] if at < len(found) else ABSENT
+            yield from _compare(f"{path}[{at}]", left, right)
+    elif recorded != found:
+        yield Difference(path, recorded, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A past decision that another policy would have made otherwise."""
+
+    past: Recorded
+    decision: Decision
+
+    @property
+    def group(self) -> str:
+        """`blocked`, `asked` or `allowed`: what is new about it."""
+        return _GROUPS[self.decision.verdict.kind]
+
+
+_GROUPS = {
+    VerdictKind.PASS: "allowed",
+    VerdictKind.WARN: "allowed",
+    VerdictKind.ASK: "asked",
+    VerdictKind.BLOCK: "blocked",
+}
+
+
+@dataclass(slots=True)
+class Comparison:
+    """How another policy would have decided the same past."""
+
+    total: int = 0
+    changes: list[Change] = field(default_factory=list)
+
+    def add(self, past: Recorded, decision: Decision) -> None:
+        """Takes one more decision into account."""
+        self.total += 1
+        if _GROUPS[past.kind] != _GROUPS[decision.verdict.kind]:
+            self.changes.append(Change(past, decision))
+
+    def group(self, name: str) -> list[Change]:
+        """The changes that are newly `blocked`, `asked` or `allowed`."""
+        return [change for change in self.changes if change.group == name]
+
+    def count(self, was: str, now: str) -> int:
+        """How many went from one group to the other."""
+        return sum(_GROUPS[change.past.kind] == was and change.group == now for change in self.changes)
+
+    @property
+    def sentence(self) -> str:
+        """What the change of policy comes to, in words."""
+        removed = self.count("asked", "allowed") + self.count("asked", "blocked")
+        parts = [
+            (removed, "removed {} prompt{}"),
+            (self.count("allowed", "blocked"), "blocked {} thing{} that ran"),
+            (self.count("allowed", "asked"), "asked about {} thing{} that ran"),
+            (self.count("blocked", "allowed"), "let {} thing{} through that {} blocked"),
+            (self.count("blocked", "asked"), "asked about {} thing{} that {} blocked"),
+        ]
+        said = [text.format(n, "" if n == 1 else "s", "was" if n == 1 else "were") for n, text in parts if n]
+        if not said:
+            return "this policy would have changed nothing"
+        head, last = said[:-1], said[-1]
+        return "this policy would have " + (", ".join(head) + " and " + last if head else last)
+
+
+def compare(past: Iterable[Recorded], policy: Policy) -> Comparison:
+    """What another policy would have made of recorded decisions."""
+    found = Comparison()
+    for each in past:
+        found.add(each, replay(each, policy))
+    return found

@@ -1,0 +1,74 @@
+"""The log in other forms: entries in, bytes out."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, BinaryIO
+
+from verdikt.errors import LedgerError
+from verdikt.model.canonical import canonical
+from verdikt.model.entry import Entry
+from verdikt.report.entry_line import effects_of, verdict_of
+
+STATEMENT = "https://in-toto.io/Statement/v1"
+PREDICATE = "urn:verdikt:ledger-entry:v1"
+_BATCH = 10_000
+
+
+def jsonl(entries: Iterable[Entry]) -> Iterator[bytes]:
+    """The lines as they stand in the log."""
+    for entry in entries:
+        yield entry.line()
+
+
+def in_toto(entries: Iterable[Entry]) -> Iterator[bytes]:
+    """One in-toto Statement a line: the subject is the entry by its hash, the predicate is everything else in it."""
+    for entry in entries:
+        subject = {"name": f"verdikt:{entry.session}/{entry.seq}", "digest": {"sha256": entry.hash}}
+        predicate = {name: value for name, value in entry.record().items() if name != "hash"}
+        statement = {"_type": STATEMENT, "subject": [subject], "predicateType": PREDICATE, "predicate": predicate}
+        yield canonical(statement) + b"\n"
+
+
+def parquet(entries: Iterable[Entry], sink: BinaryIO) -> int:
+    """A Parquet table: the envelope, the decision's verdict, guard and effects, and the body as JSON; how many rows."""
+    try:
+        import pyarrow
+        from pyarrow import parquet as tables
+    except ImportError:
+        raise LedgerError("Parquet needs pyarrow, which is not installed: `pip install 'verdikt[parquet]'`") from None
+    schema = pyarrow.schema(
+        [
+            ("session", pyarrow.string()),
+            ("seq", pyarrow.int64()),
+            ("ts", pyarrow.timestamp("us", tz="UTC")),
+            ("kind", pyarrow.string()),
+            ("verdict", pyarrow.string()),
+            ("guard", pyarrow.string()),
+            ("effects", pyarrow.list_(pyarrow.string())),
+            ("body", pyarrow.string()),
+            ("v", pyarrow.int32()),
+            ("prev", pyarrow.string()),
+            ("hash", pyarrow.string()),
+            ("kid", pyarrow.string()),
+            ("sig", pyarrow.string()),
+        ]
+    )
+    count = 0
+    rows = map(_row, entries)
+    with tables.ParquetWriter(sink, schema) as writer:
+        while batch := list(islice(rows, _BATCH)):
+            writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
+            count += len(batch)
+    return count
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    verdict, guard = verdict_of(entry)
+    return {
+        **entry.record(),
+        "kind": entry.kind.value,
+        "body": canonical(entry.body).decode(),
+        "verdict": verdict or None,
+        "guard": guard or None,
+        "effects": list(effects_of(entry)),
+    }

@@ -1,0 +1,174 @@
+"""verdikt's word on the real clients: wired by `verdikt init`, each with its own home, a scripted model on loopback."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.clients.bench import Bench
+from verdikt.adapters.live.screenplay import Say, ToolUse
+from verdikt.ledger.files import open_store
+from verdikt.model.entry import Entry, EntryKind
+from verdikt.projections import projections
+
+VERSIONS = ["claude-2.1.325", "claude-2.1.197", "codex-0.166.0", "gemini-0.61.0", "copilot-1.0.102"]
+LATEST = ["claude-2.1.325", "codex-0.166.0", "gemini-0.61.0"]
+
+POLICY = """\
+profile: standard
+rules:
+  - name: no_forbidden
+    command: touch forbidden
+    verdict: block
+    reason: "this file is forbidden"
+    fix: "touch `allowed` and go on"
+"""
+
+FORBIDDEN = "touch forbidden"
+ALLOWED = "touch allowed"
+
+
+def entries(bench: Bench, kind: EntryKind) -> list[Entry]:
+    """What the log holds of a kind, over all sessions; reading it checks every link."""
+    store = open_store(bench.data, projections=projections())
+    return [entry for session in store.sessions() for entry in store.entries(session) if entry.kind is kind]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_forbidden_command_does_not_run_and_an_allowed_one_does(version: str, bench: Callable[[str], Bench]) -> None:
+    """No side effect on disk, reason and fix for the model, nothing of our own paths in what it sees; parallel calls too."""
+    table = bench(version)
+    table.govern(POLICY)
+    both = Say("both", (table.shell(f"{FORBIDDEN} 1"), table.shell(f"{ALLOWED} 1"), table.shell(f"{FORBIDDEN} 2")))
+    played = table.play(
+        Say("no", (table.shell(FORBIDDEN),)), Say("yes", (table.shell(ALLOWED),)), both, Say("END"), Say("END")
+    )
+    told = json.dumps(played.model.requests)
+
+    assert sorted(path.name for path in table.project.iterdir() if "forbidden" in path.name) == [], played.run.stderr
+    assert table.ran("allowed"), played.run.stderr
+    assert table.ran("1"), "a forbidden call beside it must not take an allowed one with it"
+    assert played.heard("this file is forbidden")
+    assert played.heard("Instead: touch `allowed` and go on")
+    assert "guard.sh" not in told
+    assert "verdikt.adapters" not in told
+    assert len(entries(table, EntryKind.DECISION)) == 5
+    assert len(entries(table, EntryKind.TOOL_CALL)) == 2
+    assert table.crashes() == []
+
+
+TAMPERING = {
+    "claude": [
+        "echo '{\"disableAllHooks\":true}' > .claude/settings.local.json",
+        "printf '{}' > .claude/settings.json",
+        "mv .claude .elsewhere",
+    ],
+    "codex": ["rm .codex/hooks.json", "echo 'hooks = false' >> .codex/config.toml", "mv .codex .elsewhere"],
+    "gemini": ["printf '{}' > .gemini/settings.json", "mv .gemini .elsewhere"],
+}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_agent_cannot_switch_governance_off(version: str, bench: Callable[[str], Bench]) -> None:
+    """By its own hand it is stopped; when somebody else changes the settings meanwhile, the session does not follow."""
+    table = bench(version)
+    table.govern(POLICY)
+    host = table.client.name
+    settings = {
+        "claude": ".claude/settings.local.json",
+        "codex": ".codex/hooks.json",
+        "gemini": ".gemini/settings.json",
+    }
+    off = {"claude": '{"disableAllHooks":true}', "codex": '{"hooks":{}}', "gemini": "{}"}
+    wired = {path: path.read_bytes() for path in table.project.glob(f".{host}/*")}
+
+    def somebody_else() -> None:
+        for _ in range(600):
+            if table.ran("go"):
+                (table.project / settings[host]).write_text(off[host])
+                return
+            time.sleep(0.05)
+
+    other = threading.Thread(target=somebody_else)
+    other.start()
+    own_hand = [Say("off", (table.shell(command),)) for command in TAMPERING[host]]
+    policy = Say("policy", (table.shell("echo 'profile: relaxed' > governance.yaml"),))
+    log = Say("log", (table.shell(f"rm -rf {table.data}"),))
+    wait = Say("wait", (table.shell("touch go; sleep 2"),))
+    played = table.play(*own_hand, policy, log, wait, Say("no", (table.shell(FORBIDDEN),)), Say("END"), Say("END"))
+    other.join()
+
+    assert table.ran("go"), played.run.stderr
+    assert not table.ran("forbidden"), played.run.stderr
+    assert not (table.project / ".elsewhere").exists()
+    assert (table.project / "governance.yaml").read_text() == POLICY
+    assert all(path.read_bytes() == data for path, data in wired.items() if path != table.project / settings[host])
+    assert played.heard("part of what watches over this agent")
+    assert played.heard("this file is forbidden")
+    assert entries(table, EntryKind.DECISION)
+
+
+AGENTS = {
+    "claude": ToolUse("Agent", {"description": "d", "prompt": "SUBPROMPT go", "subagent_type": "general-purpose"}),
+    "codex": ToolUse("spawn_agent", {"message": "SUBPROMPT go"}, namespace="multi_agent_v1"),
+    "gemini": ToolUse("invoke_agent", {"agent_name": "generalist", "prompt": "SUBPROMPT go"}),
+}
+
+
+@pytest.mark.parametrize("version", LATEST)
+def test_sub_agents_are_governed_too(version: str, bench: Callable[[str], Bench]) -> None:
+    """A sub-agent's forbidden call does not run, its allowed one does, and the log tells whose it was."""
+    table = bench(version)
+    table.govern(POLICY)
+    inside = (Say("no", (table.shell(FORBIDDEN),)), Say("yes", (table.shell(ALLOWED),)), Say("SUB-DONE"))
+    wait = Say("wait", (table.shell("for i in $(seq 80); do [ -e allowed ] && break; sleep 0.1; done"),))
+    played = table.play(
+        Say("go", (AGENTS[table.client.name],)), wait, Say("END"), Say("END"), asides={"SUBPROMPT": inside}
+    )
+    decisions = entries(table, EntryKind.DECISION)
+
+    assert not table.ran("forbidden"), played.run.stderr
+    assert table.ran("allowed"), played.run.stdout[-3000:]
+    assert played.heard("this file is forbidden")
+    if table.client.name != "gemini":  # which does not tell who is calling
+        assert len({entry.session for entry in decisions}) == 2
+        assert any("." in entry.session for entry in decisions)
+
+
+@pytest.mark.parametrize("version", LATEST)
+def test_fifty_calls_leave_fifty_decisions_and_fifty_outcomes(version: str, bench: Callable[[str], Bench]) -> None:
+    """In a log whose every link holds."""
+    table = bench(version)
+    table.govern(POLICY)
+    turns = [Say(f"turn {turn}", tuple(table.shell(f"echo {turn} {call}") for call in range(5))) for turn in range(10)]
+    played = table.play(*turns, Say("END"), Say("END"))
+
+    assert len(entries(table, EntryKind.DECISION)) == 50, played.run.stderr
+    assert len(entries(table, EntryKind.TOOL_CALL)) == 50, played.run.stderr
+    assert table.crashes() == []
+
+
+@pytest.mark.parametrize("version", LATEST)
+def test_the_doctor_proves_it_on_the_client(version: str, bench: Callable[[str], Bench], tmp_path: Path) -> None:
+    """`verdikt doctor --live` sees the canary blocked; with the hooks taken away behind its back, it sees it run."""
+    from tests.clients.install import binary
+
+    table = bench(version)
+    table.govern(POLICY)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / table.client.name).symlink_to(binary(version))
+    done = table.verdikt("doctor", "--live", "--json", "--calls", "2", path=str(programs))
+    report = json.loads(done.stdout)
+
+    assert report["hosts"][0]["live"] == "blocked", done.stdout
+    assert report["hosts"][0]["firing"]["blocked"], done.stdout
+    assert done.returncode == 0, done.stdout
+
+    (table.project / "governance.yaml").write_text("profile: [")
+    broken = table.verdikt("doctor", "--json", "--calls", "1", path=str(programs))
+    assert broken.returncode == 1
+    assert not json.loads(broken.stdout)["hosts"][0]["firing"]["blocked"]

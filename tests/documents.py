@@ -1,0 +1,121 @@
+"""The tables in the docs that are made from the code. `make docs` writes them, `test_docs.py` compares them."""
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from verdikt.cli.status import STATUSES
+from verdikt.effects.name import NAMES
+from verdikt.graph.case import FIELDS as CASE_FIELDS
+from verdikt.graph.condition import VARIABLES
+from verdikt.graph.config import OPTIONS, PARTS, GraphReader
+from verdikt.graph.layer import KEYS
+from verdikt.graph.settings import settings_of
+from verdikt.graph.template import PLACEHOLDERS
+from verdikt.guards import GUARDS, guard_class
+from verdikt.model.shape import Field
+from verdikt.policy import registry
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A table in Markdown."""
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+def fields(found: dict[str, Field]) -> str:
+    """The keys of a mapping."""
+    rows = (
+        (f"`{key}`" + " (needed)" * wanted.required, wanted.about, wanted.shape.words) for key, wanted in found.items()
+    )
+    return table(("key", "says", "written as"), rows)
+
+
+def guards() -> str:
+    """Each built-in guard, its layer and its settings."""
+    out = []
+    for name in GUARDS:
+        made = guard_class(name)
+        first = (made.__doc__ or "").splitlines()[0]
+        out.append(
+            f"#### `{name}`\n\n{first} Layer: {made.governance_layer.name}.\n\n{fields(settings_of(made) or {})}"
+        )
+    return "\n".join(out)
+
+
+def sections() -> str:
+    """The top-level keys."""
+    found = {**KEYS, **{name: section.about for name, section in registry().sections.items()}}
+    return table(("key", "is for"), ((f"`{key}`", about) for key, about in found.items()))
+
+
+def nodes() -> str:
+    """What can be a node of the graph."""
+    rows = []
+    for kind, options in OPTIONS.items():
+        parts = ", ".join(
+            f"`{part}`" + " (may be left out)" * (not needed) for part, (_, needed) in PARTS.get(kind, {}).items()
+        )
+        holds = parts or {"not": "one node", "rules": "a list of rules", "use": "`package.module:Class`"}.get(
+            kind, "a list of nodes"
+        )
+        rows.append((f"`{kind}`", holds, ", ".join(f"`{option}`" for option in options)))
+    return table(("key", "holds", "beside it may stand"), rows)
+
+
+def rules() -> str:
+    """Every key of a rule."""
+    return fields(GraphReader(registry()).rule_fields())
+
+
+def variables() -> str:
+    """What a condition can ask about."""
+    return table(
+        ("variable", "type", "holds"), ((f"`{name}`", kind, about) for name, (kind, _, about) in VARIABLES.items())
+    )
+
+
+def placeholders() -> str:
+    """What a reason or a fix can contain."""
+    return table(("placeholder", "stands for"), ((f"`{{{name}}}`", about) for name, about in PLACEHOLDERS.items()))
+
+
+def cases() -> str:
+    """Every key of a case."""
+    return fields(CASE_FIELDS)
+
+
+def statuses() -> str:
+    """Exit statuses."""
+    return table(("command", "status", "means"), ((command, str(status), about) for command, status, about in STATUSES))
+
+
+def effects() -> str:
+    """Every name that an effect can have."""
+    rows = (
+        (f"`{name}`", known.cls.value, "yes" if known.recoverable else "no", known.words)
+        for name, known in NAMES.items()
+    )
+    return table(("effect", "class", "can be undone", "means that the action"), rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    made.__name__: made for made in (guards, sections, nodes, rules, variables, placeholders, cases, statuses, effects)
+}
+
+
+def generated(text: str) -> str:
+    """A page with every generated block made anew."""
+    return BLOCK.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}{found[3]}", text)
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        text = page.read_text()
+        if (made := generated(text)) != text:
+            page.write_text(made)
+            print(f"wrote {page.relative_to(ROOT)}")

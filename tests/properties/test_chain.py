@@ -1,0 +1,171 @@
+"""Any harm done to a stored log shows."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.fakes import FakeClock
+from verdikt.ledger.audit import audit
+from verdikt.ledger.chain import examine
+from verdikt.ledger.fault import Corruption, Witness
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.keys import Keyring
+from verdikt.ledger.name import file_name, session_id
+from verdikt.model.canonical import canonical, parse
+from verdikt.model.entry import GENESIS, Entry, EntryKind, decode, seal
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53) + 1, 2**53 - 1)
+    | TEXT
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+BODIES = st.lists(st.dictionaries(TEXT, PLAIN, max_size=3), min_size=1, max_size=8)
+
+
+@pytest.fixture(scope="module")
+def keyring(tmp_path_factory: pytest.TempPathFactory) -> Keyring:
+    """One key for all examples."""
+    made = Keyring(tmp_path_factory.mktemp("keys"), FakeClock())
+    made.init()
+    return made
+
+
+def chain(bodies: list[dict[str, object]], keyring: Keyring) -> list[bytes]:
+    """A chain of these bodies, every second entry signed."""
+    lines, prev = [], GENESIS
+    signer = keyring.current()
+    for seq, body in enumerate(bodies, start=1):
+        signed = seq % 2 == 0
+        draft = Entry(
+            seq=seq,
+            ts=seq,
+            session="s",
+            kind=EntryKind.VALIDATOR_PASS if signed else EntryKind.TOOL_CALL,
+            body=body,
+            prev=prev,
+            kid=signer.kid if signed else "",
+        )
+        entry, line = seal(draft, signer.sign if signed else None)
+        prev = entry.hash
+        lines.append(line)
+    return lines
+
+
+def found(text: bytes, keyring: Keyring, *witnesses: Witness) -> list[Corruption]:
+    """What examination says of a file with this text; a torn end counts as cut off."""
+    lines = text.split(b"\n")
+    torn = lines.pop()
+    said = examine(lambda: [line + b"\n" for line in lines], session="s", witnesses=witnesses, check=keyring.check)
+    kinds = [fault.kind for fault in said.faults]
+    return [*kinds, Corruption.TRUNCATION] if torn or not said.entries else kinds
+
+
+@given(BODIES, st.data())
+def test_any_single_byte_change_is_found(
+    keyring: Keyring, bodies: list[dict[str, object]], data: st.DataObject
+) -> None:
+    """Wherever it is: field, hash, signature, newline."""
+    text = b"".join(chain(bodies, keyring))
+    at = data.draw(st.integers(0, len(text) - 1))
+    byte = data.draw(st.integers(0, 255).filter(lambda value: value != text[at]))
+    head = Witness("s", len(bodies), decode(text.splitlines(keepends=True)[-1]).hash)
+
+    assert found(text, keyring, head) == []
+    assert found(text[:at] + bytes([byte]) + text[at + 1 :], keyring, head) != []
+
+
+@given(BODIES, st.data())
+def test_any_truncation_is_found_given_the_head(
+    keyring: Keyring, bodies: list[dict[str, object]], data: st.DataObject
+) -> None:
+    """At any byte."""
+    lines = chain(bodies, keyring)
+    text = b"".join(lines)
+    head = Witness("s", len(bodies), decode(lines[-1]).hash)
+    at = data.draw(st.integers(0, len(text) - 1))
+
+    assert found(text[:at], keyring, head) != []
+
+
+@given(st.lists(st.dictionaries(TEXT, PLAIN, max_size=2), min_size=3, max_size=8), st.data())
+def test_any_rearrangement_is_found(keyring: Keyring, bodies: list[dict[str, object]], data: st.DataObject) -> None:
+    """Lines dropped, doubled or moved."""
+    lines = chain(bodies, keyring)
+    head = Witness("s", len(bodies), decode(lines[-1]).hash)
+    other = data.draw(st.lists(st.sampled_from(lines), max_size=len(lines) + 2).filter(lambda made: made != lines))
+
+    assert found(b"".join(other), keyring, head) != []
+
+
+@given(BODIES)
+def test_what_is_written_is_read_back(keyring: Keyring, bodies: list[dict[str, object]]) -> None:
+    """As the canonical form has it."""
+    read = [decode(line) for line in chain(bodies, keyring)]
+
+    assert [canonical(entry.body) for entry in read] == [canonical(body) for body in bodies]
+    assert all(parse(entry.line())["hash"] == entry.hash for entry in read)
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_make_examination_raise(keyring: Keyring, text: bytes) -> None:
+    """A file may hold anything."""
+    found(text, keyring)
+
+
+@given(BODIES, st.binary(max_size=60), st.data())
+def test_no_bytes_within_a_log_make_examination_raise(
+    keyring: Keyring, bodies: list[dict[str, object]], junk: bytes, data: st.DataObject
+) -> None:
+    """Nor does anything put into a good one; and it is found."""
+    text = b"".join(chain(bodies, keyring))
+    at = data.draw(st.integers(0, len(text)))
+    head = Witness("s", len(bodies), decode(text.splitlines(keepends=True)[-1]).hash)
+
+    assert (found(text[:at] + junk + text[at:], keyring, head) != []) == bool(junk)
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=2, max_size=5, unique=True))
+def test_no_two_sessions_share_a_file(ids: list[str]) -> None:
+    """Not even on a disk that ignores case; and no name leaves its directory."""
+    names = [file_name(id) for id in ids]
+
+    assert len({name.lower() for name in names}) == len(ids)
+    for id, name in zip(ids, names, strict=True):
+        assert "/" not in name
+        assert "\0" not in name
+        assert not name.startswith((".", "_"))
+        assert len(name) <= 150
+        assert session_id(name) in (id, None)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_any_single_byte_change_of_a_stored_file_is_found(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """The same through the real store and the real verification."""
+    home = tmp_path_factory.mktemp("home")
+    store = FileStore(home, FakeClock(), durable=False, checkpoint_every=4)
+    for at in range(6):
+        store.append("s", "tool_call", {"at": at}, artifacts={"out": b"%d" % at})
+    store.close()
+    assert audit(home).holds
+    path = data.draw(st.sampled_from(sorted(p for p in _written(home))))
+    text = path.read_bytes()
+    at = data.draw(st.integers(0, len(text) - 1))
+    path.write_bytes(
+        text[:at] + bytes([data.draw(st.integers(0, 255).filter(lambda v: v != text[at]))]) + text[at + 1 :]
+    )
+
+    assert not audit(home).holds
+
+
+def _written(home: Path) -> list[Path]:
+    return [*(home / "ledger").glob("*.jsonl"), *(home / "artifacts").glob("*/*/*")]

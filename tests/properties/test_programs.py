@@ -1,0 +1,76 @@
+"""Whatever words a program is given, its table answers: with effects, never with an exception."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fakes import FakeWorld
+from verdikt.effects.call import Call
+from verdikt.effects.code.sql import statements
+from verdikt.effects.code.windows import read_windows
+from verdikt.effects.name import NAMES, named
+from verdikt.effects.program import FAMILIES, lookup
+from verdikt.effects.target import Resolver
+from verdikt.effects.verb import destroys, find, kind
+from verdikt.model.facts import Facts
+from verdikt.shell.command import UNKNOWN, Command, Redirect, Word
+
+PROGRAMS = sorted(name for names in FAMILIES.values() for name in names.split())
+VERBS = (
+    "delete rm remove destroy purge list get describe create update apply run exec install uninstall publish config set auth api db kv state "
+    "system volume compose prune down up drop reset flush stop start secret show view login push pull s3 storage help -- - "
+).split()
+FLAGS = (
+    "-f --force -y --yes -r -R --recursive --all -a -n --dry-run --dry-run=client -X DELETE -v /:/host --mount type=bind,source=/,target=/x --privileged "
+    "-c 'DROP -e --eval --context=kind-x -s stop -o yaml -u root -G sudo --endpoint-url=http://localhost:1 --remote -k 1 -1 -9 0 1 + =x key=value a:b s3://b/k "
+    "https://example.com/x.git git+https://e.com/x owner/repo @scope/pkg pkg@1 ~/.ssh/id_rsa /dev/sda /etc/passwd . .. * /s /q HKLM\\Software"
+).split()
+words = st.one_of(st.sampled_from(VERBS), st.sampled_from(FLAGS), st.just(UNKNOWN), st.just(""), st.text(max_size=8))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(PROGRAMS), st.lists(words, max_size=7), st.one_of(st.none(), st.text(max_size=30)))
+def test_no_arguments_make_a_table_raise(name: str, arguments: list[str], stdin: str | None) -> None:
+    """Each effect has a name that the table of names knows, or one below it."""
+    program = lookup(name)
+    assert program is not None
+    command = Command(
+        argv=(Word(name), *(Word(text, text) for text in arguments)),
+        stdin=stdin,
+        redirects=(Redirect("<", 0, Word("in.sql")),) if len(arguments) % 2 else (),
+    )
+    call = Call(command, Resolver(Facts(FakeWorld())), (command,))
+
+    for effect in call.run(program):
+        assert named(effect.what) is not NAMES["unknown"] or effect.what.startswith("unknown"), effect.what
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.text(alphabet="DROPdeltabs ;'\"`$-/*()=1,.\n\ufffcWHERE", max_size=80),
+    st.sampled_from(["", "postgres", "mysql", "sqlite", "tsql"]),
+)
+def test_no_text_makes_the_sql_reader_raise(text: str, dialect: str) -> None:
+    """Quotes that do not match, comments that do not end, words that mean nothing."""
+    for statement in statements("drop " + text, dialect):
+        assert statement.what.startswith("db.")
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.text(alphabet="Remov-Itm ;|&(){}'\"$:/\\.iexwr\n\ufffc*", max_size=80), st.sampled_from(["powershell", "cmd"])
+)
+def test_no_text_makes_the_windows_reader_raise(text: str, language: str) -> None:
+    """Brackets that do not match, quotes that do not end."""
+    call = Call(Command(argv=(Word("pwsh"),)), Resolver(Facts(FakeWorld())))
+
+    list(read_windows("Remove-Item " + text, call, language))
+
+
+@given(st.lists(st.text(max_size=12), max_size=6))
+def test_verbs_are_found_or_not_found(texts: list[str]) -> None:
+    """Any words at all."""
+    index, found = find(texts)
+
+    assert (index >= 0) == bool(found)
+    assert isinstance(destroys(texts), bool)
+    assert all(kind(text) in ("", "read", "write", "delete") for text in texts)

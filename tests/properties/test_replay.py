@@ -1,0 +1,61 @@
+"""Replay equals the decision, whatever was decided."""
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.planted import PLANTED
+from tests.unit.test_decide import RULED, STANDARD
+from tests.unit.test_replay import past_of
+from verdikt.model.action import Action
+from verdikt.model.posture import Posture
+from verdikt.model.tool import kind_of
+from verdikt.replay import differences, replay
+
+WORDS = st.sampled_from(
+    [
+        "rm",
+        "-rf",
+        "git",
+        "push",
+        "--force",
+        "a",
+        "../x",
+        "~/.ssh",
+        "$x",
+        "$(cat a)",
+        "&&",
+        ";",
+        "|",
+        ">",
+        "'",
+        '"',
+        "sudo",
+    ]
+    + ["bash", "run.sh", "curl", "https://h/x", "psql", "-c", "drop table t", "PASSWORD=hunter2", "\n", "ü", "\x00"]
+    + [secret for _, secret in PLANTED[:3]]
+)
+TEXTS = st.lists(WORDS, max_size=8).map(" ".join) | st.text(max_size=20)
+PAYLOADS: Any = st.dictionaries(
+    st.sampled_from(["command", "file_path", "content", "x"]) | st.text(max_size=5),
+    TEXTS | st.none() | st.integers() | st.floats() | st.lists(TEXTS, max_size=2),
+    max_size=4,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(["Bash", "Write", "Read", "deploy", "never", "mcp__db__query", "execute_code"]),
+    PAYLOADS,
+    st.sampled_from(Posture),
+    st.sampled_from([RULED, STANDARD]),
+    st.integers(0, 5),
+)
+def test_what_was_decided_is_decided_again(tool: str, payload: Any, posture: Posture, policy: Any, count: int) -> None:
+    """Any payload, any posture, with secrets and without: the same bytes from the entry alone."""
+    what = Action(kind=kind_of(tool), tool=tool, payload=payload, session_id="s", cwd="/home/dev/project")
+
+    past = past_of(what, policy, posture, action_count=count)
+
+    assert differences(past, replay(past, policy)) == []

@@ -1,0 +1,183 @@
+"""Seed 002, the log: by checklist id."""
+
+import gzip
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.fakes import FakeClock
+from verdikt.ledger.audit import audit
+from verdikt.ledger.fault import Corruption
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.key_rotation import rotate_key
+from verdikt.ledger.keys import HMAC
+from verdikt.ledger.rotation import DAY, RotationPolicy, rotate
+from verdikt.model.entry import EntryKind, decode
+
+NOW = FakeClock().now()
+
+
+def opened(home: Path, days: float = 0) -> FileStore:
+    """A store as a new process would open it."""
+    return FileStore(home, FakeClock(NOW + days * DAY), durable=False)
+
+
+def aged(path: Path, days: float) -> None:
+    """Makes a file look older."""
+    os.utime(path, (NOW - days * DAY, NOW - days * DAY))
+
+
+def test_S2_010_one_chained_line_and_one_artifact_directory_per_tool_call(tmp_path: Path) -> None:
+    """`ledger/<sid>.jsonl` and `artifacts/<sid>/<seq>/`."""
+    store = opened(tmp_path)
+    for at in range(3):
+        raw = {"cmd": b"ls", "stdout": b"%d" % at, "stderr": b""}
+        store.append("sid-1", "tool_call", {"tool": "Bash"}, artifacts=raw)
+
+    lines = [decode(line) for line in (tmp_path / "ledger" / "sid-1.jsonl").read_bytes().splitlines(keepends=True)]
+    assert [line.prev for line in lines[1:]] == [line.hash for line in lines[:-1]]
+    for seq in (1, 2, 3):
+        assert sorted(p.name for p in (tmp_path / "artifacts" / "sid-1" / str(seq)).iterdir()) == [
+            "cmd",
+            "stderr",
+            "stdout",
+        ]
+
+
+def test_S2_050_archives_lie_where_the_seed_says(tmp_path: Path) -> None:
+    """By month; contracts keep the session's directory; artifacts are one tar per session."""
+    opened(tmp_path).append("sid", "tool_call", {}, artifacts={"stdout": b"x"})
+    (tmp_path / "contracts" / "sid").mkdir(parents=True)
+    (tmp_path / "contracts" / "sid" / "1.yml").write_text("objective: x\n")
+    (tmp_path / "overrides").mkdir()
+    (tmp_path / "overrides" / "sid.jsonl").write_text("{}\n")
+    for path in [*tmp_path.rglob("*.jsonl"), *tmp_path.rglob("*.yml")]:
+        aged(path, 31)
+
+    rotate(opened(tmp_path))
+
+    assert sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*.gz")) == [
+        "artifacts/_archive/2023-11/sid.tar.gz",
+        "contracts/_archive/2023-11/sid/1.yml.gz",
+        "ledger/_archive/2023-11/sid.1-2.jsonl.gz",
+        "overrides/_archive/2023-11/sid.jsonl.gz",
+    ]
+
+
+def test_S2_070_the_defaults(tmp_path: Path) -> None:
+    """30 days, 50 MB, 10 000 lines, a year."""
+    policy = RotationPolicy.from_env({})
+
+    assert (policy.hot_days, policy.max_hot_bytes, policy.keep_lines, policy.keep_days) == (30, 50_000_000, 10_000, 365)
+    assert RotationPolicy.from_env({"EG_HOT_DAYS": "14", "EG_MAX_HOT_BYTES": "20000000"}).hot_days == 14
+
+
+def test_S2_071_only_what_is_older_than_the_limit_goes(tmp_path: Path) -> None:
+    """29 days stay, 31 go, compressed."""
+    for session, days in (("young", 29), ("old", 31)):
+        opened(tmp_path).append(session, "tool_call", {})
+        aged(tmp_path / "ledger" / f"{session}.jsonl", days)
+
+    rotate(opened(tmp_path))
+
+    assert [p.name for p in (tmp_path / "ledger").glob("*.jsonl")] == ["young.jsonl"]
+    (archive,) = tmp_path.glob("ledger/_archive/*/*")
+    assert len(gzip.decompress(archive.read_bytes()).splitlines()) == 2
+
+
+def test_S2_072_the_chain_stays_verifiable_across_the_cut(tmp_path: Path) -> None:
+    """The entry chain itself is the sidecar: the signed rotation entry carries the head of what was archived."""
+    store = opened(tmp_path)
+    for at in range(30):
+        store.append("s", "tool_call", {"at": at})
+    aged(tmp_path / "ledger" / "s.jsonl", 1)
+
+    rotate(store, RotationPolicy(max_hot_bytes=1000, keep_lines=10))
+
+    hot = (tmp_path / "ledger" / "s.jsonl").read_bytes().splitlines(keepends=True)
+    assert len(hot) == 11
+    assert decode(hot[-1]).body["head"]["hash"] == decode(hot[0]).prev
+    assert audit(tmp_path).holds
+    assert audit(tmp_path).sessions[0].entries == 31
+
+
+def test_S2_073_an_active_session_is_never_archived(tmp_path: Path) -> None:
+    """Touched 59 minutes ago: stays. 61 minutes: goes."""
+    opened(tmp_path).append("s", "tool_call", {})
+    path = tmp_path / "ledger" / "s.jsonl"
+    policy = RotationPolicy(hot_days=0)
+    aged(path, 59 / 1440)
+    rotate(opened(tmp_path), policy)
+    assert path.exists()
+    aged(path, 61 / 1440)
+    rotate(opened(tmp_path), policy)
+    assert not path.exists()
+
+
+def test_S2_074_archives_are_deleted_after_a_year(tmp_path: Path) -> None:
+    """364 days stay, 366 go."""
+    opened(tmp_path).append("s", "tool_call", {})
+    aged(tmp_path / "ledger" / "s.jsonl", 31)
+    rotate(opened(tmp_path))
+
+    rotate(opened(tmp_path, days=364))
+    assert list(tmp_path.glob("ledger/_archive/*/*"))
+    rotate(opened(tmp_path, days=366))
+    assert not list(tmp_path.glob("ledger/_archive/*/*"))
+
+
+def test_S2_095_W2_4_rotating_a_key_destroys_nothing(tmp_path: Path) -> None:
+    """Every VALIDATOR_PASS before it is verifiable after it, of either algorithm."""
+    store = opened(tmp_path)
+    store.keyring.init(HMAC)
+    store.append("s", EntryKind.VALIDATOR_PASS, {"claim": "done"})
+    for algorithm in (HMAC, "ed25519", "ed25519"):
+        rotate_key(store, algorithm)
+        store.append("s", EntryKind.VALIDATOR_PASS, {"claim": "done"})
+
+    found = audit(tmp_path)
+    assert found.faults == []
+    assert found.sessions[-1].signed == 4
+
+
+def test_W2_2_whoever_verifies_needs_no_secret(tmp_path: Path) -> None:
+    """The private key may lie with another user; verification still tells good from forged."""
+    store = opened(tmp_path)
+    store.append("s", EntryKind.VALIDATOR_PASS, {"claim": "done"})
+    for secret in (tmp_path / "keys").glob("*.key"):
+        secret.unlink()
+
+    assert audit(tmp_path).holds
+    path = tmp_path / "ledger" / "s.jsonl"
+    line = path.read_bytes()
+    sig = decode(line).sig.encode()
+    path.write_bytes(line.replace(sig, b"00" + sig[2:] if not sig.startswith(b"00") else b"11" + sig[2:]))
+    assert audit(tmp_path).faults[0].kind is Corruption.BAD_SIGNATURE
+
+
+def test_W2_9_tampering_by_shell_is_detected(tmp_path: Path) -> None:
+    """A real `sed -i`, which is how an agent would do it."""
+    opened(tmp_path).append("s", "tool_call", {"exit": 1})
+    subprocess.run(["sed", "-i", 's/"exit":1/"exit":0/', str(tmp_path / "ledger" / "s.jsonl")], check=True)
+
+    env = {**os.environ, "VERDIKT_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "verdikt", "ledger", "verify"], env=env, capture_output=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert b"edit at s entry 1" in done.stdout
+
+
+def test_W2_10_missing_evidence_is_an_explicit_gap(tmp_path: Path) -> None:
+    """A line torn by a crash becomes an entry that says so, not a silence."""
+    opened(tmp_path).append("s", "tool_call", {})
+    with open(tmp_path / "ledger" / "s.jsonl", "ab") as file:
+        file.write(b'{"body":{"tool":"Ba')
+
+    store = opened(tmp_path)
+    store.append("s", "tool_call", {})
+
+    assert [entry.kind.value for entry in store.entries("s")] == ["tool_call", "gap", "tool_call"]
+    assert audit(tmp_path).holds

@@ -1,0 +1,109 @@
+"""Every example in the README and the docs that is marked runnable runs, and generated tables match the code.
+
+How an example is marked, after the three backticks: `python run` is executed; `yaml policy` must load as a policy; `yaml
+cases` must hold for the policy above it; `yaml file=NAME` is a file for what follows; `console run` is a list of `$ commands`
+whose output must be what is shown, where `…` stands for anything on a line.
+"""
+
+import contextlib
+import io
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.documents import PAGES, ROOT, TABLES, generated
+from verdikt.cli import root
+from verdikt.cli.policy_test import run as run_cases
+from verdikt.graph.case import read_cases
+from verdikt.graph.policy import Policy
+from verdikt.model.document import parse_document
+from verdikt.policy import parse_policy
+
+FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def examples(text: str) -> Iterator[tuple[str, list[str], str, int]]:
+    """Language, marks, body and line of each fenced block."""
+    for found in FENCE.finditer(text):
+        yield found[1], found[2].split(), found[3], text[: found.start()].count("\n") + 1
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_generated_tables_match_the_code(page: Path) -> None:
+    """`make docs` writes them anew."""
+    assert page.read_text() == generated(page.read_text()), f"run `make docs` to write {named(page)} anew"
+
+
+def test_every_table_is_in_the_docs() -> None:
+    """A table that no page shows tells nobody anything."""
+    text = "".join(page.read_text() for page in PAGES)
+
+    assert [name for name in TABLES if f"<!-- generated: {name} -->" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Within the repository."""
+    assert [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of the page, in an empty project with an empty home."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in [name for name in os.environ if name.startswith(("XDG_", "VERDIKT_"))]:
+        monkeypatch.delenv(name)
+    policy: Policy | None = None
+    for language, marks, body, line in examples(page.read_text()):
+        where = f"{named(page)}:{line}"
+        for mark in marks:
+            if mark.startswith("file="):
+                path = Path(mark.removeprefix("file="))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(body)
+        if language == "python" and "run" in marks:
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile("\n" * line + body, str(page), "exec"), {"__name__": "__main__"})
+        elif language == "yaml" and "policy" in marks:
+            policy = parse_policy(body, where)
+        elif language == "yaml" and "cases" in marks:
+            assert policy is not None, f"{where}: no policy above these cases"
+            check_cases(policy, body, where)
+        elif language == "console" and "run" in marks:
+            check_session(body, where)
+
+
+def check_cases(policy: Policy, body: str, where: str) -> None:
+    document = parse_document(body, where)
+    cases = read_cases(document)
+    document.refuse()
+    assert [f"{case.where}: {case.name}\n{failure}" for case, failure in run_cases(policy, cases) if failure] == []
+
+
+def check_session(body: str, where: str) -> None:
+    """Runs each `$ verdikt …` and compares what it prints."""
+    status = 0
+    for step in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+        command, _, expected = step.partition("\n")
+        if command == "echo $?":
+            assert expected.strip() == str(status), where
+            continue
+        program, *arguments = shlex.split(command)
+        assert program == "verdikt", f"{where}: expected a verdikt command, found `{command}`"
+        result = CliRunner().invoke(root, arguments)
+        status = result.exit_code
+        pattern = "[^\n]*".join(re.escape(part) for part in expected.rstrip().split("…"))
+        assert re.fullmatch(pattern, result.output.rstrip()), f"{where}: `{command}` printed\n{result.output}"

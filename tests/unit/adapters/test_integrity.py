@@ -1,0 +1,78 @@
+"""Whether what decides is still what was set up."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from verdikt.adapters.integrity import Integrity
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A governed project beside its home."""
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    (tmp_path / "home").mkdir()
+    env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    command = [sys.executable, "-m", "verdikt", "init", "--host", "claude", "--yes"]
+    subprocess.run(command, cwd=project, env=env, check=True, capture_output=True)
+    return project
+
+
+def integrity(project: Path) -> Integrity:
+    """The integrity of a session in the project."""
+    home = project.parent / "home"
+    return Integrity(home / ".local/share/verdikt", "s-1", str(project), {"HOME": str(home)})
+
+
+def test_nothing_has_changed(project: Path) -> None:
+    """Silence is what most sessions hear."""
+    assert integrity(project).start() == []
+    assert integrity(project).changes() == []
+
+
+def test_a_changed_policy_shows_at_the_end(project: Path) -> None:
+    """Whoever changed it."""
+    integrity(project).start()
+    (project / "governance.yaml").write_text("profile: relaxed\n")
+
+    assert integrity(project).changes() == [f"`{project}/governance.yaml` changed during the session"]
+
+
+def test_a_removed_policy_shows_at_the_end(project: Path) -> None:
+    """Gone is a change too."""
+    integrity(project).start()
+    (project / "governance.yaml").unlink()
+
+    assert integrity(project).changes() == [f"`{project}/governance.yaml` changed during the session"]
+
+
+def test_a_changed_wrapper_shows_at_once(project: Path) -> None:
+    """It is not the one that this version ships."""
+    guard = project.parent / "home/.local/share/verdikt/hooks/guard.sh"
+    guard.write_text("#!/bin/sh\necho '{}'\n")
+
+    assert integrity(project).start() == ["the wrapper around the hook is not the one that was installed"]
+
+
+@pytest.mark.parametrize("text", ["{}", "{", '{"hooks": {"PreToolUse": []}}'])
+def test_settings_that_no_longer_name_the_hook_show_at_once(project: Path, text: str) -> None:
+    """Emptied, broken or unwired."""
+    settings = project / ".claude/settings.json"
+    settings.write_text(text)
+
+    assert integrity(project).start() == [f"`{settings}` no longer names the hook"]
+
+
+def test_a_session_that_nobody_saw_start_is_judged_by_how_things_are(project: Path) -> None:
+    """The host did not tell us, or the memory is damaged."""
+    assert integrity(project).changes() == []
+    integrity(project).start()
+    memory = next((project.parent / "home/.local/share/verdikt/integrity").iterdir())
+    assert json.loads(memory.read_text())
+    memory.write_text("{")
+    assert integrity(project).changes() == []

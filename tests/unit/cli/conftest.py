@@ -1,0 +1,31 @@
+"""A project in a home of its own, and the command line in it."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Verdikt = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """An empty project beside an empty home."""
+    (tmp_path / "home/.local/share").mkdir(parents=True)
+    project = tmp_path / "project"
+    project.mkdir()
+    return project
+
+
+@pytest.fixture
+def verdikt(project: Path) -> Verdikt:
+    """The command line, in the project, in an environment of its own."""
+
+    def run(*arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
+        clean = {"HOME": str(project.parent / "home"), "PATH": "/usr/bin:/bin"}
+        command = [sys.executable, "-m", "verdikt", *arguments]
+        return subprocess.run(command, cwd=project, env=clean | env, capture_output=True, text=True, check=False)
+
+    return run

@@ -1,0 +1,114 @@
+"""`verdikt doctor`: what it proves, and what it says when there is nothing to prove."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.conftest import Verdikt
+
+
+def report(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
+    """The report."""
+    parsed: dict[str, Any] = json.loads(done.stdout)
+    return parsed
+
+
+@pytest.mark.usefixtures("project")
+def test_nothing_wired_is_a_failure(verdikt: Verdikt) -> None:
+    """Hoping is not proof."""
+    done = verdikt("doctor")
+
+    assert done.returncode == 1
+    assert "nothing is wired here" in done.stdout
+    assert "verdikt init" in done.stdout
+
+
+def test_a_canary_goes_through_every_registered_command(project: Path, verdikt: Verdikt) -> None:
+    """Blocked by the policy, on every host; nothing of it is left on disk."""
+    verdikt("init", "--host", "all", "--yes", "--trust-codex")
+    (project.parent / "home/.codex/config.toml").open("a").write(f'[projects."{project}"]\ntrust_level = "trusted"\n')
+    done = verdikt("doctor", "--json", "--calls", "1", PATH=f"{Path('/usr/local/bin')}:/usr/bin:/bin:{_node()}")
+    found = report(done)
+
+    assert {host["host"] for host in found["hosts"]} == {"claude", "codex", "gemini", "copilot", "cursor", "opencode"}
+    assert [host["host"] for host in found["hosts"] if not host["firing"]["blocked"]] == []
+    assert [host["host"] for host in found["hosts"] if not host["healthy"]] == []
+    assert (found["healthy"], done.returncode, found["wrapper"]) == (True, 0, "intact")
+    assert not (project.parent / "home/.local/share/verdikt/canary").exists()
+    assert all(host["firing"]["p50_milliseconds"] > 0 for host in found["hosts"])
+
+
+def _node() -> str:
+    import shutil
+
+    return str(Path(shutil.which("node") or "/usr/bin/node").parent)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"governance.yaml": "profile: ["}, "no decision could be made"),
+        ({".claude/settings.local.json": '{"disableAllHooks": true}'}, "`disableAllHooks` is set"),
+        ({".claude/settings.local.json": '{"hooks": {"Stop": [{}]}}'}, "a malformed hook under `Stop`"),
+        ({"../home/.local/share/verdikt/hooks/guard.sh": "#!/bin/sh\necho '{}'\n"}, "the canary was not blocked"),
+        ({"../home/.local/share/verdikt/hooks/guard.sh": "#!/bin/sh\nexit 7\n"}, "verdikt: blocked"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    project: Path,
+    verdikt: Verdikt,
+    change: dict[str, str],
+    complaint: str,
+) -> None:
+    """With status 1."""
+    verdikt("init", "--host", "claude", "--yes")
+    for name, text in change.items():
+        (project / name).write_text(text)
+    done = verdikt("doctor", "--calls", "1")
+
+    assert done.returncode == 1
+    assert complaint in done.stdout
+
+
+def test_codex_is_red_until_it_is_trusted(project: Path, verdikt: Verdikt) -> None:
+    """And while it ignores the project, or keeps terminal sessions."""
+    verdikt("init", "--host", "codex", "--yes")
+    (project / ".codex/config.toml").write_text("")
+    done = verdikt("doctor", "--calls", "1")
+
+    assert done.returncode == 1
+    assert "so Codex skips the hooks in silence" in done.stdout
+    assert "does not trust this project" in done.stdout
+    assert "write_stdin" in done.stdout
+
+
+def test_a_hook_that_was_left_out_shows(project: Path, verdikt: Verdikt) -> None:
+    """Every event counts."""
+    verdikt("init", "--host", "gemini", "--yes")
+    path = project / ".gemini/settings.json"
+    settings = json.loads(path.read_text())
+    del settings["hooks"]["AfterTool"]
+    path.write_text(json.dumps(settings))
+    found = report(verdikt("doctor", "--json", "--calls", "1"))
+
+    assert found["hosts"][0]["missing"] == ["AfterTool"]
+    assert not found["healthy"]
+
+
+def test_crashes_of_the_last_day_are_counted(project: Path, verdikt: Verdikt) -> None:
+    """Old ones are not."""
+    verdikt("init", "--host", "claude", "--yes")
+    file = project.parent / "home/.local/share/verdikt/_hook_crashes.jsonl"
+    lines = [{"ts": 9e9, "hook": "claude.Stop"}, {"ts": 1, "hook": "claude.Stop"}, "rubbish"]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines) + "{half")
+    found = report(verdikt("doctor", "--json", "--calls", "1"))
+
+    assert found["crashes"] == {"claude.Stop": 1}
+
+
+def test_help_has_an_example(verdikt: Verdikt) -> None:
+    """Somebody who has never seen it can copy a line."""
+    assert "Example: verdikt doctor" in verdikt("doctor", "--help").stdout

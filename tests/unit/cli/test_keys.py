@@ -1,0 +1,64 @@
+"""`verdikt keys`."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from verdikt.cli import root
+from verdikt.cli.operator import AGENT_MARKS
+
+
+@pytest.fixture(autouse=True)
+def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERDIKT_HOME", str(tmp_path / "home"))
+    for mark in AGENT_MARKS:
+        monkeypatch.delenv(mark, raising=False)
+
+
+def run(*words: str) -> Result:
+    """The command line."""
+    return CliRunner().invoke(root, list(words), catch_exceptions=False)
+
+
+def test_init_list_rotate(tmp_path: Path) -> None:
+    """The life of a keyring."""
+    assert "no key in" in run("keys", "list").output
+    first = run("keys", "init").output
+    assert "only the holder of the private key can sign" in first
+    assert "already has a key" in run("keys", "init").output
+    assert "signs from now on" in run("keys", "rotate").output
+
+    listed = json.loads(run("keys", "list", "--json").output)
+    assert len(listed["keys"]) == 2
+    assert listed["current"] == listed["keys"][1]["kid"]
+    assert listed["keys"][0]["retired"]
+    assert "verifies, rotated out" in run("keys", "list").output
+    assert run("ledger", "verify").exit_code == 0
+
+
+def test_hmac_is_labelled(tmp_path: Path) -> None:
+    """Whoever chooses it is told."""
+    assert "forgeable by whoever can read it" in run("keys", "init", "--algorithm", "hmac-sha256").output
+    assert "forgeable by whoever can read it" in run("keys", "list").output
+
+
+def test_no_secret_is_printed(tmp_path: Path) -> None:
+    """Not by any of them."""
+    run("keys", "init", "--algorithm", "hmac-sha256")
+    secret = next((tmp_path / "home" / "keys").glob("*.key")).read_text().strip()
+
+    for words in (["list"], ["list", "--json"], ["rotate", "--json"]):
+        assert secret not in run("keys", *words).output
+
+
+def test_an_agent_does_not_rotate_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operator does."""
+    run("keys", "init")
+    monkeypatch.setenv("CLAUDECODE", "1")
+
+    result = run("keys", "rotate")
+
+    assert result.exit_code == 1
+    assert "this runs inside an agent (`CLAUDECODE` is set)" in result.output

@@ -1,0 +1,325 @@
+"""`verdikt ledger`, as a person and as a machine would call it."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.fakes import FakeClock
+from verdikt.cli import root
+from verdikt.ledger.files import FileStore
+from verdikt.model.canonical import canonical, sha256
+from verdikt.model.entry import SEALS
+
+Run = Callable[..., Result]
+
+
+def decision(verdict: str, guard: str, *effects: str) -> dict[str, object]:
+    """A decision's body."""
+    action = {"tool": "Bash", "kind": "bash", "payload": {"command": "ls"}}
+    return {"receipt": {"verdict": {"kind": verdict, "guard": guard}, "classes": list(effects), "action": action}}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A data directory with two sessions."""
+    store = FileStore(tmp_path / "home", FakeClock(), durable=False)
+    store.append("s1", "decision", decision("pass", "all", "read"))
+    store.append("s1", "decision", decision("block", "fs_delete", "destructive", "read"))
+    store.append("s1", "tool_call", {"tool": "Bash"}, artifacts={"stdout": b"hello\n\xff"})
+    store.append("s2", "posture", {"to": "locked"})
+    store.close()
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def run(home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command line on that directory."""
+    monkeypatch.setenv("VERDIKT_HOME", str(home))
+
+    def call(*words: str) -> Result:
+        return CliRunner().invoke(root, list(words), catch_exceptions=False)
+
+    return call
+
+
+def test_verify_holds(run: Run) -> None:
+    """Exit 0, one line a session."""
+    result = run("ledger", "verify")
+
+    assert result.exit_code == 0
+    assert "s1: holds, 3 entries, not signed yet" in result.output
+    assert "s2: holds, 1 entries, signed up to 1" in result.output
+    assert "4 entries in 2 sessions: all holds" in result.output
+
+
+def test_verify_tells_what_and_where(run: Run, home: Path) -> None:
+    """Exit 1, kind and entry."""
+    path = home / "ledger" / "s1.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"fs_delete"', b'"fs_create"'))
+
+    result = run("ledger", "verify", "--all")
+
+    assert result.exit_code == 1
+    assert "s1: BROKEN" in result.output
+    assert "edit at s1 entry 2: entry 2: expected hash" in result.output
+    said = json.loads(run("ledger", "verify", "--session", "s1", "--json").output)
+    assert (said["holds"], said["faults"][0]["kind"], said["faults"][0]["seq"]) == (False, "edit", 2)
+    assert run("ledger", "verify", "--session", "s2").exit_code == 0
+
+
+def test_verify_of_nothing_is_no_success(run: Run, tmp_path: Path) -> None:
+    """Exit 3: an empty directory proves nothing."""
+    result = run("ledger", "verify", "--home", str(tmp_path / "empty"))
+
+    assert result.exit_code == 3
+    assert "nothing to verify" in result.output
+    assert run("ledger", "verify", "--session", "unknown").exit_code == 3
+
+
+def test_verify_wants_one_choice(run: Run) -> None:
+    """--session or --all."""
+    assert run("ledger", "verify", "--session", "s1", "--all").exit_code == 2
+
+
+def test_an_exported_checkpoint_is_a_witness(run: Run, home: Path, tmp_path: Path) -> None:
+    """It finds what was cut off even when `state.db` was cut with it."""
+    elsewhere = tmp_path / "elsewhere"
+    result = run("ledger", "checkpoint", "--export", str(elsewhere))
+    assert "1 sessions signed, 2 heads known" in result.output
+    assert run("ledger", "verify", "--witness", str(elsewhere)).exit_code == 0
+    (home / "ledger" / "s1.jsonl").unlink()
+    for path in home.glob("state.db*"):
+        path.unlink()
+    run("ledger", "reindex")
+
+    assert run("ledger", "verify").exit_code == 0
+    result = run("ledger", "verify", "--witness", str(next(elsewhere.iterdir())))
+    assert result.exit_code == 1
+    assert "missing at s1 entry 1" in result.output
+
+
+def test_a_git_note_is_a_witness(run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real git, real notes; each checkpoint is added to the ones before."""
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    monkeypatch.chdir(repository)
+    for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
+        monkeypatch.setenv(f"{name}_NAME", "t")
+        monkeypatch.setenv(f"{name}_EMAIL", "t@example.com")
+    subprocess.run(["git", "init", "-q"], check=True)
+    assert "failed" in run("ledger", "checkpoint", "--git-note").output
+    subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    assert "expected a checkpoint in the git notes" in run("ledger", "verify", "--witness", "git-note").output
+
+    assert run("ledger", "checkpoint", "--git-note").exit_code == 0
+    assert run("ledger", "checkpoint", "--git-note").exit_code == 0
+    assert run("ledger", "verify", "--witness", "git-note").exit_code == 0
+    path = home / "ledger" / "s1.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
+    result = run("ledger", "verify", "--witness", "git-note")
+    assert result.exit_code == 1
+    assert "rollback at s1 entry 3" in result.output
+
+
+def test_tail_shows_the_newest(run: Run) -> None:
+    """Oldest first, one line each."""
+    lines = run("ledger", "tail", "-n", "3").output.splitlines()
+
+    assert len(lines) == 3
+    assert "s1 2 decision block by fs_delete Bash ls" in lines[0]
+    assert json.loads(run("ledger", "tail", "--session", "s2", "--json").output)["kind"] == "posture"
+    assert run("ledger", "tail", "-n", "0").output == ""
+
+
+def test_tail_follows(home: Path) -> None:
+    """A real process prints entries as they are written, of sessions that are new as well."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "verdikt", "ledger", "tail", "-f", "-n", "1", "--json"],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "VERDIKT_HOME": str(home), "PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["session"] in ("s1", "s2")
+        store = FileStore(home, FakeClock(), durable=False)
+        store.append("s1", "crash", {"n": 1})
+        assert json.loads(process.stdout.readline())["body"] == {"n": 1}
+        store.append("s3", "crash", {"n": 2})
+        assert json.loads(process.stdout.readline())["session"] == "s3"
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+
+
+def test_show_gives_everything_about_an_entry(run: Run) -> None:
+    """Body, hashes, signature, artifacts byte for byte."""
+    assert "entry 2 of session s1: decision" in run("ledger", "show", "s1", "2").output
+    assert "covered by the next signed checkpoint" in run("ledger", "show", "s1", "2").output
+    assert "signed with ed-" in run("ledger", "show", "s2", "1").output
+    assert len(run("ledger", "show", "s1").output.splitlines()) == 3
+    assert run("ledger", "show", "s1", "3", "--artifact", "stdout").stdout_bytes == b"hello\n\xff"
+    assert json.loads(run("ledger", "show", "s1", "2", "--json").output)["seq"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["show", "s1", "9"], "no entry 9 in session `s1`"),
+        (["show", "nobody"], "no session `nobody`"),
+        (["show", "s1", "3", "--artifact", "x"], "no artifact `x` with entry 3"),
+        (["checkpoint", "--session", "nobody"], "no session `nobody`"),
+        (["verify", "--witness", "/nowhere"], "cannot read the witness `/nowhere`"),
+        (["tail", "--home", "/nowhere/at/all"], "no log in `/nowhere/at/all`"),
+        (["export", "-o", "/nowhere/at/all"], "cannot write `/nowhere/at/all`"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(run: Run, words: list[str], message: str) -> None:
+    """With status 1, and no traceback."""
+    result = run("ledger", *words)
+
+    assert result.exit_code == 1
+    assert message in result.output
+
+
+def test_stats_count(run: Run) -> None:
+    """By verdict, guard, effect, kind and session."""
+    assert json.loads(run("ledger", "stats", "--json").output) == {
+        "entries": 4,
+        "verdict": {"pass": 1, "block": 1},
+        "guard": {"fs_delete": 1},
+        "effect": {"read": 2, "destructive": 1},
+        "kind": {"decision": 2, "tool_call": 1, "posture": 1},
+        "session": {"s1": 3, "s2": 1},
+    }
+    assert "fs_delete  1" in run("ledger", "stats", "--session", "s1").output
+
+
+def test_export_to_jsonl_is_the_log(run: Run, home: Path, tmp_path: Path) -> None:
+    """Byte for byte."""
+    lines = (home / "ledger" / "s1.jsonl").read_bytes() + (home / "ledger" / "s2.jsonl").read_bytes()
+
+    assert run("ledger", "export").stdout_bytes == lines
+    run("ledger", "export", "-o", str(tmp_path / "x.jsonl"))
+    assert (tmp_path / "x.jsonl").read_bytes() == lines
+
+
+def test_export_to_in_toto_gives_statements(run: Run) -> None:
+    """Subject: the entry by its hash, which the predicate's fields give back."""
+    for line in run("ledger", "export", "--format", "in-toto").output.splitlines():
+        statement = json.loads(line)
+        assert statement["_type"] == "https://in-toto.io/Statement/v1"
+        predicate = statement["predicate"]
+        fields = {name: value for name, value in predicate.items() if name not in SEALS}
+        assert statement["subject"][0]["digest"]["sha256"] == sha256(canonical(fields))
+        assert statement["subject"][0]["name"] == f"verdikt:{predicate['session']}/{predicate['seq']}"
+
+
+def test_export_to_parquet_gives_a_table(run: Run, tmp_path: Path) -> None:
+    """Typed columns, the body as JSON."""
+    from pyarrow import parquet
+
+    assert run("ledger", "export", "--format", "parquet").exit_code == 2
+    run("ledger", "export", "--format", "parquet", "-o", str(tmp_path / "x.parquet"))
+
+    rows = parquet.read_table(tmp_path / "x.parquet").to_pylist()
+    assert [(row["session"], row["seq"], row["verdict"], row["guard"]) for row in rows] == [
+        ("s1", 1, "pass", "all"),
+        ("s1", 2, "block", "fs_delete"),
+        ("s1", 3, None, None),
+        ("s2", 1, None, None),
+    ]
+    assert rows[1]["effects"] == ["destructive", "read"]
+    assert rows[0]["ts"].timestamp() == FakeClock().now()
+    assert json.loads(rows[3]["body"]) == {"to": "locked"}
+
+
+def test_parquet_without_pyarrow_says_what_to_install(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is an extra."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+
+    result = run("ledger", "export", "--format", "parquet", "-o", str(tmp_path / "x"))
+
+    assert result.exit_code == 1
+    assert "pip install 'verdikt[parquet]'" in result.output
+
+
+def test_rotate_obeys_the_environment_and_keeps_a_record(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`_rotate.log` has a line for each run."""
+    old = FakeClock().now()
+    os.utime(home / "ledger" / "s1.jsonl", (old, old))
+    monkeypatch.setenv("EG_HOT_DAYS", "100000")
+    assert "0 archived" in run("ledger", "rotate").output
+    monkeypatch.setenv("EG_HOT_DAYS", "14")
+    result = run("ledger", "rotate", "--json")
+
+    assert str(home / "ledger" / "s1.jsonl") in json.loads(result.output)["archived"]
+    assert len((home / "_rotate.log").read_text().splitlines()) == 2
+    assert run("ledger", "verify").exit_code == 0
+    monkeypatch.setenv("EG_HOT_DAYS", "soon")
+    assert "expected a number in EG_HOT_DAYS, found `soon`" in run("ledger", "rotate").output
+
+
+def test_rotate_tells_what_it_could_not_do(run: Run, home: Path) -> None:
+    """Exit 1, the file and why."""
+    path = home / "ledger" / "s1.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"pass"', b'"miss"'))
+    os.utime(path, (1, 1))
+
+    result = run("ledger", "rotate")
+
+    assert result.exit_code == 1
+    assert "is damaged and stays as it is" in result.output
+
+
+def test_reindex(run: Run, home: Path) -> None:
+    """Rebuilds the database."""
+    for path in home.glob("state.db*"):
+        path.unlink()
+
+    assert "sessions read" in run("ledger", "reindex").output
+    assert (home / "state.db").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ledger"],
+        ["keys"],
+        ["grant"],
+        *(["ledger", name] for name in ("verify", "checkpoint", "tail", "show", "stats")),
+        ["ledger", "export"],
+        ["ledger", "rotate"],
+        ["ledger", "reindex"],
+        ["keys", "rotate"],
+        ["grant", "add"],
+    ],
+)
+def test_help_gives_an_example(run: Run, words: list[str]) -> None:
+    """Every command."""
+    result = run(*words, "--help")
+
+    assert result.exit_code == 0
+    assert "Example: " in result.output
+
+
+def test_output_is_plain_when_piped(home: Path) -> None:
+    """No colour codes for machines."""
+    done = subprocess.run(
+        [sys.executable, "-m", "verdikt", "ledger", "verify"],
+        capture_output=True,
+        env={**os.environ, "VERDIKT_HOME": str(home)},
+        check=True,
+    )
+
+    assert b"\x1b" not in done.stdout
+    assert io.BytesIO(done.stdout).readline().startswith(b"s1: holds")

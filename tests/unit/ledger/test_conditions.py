@@ -1,0 +1,310 @@
+"""Bad days: a full disk, a read-only directory, a kill, a newer log. Each condition is really produced."""
+
+import ctypes
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import FakeClock
+from verdikt.errors import LedgerError
+from verdikt.ledger.audit import audit
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.keys import Keyring
+from verdikt.ledger.projection import Projection
+from verdikt.model.entry import Entry, EntryKind, seal
+
+COUNT = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
+LIBC = ctypes.CDLL(None, use_errno=True)
+NEW_MOUNTS, NEW_USER, PRIVATE = 0x00020000, 0x10000000, (1 << 18) | (1 << 14)
+NOBODY = 65534
+
+
+def opened(home: Path, *, durable: bool = True) -> FileStore:
+    """A store as a new process would open it."""
+    return FileStore(home, FakeClock(), (COUNT,), durable=durable)
+
+
+def in_child(work: Callable[[], None]) -> None:
+    """Runs work in a child whose mounts, limits and user may be changed; fails when it fails."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+        try:
+            work()
+        except BaseException:
+            os.write(writing, traceback.format_exc().encode()[-60_000:])
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        trouble = pipe.read().decode()
+    os.waitpid(pid, 0)
+    assert not trouble, trouble
+
+
+def small_disk(place: Path, kilobytes: int) -> bool:
+    """Mounts a disk of that size, seen by this process alone; False where the system does not let us."""
+    flags = NEW_MOUNTS if os.geteuid() == 0 else NEW_MOUNTS | NEW_USER
+    if LIBC.unshare(flags) != 0 or LIBC.mount(None, b"/", None, PRIVATE, None) != 0:
+        return False
+    options = f"size={kilobytes}k,mode=777".encode()
+    return bool(LIBC.mount(b"tmpfs", str(place).encode(), b"tmpfs", 0, options) == 0)
+
+
+def no_more_space(place: Path) -> Path | None:
+    """Leaves no room: fills the small disk, or forbids files to grow. What to remove for room again."""
+    ballast = place / "ballast"
+    with open(ballast, "wb", buffering=0) as file:
+        try:
+            while file.write(b"\0" * 4096):
+                pass
+        except OSError:
+            return ballast
+    return None
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, durable: bool) -> None:
+    """What was acknowledged is there, what was refused says which file and what to do, and with room it goes on."""
+
+    def work() -> None:
+        mounted = small_disk(tmp_path, 512)
+        if not mounted:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+        home = tmp_path / "home"
+        store = opened(home, durable=durable)
+        kept = [store.append("s", "tool_call", {"at": at, "fill": "x" * 300}).hash for at in range(20)]
+        ballast = no_more_space(tmp_path) if mounted else None
+        words = ""
+        for at in range(1000):
+            try:
+                kept.append(store.append("s", "tool_call", {"at": at, "fill": "x" * 3000}).hash)
+            except LedgerError as error:
+                words = str(error)
+                break
+        assert "free some space" in words, words
+        assert str(home) in words, words
+        with pytest.raises(LedgerError):
+            store.append("s", "tool_call", {}, artifacts={"out": b"x" * 600_000})
+        found = {entry.hash for entry in opened(home).entries("s")}
+        assert set(kept) <= found
+        if ballast:
+            ballast.unlink()
+        else:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        store.append("s", "tool_call", {"at": "with room"})
+        assert [f for f in audit(home).faults if not f.note] == []
+        assert store.project("count", "s") == len(list(store.entries("s")))
+
+    in_child(work)
+
+
+def test_a_disk_that_fills_within_a_line_leaves_no_half_line(tmp_path: Path) -> None:
+    """Either the whole entry or none of it."""
+
+    def work() -> None:
+        home = tmp_path / "home"
+        opened(home).append("s", "tool_call", {"at": 0})
+        size = (home / "ledger" / "s.jsonl").stat().st_size
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        store = opened(home)
+        store.project("count", "s")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
+        with pytest.raises(LedgerError, match=r"s\.jsonl`: File too large; free some space and try again"):
+            store.append("s", "tool_call", {"fill": "x" * 300_000})
+        assert (home / "ledger" / "s.jsonl").stat().st_size == size
+        assert store.append("s", "tool_call", {"at": 1}).seq == 2
+        assert audit(home).faults == []
+
+    in_child(work)
+
+
+def unprivileged(home: Path) -> None:
+    """Lets go of root, whom permissions do not bind."""
+    if os.geteuid() == 0:
+        for path in [home, *home.rglob("*")]:
+            os.chown(path, NOBODY, NOBODY)
+        for parent in home.parents:
+            if parent.stat().st_mode & 0o001 == 0:
+                parent.chmod(parent.stat().st_mode | 0o011)
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+
+
+def test_a_directory_without_write_permission_is_told(tmp_path: Path) -> None:
+    """Each file by its name; reading and verifying go on."""
+    home = tmp_path / "home"
+    store = opened(home)
+    store.append("s", "posture", {})
+    store.close()
+
+    def work() -> None:
+        unprivileged(home)
+        for path in [*home.rglob("*"), home]:
+            path.chmod(0o500 if path.is_dir() else 0o400)
+        for session in ("s", "t"):
+            with pytest.raises(LedgerError, match="make it writable"):
+                opened(home).append(session, "tool_call", {})
+        assert len(list(opened(home).entries("s"))) == 1
+        with pytest.raises(LedgerError, match=f"cannot make `{home}/sub`: Permission denied; make it writable"):
+            opened(home / "sub")
+
+    in_child(work)
+
+
+def test_a_read_only_disk_is_told(tmp_path: Path) -> None:
+    """And nothing on it is lost; where nothing can be mounted, permissions take its place."""
+
+    def work() -> None:
+        mounted = small_disk(tmp_path, 4096)
+        home = tmp_path / "home"
+        store = opened(home)
+        store.append("s", "tool_call", {})
+        store.close()
+        if mounted:
+            assert LIBC.mount(None, str(tmp_path).encode(), None, 32 | 1, None) == 0  # remount, read-only
+        else:
+            unprivileged(home)
+            for path in [*home.rglob("*"), home]:
+                path.chmod(0o500 if path.is_dir() else 0o400)
+        with pytest.raises(LedgerError, match="make it writable"):
+            store.append("s", "tool_call", {})
+        with pytest.raises(LedgerError, match="make it writable"):
+            opened(home).append("t", "tool_call", {})
+        assert len(list(opened(home).entries("s"))) == 1
+        assert audit(home).holds
+
+    in_child(work)
+
+
+def test_a_key_of_another_user_is_told(tmp_path: Path) -> None:
+    """The log goes on, signing does not: the signer may be another user on purpose."""
+    home = tmp_path / "home"
+    kid = opened(home).keyring.init().kid
+
+    def work() -> None:
+        unprivileged(home)
+        (home / "keys" / f"{kid}.key").chmod(0)
+        store = opened(home)
+        assert store.append("s", "tool_call", {}).seq == 1
+        with pytest.raises(
+            LedgerError, match=rf"cannot read `.*{kid}\.key`: Permission denied; sign as the user who owns it"
+        ):
+            store.append("s", "validator_pass", {})
+        assert Keyring(home / "keys").known()[0].kid == kid
+
+    in_child(work)
+
+
+def test_a_log_of_a_newer_version_is_not_appended_to(tmp_path: Path) -> None:
+    """Whatever it means, it is not ours to go on with; reading says so too."""
+    store = opened(tmp_path, durable=False)
+    entry = store.append("s", "tool_call", {})
+    newer = Entry(seq=2, ts=entry.ts, session="s", kind=EntryKind.TOOL_CALL, prev=entry.hash, v=2)
+    path = tmp_path / "ledger" / "s.jsonl"
+    path.write_bytes(path.read_bytes() + seal(newer)[1])
+
+    with pytest.raises(
+        LedgerError, match=r"cannot append to `.*s\.jsonl`: expected an entry of version 1, found version `2`"
+    ):
+        opened(tmp_path, durable=False).append("s", "tool_call", {})
+    with pytest.raises(LedgerError, match="upgrade to read it"):
+        list(store.entries("s"))
+
+
+def test_a_newer_database_is_not_touched(tmp_path: Path) -> None:
+    """Upgrade, says the error."""
+    import sqlite3
+
+    opened(tmp_path, durable=False).append("s", "tool_call", {})
+    connection = sqlite3.connect(tmp_path / "state.db")
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+
+    with pytest.raises(LedgerError, match=r"state\.db` was written by a newer verdikt \(version 99\): upgrade"):
+        opened(tmp_path, durable=False).append("s", "tool_call", {})
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.projection import Projection
+count = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
+store = FileStore(Path(sys.argv[1]), projections=(count,), checkpoint_every=7)
+while True:
+    entry = store.append("s", "tool_call", {"fill": "x" * 2000}, artifacts={"out": b"y" * 100})
+    sys.stdout.write(f"{entry.seq} {entry.hash}\\n")
+    sys.stdout.flush()
+"""
+
+
+def test_writers_that_are_killed_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    """kill -9, again and again, two writers at a time."""
+    acknowledged: dict[int, str] = {}
+    for round_ in range(6):
+        writers = [
+            subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+            for _ in range(2)
+        ]
+        for writer in writers:
+            assert writer.stdout is not None
+            for _ in range(3 + 5 * round_):
+                writer.stdout.readline()
+            writer.kill()
+        for writer in writers:
+            assert writer.stdout is not None
+            for line in writer.stdout.read().splitlines():
+                seq, _, hash = line.partition(" ")
+                if len(hash) == 64:
+                    acknowledged[int(seq)] = hash
+            writer.wait()
+
+    store = opened(tmp_path)
+    store.append("s", "tool_call", {})
+    found = {entry.seq: entry.hash for entry in store.entries("s")}
+    assert len(acknowledged) > 0
+    assert {seq: found.get(seq) for seq in acknowledged} == acknowledged
+    assert [fault for fault in audit(tmp_path).faults if not fault.note] == []
+    assert store.project("count", "s") == len(found)
+
+
+def test_a_home_that_is_no_directory_is_told(tmp_path: Path) -> None:
+    """With its name."""
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(LedgerError, match=r"cannot make `.*file`: (Not a directory|File exists)"):
+        opened(tmp_path / "file")
+
+
+def test_the_data_home() -> None:
+    """VERDIKT_HOME, then XDG_DATA_HOME, then HOME; none is told."""
+    from verdikt.ledger.home import data_home
+
+    assert data_home({"VERDIKT_HOME": "/v", "XDG_DATA_HOME": "/x", "HOME": "/h"}) == Path("/v")
+    assert data_home({"XDG_DATA_HOME": "/x", "HOME": "/h"}) == Path("/x/verdikt")
+    assert data_home({"HOME": "/h"}) == Path("/h/.local/share/verdikt")
+    with pytest.raises(LedgerError, match="set VERDIKT_HOME"):
+        data_home({})
+
+
+def test_copies_of_a_home_work_anywhere(tmp_path: Path) -> None:
+    """Nothing in it knows where it stands."""
+    store = opened(tmp_path / "a", durable=False)
+    store.append("s", "tool_call", {}, artifacts={"out": json.dumps({}).encode()})
+    store.close()
+    shutil.move(tmp_path / "a", tmp_path / "b")
+
+    assert opened(tmp_path / "b").append("s", "tool_call", {}).seq == 2
+    assert audit(tmp_path / "b").holds

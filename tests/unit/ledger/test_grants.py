@@ -1,0 +1,106 @@
+"""Grants in the log: what is signed there holds, and nothing else."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import FakeClock
+from verdikt.errors import LedgerError
+from verdikt.ledger import grants
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.store import OPERATOR
+from verdikt.model.grant import Grant
+from verdikt.projections import projections
+
+NOW = FakeClock().now()
+
+
+def opened(home: Path) -> FileStore:
+    """A store as a new process would open it."""
+    return FileStore(home, FakeClock(), projections(), durable=False)
+
+
+def grant(id: str = "g1", **change: object) -> Grant:
+    """A grant for an hour."""
+    fields = {"guard": "g", "target": "/srv", "session": "s", "expires": int(NOW) + 3600, "reason": "r"}
+    return Grant(**{"id": id, **fields, **change})  # type: ignore[arg-type]
+
+
+def test_a_grant_is_a_signed_entry_and_holds(tmp_path: Path) -> None:
+    """For its session, until it expires."""
+    store = opened(tmp_path)
+    entry = grants.add(store, grant())
+
+    assert entry.sig
+    assert grants.live(store, "s", NOW) == (grant(),)
+    assert grants.live(store, "t", NOW) == ()
+    assert grants.live(store, None, NOW) == (grant(),)
+    assert grants.live(store, "s", NOW + 3600) == ()
+
+
+def test_a_revoked_grant_holds_no_longer(tmp_path: Path) -> None:
+    """And cannot be revoked twice."""
+    store = opened(tmp_path)
+    grants.add(store, grant())
+    grants.add(store, grant("g2"))
+    grants.revoke(store, "g1")
+
+    assert [g.id for g in grants.live(store, "s", NOW)] == ["g2"]
+    with pytest.raises(LedgerError, match="no live grant `g1`"):
+        grants.revoke(store, "g1")
+
+
+def test_a_grant_in_another_session_is_nobodys(tmp_path: Path) -> None:
+    """Only the operator's log grants."""
+    store = opened(tmp_path)
+    store.append("s", "grant", {"grant": grant().record()})
+
+    assert grants.live(store, "s", NOW) == ()
+
+
+def test_whoever_writes_the_database_grants_nothing(tmp_path: Path) -> None:
+    """An index entry that points at no signed grant is worth nothing, and a revoked grant stays revoked."""
+    store = opened(tmp_path)
+    grants.add(store, grant())
+    before = _state(store)
+    grants.revoke(store, "g1")
+    store.append(OPERATOR, "crash", {"grant": grant("g9").record()})
+    store.close()
+    forged = before.replace('"g1":{', '"g9":{"expires":9999999999,"seq":3,"session":"s"},"g1":{')
+    assert forged != before
+    connection = sqlite3.connect(tmp_path / "state.db")
+    connection.execute("UPDATE state SET state = ? WHERE name = 'grants'", (forged,))
+    connection.commit()
+    connection.close()
+
+    assert grants.live(opened(tmp_path), "s", NOW) == ()
+
+
+def test_a_grant_that_was_changed_does_not_hold(tmp_path: Path) -> None:
+    """Its hash or its signature fails."""
+    store = opened(tmp_path)
+    grants.add(store, grant())
+    path = tmp_path / "ledger" / "operator.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"target":"/srv"', b'"target":"/etc"'))
+
+    assert grants.live(opened(tmp_path), "s", NOW) == ()
+
+
+def test_expired_grants_leave_the_index(tmp_path: Path) -> None:
+    """It stays small."""
+    store = opened(tmp_path)
+    clock = store.clock
+    assert isinstance(clock, FakeClock)
+    for at in range(5):
+        grants.add(store, grant(f"g{at}", expires=int(clock.now()) + 10))
+        clock.seconds += 20
+
+    assert len(store.project("grants", OPERATOR)) == 1
+
+
+def _state(store: FileStore) -> str:
+    with store.state.reading() as db:
+        row = db.state(OPERATOR, "grants")
+    assert row is not None
+    return row.text

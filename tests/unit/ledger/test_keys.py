@@ -1,0 +1,207 @@
+"""The keyring: signing, verifying, rotating."""
+
+import multiprocessing
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import FakeClock
+from verdikt.errors import KeyringError
+from verdikt.ledger.audit import audit
+from verdikt.ledger.fault import Corruption
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.key_rotation import rotate_key
+from verdikt.ledger.keys import ED25519, HMAC, Keyring
+from verdikt.ledger.store import OPERATOR
+from verdikt.model.entry import EntryKind, decode
+
+
+def opened(home: Path) -> FileStore:
+    """A store as a new process would open it."""
+    return FileStore(home, FakeClock(), durable=False)
+
+
+@pytest.mark.parametrize("algorithm", [ED25519, HMAC])
+def test_a_signature_verifies_and_nothing_else_does(tmp_path: Path, algorithm: str) -> None:
+    """Whatever the algorithm."""
+    keyring = Keyring(tmp_path)
+    key = keyring.init(algorithm)
+    sig = keyring.current().sign(b"message")
+    other = "0" if sig[0] != "0" else "1"
+
+    assert keyring.verify(key.kid, b"message", sig) is None
+    assert keyring.verify(key.kid, b"massage", sig) is Corruption.BAD_SIGNATURE
+    assert keyring.verify(key.kid, b"message", other + sig[1:]) is Corruption.BAD_SIGNATURE
+    assert keyring.verify(key.kid, b"message", "zz") is Corruption.BAD_SIGNATURE
+    assert keyring.verify("ed-0000", b"message", sig) is Corruption.UNKNOWN_KEY
+
+
+def test_the_secret_half_is_its_owners_alone(tmp_path: Path) -> None:
+    """File 0600, directory 0700."""
+    key = Keyring(tmp_path / "keys").init()
+
+    assert (tmp_path / "keys").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "keys" / f"{key.kid}.key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_second_first_key_is_refused(tmp_path: Path) -> None:
+    """It would orphan what the first one signed."""
+    keyring = Keyring(tmp_path)
+    keyring.init()
+
+    with pytest.raises(KeyringError, match="already has a key; use `verdikt keys rotate`"):
+        keyring.init()
+
+
+def test_an_unknown_algorithm_is_refused(tmp_path: Path) -> None:
+    """By name."""
+    with pytest.raises(KeyringError, match="expected one of ed25519, hmac-sha256, found `rot13`"):
+        Keyring(tmp_path).init("rot13")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("not json", "restore it"),
+        ('{"current":"ed-1","keys":[]}', "expected the current key `ed-1`"),
+        ('{"current":"","keys":[{"kid":1,"bogus":2}]}', "restore it"),
+        ("[]", "restore it"),
+    ],
+)
+def test_a_damaged_keyring_is_told(tmp_path: Path, text: str, words: str) -> None:
+    """With the file's name and what to do."""
+    (tmp_path / "keyring.json").write_text(text)
+
+    with pytest.raises(KeyringError, match=words) as error:
+        Keyring(tmp_path).current()
+    assert "keyring.json" in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["", "xyz", "00"])
+def test_a_damaged_secret_is_told(tmp_path: Path, text: str) -> None:
+    """Rather than signing with it."""
+    key = Keyring(tmp_path).init()
+    (tmp_path / f"{key.kid}.key").write_text(text)
+
+    with pytest.raises(KeyringError, match=f"expected 32 bytes in hex in `.*{key.kid}.key`"):
+        Keyring(tmp_path).current()
+
+
+def test_rotation_leaves_everything_signed_before_verifiable(tmp_path: Path) -> None:
+    """Three keys, one log, no fault; each rotation is an entry signed by the key that goes."""
+    store = opened(tmp_path)
+    kids = [store.append("s", "posture", {"to": "locked"}).kid]
+    for algorithm in (HMAC, ED25519):
+        key, entry = rotate_key(store, algorithm)
+        assert (entry.kind, entry.kid, entry.body["new"]) == (EntryKind.KEY_ROTATION, kids[-1], key.kid)
+        kids.append(store.append("s", "posture", {"to": "locked"}).kid)
+
+    assert len(set(kids)) == 3
+    assert [key.kid for key in store.keyring.known()] == kids
+    found = audit(tmp_path)
+    assert found.holds
+    assert found.faults == []
+
+
+def test_rotating_takes_effect_in_a_store_that_is_already_open(tmp_path: Path) -> None:
+    """Another process rotated: the next signature is the new key's."""
+    long_lived = opened(tmp_path)
+    first = long_lived.append("s", "posture", {}).kid
+    key, _ = rotate_key(opened(tmp_path))
+
+    assert long_lived.append("s", "posture", {}).kid == key.kid != first
+
+
+def test_a_rotated_ed25519_key_loses_its_secret_half(tmp_path: Path) -> None:
+    """Verifying needs the public half only; what is gone cannot be stolen."""
+    store = opened(tmp_path)
+    old = store.keyring.init().kid
+    rotate_key(store)
+
+    assert not (tmp_path / "keys" / f"{old}.key").exists()
+
+
+def test_a_key_that_signs_after_its_rotation_is_told(tmp_path: Path) -> None:
+    """Somebody kept a copy."""
+    store = opened(tmp_path)
+    old = store.keyring.current()
+    rotate_key(store)
+    stolen = old.sign(b"message")
+    then = int(FakeClock().now()) * 1_000_000
+
+    assert store.keyring.verify(old.kid, b"message", stolen, then) is None
+    assert store.keyring.verify(old.kid, b"message", stolen, then + 3_600_000_000) is Corruption.RETIRED_KEY
+
+
+def test_a_planted_key_is_told(tmp_path: Path) -> None:
+    """A key that no entry introduces is nobody's."""
+    store = opened(tmp_path)
+    store.append("s", "posture", {})
+    planted = store.keyring.prepare()
+    store.keyring.adopt(planted.kid)
+    store.append("s", "posture", {})
+
+    found = audit(tmp_path)
+
+    assert [(fault.kind, fault.session) for fault in found.faults] == [(Corruption.UNKNOWN_KEY, OPERATOR)]
+    assert f"key `{planted.kid}` is in the keyring" in found.faults[0].message
+
+
+def test_going_on_after_a_lost_key_is_possible_and_noted(tmp_path: Path) -> None:
+    """The new key introduces itself; everything before stays verifiable."""
+    store = opened(tmp_path)
+    old = store.append("s", "posture", {}).kid
+    (tmp_path / "keys" / f"{old}.key").unlink()
+    store = opened(tmp_path)
+    with pytest.raises(KeyringError, match="restore it from a backup, or run `verdikt keys rotate --lost`"):
+        rotate_key(store)
+
+    key, entry = rotate_key(store, lost=True)
+    store.append("s", "posture", {})
+
+    assert entry.kid == key.kid
+    found = audit(tmp_path)
+    assert found.holds
+    assert [fault.message for fault in found.faults] == [
+        f"key `{key.kid}` introduced itself, because the key before it was lost"
+    ]
+
+
+def test_a_rotation_without_a_key_is_refused(tmp_path: Path) -> None:
+    """There is nothing to rotate."""
+    with pytest.raises(KeyringError, match="no key in `.*` to rotate; run `verdikt keys init`"):
+        rotate_key(opened(tmp_path))
+
+
+def test_entries_signed_with_another_keyring_are_unknown(tmp_path: Path) -> None:
+    """A signature is good only if its key is ours."""
+    stranger = opened(tmp_path / "stranger")
+    stranger.append("s", "posture", {})
+    store = opened(tmp_path / "home")
+    store.append("other", "posture", {})
+    path = tmp_path / "home" / "ledger" / "s.jsonl"
+    path.write_bytes((tmp_path / "stranger" / "ledger" / "s.jsonl").read_bytes())
+
+    kinds = [fault.kind for fault in audit(tmp_path / "home", ["s"]).faults]
+
+    assert kinds == [Corruption.UNKNOWN_KEY, Corruption.NO_HEAD]
+    assert decode(path.read_bytes()).kid != store.keyring.current_kid()
+
+
+def _sign_once(home: str) -> None:
+    FileStore(Path(home), durable=False).append("s", "posture", {})
+
+
+def test_two_processes_make_one_first_key(tmp_path: Path) -> None:
+    """Whoever comes second uses what the first one made."""
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_sign_once, args=(str(tmp_path),)) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    store = opened(tmp_path)
+    assert len(store.keyring.known()) == 1
+    assert len({entry.kid for entry in store.entries("s")}) == 1
+    assert audit(tmp_path).holds

@@ -1,0 +1,332 @@
+"""Rotation: what is old goes to the archive, no chain breaks, and being killed at any step loses and doubles nothing."""
+
+import gzip
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes import FakeClock
+from verdikt.errors import LedgerError
+from verdikt.ledger.audit import audit
+from verdikt.ledger.fault import Corruption
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.projection import Projection
+from verdikt.ledger.rotation import DAY, RotationPolicy, rotate
+from verdikt.ledger.store import OPERATOR
+from verdikt.model.entry import EntryKind
+
+COUNT = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
+NOW = FakeClock().now()
+MONTH = "2023-11"
+SMALL = RotationPolicy(max_hot_bytes=2_000, keep_lines=5)
+
+
+def opened(home: Path, *, after_days: float = 0.0) -> FileStore:
+    """A store as a new process would open it, some days later."""
+    return FileStore(home, FakeClock(NOW + after_days * DAY), (COUNT,), durable=False)
+
+
+def filled(home: Path, session: str, count: int, *, days_old: float = 0.0) -> Path:
+    """A session with artifacts, last touched some days ago; its file."""
+    store = opened(home)
+    for at in range(count):
+        store.append(session, "tool_call", {"at": at}, artifacts={"out": f"{session}{at}".encode()})
+    store.close()
+    path = home / "ledger" / f"{session}.jsonl"
+    age(path, days_old)
+    return path
+
+
+def age(path: Path, days: float) -> None:
+    """Makes a file look older."""
+    os.utime(path, (NOW - days * DAY, NOW - days * DAY))
+
+
+def calls(store: FileStore, session: str) -> list[int]:
+    """What the session's tool calls say."""
+    return [entry.body["at"] for entry in store.entries(session) if entry.kind is EntryKind.TOOL_CALL]
+
+
+def test_an_old_session_goes_to_the_archive_of_the_month(tmp_path: Path) -> None:
+    """Compressed, and still readable, verifiable and countable."""
+    path = filled(tmp_path, "s", 5, days_old=31)
+    store = opened(tmp_path)
+
+    done = rotate(store)
+
+    assert not path.exists()
+    archive = tmp_path / "ledger" / "_archive" / MONTH / "s.1-6.jsonl.gz"
+    assert archive.exists()
+    assert done.archived[0] == path
+    assert store.sessions() == ["s"]
+    assert calls(store, "s") == [0, 1, 2, 3, 4]
+    assert calls(opened(tmp_path), "s") == [0, 1, 2, 3, 4]
+    assert list(store.entries("s"))[-1].kind is EntryKind.ROTATION
+    assert store.head("s").seq == 6
+    assert store.project("count", "s") == 6
+    assert audit(tmp_path).faults == []
+    assert audit(tmp_path).holds
+
+
+def test_artifacts_follow_their_session_into_one_file(tmp_path: Path) -> None:
+    """And are still found, byte for byte."""
+    filled(tmp_path, "s", 3, days_old=31)
+    store = opened(tmp_path)
+    rotate(store)
+
+    assert (tmp_path / "artifacts" / "_archive" / MONTH / "s.tar.gz").exists()
+    assert not (tmp_path / "artifacts" / "s").exists()
+    assert store.artifact("s", 2, "out") == b"s1"
+
+
+def test_an_archived_session_may_come_back(tmp_path: Path) -> None:
+    """Its chain goes on where it was, and may be archived again."""
+    filled(tmp_path, "s", 3, days_old=31)
+    store = opened(tmp_path)
+    rotate(store)
+
+    assert store.append("s", "tool_call", {"at": 3}, artifacts={"out": b"s3"}).seq == 5
+    assert calls(store, "s") == [0, 1, 2, 3]
+    assert [entry.seq for entry in store.entries("s", since=3)] == [4, 5]
+    assert store.project("count", "s") == 5
+    assert audit(tmp_path).holds
+    age(tmp_path / "ledger" / "s.jsonl", 40)
+    rotate(store)
+    assert calls(store, "s") == [0, 1, 2, 3]
+    assert [store.artifact("s", seq, "out") for seq in (1, 2, 3, 5)] == [b"s0", b"s1", b"s2", b"s3"]
+    assert audit(tmp_path).faults == []
+
+
+def test_a_long_log_keeps_its_newest_lines(tmp_path: Path) -> None:
+    """The head is archived, and the chain holds across the cut."""
+    path = filled(tmp_path, "s", 20, days_old=1)
+    store = opened(tmp_path)
+
+    assert rotate(store, SMALL).trimmed == [path]
+
+    assert len(path.read_bytes().splitlines()) == 6  # five kept, and the entry that says so
+    assert calls(store, "s") == list(range(20))
+    rotation = list(store.entries("s"))[-1]
+    assert (rotation.kind, rotation.body["first"], rotation.body["last"]) == (EntryKind.ROTATION, 1, 15)
+    assert rotation.body["head"]["hash"] == list(store.entries("s"))[14].hash
+    assert rotation.sig
+    for since in range(21):
+        assert [e.seq for e in store.entries("s", since=since)] == list(range(since + 1, 22))
+    assert audit(tmp_path).faults == []
+    assert path.stat().st_mtime == pytest.approx(NOW - DAY)
+
+
+def test_trimming_twice_makes_two_archives_of_one_chain(tmp_path: Path) -> None:
+    """Each begins where the one before ends."""
+    path = filled(tmp_path, "s", 20, days_old=1)
+    rotate(opened(tmp_path), SMALL)
+    filled(tmp_path, "s", 20, days_old=1)
+    rotate(opened(tmp_path), SMALL)
+
+    names = sorted(p.name for p in (tmp_path / "ledger" / "_archive" / MONTH).iterdir())
+    assert names == ["s.1-15.jsonl.gz", "s.16-36.jsonl.gz"]
+    assert path.exists()
+    assert calls(opened(tmp_path), "s") == [*range(20), *range(20)]
+    assert audit(tmp_path).faults == []
+
+
+def test_what_was_touched_within_the_hour_is_left_alone(tmp_path: Path) -> None:
+    """However long it is."""
+    path = filled(tmp_path, "s", 20, days_old=0.5 / 24)
+    before = path.read_bytes()
+
+    done = rotate(opened(tmp_path), SMALL)
+
+    assert done.active == [path]
+    assert path.read_bytes() == before
+
+
+def test_contracts_of_two_sessions_do_not_meet_in_the_archive(tmp_path: Path) -> None:
+    """The session's directory is kept; so is a second contract of the same name."""
+    for session in ("a", "b"):
+        contract = tmp_path / "contracts" / session / "1.yml"
+        contract.parent.mkdir(parents=True)
+        contract.write_text(f"objective: {session}\n")
+        age(contract, 31)
+    fresh = tmp_path / "contracts" / "a" / "2.yml"
+    fresh.write_text("objective: fresh\n")
+    age(fresh, 1)
+    rotate(opened(tmp_path))
+    again = tmp_path / "contracts" / "b" / "1.yml"
+    again.parent.mkdir(exist_ok=True)
+    again.write_text("objective: again\n")
+    age(again, 31)
+    rotate(opened(tmp_path))
+
+    archive = tmp_path / "contracts" / "_archive" / MONTH
+    found = {str(p.relative_to(archive)): gzip.decompress(p.read_bytes()).decode() for p in archive.rglob("*.gz")}
+    assert found == {
+        "a/1.yml.gz": "objective: a\n",
+        "b/1.yml.gz": "objective: b\n",
+        "b/1.yml.2.gz": "objective: again\n",
+    }
+    assert fresh.exists()
+
+
+def test_overrides_are_archived_too(tmp_path: Path) -> None:
+    """By session."""
+    path = tmp_path / "overrides" / "s.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}\n")
+    age(path, 31)
+
+    rotate(opened(tmp_path))
+
+    assert gzip.decompress((tmp_path / "overrides" / "_archive" / MONTH / "s.jsonl.gz").read_bytes()) == b"{}\n"
+    assert not path.exists()
+
+
+def test_archives_older_than_a_year_are_deleted_and_the_log_says_so(tmp_path: Path) -> None:
+    """The session is gone, and nobody calls it tampering."""
+    filled(tmp_path, "s", 5, days_old=31)
+    filled(tmp_path, "t", 20, days_old=1)
+    contract = tmp_path / "contracts" / "s" / "1.yml"
+    contract.parent.mkdir(parents=True)
+    contract.write_text("x: 1\n")
+    age(contract, 31)
+    rotate(opened(tmp_path), SMALL)
+    store = opened(tmp_path, after_days=366)
+    store.append("t", "tool_call", {"at": 20})
+    os.utime(tmp_path / "ledger" / "t.jsonl", (NOW + 365 * DAY, NOW + 365 * DAY))
+
+    done = rotate(store)
+
+    assert not list(tmp_path.glob("*/_archive/**/*.gz"))
+    assert len(done.deleted) == 4
+    assert store.sessions() == [OPERATOR, "t"]
+    assert list(store.entries(OPERATOR))[-1].body["expired"].keys() == {"s", "t"}
+    assert audit(tmp_path).faults == []
+    with store.state.reading() as db:
+        before = db.contents()
+    store.reindex()
+    with store.state.reading() as db:
+        assert db.contents() == before
+
+
+def test_an_archive_that_somebody_else_removed_is_missed(tmp_path: Path) -> None:
+    """Only what the operator's signed log says may be gone."""
+    filled(tmp_path, "s", 20, days_old=1)
+    rotate(opened(tmp_path), SMALL)
+    next(tmp_path.glob("ledger/_archive/*/*.gz")).unlink()
+
+    (fault,) = audit(tmp_path).faults
+
+    assert (fault.kind, fault.seq) == (Corruption.DROP, 1)
+
+
+def test_an_edited_archive_is_found(tmp_path: Path) -> None:
+    """An archived entry is no less under the hash."""
+    filled(tmp_path, "s", 20, days_old=1)
+    rotate(opened(tmp_path), SMALL)
+    path = next(tmp_path.glob("ledger/_archive/*/*.gz"))
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b'"at":7', b'"at":8')))
+    assert (audit(tmp_path).faults[0].kind, audit(tmp_path).faults[0].seq) == (Corruption.EDIT, 8)
+
+    path.write_bytes(path.read_bytes()[:-30])
+    assert "restore it from a backup" in audit(tmp_path).faults[0].message
+
+
+def test_a_damaged_log_stays_where_it_is(tmp_path: Path) -> None:
+    """It is evidence; other sessions are rotated all the same."""
+    path = filled(tmp_path, "s", 5, days_old=31)
+    path.write_bytes(path.read_bytes().replace(b'"at":2', b'"at":9'))
+    age(path, 31)
+    other = filled(tmp_path, "t", 5, days_old=31)
+
+    done = rotate(opened(tmp_path))
+
+    assert path.exists()
+    assert "is damaged and stays as it is" in done.failed[path]
+    assert not other.exists()
+
+
+@pytest.mark.parametrize(
+    ("env", "expected"),
+    [
+        ({}, RotationPolicy(hot_days=30, max_hot_bytes=50_000_000)),
+        ({"EG_HOT_DAYS": "14", "EG_MAX_HOT_BYTES": "20000000"}, RotationPolicy(hot_days=14, max_hot_bytes=20_000_000)),
+        ({"EG_HOT_DAYS": ""}, RotationPolicy()),
+    ],
+)
+def test_the_environment_sets_the_limits(env: dict[str, str], expected: RotationPolicy) -> None:
+    """By the names that cron jobs already use."""
+    assert RotationPolicy.from_env(env) == expected
+
+
+@pytest.mark.parametrize("text", ["a month", "-1", "nan", "inf"])
+def test_a_limit_that_is_no_number_is_refused(text: str) -> None:
+    """Rather than read as zero, which would archive everything."""
+    with pytest.raises(LedgerError, match="expected a number.* in EG_HOT_DAYS, found"):
+        RotationPolicy.from_env({"EG_HOT_DAYS": text})
+
+
+STEPS = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.utime", "shutil.rmtree")
+
+
+def _rotate_and_die(home: Path, step: int) -> int:
+    """Rotates in a child that kills itself, as kill -9 would, when it takes its n-th step on the disk; its exit code."""
+    pid = os.fork()
+    if pid == 0:
+        count = 0
+
+        def hook(event: str, args: tuple[Any, ...]) -> None:
+            nonlocal count
+            if event in STEPS or (event == "open" and args[2] & (os.O_WRONLY | os.O_RDWR)):
+                count += 1
+                if count == step:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(hook)
+        try:
+            rotate(opened(home), SMALL)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def test_being_killed_at_any_step_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
+    """Killed after every single step on the disk, then finished by the next rotation."""
+    template = tmp_path / "template"
+    filled(template, "old", 4, days_old=31)
+    filled(template, "long", 20, days_old=1)
+    contract = template / "contracts" / "old" / "1.yml"
+    contract.parent.mkdir(parents=True)
+    contract.write_text("objective: x\n")
+    age(contract, 31)
+    opened(template).keyring.current()
+    step = killed = 0
+    while True:
+        step += 1
+        home = tmp_path / "home"
+        shutil.copytree(template, home)
+        code = _rotate_and_die(home, step)
+        killed += code == -signal.SIGKILL
+        store = opened(home)
+        for _ in range(2):  # as it was left, and when the next rotation has finished the work
+            assert calls(store, "old") == [0, 1, 2, 3], step
+            assert calls(store, "long") == list(range(20)), step
+            assert [store.artifact("old", seq, "out") for seq in (1, 4)] == [b"old0", b"old3"], step
+            assert [f for f in audit(home).faults if not f.note] == [], step
+            assert (
+                len(list(home.glob("contracts/*/1.yml"))) + len(list(home.glob("contracts/_archive/*/*/1.yml.gz"))) >= 1
+            )
+            for name, days in (("old", 31.0), ("long", 1.0)):
+                if (home / "ledger" / f"{name}.jsonl").exists():
+                    age(home / "ledger" / f"{name}.jsonl", days)
+            rotate(store, SMALL)
+        assert [p.name for p in home.glob("contracts/**/*") if p.is_file()] == ["1.yml.gz"], step
+        assert not (home / "ledger" / "old.jsonl").exists(), step
+        shutil.rmtree(home)
+        if code == 0:
+            break
+    assert killed == step - 1 > 20

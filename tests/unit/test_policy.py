@@ -1,0 +1,121 @@
+"""Loading policies: what is imported for it, custom guards, defaults."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import verdikt
+from verdikt.errors import PolicyError
+from verdikt.graph.engine import PolicyEngine
+from verdikt.model.action import Action, ActionKind
+from verdikt.model.verdict import VerdictKind
+from verdikt.policy import load_file, load_policy, parse_policy
+
+SEED = """
+boundaries:
+  allowed_dirs: [src, tests, docs]
+  red_line_files: [src/auth/handler.py]
+bash_safety:
+  blocked_patterns:
+    - 'rm\\s+-rf\\s+/'
+    - 'DROP\\s+TABLE'
+"""
+
+
+def loaded(text: str) -> set[str]:
+    """The packages that loading a policy and asking it once brings in."""
+    code = (
+        "import sys\nfrom verdikt.policy import parse_policy\nfrom verdikt.graph.engine import PolicyEngine\n"
+        "from verdikt.model.action import Action, ActionKind\n"
+        f"engine = PolicyEngine(parse_policy({text!r}).root)\n"
+        "engine.evaluate(Action(kind=ActionKind.BASH, tool='Bash', payload={'command': 'ls'}))\n"
+        "print(*{name.split('.')[0] for name in sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_a_policy_pays_only_for_what_it_uses() -> None:
+    """Neither a regular expression engine nor CEL is loaded by a policy without patterns and conditions."""
+    plain = loaded("profile: none\nrules: [{name: r, kind: bash, verdict: warn, reason: hm}]")
+
+    assert not plain & {"re2", "_re2", "cel_expr_python", "pydantic", "click", "rich", "asyncio", "difflib"}
+    assert "re2" in loaded("profile: none\nrules: [{name: r, pattern: x, verdict: warn, reason: hm}]")
+    assert "cel_expr_python" in loaded("profile: none\nrules: [{name: r, if: risk > 0.5, verdict: warn, reason: hm}]")
+
+
+def test_the_configuration_of_seed_001_works_as_it_stands() -> None:
+    """Its two short sections, with the guards they set up."""
+    engine = PolicyEngine(parse_policy(SEED + "profile: none\n").root)
+
+    def guard(kind: ActionKind, **payload: str) -> str:
+        verdict = engine.evaluate(Action(kind=kind, tool="Edit", payload=payload, cwd="/repo")).verdict
+        return verdict.guard if verdict.kind is VerdictKind.BLOCK else ""
+
+    assert guard(ActionKind.BASH, command="psql -c 'DROP  TABLE users'") == "bash_safety"
+    assert guard(ActionKind.WRITE, file_path="src/auth/handler.py") == "file_boundary"
+    assert guard(ActionKind.WRITE, file_path="lib/x.py") == "file_boundary"
+    assert guard(ActionKind.WRITE, file_path="src/x.py") == ""
+
+
+def test_a_guard_of_ones_own_is_named_by_its_import_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is imported from what is installed, and never from the working directory, where an agent can write."""
+    source = """
+from verdikt import BaseGuard, Verdict
+
+class RateLimit(BaseGuard):
+    name = "rate_limit"
+
+    def __init__(self, max_per_minute: int):
+        self.max = max_per_minute
+
+    def check(self, action, ctx):
+        return Verdict.block(guard=self.name, reason="Rate limited", fix=f"Max {self.max} calls/min. Wait and retry.")
+"""
+    policy = "profile: none\nguards:\n  - use: own_guards_of_a_test.guards:RateLimit\n    with: {max_per_minute: 3}\n"
+    package = tmp_path / "own_guards_of_a_test"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "guards.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+    with pytest.raises(PolicyError, match="found ModuleNotFoundError"):
+        parse_policy(policy)
+
+    monkeypatch.chdir("/")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = PolicyEngine(parse_policy(policy).root).evaluate(Action(kind=ActionKind.BASH)).verdict
+
+    assert (found.guard, found.fix) == ("rate_limit", "Max 3 calls/min. Wait and retry.")
+    with pytest.raises(PolicyError, match="expected a known key, found `max_per_hour`"):
+        parse_policy(policy.replace("max_per_minute", "max_per_hour"))
+
+
+def test_without_any_file_the_standard_profile_is_in_force(tmp_path: Path) -> None:
+    """And says so."""
+    policy = load_policy(str(tmp_path), environ={"HOME": str(tmp_path)}, managed=str(tmp_path / "none"))
+
+    assert [(layer.name, layer.profile) for layer in policy.layers] == [("default", "standard")]
+    assert len(policy.rules) > 20
+
+
+def test_a_file_that_is_named_must_be_there(tmp_path: Path) -> None:
+    """A policy that is missing is no policy that allows."""
+    with pytest.raises(PolicyError, match="expected a policy file, found none"):
+        load_file(str(tmp_path / "none.yaml"))
+
+
+@pytest.mark.parametrize(
+    "profile", sorted(path.stem for path in (Path(verdikt.__file__).parent / "profiles").glob("*.yaml"))
+)
+def test_the_shipped_profiles_are_free_of_flaws(profile: str) -> None:
+    """Every rule fires on something and decides something."""
+    from verdikt.effects.name import NAMES
+    from verdikt.graph.lint import lint
+
+    report = lint(parse_policy(f"profile: {profile}"), {name: known.cls for name, known in NAMES.items()})
+
+    assert [flaw.message for flaw in report.flaws] == []
+    assert len(report.witnesses) == len(parse_policy(f"profile: {profile}").rules)

@@ -1,0 +1,136 @@
+"""A recorded decision is made again to the byte, a difference is shown by field, another policy by what it would change."""
+
+from typing import Any
+
+import pytest
+
+from tests.fakes import FakeWorld
+from tests.unit.test_decide import RULED, STANDARD, action, grant
+from verdikt.decide import decide
+from verdikt.errors import LedgerError
+from verdikt.graph.policy import Policy
+from verdikt.model.action import Action
+from verdikt.model.canonical import canonical, parse
+from verdikt.model.entry import Entry, EntryKind
+from verdikt.model.facts import Facts, GitFact, PathFact
+from verdikt.model.posture import Posture
+from verdikt.model.secret import redact_action
+from verdikt.model.session import SessionState
+from verdikt.policy import parse_policy, restore_policy
+from verdikt.replay import Recorded, compare, differences, recorded, replay
+
+WORLD = FakeWorld(
+    paths={"/home/dev/project/a": PathFact(real="/home/dev/project/a", kind="file", git="modified", size=3)},
+    texts={"/home/dev/project/run.sh": "rm -rf /home/dev/other\n"},
+    repository=GitFact(root="/home/dev/project", branch="main", upstream="origin/main", remotes={"origin": "git@h:x"}),
+)
+ACTIONS = [
+    action("Bash", command="git push --force"),
+    action("Bash", command="rm a && bash run.sh && git checkout -- ."),
+    action("Bash", command="curl --user bob:hunter2 https://host/x"),
+    action("Write", file_path="a", content="b"),
+    action("Read", file_path="../../.ssh/id_rsa"),
+    action("deploy", region="eu"),
+    action("never_heard_of"),
+    action("Bash", command="ls", x=2**63 - 1),
+    action("Bash", command="ls", x=float("inf")),
+]
+
+
+def entry_of(what: Action, policy: Policy = RULED, posture: str = "interactive", seq: int = 1, **state: Any) -> Entry:
+    """The entry that the flow would write for a decision, read back from its bytes."""
+    redacted, kinds = redact_action(what)
+    session = SessionState(session_id="s", **state)
+    grants = (grant("no_force", "git push --force", session="nobody"),)
+    decision = decide(redacted, Facts(WORLD, secrets=kinds), session, Posture(posture), policy, grants=grants)
+    body = {"receipt": decision.receipt.dump(), "receipt_sha256": decision.receipt.sha256, "call_id": "c"}
+    return Entry(
+        seq=seq, ts=1_700_000_000_000_000 + seq, session="s", kind=EntryKind.DECISION, body=parse(canonical(body))
+    )
+
+
+def past_of(*args: Any, **kwargs: Any) -> Recorded:
+    """The recorded decision."""
+    found = recorded(entry_of(*args, **kwargs))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("posture", Posture)
+@pytest.mark.parametrize("policy", [RULED, STANDARD], ids=["ruled", "standard"])
+@pytest.mark.parametrize("what", ACTIONS, ids=lambda what: str(what.payload)[:40])
+def test_every_recorded_decision_is_made_again_to_the_byte(what: Action, policy: Policy, posture: str) -> None:
+    """From the entry alone, by the policy as its digest names it."""
+    past = past_of(what, policy, posture, action_count=4, risk=0.25)
+
+    again = replay(past, restore_policy(parse(canonical(policy.document))))
+
+    assert differences(past, again) == []
+    assert again.receipt.bytes == canonical(past.receipt)
+
+
+def test_an_older_engines_receipt_keeps_its_version() -> None:
+    """What is compared is what was decided, not by which release."""
+    entry = entry_of(ACTIONS[0])
+    receipt = {**entry.body["receipt"], "engine": "0.0.1"}
+    body = {"receipt": receipt, "receipt_sha256": "", "call_id": ""}
+    past = recorded(Entry(seq=1, ts=1, session="s", kind=EntryKind.DECISION, body=body))
+
+    assert past is not None
+    assert replay(past, RULED).receipt.dump()["engine"] == "0.0.1"
+
+
+def test_a_difference_is_shown_field_by_field() -> None:
+    """Where it is, what was recorded and what is found now."""
+    entry = entry_of(ACTIONS[0])
+    receipt = parse(canonical(entry.body["receipt"]))
+    receipt["verdict"]["kind"] = "pass"
+    receipt["effects"] = receipt["effects"][:-1]
+    past = Recorded("s", 1, 0.0, receipt, "")
+
+    found = differences(past, replay(past, RULED))
+
+    assert ("verdict.kind", "pass", "block") in [(each.field, each.recorded, each.found) for each in found]
+    assert [each.field for each in found if each.recorded == "(absent)"] == [f"effects[{len(receipt['effects'])}]"]
+
+
+def test_a_hash_that_is_not_the_receipts_own_is_a_difference() -> None:
+    """Even when every field is the same."""
+    past = past_of(ACTIONS[0])
+    wrong = Recorded(past.session, past.seq, past.seconds, past.receipt, "0" * 64)
+
+    assert [each.field for each in differences(wrong, replay(wrong, RULED))] == ["receipt_sha256"]
+
+
+def test_entries_that_hold_no_decision_are_passed_over_and_broken_ones_are_not() -> None:
+    """A newer receipt says that verdikt must be upgraded."""
+    entry = entry_of(ACTIONS[0])
+
+    assert recorded(Entry(seq=1, ts=1, session="s", kind=EntryKind.GAP)) is None
+    with pytest.raises(LedgerError, match="entry 1 of `s`: expected a receipt and its hash, found none"):
+        recorded(Entry(seq=1, ts=1, session="s", kind=EntryKind.DECISION, body={}))
+    newer = {**entry.body, "receipt": {**entry.body["receipt"], "v": 2}}
+    with pytest.raises(LedgerError, match="found version `2`; upgrade verdikt to replay it"):
+        recorded(Entry(seq=1, ts=1, session="s", kind=EntryKind.DECISION, body=newer))
+
+
+def test_another_policy_is_compared_by_what_it_would_change() -> None:
+    """Counts, groups and one sentence."""
+    past = [past_of(what, seq=seq) for seq, what in enumerate(ACTIONS[:7], start=1)]
+    stricter = parse_policy(
+        "profile: none\nunknown_tools: pass\nmanifest: {deploy: {effects: read}}\nrules:\n"
+        "  - {name: no_rm, command: rm, verdict: block, reason: no, fix: no}\n"
+        "  - {name: no_net, class: network, verdict: ask, reason: no, fix: no}\n"
+    )
+
+    same, other = compare(past, RULED), compare(past, stricter)
+
+    assert (same.total, same.changes) == (7, [])
+    assert same.sentence == "this policy would have changed nothing"
+    assert [change.past.seq for change in other.group("blocked")] == [2]
+    assert [change.past.seq for change in other.group("asked")] == [3]
+    assert [change.past.seq for change in other.group("allowed")] == [1, 6, 7]
+    assert other.sentence == (
+        "this policy would have removed 2 prompts, blocked 1 thing that ran, asked about 1 thing that ran"
+        " and let 1 thing through that was blocked"
+    )
