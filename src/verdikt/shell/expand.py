@@ -180,6 +180,10 @@ class Expander(ABC):
             return UNKNOWN
         return scope.arguments[number - 1] if number <= len(scope.arguments) else UNSET
 
+    def joined(self, values: list[str], scope: Scope) -> str:
+        """`"$*"`: the values with the first separator between them."""
+        return self._ifs(scope)[:1].join(values)
+
     def _ifs(self, scope: Scope) -> str:
         value = scope.get("IFS")
         return " \t\n" if not isinstance(value, str) or UNKNOWN in value else value
@@ -228,7 +232,10 @@ class Expander(ABC):
                 if found["escape"] != "\n":
                     fields.add(found["escape"])
             elif kind == "name":
-                self._put(self.look_up(found["name"], scope), fields, quoted=True, every=found["name"] == "@")
+                value = self.look_up(found["name"], scope)
+                if found["name"] == "*" and isinstance(value, list):
+                    value = self.joined(value, scope)
+                self._put(value, fields, quoted=True, every=found["name"] == "@")
             elif kind == "open":
                 at = self._open(body, begin, found["open"], scope, fields, quoted=True)
             else:

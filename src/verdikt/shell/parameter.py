@@ -152,7 +152,9 @@ def expand(inside: str, scope: Scope, expander: "Expander", *, quoted: bool) -> 
         return _length(value, every), False
     if op:
         value = one.operate(op, inside[found.end() :], value, name)
-    return value, every and not (quoted and (name == "*" or index == "*"))
+    if quoted and isinstance(value, list) and (name == "*" or index == "*"):
+        return expander.joined(value, scope), False
+    return value, every
 
 
 def _text(value: Value) -> str:
