@@ -10,11 +10,12 @@ from verdikt.shell.wrapper import options
 
 _OPTIONS = "F v f e i l --field-separator --assign --file --source --include --load"
 _STRING = r'"(?:[^"\\\n]|\\.)*+"'
-_EXPRESSION = rf"(?:{_STRING}|[\w$.\[\]]+|[ \t]|\(|\))+"
-_SYSTEM = re.compile(rf"\bsystem[ \t]*\((?P<expression>(?:{_STRING}|[^;{{}}\n\"])*)")
-_PIPED = re.compile(rf"\|&?[ \t]*(?P<expression>{_STRING}(?:[ \t]*(?:{_STRING}|[\w$]+))*)")
-_GETLINE = re.compile(rf"(?P<expression>{_STRING}(?:[ \t]*(?:{_STRING}|[\w$]+))*)[ \t]*\|&?[ \t]*getline")
-_WRITTEN = re.compile(rf"\bprintf?\b(?:{_STRING}|[^;{{}}\n\">])*>>?[ \t]*(?P<expression>{_STRING})")
+# These look at a program in which what stands between quotes is blank.
+_SYSTEM = re.compile(r"\bsystem[ \t]*\((?P<expression>[^;{}\n]*)")
+_PIPED = re.compile(r'\|&?[ \t]*(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+))*)')
+_GETLINE = re.compile(r'(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+))*+)[ \t]*\|&?[ \t]*getline')
+_WRITTEN = re.compile(r'\bprintf?\b[^;{}\n>]*>>?[ \t]*(?P<expression>"[ ]*")')
+_QUOTED = re.compile(rf"{_STRING}|#[^\n]*")
 _PART = re.compile(rf"(?P<string>{_STRING})|(?P<name>[A-Za-z_]\w*)|(?P<other>\$?[\w.]+)|(?P<close>\))|.", re.DOTALL)
 _LONGEST = 100_000
 
@@ -44,11 +45,14 @@ def awk(call: Invocation) -> str | None:
 def _look(call: Invocation, program: str, known: dict[str, str]) -> None:
     if '"' not in program and "system" not in program:
         return
+    blank = _QUOTED.sub(
+        lambda found: f'"{" " * (len(found[0]) - 2)}"' if found[0][0] == '"' else " " * len(found[0]), program
+    )
     for pattern in (_SYSTEM, _PIPED, _GETLINE):
-        for found in pattern.finditer(program):
-            call.shell(_constant(found["expression"], known), stdin=False, repeated=True)
-    for found in _WRITTEN.finditer(program):
-        call.writes(_constant(found["expression"], known))
+        for found in pattern.finditer(blank):
+            call.shell(_constant(program[slice(*found.span("expression"))], known), stdin=False, repeated=True)
+    for found in _WRITTEN.finditer(blank):
+        call.writes(_constant(program[slice(*found.span("expression"))], known))
 
 
 def _constant(expression: str, known: dict[str, str]) -> str:

@@ -156,14 +156,17 @@ def lines(call: Invocation) -> None:
     """Goes inside the lines that an editor, a pager or a client hands to a shell."""
     given: list[str] = []
     words = call.words
-    for place in range(1, len(words)):
+    place = 1
+    while place < len(words):
         text = words[place].text
-        if text in _LINE_OPTIONS and place + 1 < len(words):
-            given.append(words[place + 1].text)
-        elif text.startswith(("+", "-c!", "-c:!")):
+        place += 1
+        if text in _LINE_OPTIONS and place < len(words):
+            given.append(words[place].text)
+            place += 1
+        elif text.startswith(("+", "-c!", "-c:!", "-c\\")):
             given.append(text.removeprefix("-c").removeprefix("+"))
-        elif call.name in ("psql", "mysql", "mariadb", "sqlite3") and (text.startswith("-c") or place > 1):
-            given.append(text.removeprefix("-c"))
+        elif call.name == "sqlite3":
+            given.append(text)
     if call.frame.stdin is not None:
         given += call.frame.stdin.splitlines()[:200]
     prefixes = LINES[call.name]

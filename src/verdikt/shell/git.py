@@ -56,7 +56,10 @@ def git(call: Invocation) -> str | None:
     for option, value in given:
         if option == "-c" and value is not None:
             key, _, setting = value.text.partition("=")
-            _setting(call, key, setting)
+            if key.lower().startswith("alias."):
+                call.scope.rename(f"git {key[6:]}", setting)
+            else:
+                _setting(call, key, setting)
     rest = call.words[at:]
     if not rest:
         return None
@@ -75,7 +78,7 @@ def git(call: Invocation) -> str | None:
     _verb_options(call, verb, rest, scope)
     for word in rest[1:]:
         if word.text.startswith("ext::"):
-            call.shell(word.text[5:].replace("%S", UNKNOWN), label="git ext::", stdin=False)
+            call.shell(word.text[5:].replace("% ", "\\ ").replace("%S", UNKNOWN), label="git ext::", stdin=False)
     return None
 
 

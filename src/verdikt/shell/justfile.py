@@ -11,7 +11,7 @@ from verdikt.shell.wrapper import options
 _MOST_LINES = 200
 _MOST_RECIPES = 60
 _SETTING = re.compile(r"(?:export\s+)?(\w[\w-]*)\s*:=\s*(.*)$")
-_HEAD = re.compile(r"@?(\w[\w-]*)((?:\s+[^:=]+)?)\s*:(?!=)\s*(.*)$")
+_HEAD = re.compile(r"@?(\w[\w-]*)((?:\s+[^:]+?)?)\s*:(?!=)\s*(.*)$")
 
 
 def just(call: Invocation) -> str | None:

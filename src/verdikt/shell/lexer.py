@@ -48,10 +48,15 @@ COMPLEX = frozenset("\"'$`(<>\\")
 _OPENS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "{"))
 _CLOSES = frozenset(("fi", "done", "esac", "}"))
 _FILLER = frozenset(("!", "time", "coproc"))
+MISPLACED = _CLOSES | {"then", "else", "elif", "do", "in"}
+"""Reserved words with which no command begins."""
 RESERVED = _OPENS | _CLOSES | _FILLER | {"for", "select", "case", "function"}
 
 # Where the next word stands.
 _START, _INSIDE, _AFTER = 0, 1, 2
+
+_SAME = {"|&": "|", ";&": ";;", ";;&": ";;"}
+"""Operators that are one to us: what may run is the same."""
 
 SLOT = 9
 """Every token takes this many letters in the skeleton: an offset divided by it is the token's place."""
@@ -211,7 +216,7 @@ class Lexer:
                 self._brackets.pop()
             self._state = _AFTER if closed == "(" else _START
         else:
-            self._emit("|" if op == "|&" else op)
+            self._emit(_SAME.get(op, op))
             self._state = _START
             if self._header in ("for", "select") and self._seen:
                 self._header = ""
@@ -240,11 +245,13 @@ class Lexer:
         elif raw in RESERVED:
             return self._reserved(raw, start, stop)
         elif raw == "[[":
-            stop = self._test_end(stop)
+            end = self._test_end(stop)
             self._emit("x")
-            self._state = _AFTER
-            self.tokens.append((TEST, self.text[start:stop], start, stop, None))
-            return stop
+            if end:
+                self._state = _AFTER
+                self.tokens.append((TEST, self.text[start:end], start, end, None))
+                return end
+            self._state = _INSIDE
         else:
             self._emit("x")
             self._state = _INSIDE
@@ -310,7 +317,7 @@ class Lexer:
             self._header, self._state = "", _START
 
     def _test_end(self, at: int) -> int:
-        """The index after the `]]` that closes a `[[`."""
+        """The index after the `]]` that closes a `[[`; 0 when nothing does."""
         text, size = self.text, len(self.text)
         while at < size:
             if text[at] in " \t\n;&|()<>!":
@@ -324,4 +331,4 @@ class Lexer:
                 return stop
             at = stop
         self.problems.append("`[[` is never closed")
-        return size
+        return 0

@@ -122,10 +122,13 @@ class _Line:
             else:
                 self.stages.append(self.simple)
                 self.simple = None
-        elif self.simple is not None:
-            self._close(";" if op not in ("&", "&&", "||") else op)
-        elif op != "\n":
-            self._complain(op)
+        else:
+            if op.startswith(";") and op != ";":
+                self._complain(op)
+            if self.simple is not None:
+                self._close(";" if op not in ("&", "&&", "||") else op)
+            elif op != "\n":
+                self._complain(op)
 
     def _close(self, join: str) -> None:
         """Ends the command or the pipeline being read."""

@@ -22,10 +22,10 @@ _MOST_ITEMS = 64
 _MOST_RUNS = 16
 
 
-def enter(call: Invocation) -> tuple[bool, str | None]:
-    """Whether a command runs others, and their constant output."""
+def enter(call: Invocation) -> str | None:
+    """Goes inside a command that runs others; their constant output."""
     handler = _HANDLERS.get(call.name) or interpreter.handler(call.name, call.words[0].text)
-    return (True, handler(call)) if handler else (False, None)
+    return handler(call) if handler else None
 
 
 # Wrappers
@@ -50,15 +50,18 @@ def _grouped(call: Invocation) -> str | None:
 
 def _wrap(call: Invocation, row: Wrapper, start: int) -> str | None:
     words, count = call.words, len(call.words)
-    given, at = (permuted(words, start, row.valued)[0], count) if row.only_text else options(words, start, row.valued)
+    spec = f"{row.valued} {row.text}"
+    given, at = (permuted(words, start, spec)[0], count) if row.only_text else options(words, start, spec)
     where = row.host if row.host != "1" else ""
     for _ in range(row.skip if at < count else 0):
         where = words[at].text if row.host == "1" else where
         at += 1
         if row.joined or row.after or row.text:
             # `ssh host -p 22 cmd`, `kubectl exec pod -it -- cmd`, `flock file -c cmd`: options may follow the word.
-            more, at = options(words, at, row.valued)
+            more, at = options(words, at, spec)
             given += more
+        elif at < count and words[at].text == "--":
+            at += 1
     scope = _moved(call, row, given)
     texts, logins, programs = valued(row.text), valued(row.login), valued(row.program)
     for option, value in given:

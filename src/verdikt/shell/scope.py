@@ -34,16 +34,17 @@ class Scope:
         # Made when first needed: most layers set nothing.
         self._functions: dict[str, tuple[Statement, bool] | None] | None = None
         self._aliases: dict[str, str | None] | None = None
-        self._files: dict[str, str | None] | None = None
         self._exported: set[str] | None = None
         if parent is None:
             self.arguments: list[str] | None = None
             self._cwd: tuple[str | None, ...] = (cwd,)
             self.uncertain = False  # some variable has alternatives
+            self._files: dict[str, str | None] = {}  # the disk is one for all layers
         else:
             self.arguments = parent.arguments
             self._cwd = parent._cwd
             self.uncertain = parent.uncertain
+            self._files = parent._files
 
     @property
     def cwd(self) -> str | None:
@@ -114,18 +115,11 @@ class Scope:
 
     def write(self, path: str, contents: str | None) -> None:
         """Remembers what the text wrote to a file; None when that is not known."""
-        if self._files is None:
-            self._files = {}
         self._files[path] = contents
 
     def file(self, path: str) -> tuple[bool, str | None]:
         """Whether the text wrote a file, and what is in it when that is known."""
-        layer: Scope | None = self
-        while layer is not None:
-            if layer._files is not None and path in layer._files:
-                return True, layer._files[path]
-            layer = layer.parent
-        return False, None
+        return path in self._files, self._files.get(path)
 
     def merge(self, branches: "list[Scope]", *, always: bool = False) -> None:
         """Takes in what branches did, of which one ran, or none unless `always`: what differs becomes alternatives."""
@@ -147,8 +141,6 @@ class Scope:
             self.export(name)
         for name, text in (branch._aliases or {}).items():
             self.rename(name, text)
-        for path, contents in (branch._files or {}).items():
-            self.write(path, contents)
         for name, function in (branch._functions or {}).items():
             self.define(name, function and function[0], certain=False)
         if branch._cwd is not self._cwd:

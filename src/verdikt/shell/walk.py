@@ -214,11 +214,13 @@ class Walker(Expander):
     def _branch(self, branch: Branch, scope: Scope, frame: Frame) -> None:
         if branch.subject:
             self._words([branch.subject], scope, frame)
-        for test in branch.tests:
-            self.walk(test, scope, frame.silently())
         inner = frame.conditionally()
+        silent = frame.silently()
         layers: list[Scope] = []
-        for body in branch.bodies:
+        for place, body in enumerate(branch.bodies):
+            if place < len(branch.tests):
+                self.walk(branch.tests[place], scope, silent)
+                silent = silent.conditionally()
             layer = Scope(scope)
             self.walk(body, layer, inner)
             layers.append(layer)
@@ -392,10 +394,8 @@ class Walker(Expander):
             self.problem(f"`{name}` only looks like `{likeness}`")
         if (effect := builtin.BUILTINS.get(name)) is not None:
             effect(self, call.words, call.scope, call.frame)
-        entered, output = nest.enter(call)
-        if entered or not call.frame.capture:
-            return output
-        return constant_output(call)
+        output = nest.enter(call)
+        return constant_output(call) if output is None and call.frame.capture else output
 
     def _unnamed(self, call: Invocation) -> None:
         """`$SUDO rm x`: where the variable is empty, the next word is the command."""
