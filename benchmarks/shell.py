@@ -3,12 +3,15 @@
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import tree_sitter_bash
+import yaml
 from tree_sitter import Language, Parser
 
-from benchmarks.lines import COMMANDS
 from verdikt.shell import analyse
+
+COMMANDS: list[str] = yaml.safe_load(Path(__file__).with_name("commands.yaml").read_text(encoding="utf-8"))
 
 ROUNDS = 9
 SCRIPT = """set -e

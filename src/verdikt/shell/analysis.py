@@ -31,6 +31,7 @@ def analyse(
     scope = Scope()
     scope.arguments = None if script else []
     for name, stands_for in (aliases or {}).items():
+        walker.renames = True
         scope.rename(name, stands_for)
     try:
         walker.begin(plain, scope)
@@ -39,7 +40,10 @@ def analyse(
         # Our own bounds stop long before; a caller who is deep already may leave us less room than they need.
         walker.problem("it is nested too deeply to follow")
     return Script(
-        text=text, commands=tuple(walker.commands), codes=tuple(walker.codes), problems=tuple(walker.problems)
+        text=text,
+        commands=tuple([draft.finished() for draft in walker.drafts]),
+        codes=tuple(walker.codes),
+        problems=tuple(walker.problems),
     )
 
 

@@ -171,6 +171,7 @@ def _alias(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") ->
     for word in words[1:]:
         name, equals, value = word.text.partition("=")
         if equals and word.known:
+            walker.renames = True
             scope.rename(name, value)
 
 

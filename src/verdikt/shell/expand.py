@@ -2,6 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import lru_cache
 
 from verdikt.shell import brace, parameter, span
@@ -99,11 +100,12 @@ class _Fields:
 class Expander(ABC):
     """Expands words in a scope. Whoever goes through the text is one, because words hold commands."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    level = 0  # how many brackets, quotes and statements are being gone through
+    _volume = 0
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment = environment
         self.problems: dict[str, None] = {}
-        self.level = 0  # how many brackets, quotes and statements are being gone through
-        self._volume = 0
 
     def problem(self, words: str) -> None:
         """Notes what could not be understood."""

@@ -10,6 +10,8 @@ from verdikt.shell.wrapper import options, permuted
 
 def copy(call: Invocation) -> str | None:
     """`cp a b`, `mv a b`, `ln a b`: what the text wrote to `a` is then in `b`."""
+    if call.walker.alone:
+        return None
     given, words = permuted(call.words, 1, "t --target-directory S --suffix m --mode o --owner g --group")
     if len(words) != 2 or any(option in ("-t", "--target-directory") for option, _ in given):
         return None
@@ -42,6 +44,8 @@ _WGET = (
 
 def download(call: Invocation) -> str | None:
     """`curl -o file`, `wget url`: something is then in the file, and nobody here knows what."""
+    if call.walker.alone:
+        return None
     given, words = permuted(call.words, 1, _CURL if call.name == "curl" else _WGET)
     for option, value in given:
         if option in ("-o", "--output") if call.name == "curl" else option in ("-O", "--output-document"):

@@ -50,8 +50,44 @@ _OPTIONS = {
 """Subcommands with options whose value is a command."""
 
 
+_QUIET = frozenset(
+    (
+        "status",
+        "log",
+        "diff",
+        "add",
+        "commit",
+        "show",
+        "branch",
+        "checkout",
+        "switch",
+        "restore",
+        "stash",
+        "reset",
+        "merge",
+    )
+) | {
+    "rev-parse",
+    "tag",
+    "blame",
+    "remote",
+    "rm",
+    "mv",
+    "init",
+    "clean",
+    "describe",
+    "cherry-pick",
+    "revert",
+    "worktree",
+    "reflog",
+}
+"""Subcommands that run nothing that their words name."""
+
+
 def git(call: Invocation) -> str | None:
     """Goes inside a git command."""
+    if len(call.words) > 1 and call.words[1].text in _QUIET:
+        return None
     given, at = options(call.words, 1, _GLOBAL)
     for option, value in given:
         if option == "-c" and value is not None:

@@ -35,12 +35,11 @@ TOKEN = re.compile(
     (?: ((?:\d+|\{{\w+\}})?(?:<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())|&>>|&>)
       | (;;&|;;|;&|&&|\|\||\|&|[;&|\n()])
       | (\#[^\n]*+)
-      | ({_BARE}++) )""",
+      | ({_BARE}*+) )""",
     re.VERBOSE | re.DOTALL,
 )
-BLANK = re.compile(r"(?:[ \t]|\\\n)*+")
 GROUP_REDIRECT, GROUP_OPERATOR, GROUP_WORD = 1, 2, 4
-"""The groups of `TOKEN`."""
+"""The groups of `TOKEN`, which always matches: a word that opens with a bracket or a long quote begins as an empty one."""
 
 _MORE = re.compile(rf"{_BARE}++", re.DOTALL)
 _ARRAY = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=$")
@@ -130,51 +129,36 @@ class Lexer:
         self.places.append(len(self.tokens))
 
     def _run(self) -> None:
-        text, tokens, match = self.text, self.tokens, TOKEN.match
+        text, match = self.text, TOKEN.match
         at, size = 0, len(text)
-        target: tuple[str, int] | None = None
-        while at < size:
-            found = match(text, at)
-            kind = found.lastindex if found is not None else None
-            if found is None or kind is None:
-                at = self._odd(at, target)
-                target = None
-                continue
-            at = found.end()
+        redirect: tuple[str, int] | None = None  # an operator that waits for its target, and its place
+        while at < size and (found := match(text, at)) is not None:
+            kind = found.lastindex or GROUP_WORD
+            start, at = found.start(kind), found.end()
             if kind == GROUP_WORD:
-                start = found.start(kind)
                 if at < size and text[at] in COMPLEX:
                     at = self._end(start, at)
-                if target is not None:
-                    self._target(target, start, at)
-                    target = None
-                else:
+                if redirect is not None and at > start:
+                    self._target(redirect, start, at)
+                    redirect = None
+                elif at > start:
                     at = self._word(start, at)
             elif kind == GROUP_OPERATOR:
-                target = None
-                at = self._operator(found[kind], found.start(kind), at)
+                if redirect is not None:
+                    self.problems.append(f"the shell would not accept this near `{redirect[0]}`")
+                redirect = None
+                at = self._operator(found[kind], start, at)
             elif kind == GROUP_REDIRECT:
-                start = found.start(kind)
-                if self._state == _START:
-                    self._emit("x")
-                    self._state = _INSIDE
-                tokens.append((REDIRECT, text[start:at], start, at, None))
-                target = (text[start:at], len(tokens) - 1)
+                redirect = self._redirect(found[kind], start, at)
         if self._pending:
             self._documents(size)
 
-    def _odd(self, at: int, target: tuple[str, int] | None) -> int:
-        """Reads on where no token begins plainly: blanks at the end, or a word that opens with a bracket or quote."""
-        text = self.text
-        blank = BLANK.match(text, at)
-        start = blank.end() if blank else at
-        if start >= len(text):
-            return start
-        stop = self._end(start, start)
-        if target is not None:
-            self._target(target, start, stop)
-            return stop
-        return self._word(start, stop)
+    def _redirect(self, op: str, start: int, at: int) -> tuple[str, int]:
+        if self._state == _START:
+            self._emit("x")
+            self._state = _INSIDE
+        self.tokens.append((REDIRECT, op, start, at, None))
+        return op, len(self.tokens) - 1
 
     def _end(self, start: int, at: int) -> int:
         return word_end(self.text, start, at, self._cases, self.problems)

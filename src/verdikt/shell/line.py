@@ -2,7 +2,6 @@
 
 from verdikt.shell import span
 from verdikt.shell.lexer import (
-    BLANK,
     COMPLEX,
     GROUP_OPERATOR,
     GROUP_REDIRECT,
@@ -38,21 +37,18 @@ class _Line:
     def read(self) -> bool:
         text, match = self.text, TOKEN.match
         at, size = 0, len(text)
-        while at < size:
-            found = match(text, at)
-            kind = found.lastindex if found is not None else 0
-            if found is not None and kind:
-                raw, start, at = found[kind], found.start(kind), found.end()
-            else:
-                # A word that opens with a bracket or a quote of more than one line, or nothing more.
-                blank = BLANK.match(text, at)
-                raw, start = "", blank.end() if blank else at
-                at = start
-            if kind == GROUP_WORD or not kind:
-                if at < size and (not raw or text[at] in COMPLEX):
+        while at < size and (found := match(text, at)) is not None:
+            kind = found.lastindex or GROUP_WORD
+            raw, start, at = found[kind], found.start(kind), found.end()
+            if kind == GROUP_WORD:
+                if at < size and text[at] in COMPLEX:
                     at = word_end(text, start, at, self.cases, self.problems)
                     raw = text[start:at]
-                if raw and not self._word(raw, start, at):
+                simple = self.simple
+                if raw and simple is not None and simple.words and not self.redirect:
+                    simple.words.append(raw)
+                    simple.end = at
+                elif raw and not self._word(raw, start, at):
                     return False
             elif kind == GROUP_OPERATOR:
                 if raw in "()":

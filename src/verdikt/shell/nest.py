@@ -24,8 +24,10 @@ _MOST_RUNS = 16
 
 def enter(call: Invocation) -> str | None:
     """Goes inside a command that runs others; their constant output."""
-    handler = _HANDLERS.get(call.name) or interpreter.handler(call.name, call.words[0].text)
-    return handler(call) if handler else None
+    handler = _HANDLERS.get(call.name)
+    if handler is None:
+        handler = interpreter.handler(call.name, call.words[0].text)
+    return None if handler is None else handler(call)
 
 
 # Wrappers

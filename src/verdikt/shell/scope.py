@@ -1,6 +1,7 @@
 """What the text read so far has set: variables, functions, aliases, the directory, files it wrote."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verdikt.shell.command import UNKNOWN
@@ -160,13 +161,16 @@ def _either(options: list[Value]) -> Value:
     return tuple(found) if len(found) <= _MOST_ALTERNATIVES else UNKNOWN
 
 
-def known_environment(env: Mapping[str, str] | None, home: str, cwd: str) -> dict[str, str]:
+def known_environment(env: Mapping[str, str] | None, home: str, cwd: str) -> Mapping[str, str]:
     """The variables that every command starts with, as far as the caller knows them."""
+    return {**_usual(home, cwd), **env} if env else _usual(home, cwd)
+
+
+@lru_cache(maxsize=64)
+def _usual(home: str, cwd: str) -> Mapping[str, str]:
     known = {"IFS": " \t\n", "OPTIND": "1", "SHELL": "/bin/bash", "BASH": "/bin/bash", "PATH": _PATH}
     if home:
         known["HOME"] = home
     if cwd:
         known["PWD"] = cwd
-    if env:
-        known.update(env)
     return known

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from verdikt.shell import builtin, escape, nest, redirect
-from verdikt.shell.command import UNKNOWN, Code, Command, Word
+from verdikt.shell.command import UNKNOWN, Code, Word
+from verdikt.shell.draft import Draft
 from verdikt.shell.expand import DEEPEST, Expander, plain
 from verdikt.shell.frame import Frame
 from verdikt.shell.invocation import Invocation
@@ -33,7 +34,15 @@ Read = Callable[[str], str | None]
 
 
 class Walker(Expander):
-    """One analysis. What it finds is in `commands`, `codes` and `problems`."""
+    """One analysis. What it finds is in `drafts`, `codes` and `problems`."""
+
+    renames = False  # there are aliases or functions
+    _whole = ""
+    _pipes = 0
+    _read = 0  # letters of all the texts inside the text
+    _longest = _LONGEST_INNER
+    _steps = 0
+    _turns = 0  # of loops, nested ones multiplied
 
     def __init__(
         self,
@@ -46,15 +55,10 @@ class Walker(Expander):
         super().__init__(known_environment(env, home, cwd))
         self.start = cwd
         self.read = read
-        self.commands: list[Command] = []
+        self.drafts: list[Draft] = []
         self.codes: list[Code] = []
         self._parsed: dict[str, Statement] = {}
         self._uncalled: dict[int, tuple[Function, Scope, Frame]] = {}
-        self._pipes = 0
-        self._read = 0  # letters of all the texts inside the text
-        self._longest = _LONGEST_INNER
-        self._steps = 0
-        self._turns = 0  # of loops, nested ones multiplied
         self._outer = Frame()  # the circumstances of the words being expanded
 
     # Texts
@@ -79,7 +83,13 @@ class Walker(Expander):
     def begin(self, text: str, scope: Scope) -> None:
         """Walks the whole text."""
         self._longest = max(_LONGEST_INNER, _MOST_READINGS * len(text))
-        self.text(text, scope, Frame())
+        self._whole = text
+        self.text(text, scope, self._outer)
+
+    @property
+    def alone(self) -> bool:
+        """Whether the text is one command, so that nothing can run what it writes."""
+        return not any(mark in self._whole for mark in ";|&\n")
 
     def finish(self) -> None:
         """Walks the functions that nothing called: whoever reads on may call them."""
@@ -132,6 +142,7 @@ class Walker(Expander):
         elif isinstance(statement, Loop):
             self._loop(statement, scope, frame)
         else:
+            self.renames = True
             scope.define(statement.name, statement.body, certain=not frame.conditional)
             self._uncalled[id(statement.body)] = (statement, scope, frame)
             output = ""
@@ -170,23 +181,24 @@ class Walker(Expander):
 
     def _pipeline(self, pipeline: Piped, scope: Scope, frame: Frame) -> str | None:
         stdin, pipe_from = frame.stdin, frame.pipe_from
-        commands = self.commands
+        drafts = self.drafts
         before: range | None = None
         output: str | None = None
         final = len(pipeline.stages) - 1
         for place, stage in enumerate(pipeline.stages):
-            first = len(commands)
+            first = len(drafts)
             inner = frame.reading(stdin, pipe_from)
             if place < final:
                 inner.capture = True
             output = self.walk(stage, Scope(scope), inner)
-            here = range(first, len(commands))
-            main = next((index for index in here if commands[index].feeds is None), None)
+            here = range(first, len(drafts))
+            main = None if first == len(drafts) else first
+            if main is not None and drafts[first].feeds is not None:
+                main = next((index for index in here if drafts[index].feeds is None), None)
             if before is not None and main is not None:
                 for index in before:
-                    if commands[index].feeds is None and commands[index].pipe_to is None:
-                        # Still being made: nobody has seen it.
-                        object.__setattr__(commands[index], "pipe_to", main)
+                    if drafts[index].feeds is None and drafts[index].pipe_to is None:
+                        drafts[index].pipe_to = main
             stdin, pipe_from, before = output, main, here
         return output
 
@@ -195,12 +207,12 @@ class Walker(Expander):
         if not group.redirects:
             return self.walk(group.body, inner, frame)
         call = Invocation(self, [], scope=scope, frame=frame, span=frame.span or (group.start, group.start))
-        call.first = first = len(self.commands)
+        call.first = first = len(self.drafts)
         self._outer = frame
         call.redirects, stdin, fed = redirect.expand(self, group.redirects, scope)
         self._emit(call)
         if fed:
-            made = (place for place in range(call.index - 1, first - 1, -1) if self.commands[place].feeds == call.index)
+            made = (place for place in range(call.index - 1, first - 1, -1) if self.drafts[place].feeds == call.index)
             frame = frame.reading(stdin, next(made, None))
         writes = redirect.outputs(call.redirects)
         if writes:
@@ -294,7 +306,7 @@ class Walker(Expander):
         if scope.uncertain and (names := self._alternatives(simple, scope)):
             self._each(simple, names, scope, frame)
             return None
-        first = len(self.commands)
+        first = len(self.drafts)
         if first >= _MOST_COMMANDS:
             self.problem(f"it runs more than {_MOST_COMMANDS} commands")
             return None
@@ -355,14 +367,14 @@ class Walker(Expander):
     def call(self, call: Invocation, written: list[str] | None = None) -> str | None:
         """Notes a command, and goes inside it; `written` are its words as they stand in the text, where it stands in one."""
         words, scope = call.words, call.scope
-        if written and words and self._replaced(words[0].text, call, written):
+        if written and words and self.renames and self._replaced(words[0].text, call, written):
             return None
         if not words and not call.redirects and not call.assignments:
             return "" if call.frame.capture else None
         self._emit(call)
         if call.assignments:
             escape.variables(call)
-        writes = redirect.outputs(call.redirects) if call.redirects else None
+        writes = redirect.outputs(call.redirects) if call.redirects and not self.alone else None
         if not writes:
             return self._enter(call) if words else ""
         # What goes into a file is worth knowing, for when the file is run.
@@ -386,7 +398,8 @@ class Walker(Expander):
         return function[1]
 
     def _enter(self, call: Invocation) -> str | None:
-        call.name = name = self.commands[call.index].name
+        first = call.words[0].text
+        call.name = name = "" if UNKNOWN in first else first.rsplit("/", 1)[-1]
         if not name:
             self._unnamed(call)
             return None
@@ -422,27 +435,27 @@ class Walker(Expander):
         scope.arguments = before
 
     def _emit(self, call: Invocation) -> None:
-        frame, cwd = call.frame, call.scope.cwd
-        index = call.index = len(self.commands)
-        self.commands.append(
-            Command(
-                argv=tuple(call.words),
-                assignments=call.assignments,
-                redirects=call.redirects,
-                cwd=None if cwd is None else Word(cwd, cwd),
-                via=frame.via,
-                where=frame.where,
-                stdin=frame.stdin,
-                pipe_from=frame.pipe_from,
-                background=frame.background,
-                conditional=frame.conditional,
-                repeated=frame.repeated,
-                span=call.span,
-                depth=frame.depth,
-            )
-        )
+        frame, cwd, drafts = call.frame, call.scope.cwd, self.drafts
+        index = call.index = len(drafts)
+        draft = Draft()
+        draft.argv = tuple(call.words)
+        draft.assignments = call.assignments
+        draft.redirects = call.redirects
+        draft.cwd = None if cwd is None else Word(cwd, cwd)
+        draft.via = frame.via
+        draft.where = frame.where
+        draft.stdin = frame.stdin
+        draft.pipe_from = frame.pipe_from
+        draft.pipe_to = None
+        draft.background = frame.background
+        draft.conditional = frame.conditional
+        draft.repeated = frame.repeated
+        draft.span = call.span
+        draft.depth = frame.depth
+        draft.feeds = None
+        drafts.append(draft)
         if call.first is not None:
             for inner in range(call.first, index):
                 # What ran inside its words gave it its words.
-                if self.commands[inner].feeds is None:
-                    object.__setattr__(self.commands[inner], "feeds", index)
+                if drafts[inner].feeds is None:
+                    drafts[inner].feeds = index
