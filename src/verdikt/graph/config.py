@@ -74,10 +74,14 @@ class Placed:
 
 @dataclass(slots=True)
 class GraphReader:
-    """Reads nodes of the graph from a document; `placed` lists the rules and guards read so far, in order."""
+    """Reads nodes of the graph from a document.
+
+    `placed` lists the rules and guards read so far, in order, and `conditions_placed` the conditions of `when`.
+    """
 
     registry: Registry
     placed: list[Placed] = field(default_factory=list)
+    conditions_placed: list[Placed] = field(default_factory=list)
     _fields: dict[str, Field] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -275,6 +279,7 @@ def _when(reader: GraphReader, node: Node, options: dict[str, Any]) -> PolicyNod
     otherwise = reader.node(given["otherwise"]) if "otherwise" in given else None
     if condition is None or then is None:
         return None
+    reader.conditions_placed.append(Placed(condition, given["if"].where))
     return When(condition, then, otherwise, **_options("when", options))
 
 

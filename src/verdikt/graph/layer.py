@@ -77,6 +77,7 @@ def read_layer(
         document=plain(top.value),
         nodes=tuple(nodes),
         placed=tuple(reader.placed),
+        conditions=tuple(reader.conditions_placed),
         profile=chosen or NO_PROFILE,
         base=base,
         disabled=disabled,

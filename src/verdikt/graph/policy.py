@@ -39,6 +39,7 @@ class PolicyLayer:
     document: Mapping[str, Any]
     nodes: tuple[PolicyNode, ...] = ()
     placed: tuple[Placed, ...] = ()
+    conditions: tuple[Placed, ...] = ()  # of `when`
     profile: str = "none"
     base: "PolicyLayer | None" = None
     disabled: tuple[str, ...] = ()

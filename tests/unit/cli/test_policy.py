@@ -216,3 +216,9 @@ def test_the_schema_is_for_the_built_in_guards(project: Path) -> None:
 
     assert schema.is_valid({"profile": "strict", "bash_safety": {"blocked_patterns": ["x"]}, "guards": ["budget"]})
     assert not schema.is_valid({"guards": ["budgit"]})
+
+
+def test_a_command_line_that_is_not_understood_ends_with_2(project: Path) -> None:
+    """As everywhere."""
+    assert run("show", "--colour", project=project).exit_code == 2
+    assert CliRunner().invoke(root, ["policy", "shw"]).exit_code == 2

@@ -147,3 +147,14 @@ def test_patterns_of_a_guard_are_looked_at_too() -> None:
         ("never", "`a^b` under `blocked_patterns` of guard `bash_safety` can never fire"),
         ("shadowed", "`curl -O` under `blocked_patterns` of guard `bash_safety` never decides: `curl` comes first"),
     ]
+
+
+def test_the_condition_of_a_when_must_be_able_to_hold() -> None:
+    """One that never does hides what stands behind it."""
+    holds = "profile: none\nwhen: {if: action.task_type == 'deploy' && risk < 0.5, then: saying}"
+    never = "profile: none\nwhen: {if: risk > 1.5, then: saying}"
+
+    assert lint(policy(file=holds)).flaws == ()
+    assert [(flaw.where, flaw.message) for flaw in lint(policy(file=never)).flaws] == [
+        ("file.yaml:2:12", "no action was found for which `risk > 1.5` holds")
+    ]

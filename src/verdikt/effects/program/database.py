@@ -26,6 +26,9 @@ def _spoken(call: Call, flags: str) -> list[str]:
 def _file(call: Call, flags: str) -> Iterator[str]:
     """The text of a script that lies in the project, where it can be read."""
     names = call.args.all(flags) + [r.target for r in call.command.redirects if r.op == "<"]
+    above = next(call.upstream(), None)
+    if above is not None and above.name == "cat":
+        names += [word for word in above.argv[1:] if not word.text.startswith("-")]
     for word in names:
         target = call.path(word)
         if target.path and target.zone in (Zone.PROJECT, Zone.TEMP) and not call.command.where:
