@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: run test check bench docs clean
+.PHONY: run test clients check bench docs clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,10 @@ run: $(VENV)/installed
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n $(JOBS)
+
+# The real clients, at pinned versions, into a cache; the tests install what is missing themselves.
+clients: $(VENV)/installed-test
+	$(BIN)/python -m tests.clients.install
 
 check: $(VENV)/installed-check test
 	$(BIN)/ruff check .

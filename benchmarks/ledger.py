@@ -2,7 +2,8 @@
 
 - appending to a log of 10^3, 10^5 and 10^6 entries, warm and as a new process would, with and without fsync;
 - verifying against the floor: `json.loads` + `sha256` over the same lines;
-- eight processes appending to one session.
+- eight processes appending to one session;
+- deciding again what was decided, per CPU second.
 """
 
 import hashlib
@@ -16,13 +17,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from verdikt.govern import Governance
 from verdikt.ledger.audit import audit
 from verdikt.ledger.chain import examine
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projection import Projection
 from verdikt.ledger.state import StateRow
 from verdikt.ledger.store import Head
+from verdikt.model.action import Action, ActionKind
 from verdikt.model.entry import GENESIS, decode
+from verdikt.policy import parse_policy
+from verdikt.projections import projections
+from verdikt.replay import differences, recorded, replay
 
 COUNT = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
 LENGTHS = (1_000, 100_000, 1_000_000)
@@ -171,6 +177,37 @@ def contending(place: Path) -> None:
     )
 
 
+COMMANDS = (
+    "git status --short && git diff --stat",
+    "cd src && pytest -q tests/unit -k 'not slow' 2>&1 | tail -20",
+    "rm -rf build dist && python -m build",
+    "for f in $(git ls-files '*.py'); do wc -l $f; done | sort -n | tail",
+    "curl -fsS https://example.com/data.json | jq '.items[] | .name'",
+    "find . -name '*.pyc' -delete; grep -rn TODO src | head -50",
+    "git push --force origin main",
+    "export API_TOKEN=0a1b2c3d4e5f6g7h8i9j && ./deploy.sh staging",
+)
+
+
+def replaying(place: Path) -> None:
+    """Decisions on ordinary commands, written by governance, read back and made again; each command is a little other."""
+    policy = parse_policy("profile: standard")
+    store = FileStore(place / "decided", projections=projections(), durable=False)
+    governance = Governance(policy, store)
+    for number in range(2_000):
+        command = f"{COMMANDS[number % len(COMMANDS)]} # {number}"
+        governance.before(Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=str(place)))
+    rates = []
+    for _ in range(3):
+        begin = time.process_time()
+        past = (found for entry in store.entries("default") if (found := recorded(entry)))
+        same = sum(not differences(each, replay(each, policy)) for each in past)
+        rates.append(2_000 / (time.process_time() - begin))
+    rate = max(rates)
+    enough = "yes" if rate >= 2_000 else "NO"
+    print(f"\nreplay 2,000 decisions, {same:,} the same: {rate:,.0f} per CPU second  (at least 2,000: {enough})")
+
+
 def _judged(ratio: float, limit: float) -> str:
     return f"{ratio:>13.2f}×  (at most {limit}: {'yes' if ratio <= limit else 'NO'})"
 
@@ -182,6 +219,7 @@ def main() -> None:
         appending(place)
         verifying(place)
         contending(place)
+        replaying(place)
     finally:
         shutil.rmtree(place)
 

@@ -1,8 +1,8 @@
 """CPU µs per decision by 1, 10, 100 and 1,000 equality rules, beside cedarpy, regopy and casbin in the same run.
 
 Each engine gets the same rules (a write to the path of rule i is denied), parsed once, and is then asked about a path that
-only the last rule names, and about one that none names. verdikt is measured through `PolicyEngine.evaluate`, with session
-counting and trace as in use; `verdikt, from a file` is the same policy loaded from `governance.yaml`.
+only the last rule names, and about one that none names. verdikt is measured through `verdikt.graph.engine.PolicyEngine.evaluate`,
+with session counting and trace as in use, and like the others without looking at the disk or telling effects; `verdikt, from a file` is the same policy loaded from `governance.yaml`.
 
     make bench      or      .venv/bin/python benchmarks/policy.py
 """

@@ -1,13 +1,14 @@
 """What tests of several rooms share."""
 
 import pytest
+from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from verdikt.graph.guard import BaseGuard
 from verdikt.guards import GUARDS, guard_class
 
 # How long an example takes is the machine's business, not the test's.
-hypothesis_settings.register_profile("verdikt", deadline=None)
+hypothesis_settings.register_profile("verdikt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("verdikt")
 
 

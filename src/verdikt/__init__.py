@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from verdikt.graph.guard import Guard as Guard
     from verdikt.graph.guard import PolicyNode as PolicyNode
     from verdikt.graph.pipeline import Pipeline as Pipeline
+    from verdikt.graph.policy import Policy as Policy
     from verdikt.graph.result import EvaluationResult as EvaluationResult
+    from verdikt.graph.rule import Rule as Rule
+    from verdikt.graph.rule import RuleSet as RuleSet
     from verdikt.graph.session import InMemorySessionStore as InMemorySessionStore
     from verdikt.graph.session import SessionStore as SessionStore
     from verdikt.graph.tracer import CollectingTracer as CollectingTracer
@@ -42,6 +45,12 @@ if TYPE_CHECKING:
     from verdikt.model.effect import EffectClass as EffectClass
     from verdikt.model.effect import Effects as Effects
     from verdikt.model.effect import most_restrictive as most_restrictive
+    from verdikt.model.finding import CouncilVerdict as CouncilVerdict
+    from verdikt.model.finding import Evidence as Evidence
+    from verdikt.model.finding import Finding as Finding
+    from verdikt.model.finding import Level as Level
+    from verdikt.model.finding import build_finding as build_finding
+    from verdikt.model.finding import parse_evidence as parse_evidence
     from verdikt.model.posture import Disposition as Disposition
     from verdikt.model.posture import Posture as Posture
     from verdikt.model.receipt import Receipt as Receipt
@@ -49,6 +58,9 @@ if TYPE_CHECKING:
     from verdikt.model.spine import SpineReceipt as SpineReceipt
     from verdikt.model.verdict import Verdict as Verdict
     from verdikt.model.verdict import VerdictKind as VerdictKind
+    from verdikt.policy import load_file as load_file
+    from verdikt.policy import load_policy as load_policy
+    from verdikt.policy import parse_policy as parse_policy
 
 __version__ = "0.1.0"
 
@@ -96,6 +108,12 @@ _HOME = {
     "Enforcer": "verdikt.enforcement",
     "BlockedError": "verdikt.errors",
     "VerdiktError": "verdikt.errors",
+    "Evidence": "verdikt.model.finding",
+    "Finding": "verdikt.model.finding",
+    "CouncilVerdict": "verdikt.model.finding",
+    "Level": "verdikt.model.finding",
+    "parse_evidence": "verdikt.model.finding",
+    "build_finding": "verdikt.model.finding",
     "EvaluationResult": "verdikt.graph.result",
     "Tracer": "verdikt.graph.tracer",
     "StdoutTracer": "verdikt.graph.tracer",

@@ -1,6 +1,7 @@
 """The pure core: an action, the facts, a session, a posture and a policy in; a decision with its receipt out.
 
-`govern` and `verdikt check` call it with the world as it is, `replay` with the world as it was recorded. Nothing else decides.
+`govern` and `verdikt check` call it with the world as it is, `replay` with the world as it was recorded: what is recorded
+was decided here, and can be decided here again.
 """
 
 from collections.abc import Collection
@@ -101,7 +102,7 @@ def _decide(
             "facts": facts.record(),
             "session": inputs | asked.answers,
             "grants": [grant.record() for grant in considered],
-            "ruled": verdict_record(ruled),
+            "ruled": None if ruled is verdict else verdict_record(ruled),
             **decision_record(draft),
             "after": {"risk": ctx.risk_score, **({"slots": session.slots} if "slots" in asked.answers else {})},
         }

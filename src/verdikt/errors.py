@@ -103,7 +103,7 @@ class EvidenceError(VerdiktError):
     """A contract, claim or validator that cannot be used."""
 
 
-class FindingError(VerdiktError):
+class FindingError(VerdiktError, ValueError):
     """A finding, plan or verdict that cannot be used."""
 
 

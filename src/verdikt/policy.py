@@ -2,13 +2,13 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
 from verdikt.errors import PolicyError
-from verdikt.graph.layer import ReadProfile, read_layer
+from verdikt.graph.layer import NO_PROFILE, ReadProfile, read_layer
 from verdikt.graph.policy import Policy, PolicyLayer
 from verdikt.graph.registry import Registry
 from verdikt.model.document import Document, parse_document
@@ -26,7 +26,22 @@ SECTIONS: dict[str, str | Section] = {
     "ledger": Section(anything("mapping"), "how the log is kept"),
     "manifest": "verdikt.effects.section:SECTION",
 }
-"""Section → its `Section`, or `module:NAME` of one, loaded when a policy is."""
+"""Section → its `Section`, or `module:NAME` of one, loaded when a policy has the section."""
+
+
+class _Sections(Mapping[str, Section]):
+    """The table above, of which only what is used is loaded."""
+
+    def __getitem__(self, name: str) -> Section:
+        found = SECTIONS[name]
+        section: Section = load(found) if isinstance(found, str) else found
+        return section
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SECTIONS)
+
+    def __len__(self) -> int:
+        return len(SECTIONS)
 
 
 @lru_cache(maxsize=1)
@@ -36,8 +51,7 @@ def registry() -> Registry:
     from verdikt.guards import GUARDS
 
     guards = {name: f"verdikt.guards.{name}:{made}" for name, made in GUARDS.items()}
-    sections = {name: load(found) if isinstance(found, str) else found for name, found in SECTIONS.items()}
-    return Registry(guards=guards, sections=sections, effects=NAMES, load=load)
+    return Registry(guards=guards, sections=_Sections(), effects=NAMES, load=load)
 
 
 def load(path: str) -> Any:
@@ -68,7 +82,7 @@ def read_profile(name: str) -> Document:
 
 
 def load_policy(start: str = "", *, environ: Mapping[str, str] | None = None, managed: str = MANAGED) -> Policy:
-    """The policy in force at a directory: managed, user and project layers, and `standard` when none names a profile.
+    """The policy in force at a directory: managed, user and project layers, and `standard` when the highest names no profile.
 
     A `PolicyError` holds every fault of every file.
     """
@@ -98,24 +112,23 @@ def build_policy(
     names = names or registry()
     layers: list[PolicyLayer] = []
     faults: list[PolicyError] = []
-    for file in found:
+    # The highest layer gets a profile when it names none, and no lower layer can take that away: nobody is unprotected by
+    # forgetting a line.
+    default = DEFAULT_PROFILE
+    for file in list(found) or [PolicyFile("default", f"profile {DEFAULT_PROFILE}", b"")]:
         try:
             document = parse_document(file.data, file.path)
         except PolicyError as error:
             faults += error.faults
             continue
-        layer = read_layer(file.layer, document, names, profile, trusted=not file.layer.startswith("project"))
+        trusted = not file.layer.startswith("project")
+        layer = read_layer(file.layer, document, names, profile, trusted=trusted, default=default)
+        default = NO_PROFILE
         faults += document.faults
         if layer is not None:
             layers.append(layer)
     if faults:
         raise PolicyError.of(faults)
-    if not any(layer.profile for layer in layers):
-        # A file that does not name a profile still gets one: nobody is unprotected by forgetting a line.
-        default = Document(file=f"profile {DEFAULT_PROFILE}", value={"profile": DEFAULT_PROFILE})
-        layer = read_layer("default", default, names, profile)
-        default.refuse()
-        layers += [layer] if layer else []
     return Policy(layers=tuple(layers), known=names.sections)
 
 
@@ -131,6 +144,7 @@ def restore_policy(document: Mapping[str, Any]) -> Policy:
             names,
             lambda name, base=base: Document(file=f"profile {name}", value=base or {}),  # type: ignore[misc]
             trusted=not kept["layer"].startswith("project"),
+            default=NO_PROFILE if base is None else DEFAULT_PROFILE,
         )
         own.refuse()
         layers += [layer] if layer else []

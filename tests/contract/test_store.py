@@ -204,6 +204,12 @@ def test_what_has_no_canonical_bytes_is_refused(store: Store, body: Any) -> None
     assert list(store.entries("s")) == []
 
 
+def test_an_unknown_kind_is_refused(store: Store) -> None:
+    """With the kinds there are."""
+    with pytest.raises(LedgerError, match="expected one of tool_call, decision, .* found the kind `prophecy`"):
+        store.append("s", "prophecy", {})
+
+
 def test_an_empty_session_id_is_refused(store: Store) -> None:
     """It could be anybody's."""
     with pytest.raises(LedgerError, match="expected a session id"):

@@ -13,8 +13,11 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
+import verdikt
+from tests.fakes import FakeWorld
 from verdikt.cli import root
 from verdikt.effects import PRECEDENCE, EffectClass, most_restrictive
+from verdikt.effects.classifier import classify
 from verdikt.effects.declared import Classification, ToolCall, classify_declared, judge, receive
 from verdikt.effects.manifest import Manifest, ToolDeclaration, parse_manifest
 from verdikt.errors import (
@@ -24,9 +27,12 @@ from verdikt.errors import (
     PostureError,
     VerdiktError,
 )
+from verdikt.model.action import Action
 from verdikt.model.canonical import canonical
+from verdikt.model.facts import Facts
 from verdikt.model.posture import MOVES, Disposition, Posture, dispose, move
 from verdikt.model.spine import SpineReceipt, rationale
+from verdikt.model.tool import kind_of
 
 TESTS = Path(__file__).parents[1]
 SRC = TESTS.parent / "src" / "verdikt"
@@ -129,6 +135,15 @@ def test_S3_07_the_same_inputs_give_the_same_bytes(name: str, posture: Posture, 
     assert (first.bytes, first.sha256) == (second.bytes, second.sha256)
 
 
+def test_S3_09_every_phase_is_there() -> None:
+    """Effects and errors, then manifest and classifier, then posture, receipt, hook and command line: by their public names."""
+    names = (
+        "EffectClass PRECEDENCE most_restrictive Manifest parse_manifest ToolCall Classification Posture Disposition"
+    )
+
+    assert [name for name in f"{names} SpineReceipt Receipt Decision".split() if not hasattr(verdikt, name)] == []
+
+
 # Effects
 
 
@@ -145,6 +160,25 @@ def test_S3_21_precedence_runs_from_destructive_to_read() -> None:
     """Most restrictive first, every class once."""
     assert [effect.value for effect in PRECEDENCE] == ["destructive", "spawn", "execute", "network", "write", "read"]
     assert set(PRECEDENCE) == set(EffectClass)
+
+
+@pytest.mark.parametrize(
+    ("tool", "payload", "effect"),
+    [
+        ("Read", {"file_path": "a"}, "read"),
+        ("Write", {"file_path": "a", "content": "b"}, "write"),
+        ("Bash", {"command": "curl https://example.com"}, "network"),
+        ("Bash", {"command": "python build.py"}, "execute"),
+        ("Bash", {"command": "nohup python serve.py &"}, "spawn"),
+        ("Bash", {"command": "rm -rf /srv/data"}, "destructive"),
+        ("Bash", {"command": "git push --force"}, "destructive"),
+    ],
+)
+def test_S3_22_what_the_six_effects_mean(tool: str, payload: dict[str, Any], effect: str) -> None:
+    """W3-4: by arguments too, without a manifest: one shell tool does what its command does."""
+    action = Action(kind=kind_of(tool), tool=tool, payload=payload)
+
+    assert classify(action, Facts(FakeWorld())).dominant == effect
 
 
 def test_S3_23_no_effects_have_no_dominant_one() -> None:

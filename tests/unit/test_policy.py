@@ -10,8 +10,9 @@ import verdikt
 from verdikt.errors import PolicyError
 from verdikt.graph.engine import PolicyEngine
 from verdikt.model.action import Action, ActionKind
+from verdikt.model.canonical import canonical, parse
 from verdikt.model.verdict import VerdictKind
-from verdikt.policy import load_file, load_policy, parse_policy
+from verdikt.policy import load_file, load_policy, parse_policy, restore_policy
 
 SEED = """
 boundaries:
@@ -119,3 +120,45 @@ def test_the_shipped_profiles_are_free_of_flaws(profile: str) -> None:
 
     assert [flaw.message for flaw in report.flaws] == []
     assert len(report.witnesses) == len(parse_policy(f"profile: {profile}").rules)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "profile: none\nguards: [audit]",
+        "profile: standard\ndisable: [not_understood]\nunknown_tools: pass",
+        "posture: locked\nrules: [{name: r, kind: bash, verdict: warn, reason: hm}]\napprove: [{class: read}]",
+    ],
+)
+def test_a_policy_is_restored_from_its_document(text: str) -> None:
+    """Same digest, same rules, same settings, without any file."""
+    policy = parse_policy(text)
+
+    again = restore_policy(parse(canonical(policy.document)))
+
+    assert again.digest == policy.digest
+    assert again.rules == policy.rules
+    assert (again.posture, again.unknown_tools, again.approvals) == (
+        policy.posture,
+        policy.unknown_tools,
+        policy.approvals,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bash_safety: {blocked_patterns: [ok, '(']}", r"p.yaml:1:38: expected a re2 pattern, found `\(`: missing \)"),
+        ("bash_safety: {allowed: '[z-a]'}", r"p.yaml:1:24: expected a re2 pattern, found `\[z-a\]`"),
+        ("guards: [{budget: {max_tasks: -1}}]", r"p.yaml:1:19: expected `max_tasks` of 0 or more, found `-1`"),
+        (
+            "guards: [{layer_isolation: {layers: {ui: a}, current: core}}]",
+            r"p.yaml:1:55: expected a layer of ui, found `core`",
+        ),
+    ],
+)
+def test_what_a_guard_refuses_is_a_fault_at_the_setting(text: str, message: str) -> None:
+    """With its place."""
+    with pytest.raises(PolicyError, match=message):
+        parse_policy(text, "p.yaml")

@@ -6,6 +6,7 @@ from typing import Any
 from verdikt.adapters.moment import Moment, MomentKind
 from verdikt.adapters.ruling import MARK, Ruling
 from verdikt.model.entry import EntryKind
+from verdikt.model.secret import redact_text
 from verdikt.model.verdict import VerdictKind
 
 _CONFIG = (
@@ -57,7 +58,7 @@ def _end(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
 
 
 def _config(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
-    where = str(moment.raw.get("source", ""))
+    where = redact_text(str(moment.raw.get("source", "")))[0]
     governance.store.append(moment.session_id, EntryKind.GAP, {"moment": "config", "source": where, "refused": True})
     return Ruling.block(_CONFIG)
 

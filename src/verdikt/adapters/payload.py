@@ -1,16 +1,16 @@
 """Reading what hosts send. Nothing in a payload is trusted to have the type it should have."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from verdikt.adapters.moment import Moment, MomentKind
 from verdikt.adapters.ruling import MARK
-from verdikt.errors import HookError
+from verdikt.errors import CanonicalError, HookError
 from verdikt.model.action import Action, Outcome
+from verdikt.model.canonical import parse as strict
 from verdikt.model.moment import Prompt, Turn
-from verdikt.model.posture import Posture
+from verdikt.model.posture import MODES
 from verdikt.model.tool import kind_of
 
 LIMIT_BYTES = 24 * 1024 * 1024
@@ -18,21 +18,14 @@ LIMIT_BYTES = 24 * 1024 * 1024
 
 _KINDS = {dict: "an object", list: "a list", str: "text", bool: "a truth value", int: "a number", float: "a number"}
 
-POSTURES = {
-    "bypassPermissions": Posture.AUTONOMOUS,
-    "dontAsk": Posture.AUTONOMOUS,
-    "plan": Posture.DRY_RUN,
-}
-"""Permission mode of a host → posture. In the modes that are not here somebody is there to answer."""
-
 
 def parse(raw: bytes) -> object:
-    """The one JSON document in these bytes."""
+    """The one JSON document in these bytes; a key twice, NaN or half a character is refused, for nobody knows what it means."""
     if len(raw) > LIMIT_BYTES:
         raise HookError(f"expected a payload of at most {LIMIT_BYTES} bytes, found more")
     try:
-        return json.loads(raw)
-    except (ValueError, RecursionError) as error:
+        return strict(raw)
+    except CanonicalError as error:
         raise HookError(f"expected one JSON document as payload, found something else: {error}") from error
 
 
@@ -115,7 +108,7 @@ def read(
         "agent": fields.text("agent_type") or agent_id,
     }
     action = _action(fields, keys, common) if kind in (MomentKind.BEFORE, MomentKind.AFTER) else None
-    mode = POSTURES.get(fields.text("permission_mode"))
+    mode = MODES.get(fields.text("permission_mode"))
     return Moment(
         kind=kind,
         event=name,

@@ -67,9 +67,9 @@ def _section(policy: Policy, name: str) -> dict[str, Any]:
 def _parts(policy: Policy) -> Iterator[dict[str, Any]]:
     """Every rule and guard, in the order in which it is asked."""
     for layer in policy.layers:
+        yield from _of(layer, layer.name)
         if layer.base is not None:
             yield from _of(layer.base, f"{layer.name} → {layer.base.name}")
-        yield from _of(layer, layer.name)
 
 
 def _of(layer: PolicyLayer, name: str) -> Iterator[dict[str, Any]]:
@@ -85,7 +85,7 @@ def _of(layer: PolicyLayer, name: str) -> Iterator[dict[str, Any]]:
 def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"policy {found['digest'][:12]}"
     for layer in found["layers"]:
-        profile = f" on profile {layer['profile']}" if layer["profile"] else ""
+        profile = f" on profile {layer['profile']}" if layer["profile"] != "none" else ""
         without = f" without {', '.join(layer['disabled'])}" if layer["disabled"] else ""
         yield f"  {layer['layer']:<10} {layer['file']}{profile}{without}"
     yield ""

@@ -10,7 +10,7 @@ READ = words(
     "verify lint diff plan preview log logs tail watch wait inspect history top explain events print display count estimate simulate "
     "analyze analyse detect compare fetch download tree cat open metrics ping doctor docs completion discover browse filter select "
     "preflight what audit trace profile report summarize summary stat stats state usage export dump resolve decode monitor visualize "
-    "peek poll sample calculate evaluate recommend lookup has is can who which where test stream sub subscribe current ps env outdated"
+    "peek poll sample calculate evaluate recommend lookup has is can who which where test stream sub subscribe current ps env outdated receive"
 )
 WRITE = words(
     "create add new make put set update modify edit patch apply replace change deploy redeploy publish push upload import sync copy cp move mv "

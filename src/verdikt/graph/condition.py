@@ -9,7 +9,7 @@ from verdikt.errors import PolicyError
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.pattern import clean
 from verdikt.model.action import Action
-from verdikt.model.effect import Effect
+from verdikt.model.effect import Effect, EffectClass, Target
 
 MAX_LENGTH = 4_000
 _DEEPEST = 32
@@ -55,6 +55,7 @@ class CelCondition:
     def __init__(self, text: str) -> None:
         self.text = text
         self._program = _compile(text)
+        _refuse_misspelt(text, self._program)
         # A name that occurs only within a text is read in vain, which costs little.
         self._reads = [
             (name, read) for name, (_, read, _) in VARIABLES.items() if name in re.sub(r"\s*\.\s*", ".", text)
@@ -86,6 +87,26 @@ def _compile(text: str) -> Any:
     if (kind := program.return_type().name()) != "BOOL":
         raise PolicyError(f"expected a condition that is true or false, found `{text}`, which is {kind.lower()}")
     return program
+
+
+def _refuse_misspelt(text: str, program: Any) -> None:
+    """Tries the condition on one effect with every field: CEL does not know the fields of a map before it looks."""
+    if "effects" not in text or "payload" in text or "history" in text:
+        return
+    blank = {"string": "", "int": 0, "double": 0.0}
+    data = {name: blank[kind] for name, (kind, _, _) in VARIABLES.items() if kind in blank}
+    found = program.eval(data={**data, "effects": [_effect(_SAMPLE)]}).value()
+    missing = re.search(r'Key not found in map : "([^"]*)"', str(found))
+    if missing:
+        from verdikt.model.node import nearest
+
+        known = [*_effect(_SAMPLE), *_effect(_SAMPLE)["targets"][0]]
+        raise PolicyError(
+            f"expected a known field of an effect or target in `{text}`, found `{missing[1]}`{nearest(missing[1], known)}"
+        )
+
+
+_SAMPLE = Effect(cls=EffectClass.WRITE, what="fs.write", targets=(Target("x"),))
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from verdikt.errors import PolicyError
 from verdikt.graph.combinator import All, Escalate, Not, Threshold, When
 from verdikt.graph.combinator import Any as AnyOf
 from verdikt.graph.condition import CelCondition
@@ -73,10 +74,14 @@ class Placed:
 
 @dataclass(slots=True)
 class GraphReader:
-    """Reads nodes of the graph from a document; `placed` lists the rules and guards read so far, in order."""
+    """Reads nodes of the graph from a document.
+
+    `placed` lists the rules and guards read so far, in order, and `conditions_placed` the conditions of `when`.
+    """
 
     registry: Registry
     placed: list[Placed] = field(default_factory=list)
+    conditions_placed: list[Placed] = field(default_factory=list)
     _fields: dict[str, Field] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -219,12 +224,11 @@ class GraphReader:
                     node.fault(f"expected the setting `{key}`, found none")
         if len(node.document.faults) > before:
             return None
-        at = node if settings is None else settings
         try:
             guard = make(**values)
             built = as_node(guard)
         except Exception as error:  # a guard of a user's own may refuse its settings in any way
-            at.fault(f"expected settings that the guard takes, found: {error}")
+            _refused(node if settings is None else settings, error)
             return None
         self.placed.append(Placed(guard, node.where, values))
         return built
@@ -235,6 +239,14 @@ class GraphReader:
         if node.value == []:
             node.expected("at least one child")
         return [child for child in found if child is not None]
+
+
+def _refused(node: Node, error: Exception) -> None:
+    """Records why a guard could not be made, at the setting that its words are about."""
+    words = str(error)
+    about = (inner for inner in node.walk() if isinstance(inner.value, str) and f"`{inner.value}`" in words)
+    ours = isinstance(error, PolicyError)
+    next(about, node).fault(words if ours else f"expected settings that the guard takes, found: {words}")
 
 
 def _plain(node: Node) -> dict[str, Any]:
@@ -267,6 +279,7 @@ def _when(reader: GraphReader, node: Node, options: dict[str, Any]) -> PolicyNod
     otherwise = reader.node(given["otherwise"]) if "otherwise" in given else None
     if condition is None or then is None:
         return None
+    reader.conditions_placed.append(Placed(condition, given["if"].where))
     return When(condition, then, otherwise, **_options("when", options))
 
 

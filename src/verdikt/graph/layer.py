@@ -1,9 +1,9 @@
 """One document of a policy → one layer: its top-level keys, and the profile it builds on."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
 
-from verdikt.graph.config import NODES, SHORT, GraphReader, Placed
+from verdikt.graph.config import NODES, SHORT, GraphReader
 from verdikt.graph.guard import PolicyNode
 from verdikt.graph.match import Matcher
 from verdikt.graph.policy import PolicyLayer
@@ -40,16 +40,25 @@ ReadProfile = Callable[[str], Document]
 
 
 def read_layer(
-    name: str, document: Document, registry: Registry, profile: ReadProfile, *, trusted: bool = True
+    name: str,
+    document: Document,
+    registry: Registry,
+    profile: ReadProfile,
+    *,
+    trusted: bool = True,
+    default: str = NO_PROFILE,
 ) -> PolicyLayer | None:
-    """The layer that a document describes, or None after recording what is wrong with it in `document.faults`."""
+    """The layer that a document describes, or None after recording what is wrong with it in `document.faults`.
+
+    `default` is the profile it builds on when it names none.
+    """
     top = Node.top(document)
     if document.value is None:
         top = Node(document, (), {})
     given = top.mapping([*KEYS, *registry.sections], what="a policy: a mapping with " + ", ".join(KEYS))
     if "version" in given and given["version"].value != 1:
         given["version"].expected("1, the only version there is")
-    chosen = given["profile"].choice([*PROFILES, NO_PROFILE]) if "profile" in given else None
+    chosen = given["profile"].choice([*PROFILES, NO_PROFILE]) if "profile" in given else default
     disabled = given["disable"].texts() if "disable" in given else ()
     base = _base(top, chosen, disabled, registry, profile) if chosen and chosen != NO_PROFILE else None
     if base is None and "disable" in given:
@@ -68,7 +77,8 @@ def read_layer(
         document=plain(top.value),
         nodes=tuple(nodes),
         placed=tuple(reader.placed),
-        profile=chosen or "",
+        conditions=tuple(reader.conditions_placed),
+        profile=chosen or NO_PROFILE,
         base=base,
         disabled=disabled,
         posture=Posture(posture) if posture else None,
@@ -87,6 +97,8 @@ def _base(
     document = profile(name)
     base = read_layer(f"profile {name}", document, registry, profile)
     top.document.faults += document.faults
+    if base is not None and base.base is not None:
+        base = _whole(base, base.base)
     if base is None or not disabled:
         return base
     rules = {placed.item.name: placed.item for placed in base.placed if isinstance(placed.item, Rule)}
@@ -98,9 +110,25 @@ def _base(
     return _without(base, frozenset(disabled))
 
 
-def _without(base: PolicyLayer, disabled: frozenset[str]) -> PolicyLayer:
+def _whole(profile: PolicyLayer, below: PolicyLayer) -> PolicyLayer:
+    """A profile that builds on another, as one layer: what it does not say itself comes from below."""
     from dataclasses import replace
 
+    return replace(
+        profile,
+        nodes=(*below.nodes, *profile.nodes),
+        placed=(*below.placed, *profile.placed),
+        document={**profile.document, "profile": below.document},
+        posture=profile.setting("posture"),
+        unknown_tools=profile.setting("unknown_tools"),
+        approve=profile.setting("approve"),
+        sections={**below.sections, **profile.sections},
+        where={**below.where, **profile.where},
+        base=None,
+    )
+
+
+def _without(base: PolicyLayer, disabled: frozenset[str]) -> PolicyLayer:
     nodes: list[PolicyNode] = []
     for node in base.nodes:
         if not isinstance(node, RuleSet):
@@ -108,8 +136,7 @@ def _without(base: PolicyLayer, disabled: frozenset[str]) -> PolicyLayer:
         elif rules := [rule for rule in node.rules if rule.name not in disabled]:
             nodes.append(RuleSet(*rules, name=node.name))
     placed = (item for item in base.placed if not (isinstance(item.item, Rule) and item.item.name in disabled))
-    document: Mapping[str, Any] = {**base.document, "disabled": sorted(disabled)}
-    return replace(base, nodes=tuple(nodes), placed=tuple(placed), document=document)
+    return replace(base, nodes=tuple(nodes), placed=tuple(placed))
 
 
 def _nodes(top: Node, given: dict[str, Node], reader: GraphReader) -> list[PolicyNode]:
@@ -133,9 +160,3 @@ def _approve(node: Node, reader: GraphReader) -> tuple[Matcher, ...]:
         elif matcher is not None:
             matchers.append(matcher)
     return tuple(matchers)
-
-
-def placed_rules(layer: PolicyLayer) -> list[Placed]:
-    """The rules of a layer and of the profile it builds on, with where each was written."""
-    parts = (layer.base, layer) if layer.base else (layer,)
-    return [placed for part in parts for placed in part.placed if isinstance(placed.item, Rule)]

@@ -41,15 +41,16 @@ def lint(policy: Policy, names: Names | None = None) -> LintReport:
     for layer in policy.layers:
         base = _rules(layer.base) if layer.base else []
         own = _rules(layer)
-        for placed in [*base, *own]:
+        for placed in [*own, *base]:
             found, dead = fires(placed, names or {})
             flaws += dead
             if found is not None:
                 witnesses.append((placed.item.name, placed.where, found))
         for placed in layer.placed:
             flaws += _patterns(placed)
+        flaws += [flaw for placed in layer.conditions if (flaw := _unmet(placed)) is not None]
         flaws += _compared(base)
-        flaws += [flaw for flaw in _compared([*base, *own]) if flaw.where not in {placed.where for placed in base}]
+        flaws += [flaw for flaw in _compared([*own, *base]) if flaw.where not in {placed.where for placed in base}]
         flaws += _idle(policy, layer)
     return LintReport(tuple(dict.fromkeys(flaws)), tuple(witnesses))
 
@@ -84,6 +85,15 @@ def fires(placed: Placed, names: Names) -> tuple[WitnessAction | None, list[Flaw
                 message = f"`{value}` under `{key}` of rule `{rule.name}` can never make it fire"
                 flaws.append(Flaw("never", rule.name, placed.where, message))
     return found, flaws
+
+
+def _unmet(placed: Placed) -> Flaw | None:
+    """A `when` whose condition holds for no action that was found."""
+    condition = placed.item
+    rule = Rule(name="when", when=Matcher(condition=condition), verdict=VerdictKind.PASS)
+    if witness(rule) is not None:
+        return None
+    return Flaw("never", "when", placed.where, f"no action was found for which `{condition.text}` holds")
 
 
 def _patterns(placed: Placed) -> Iterator[Flaw]:

@@ -39,7 +39,8 @@ class PolicyLayer:
     document: Mapping[str, Any]
     nodes: tuple[PolicyNode, ...] = ()
     placed: tuple[Placed, ...] = ()
-    profile: str = ""
+    conditions: tuple[Placed, ...] = ()  # of `when`
+    profile: str = "none"
     base: "PolicyLayer | None" = None
     disabled: tuple[str, ...] = ()
     posture: Posture | None = None
@@ -87,8 +88,8 @@ class Policy:
 
     @cached_property
     def nodes(self) -> tuple[PolicyNode, ...]:
-        """Every node of every layer: the children of the root."""
-        found = [node for layer in self.layers for part in (layer.base, layer) if part for node in part.nodes]
+        """Every node of every layer, a layer's own before its profile's: the children of the root."""
+        found = [node for layer in self.layers for part in (layer, layer.base) if part for node in part.nodes]
         if self.unknown_tools is not VerdictKind.PASS:
             found.append(unknown_tools(self.unknown_tools))
         return tuple(_joined(found))
@@ -106,9 +107,10 @@ class Policy:
 
     @cached_property
     def unknown_tools(self) -> VerdictKind:
-        """What is said of a tool that nobody declared: the strictest that a layer names."""
-        named = [layer.setting("unknown_tools") for layer in self.layers]
-        return max((kind for kind in named if kind is not None), default=VerdictKind.ASK)
+        """What is said of a tool that nobody declared: the strictest that a layer names; the highest asks by default."""
+        named: list[VerdictKind | None] = [layer.setting("unknown_tools") for layer in self.layers]
+        named[0] = VerdictKind.ASK if named[0] is None else named[0]
+        return max(kind for kind in named if kind is not None)
 
     def section(self, name: str) -> Any:
         """A section that another room owns, merged over the layers; None when no layer has it."""
@@ -148,7 +150,7 @@ class Policy:
     @property
     def rules(self) -> tuple[Rule, ...]:
         """Every rule of every layer, in order."""
-        placed = (item for layer in self.layers for part in (layer.base, layer) if part for item in part.placed)
+        placed = (item for layer in self.layers for part in (layer, layer.base) if part for item in part.placed)
         return tuple(item.item for item in placed if isinstance(item.item, Rule))
 
 

@@ -66,7 +66,7 @@ class Attic:
             data = path.read_bytes()
             target = _target((place / path.parent.name if nested else place) / f"{path.name}.gz", data)
             if not target.exists():
-                put_gzip(target, data, self._now)
+                put_gzip(target, [data], self._now)
             path.unlink()
             done.append(target)
             if nested:
@@ -93,12 +93,12 @@ class Attic:
         return gone
 
 
-def put_gzip(target: Path, data: bytes, now: float) -> None:
+def put_gzip(target: Path, chunks: Iterable[bytes], now: float) -> None:
     """Compresses data into a file that is either not there or whole; equal data gives equal bytes."""
     make_private(target.parent)
     temporary = target.with_name(f".{target.name}.tmp")
     with open(temporary, "wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
-        file.write(data)
+        file.writelines(chunks)
     _settle(temporary, target, now)
 
 

@@ -15,9 +15,8 @@ from verdikt.ledger.reader import Reader
 from verdikt.ledger.state import StateDb
 from verdikt.ledger.store import OPERATOR, Head
 from verdikt.model.canonical import canonical, sha256
-from verdikt.model.entry import Entry, EntryKind
+from verdikt.model.entry import KINDS, Entry, EntryKind
 
-KINDS = frozenset(EntryKind)
 COVER_WITHIN = 512
 """How many entries at the end of a session may go without a signature over them before it is worth saying."""
 

@@ -8,7 +8,7 @@ from typing import Any
 from verdikt.ledger.fault import Corruption, Fault, Witness
 from verdikt.ledger.link import LOST, REWRITTEN
 from verdikt.ledger.store import Head
-from verdikt.model.entry import SIGNED, VERSION, EntryKind, unseal
+from verdikt.model.entry import KINDS, SIGNED, VERSION, EntryKind, unseal
 
 SignatureCheck = Callable[[str, str, str, int], Corruption | None]
 """(kid, hash, sig, ts) → what is wrong with the signature, if anything."""
@@ -232,6 +232,9 @@ class _Walk:
             )
             return
         kind = fields.get("kind")
+        if kind not in KINDS:
+            found.fault(Corruption.NEWER, seq, f"entry {seq} is of kind `{kind}`: upgrade verdikt to verify it")
+            return
         if fields["sig"] or fields.get("kid"):
             self._signature(fields)
         elif kind in SIGNED:
@@ -246,7 +249,7 @@ class _Walk:
         self.found.fault(
             Corruption.GAP,
             seq,
-            f"entry {seq} says that something was not recorded: {body.get('reason', 'no reason given')}",
+            f"entry {seq} says that something was not recorded: {body.get('reason') or body.get('error') or 'no reason given'}",
         )
         known = body.get("head")
         if isinstance(known, dict) and body.get("reason") == REWRITTEN:

@@ -10,7 +10,7 @@ Between 2 and 3 the lines stand in both: readers take each once, and the next ro
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -150,12 +150,11 @@ class _Rotation:
 
     def _swap(self, path: Path, offset: int, touched: os.stat_result) -> None:
         """Replaces the hot file by what it holds from an offset on, or removes it when that is nothing."""
-        rest = path.read_bytes()[offset:]
-        if rest:
+        if path.stat().st_size > offset:
             temporary = path.with_suffix(".tmp")
             fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             with open(fd, "wb") as file:
-                file.write(rest)
+                file.writelines(_chunks(path, offset, None))
                 file.flush()
                 os.fsync(fd)
             # Being cut is no use of the session: it must not look active because of it.
@@ -212,10 +211,17 @@ class _Lines:
         self.seqs()
         return max((end for found, end in self._ends.items() if found <= seq), default=0)
 
-    def read(self, upto: int) -> bytes:
+    def read(self, upto: int) -> Iterator[bytes]:
         """The bytes of the lines up to a seq."""
-        with open(self._path, "rb") as file:
-            return file.read(self.end_of(upto))
+        return _chunks(self._path, 0, self.end_of(upto))
+
+
+def _chunks(path: Path, begin: int, end: int | None) -> Iterator[bytes]:
+    """A stretch of a file, piece by piece: a log may be larger than the memory."""
+    with open(path, "rb") as file:
+        file.seek(begin)
+        while chunk := file.read(1 << 20 if end is None else min(1 << 20, end - file.tell())):
+            yield chunk
 
 
 def _last(archive: Archive) -> Entry:

@@ -14,28 +14,41 @@ _ARCHIVE = re.compile(r"(.+)\.([0-9]+)-([0-9]+)\.jsonl\.gz")
 
 def tail(fd: int, size: int) -> tuple[bytes, bytes]:
     """The last complete line (newline included) and the torn bytes after it, reading no more than these need."""
-    data = b""
-    start = size
+    start, torn, line = size, b"", b""
+    chunks: list[bytes] = []  # last one first; joined once, because a line may be long
+    complete = False
     while start > 0:
         step = min(_CHUNK, start)
         start -= step
-        data = _read_at(fd, step, start) + data
-        end = data.rfind(b"\n")
-        if end < 0:
-            continue
-        begin = data.rfind(b"\n", 0, end)
-        if begin >= 0 or start == 0:
-            return data[begin + 1 : end + 1], data[end + 1 :]
-    return b"", data
+        chunk = _read_at(fd, step, start)
+        if not complete and (end := chunk.rfind(b"\n")) >= 0:
+            torn = b"".join([chunk[end + 1 :], *reversed(chunks)])
+            complete, chunks, chunk = True, [], chunk[: end + 1]
+            begin = chunk.rfind(b"\n", 0, end)
+        else:
+            begin = chunk.rfind(b"\n") if complete else -1
+        if complete and begin >= 0:
+            chunks.append(chunk[begin + 1 :])
+            break
+        chunks.append(chunk)
+    if complete:
+        line = b"".join(reversed(chunks))
+    else:
+        torn = b"".join(reversed(chunks))
+    return line, torn
 
 
 def lines(fd: int, *, offset: int = 0) -> Iterator[bytes]:
     """The complete lines from an offset on, newlines included."""
-    rest = b""
+    begun: list[bytes] = []
     while chunk := os.pread(fd, _CHUNK * 4, offset):
         offset += len(chunk)
-        parts = (rest + chunk).split(b"\n")
-        rest = parts.pop()
+        if b"\n" not in chunk:
+            begun.append(chunk)
+            continue
+        first, *parts = chunk.split(b"\n")
+        yield b"".join([*begun, first, b"\n"])
+        begun = [parts.pop()]
         for part in parts:
             yield part + b"\n"
 

@@ -118,7 +118,7 @@ class Writer:
         artifacts: Mapping[str, bytes] | None = None,
     ) -> Entry:
         """Adds an entry; it is written when the update ends without an error."""
-        kind = EntryKind(kind)
+        kind = _known(kind)
         body = dict(body)
         seq = self.head.seq + 1
         if artifacts:
@@ -145,3 +145,10 @@ class Writer:
         self.lines.append(line)
         self.head = Head(entry.seq, entry.hash)
         return entry
+
+
+def _known(kind: EntryKind | str) -> EntryKind:
+    try:
+        return EntryKind(kind)
+    except ValueError:
+        raise LedgerError(f"expected one of {', '.join(EntryKind)}, found the kind `{kind}`") from None

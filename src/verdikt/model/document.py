@@ -18,7 +18,7 @@ Path = tuple[str | int, ...]
 Mark = tuple[int, int]
 """Line and column, both counted from one."""
 
-MAX_BYTES = 4 << 20
+MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
 
 _WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}

@@ -50,6 +50,8 @@ class EntryKind(enum.StrEnum):
     CHECKPOINT = "checkpoint"
 
 
+KINDS: frozenset[str] = frozenset(EntryKind)
+
 SIGNED: frozenset[EntryKind] = frozenset(
     {
         EntryKind.VALIDATOR_PASS,
@@ -143,6 +145,11 @@ def _entry(fields: dict[str, Any]) -> Entry:
         raise LedgerError(
             f"expected an entry of version {VERSION}, found version `{version}` (seq {fields.get('seq')}):"
             " this log was written by a newer verdikt; upgrade to read it"
+        )
+    kind = fields.get("kind")
+    if isinstance(kind, str) and kind not in KINDS:
+        raise LedgerError(
+            f"entry {fields.get('seq')} is of kind `{kind}`, which this verdikt does not know: upgrade to read it"
         )
     try:
         return Entry(**{**fields, "kind": EntryKind(fields["kind"])})

@@ -57,10 +57,6 @@ def dispose(
 
 
 MODES: dict[str, Posture] = {
-    "default": Posture.INTERACTIVE,
-    "acceptEdits": Posture.INTERACTIVE,
-    "auto_edit": Posture.INTERACTIVE,
-    "autoEdit": Posture.INTERACTIVE,
     "bypassPermissions": Posture.AUTONOMOUS,
     "dontAsk": Posture.AUTONOMOUS,
     "yolo": Posture.AUTONOMOUS,

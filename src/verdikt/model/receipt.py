@@ -60,7 +60,7 @@ class Receipt:
             rationale=rationale(action["tool"], effects, effects[0]),
             posture=Posture(body["posture"]["before"]),
             disposition=DISPOSITIONS[VerdictKind[verdict["kind"].upper()]],
-            require_confirmation=body["ruled"]["kind"] == "ask",
+            require_confirmation=(body["ruled"] or verdict)["kind"] == "ask",
         )
 
 
@@ -89,37 +89,44 @@ def effects_record(effects: Effects) -> list[dict[str, Any]]:
 
 
 def _effect_record(effect: Effect) -> dict[str, Any]:
-    return {
+    record: dict[str, Any] = {
         "class": effect.cls.value,
         "what": effect.what,
-        "targets": [_target_record(target) for target in effect.targets],
         "certainty": effect.certainty.value,
         "recoverable": effect.recoverable,
-        "by": effect.by,
-        "note": effect.note,
     }
+    # What is empty is left out: a receipt is written for every action, and read by machines.
+    if effect.targets:
+        record["targets"] = [_target_record(target) for target in effect.targets]
+    if effect.by:
+        record["by"] = effect.by
+    if effect.note:
+        record["note"] = effect.note
+    return record
 
 
 def _target_record(target: Target) -> dict[str, Any]:
-    return {
-        "text": target.text,
-        "kind": target.kind,
-        "path": target.path,
-        "zone": target.zone.value,
-        "state": target.state,
-    }
+    record = {"text": target.text, "kind": target.kind, "zone": target.zone.value}
+    if target.path and target.path != target.text:
+        record["path"] = target.path
+    if target.state:
+        record["state"] = target.state
+    return record
 
 
 def verdict_record(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as plain data."""
-    return {
+    """A verdict as plain data; `red_line` and `error` are there only when they are so."""
+    record: dict[str, Any] = {
         "kind": verdict.kind.word,
         "guard": verdict.guard,
         "reason": verdict.reason,
         "fix": verdict.fix,
-        "red_line": verdict.red_line,
-        "error": verdict.error,
     }
+    if verdict.red_line:
+        record["red_line"] = True
+    if verdict.error:
+        record["error"] = True
+    return record
 
 
 def tamed(value: Any, depth: int = MAX_DEPTH) -> Any:

@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+from verdikt.model.secret import redact_text
 from verdikt.observe.clock import SystemClock
 
 FILE = "_hook_crashes.jsonl"
@@ -15,7 +16,7 @@ def record_crash(directory: Path, hook: str, error: BaseException, *, note: str 
         "ts": SystemClock().now(),
         "hook": hook,
         "error": type(error).__name__,
-        "message": str(error)[:500],
+        "message": redact_text(str(error)[:500])[0],
         "note": note,
     }
     try:

@@ -44,7 +44,16 @@ def path_state(path: str, env: Mapping[str, str]) -> str:
         # What is ignored below a directory does not make the directory ignored.
         if state != "ignored" or relative == name or relative.startswith(name + "/"):
             states.add(state)
+    if not states and not _holds_files(path):
+        return ""  # git knows nothing of an empty directory
     return next((state for state in ("untracked", "modified", "ignored") if state in states), "tracked")
+
+
+def _holds_files(path: str) -> bool:
+    try:
+        return not os.path.isdir(path) or any(os.scandir(path))
+    except OSError:
+        return True
 
 
 def repository(directory: str, env: Mapping[str, str]) -> GitFact:

@@ -254,10 +254,23 @@ def _until(words: list[Word], spec: str, last: frozenset[str]) -> tuple[list[tup
 # Windows
 
 
+_POWERSHELL_VALUES = frozenset(
+    (
+        *("executionpolicy", "ep", "ex", "exec", "windowstyle", "w", "outputformat", "of", "inputformat", "if"),
+        *("version", "v", "configurationname", "workingdirectory", "wd", "settingsfile", "custompipename"),
+    )
+)
+
+
 def _powershell(call: Invocation) -> str | None:
     words = call.words
+    valued = False
     for place in range(1, len(words)):
+        if valued:
+            valued = False
+            continue
         option = words[place].text.lower().lstrip("-/")
+        valued = words[place].text.startswith(("-", "/")) and option in _POWERSHELL_VALUES
         if not words[place].text.startswith(("-", "/")):
             call.code("powershell", " ".join(word.text for word in words[place:]))
             return None

@@ -56,7 +56,7 @@ def test_verify_holds(run: Run) -> None:
 
     assert result.exit_code == 0
     assert "s1: holds, 3 entries, not signed yet" in result.output
-    assert "s2: holds, 1 entries, signed up to 1" in result.output
+    assert "s2: holds, 1 entry, signed up to 1" in result.output
     assert "4 entries in 2 sessions: all holds" in result.output
 
 
@@ -93,7 +93,7 @@ def test_an_exported_checkpoint_is_a_witness(run: Run, home: Path, tmp_path: Pat
     """It finds what was cut off even when `state.db` was cut with it."""
     elsewhere = tmp_path / "elsewhere"
     result = run("ledger", "checkpoint", "--export", str(elsewhere))
-    assert "1 sessions signed, 2 heads known" in result.output
+    assert "1 session signed, 2 heads known" in result.output
     assert run("ledger", "verify", "--witness", str(elsewhere)).exit_code == 0
     (home / "ledger" / "s1.jsonl").unlink()
     for path in home.glob("state.db*"):
@@ -137,6 +137,17 @@ def test_tail_shows_the_newest(run: Run) -> None:
     assert "s1 2 decision block by fs_delete Bash ls" in lines[0]
     assert json.loads(run("ledger", "tail", "--session", "s2", "--json").output)["kind"] == "posture"
     assert run("ledger", "tail", "-n", "0").output == ""
+
+
+def test_a_damaged_log_can_still_be_looked_at(run: Run, home: Path) -> None:
+    """What is legible is shown."""
+    path = home / "ledger" / "s1.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"tool":"Bash"},"kid"', b'"tool":"Lash"},"kid"') + b"junk\n")
+
+    assert "s1 2 decision block" in run("ledger", "tail").output
+    assert run("ledger", "stats").exit_code == 0
+    assert run("ledger", "checkpoint").exit_code == 0
+    assert run("ledger", "verify").exit_code == 1
 
 
 def test_tail_follows(home: Path) -> None:

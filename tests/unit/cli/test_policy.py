@@ -66,7 +66,7 @@ def test_show_names_where_each_part_comes_from(project: Path) -> None:
 
     assert result.exit_code == 0
     path = project / "governance.yaml"
-    assert f"project    {path} on profile none" in result.output
+    assert f"project    {path}\n" in result.output
     assert f"posture        autonomous   {path}:2:1" in result.output
     assert f"block! env          {path}:7:5" in result.output
     assert f"guard  bash_safety  {path}:4:3" in result.output
@@ -216,3 +216,9 @@ def test_the_schema_is_for_the_built_in_guards(project: Path) -> None:
 
     assert schema.is_valid({"profile": "strict", "bash_safety": {"blocked_patterns": ["x"]}, "guards": ["budget"]})
     assert not schema.is_valid({"guards": ["budgit"]})
+
+
+def test_a_command_line_that_is_not_understood_ends_with_2(project: Path) -> None:
+    """As everywhere."""
+    assert run("show", "--colour", project=project).exit_code == 2
+    assert CliRunner().invoke(root, ["policy", "shw"]).exit_code == 2

@@ -69,6 +69,11 @@ def test_every_variable_is_tested_above() -> None:
         ("rsk > 0.5", r"did you mean `risk`\?"),
         ("risk > 1", r"write the number with a point, as in `1.0`"),
         ("risk + 'a'", "no matching overload"),
+        (
+            "effects.exists(e, e.clas == 'x')",
+            r"expected a known field of an effect or target in .*, found `clas` \(did you mean `class`\?\)",
+        ),
+        ("effects.all(e, e.targets.all(t, t.zoen == 'x'))", r"found `zoen` \(did you mean `zone`\?\)"),
         ("risk", "expected a condition that is true or false, found `risk`, which is double"),
         ("action.payload.x", "expected a condition that is true or false, .* which is dyn"),
         ("'\udc80' == ''", "expected a CEL condition"),

@@ -78,7 +78,7 @@ bash_safety:
 
     assert [node.name for node in found.nodes] == ["bash_safety", "file_boundary", "rules"]
     assert found.nodes[1].guard.dirs == ["src", "tests", "docs"]  # type: ignore[attr-defined]
-    assert [layer.name for layer in found.layers] == ["file", "default"]
+    assert [(layer.name, layer.profile) for layer in found.layers] == [("file", "standard")]
     assert PolicyEngine(found.root).evaluate(BASH).verdict.guard == "bash_safety"
 
 
@@ -157,7 +157,7 @@ FAULTS = [
     ("approve: [{class: raed}]", "1:19: `class`: expected one of read, "),
     ("profile: standard\ndisable: [no_delet]", "2:11: expected a known rule of the profile `standard`, found `no_delet` (did you mean `no_delete`?)"),
     ("profile: standard\ndisable: no_guard", "2:10: `disable`: expected a rule that can be disabled, found the red line `no_guard`"),
-    ("disable: [no_delete]", "1:1: `disable`: expected a `profile` whose rules it leaves out, found none"),
+    ("profile: none\ndisable: [no_delete]", "2:1: `disable`: expected a `profile` whose rules it leaves out, found none"),
     ("evidence: {mode: on}", "1:18: `mode`: expected one of off, shadow, enforce, found `on`"),
     ("evidence: {}", "1:11: expected the key `mode` (how strict), found none"),
     ("profile: none", "expected at least one rule, guard or profile, found none"),

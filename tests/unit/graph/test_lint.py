@@ -116,11 +116,13 @@ def test_layers_are_looked_at_one_by_one() -> None:
 
 
 def test_a_rule_that_the_profile_already_covers_is_shadowed() -> None:
-    """But a profile's rule that the layer tightens is not."""
+    """But a layer may say the same in its own words, or say it more strictly: its own rules come first."""
+    weaker = "{name: mine, effect: fs.delete.tree, verdict: warn, reason: hm}"
     same = "{name: mine, effect: fs.delete.tree" + ASKS
     stricter = "{name: mine, effect: fs.delete" + SAYS
 
-    assert [flaw.rule for flaw in found(same, more="profile: standard").flaws] == ["mine"]
+    assert [flaw.rule for flaw in found(weaker, more="profile: standard").flaws] == ["mine"]
+    assert found(same, more="profile: standard").flaws == ()
     assert found(stricter, more="profile: standard").flaws == ()
 
 
@@ -144,4 +146,15 @@ def test_patterns_of_a_guard_are_looked_at_too() -> None:
     assert [(flaw.kind, flaw.message) for flaw in lint(parse_policy("profile: none\n" + flawed)).flaws] == [
         ("never", "`a^b` under `blocked_patterns` of guard `bash_safety` can never fire"),
         ("shadowed", "`curl -O` under `blocked_patterns` of guard `bash_safety` never decides: `curl` comes first"),
+    ]
+
+
+def test_the_condition_of_a_when_must_be_able_to_hold() -> None:
+    """One that never does hides what stands behind it."""
+    holds = "profile: none\nwhen: {if: action.task_type == 'deploy' && risk < 0.5, then: saying}"
+    never = "profile: none\nwhen: {if: risk > 1.5, then: saying}"
+
+    assert lint(policy(file=holds)).flaws == ()
+    assert [(flaw.where, flaw.message) for flaw in lint(policy(file=never)).flaws] == [
+        ("file.yaml:2:12", "no action was found for which `risk > 1.5` holds")
     ]

@@ -29,8 +29,17 @@ def test_without_a_profile_the_standard_one_is_in_force() -> None:
     found = policy(file="rules: [{name: r, kind: read, verdict: warn, reason: hm}]")
 
     assert verdict(found, DELETE).guard == "no_delete"
-    assert [layer.name for layer in found.layers] == ["file", "default"]
+    assert [(layer.name, layer.profile) for layer in found.layers] == [("file", "standard")]
     assert verdict(policy()).kind is VerdictKind.PASS
+
+
+def test_the_highest_layer_decides_about_the_default_profile() -> None:
+    """A project cannot take away what a silent user's policy has."""
+    rule = "rules: [{name: r, kind: read, verdict: warn, reason: hm}]"
+
+    assert verdict(policy(user=rule, project="profile: none"), DELETE).guard == "no_delete"
+    assert verdict(policy(user=rule + "\nprofile: relaxed", project=rule), DELETE).passed
+    assert verdict(policy(project="profile: relaxed"), DELETE).passed
 
 
 def test_a_layer_can_leave_out_rules_of_its_own_profile() -> None:

@@ -72,7 +72,7 @@ def test_every_value_knows_its_place() -> None:
         ("a: \udc80", "p.yaml: expected Unicode text, found a lone surrogate"),
         ("a: \x00", "p.yaml:?.*expected YAML"),
         ("\t- a", "expected YAML"),
-        (b"x" * (MAX_BYTES + 1), "p.yaml: expected at most 4194304 bytes"),
+        (b"x" * (MAX_BYTES + 1), "p.yaml: expected at most 1048576 bytes"),
     ],
 )
 def test_what_is_no_plain_yaml_is_refused(data: bytes | str, message: str) -> None:

@@ -93,3 +93,13 @@ def test_an_entry_with_other_fields_is_refused() -> None:
 
     with pytest.raises(ChainBroken, match="expected the fields of an entry"):
         decode(line)
+
+
+def test_an_entry_of_an_unknown_kind_is_refused_with_advice() -> None:
+    """It is not damage: a newer verdikt wrote it."""
+    payload = canonical({**{k: v for k, v in DRAFT.record().items() if k not in SEALS}, "kind": "prophecy"})
+    line = payload[:-1] + f',"hash":"{sha256(payload)}","sig":""}}\n'.encode()
+
+    with pytest.raises(LedgerError, match="is of kind `prophecy`, which this verdikt does not know: upgrade") as error:
+        decode(line)
+    assert not isinstance(error.value, ChainBroken)

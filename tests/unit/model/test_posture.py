@@ -8,8 +8,6 @@ from verdikt.model.posture import MODES, Posture, effective
 @pytest.mark.parametrize(
     ("mode", "posture"),
     [
-        ("default", "interactive"),
-        ("acceptEdits", "interactive"),
         ("bypassPermissions", "autonomous"),
         ("dontAsk", "autonomous"),
         ("yolo", "autonomous"),
@@ -22,7 +20,7 @@ def test_a_mode_amounts_to_a_posture(mode: str, posture: str) -> None:
     assert effective(Posture.INTERACTIVE, mode) == posture
 
 
-@pytest.mark.parametrize("mode", ["", "auto", "a mode of next year"])
+@pytest.mark.parametrize("mode", ["", "default", "acceptEdits", "auto", "a mode of next year"])
 @pytest.mark.parametrize("kept", Posture)
 def test_an_unknown_mode_leaves_the_posture_as_it_is(kept: Posture, mode: str) -> None:
     """Nothing is read into a word that nobody defined."""

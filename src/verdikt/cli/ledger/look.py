@@ -3,7 +3,6 @@
 import json
 import sys
 from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,12 +30,14 @@ def tail(session: str | None, count: int, follow: bool, as_json: bool, home: Pat
 
     Example: verdikt ledger tail -f
     """
+    from verdikt.ledger.segment import seq_of
+
     store = existing(home)
     newest: deque[Entry] = deque(maxlen=count)
     seen: dict[str, int] = {}
     for one in [session] if session else store.sessions():
-        seen[one] = store.head(one).seq
-        newest.extend(_last(store, one, count))
+        seen[one] = seq_of(store.reader.last_line(one)) or 0
+        newest.extend(store.reader.legible(one, since=max(0, seen[one] - count)) if count else ())
         newest = deque(sorted(newest, key=lambda entry: (entry.ts, entry.session, entry.seq)), maxlen=count)
     for entry in newest:
         _print(entry, as_json)
@@ -45,10 +46,6 @@ def tail(session: str | None, count: int, follow: bool, as_json: bool, home: Pat
         for entry in _news(store, session, seen, sizes):
             _print(entry, as_json)
         store.clock.sleep(_POLL_SECONDS)
-
-
-def _last(store: "FileStore", session: str, count: int) -> Iterator[Entry]:
-    return store.reader.legible(session, since=max(0, store.head(session).seq - count)) if count else iter(())
 
 
 def _news(store: "FileStore", session: str | None, seen: dict[str, int], sizes: dict[str, int]) -> list[Entry]:

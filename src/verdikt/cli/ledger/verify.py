@@ -110,7 +110,9 @@ def _print(found: "Audit", place: Path) -> None:
         if one.entries == 0 and not one.faults:
             mark = click.style("nothing there", fg="yellow")
         signed = f"signed up to {one.covered}" if one.covered else "not signed yet"
-        click.echo(f"{one.session}: {mark}, {one.entries} entries, {signed}, head {one.head.hash[:12]}")
+        click.echo(
+            f"{one.session}: {mark}, {_many(one.entries, 'entry', 'entries')}, {signed}, head {one.head.hash[:12]}"
+        )
     for fault in found.faults:
         where = f"{fault.session or 'general'}{f' entry {fault.seq}' if fault.seq else ''}"
         word = click.style(fault.kind.value, fg="yellow" if fault.note else "red")
@@ -118,10 +120,15 @@ def _print(found: "Audit", place: Path) -> None:
     if found.entries == 0 and not found.faults:
         click.echo(f"nothing to verify in `{place}`")
     elif found.holds:
-        click.echo(f"{found.entries} entries in {len(found.sessions)} sessions: all holds")
+        entries, sessions = _many(found.entries, "entry", "entries"), _many(len(found.sessions), "session", "sessions")
+        click.echo(f"{entries} in {sessions}: all holds")
     else:
         broken = [fault for fault in found.faults if not fault.note]
-        click.echo(f"{len(broken)} things are wrong" if len(broken) != 1 else "1 thing is wrong")
+        click.echo("1 thing is wrong" if len(broken) == 1 else f"{len(broken)} things are wrong")
+
+
+def _many(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
 
 
 @click.command()
@@ -148,7 +155,8 @@ def checkpoint(
     if not known:
         raise LedgerError(f"no session in `{store.home}` to make a checkpoint of")
     covered = checkpoints.cover(store, sessions or known)
-    heads = {session: store.head(session) for session in store.sessions()}
+    with store.state.reading() as db:
+        heads = db.heads()
     document = checkpoints.make(heads, store.keyring, store.clock.now())
     places = []
     if directory is not None:
@@ -159,7 +167,8 @@ def checkpoint(
     if as_json:
         click.echo(json.dumps({"covered": covered, "places": places, "checkpoint": document}, indent=1))
         return
-    click.echo(f"{covered} sessions signed, {len(heads)} heads known, key {document['kid']}")
+    signed, known_ends = _many(covered, "session", "sessions"), _many(len(heads), "head", "heads")
+    click.echo(f"{signed} signed, {known_ends} known, key {document['kid']}")
     for written in places:
         click.echo(f"written: {written}")
 

@@ -12,6 +12,8 @@ from verdikt.model.effect import Certainty, Effect, Target, Zone
 from verdikt.shell.command import UNKNOWN, Word
 
 _LONGEST = 100_000
+_DEEPEST = 6
+_SHELL = re.compile(r"(?i)\b(?:cmd|powershell|pwsh)\b")
 
 _ALIASES = {
     **dict.fromkeys(("rm", "ri", "del", "erase", "rd", "rmdir"), "remove-item"),
@@ -78,6 +80,9 @@ _ABSOLUTE = re.compile(r"(?i)^(?:[a-z]:[\\/]|\\\\|\$env:|%|~|/|\$home)")
 _REGISTRY = re.compile(r"(?i)^(?:hk(?:lm|cu|cr|u|cc):|registry::|hkey_)")
 
 
+_DELETED = re.compile(r"(?i)\[(?:system\.)?io\.(file|directory)\]::delete\(\s*['\"]([^'\"]+)")
+
+
 class _Spoken(NamedTuple):
     """A command: its name in lower case, and its words with whether each was quoted."""
 
@@ -95,8 +100,42 @@ def read_windows(text: str, call: Call, language: str) -> Iterator[Effect]:
         if _RUN.search(bare):
             yield from _evaluated(statement, call)
             continue
+        yield from _methods(statement, call)
+        before: _Spoken | None = None
         for spoken in _commands(statement):
-            yield from _cmdlet(spoken, call) if language == "powershell" else _builtin(spoken, call)
+            if language == "powershell":
+                yield from _cmdlet(_fed(spoken, before), call)
+                before = spoken
+            else:
+                yield from _builtin(spoken, call)
+
+
+def _methods(statement: str, call: Call) -> Iterator[Effect]:
+    """.NET and WMI, which need no cmdlet."""
+    for found in _DELETED.finditer(statement):
+        yield from deletes(
+            [found.group(2)], "fs.delete.tree" if found.group(1).lower() == "directory" else "fs.delete", call
+        )
+    if "shadowcopy" in statement.lower() and re.search(r"(?i)\.\s*delete\s*\(", statement):
+        yield call.effect("backup.delete", (Target("shadow copies", "other"),))
+
+
+def _fed(spoken: _Spoken, before: _Spoken | None) -> _Spoken:
+    """What comes through the pipe stands in for the operands that a cmdlet was not given."""
+    name = _ALIASES.get(spoken.name, spoken.name)
+    if before is None or name not in ("remove-item", "stop-process") or _given(spoken).operands:
+        return spoken
+    if before.name in ("get-childitem", "gci", "ls", "dir", "get-item", "gi") and name == "remove-item":
+        given = _given(before)
+        fed = given.paths or ["."]
+        return _Spoken(spoken.name, (*spoken.words, *((path, True) for path in fed)))
+    if before.name in ("get-process", "gps", "ps") and name == "stop-process" and not before.words:
+        return _Spoken(spoken.name, (*spoken.words, ("*", True)))
+    return (
+        _Spoken(spoken.name, (*spoken.words, ("$_", False)))
+        if name == "remove-item" and "-path" not in _given(spoken).flags
+        else spoken
+    )
 
 
 def _evaluated(statement: str, call: Call) -> Iterator[Effect]:
@@ -376,7 +415,7 @@ def _builtin(spoken: _Spoken, call: Call) -> Iterator[Effect]:
             names, "fs.delete.tree" if "/s" in switches else "fs.delete", call, empty="/s" not in switches
         )
     elif spoken.name in ("powershell", "pwsh"):
-        yield from read_windows(" ".join(f'"{text}"' if " " in text else text for text in names), call, "powershell")
+        yield from _inner(spoken, call)
     elif spoken.name == "type":
         yield from call.on("fs.read", [Word(name.replace("\\", "/")) for name in names])
     elif spoken.name in _QUIET:
@@ -390,10 +429,25 @@ _QUIET = words(
 )
 
 
+def _inner(spoken: _Spoken, call: Call) -> Iterator[Effect]:
+    """One shell called by the other: `cmd /c …`, `powershell -c …`."""
+    texts = [text for text, _ in spoken.words]
+    starts = [i for i, text in enumerate(texts) if text.lower() in ("/c", "/k", "-c", "-command", "/command")]
+    rest = texts[starts[0] + 1 :] if starts else [text for text in texts if not text.startswith(("-", "/"))]
+    line = " ".join(f'"{text}"' if " " in text and len(rest) > 1 else text for text in rest)
+    if len(_SHELL.findall(line)) > _DEEPEST:
+        yield call.effect("code.unknown", possible=True, note="shells within shells")
+    elif line:
+        yield from read_windows(line, call, "cmd" if spoken.name == "cmd" else "powershell")
+
+
 def _program(spoken: _Spoken, call: Call) -> Iterator[Effect]:
     """A program of the machine, by the same table as in any other shell."""
     from verdikt.effects.program import lookup
 
+    if spoken.name in ("cmd", "powershell", "pwsh") and spoken.words:
+        yield from _inner(spoken, call)
+        return
     program = lookup(spoken.name)
     if program is None:
         yield call.effect("code.run", (Target(spoken.name, "other"),))

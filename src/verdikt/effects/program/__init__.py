@@ -28,8 +28,8 @@ FAMILIES: dict[str, str] = {
         "xsltproc csvcut csvgrep csvlook csvstat csvjson mlr tomlq htmlq pup dasel gron jc glow mdcat iconv enca tidy "
         "pandoc dos2unix unix2dos sponge less more most zless zmore bat batcat view pg vim vi nvim gvim ex emacs "
         "emacsclient nano pico micro joe hx helix kak mcedit ne subl gedit kate mate zed idea pycharm webstorm notepad "
-        "ed red envsubst gettext ngettext m4 expr bc dc units cal ncal figlet cowsay lolcat toilet fortune banner tput "
-        "clear reset stty tabs"
+        "man ed red envsubst gettext ngettext m4 expr bc dc units cal ncal figlet cowsay lolcat toilet fortune banner "
+        "tput clear reset stty tabs"
     ),
     "git": ("git"),
     "guard": ("verdikt"),
@@ -72,20 +72,20 @@ FAMILIES: dict[str, str] = {
         "checkov trivy semgrep gitleaks clang-format clang-tidy cppcheck astyle indent uncrustify doxygen sphinx-build "
         "sphinx-quickstart mkdocs jekyll hugo gatsby next nuxt astro coverage lcov gcov genhtml nyc c8 pre-commit "
         "tox-quickstart cookiecutter yo plop protoc buf swag sqlc objdump nm readelf ldd otool size strip ctags etags "
-        "cscope cloc tokei scc gprof virtualenv flutter xcodebuild swiftlint swiftformat cocoapods ng vue nest expo "
-        "react-native spring symfony phpstan psalm phpcs php-cs-fixer rebar3 dialyzer dvc snakemake nextflow luigi "
-        "prefect wandb mlflow tensorboard nvcc nvidia-smi tldr man info apropos whatis"
+        "cscope cloc tokei scc gprof virtualenv xcodebuild swiftlint swiftformat cocoapods ng vue nest expo "
+        "react-native spring phpstan psalm phpcs php-cs-fixer rebar3 dialyzer dvc snakemake nextflow luigi prefect "
+        "wandb mlflow tensorboard nvcc nvidia-smi tldr info apropos whatis"
     ),
     "package": (
         "pip pip3 pip2 pip3.9 pip3.10 pip3.11 pip3.12 pip3.13 pip3.14 pip-sync uv uvx pipx poetry pdm hatch flit rye "
         "pipenv twine setup.py anaconda conda mamba micromamba npm pnpm yarn bun cnpm yarnpkg npx bunx pnpx lerna "
         "changeset semantic-release release-it np auto-release goreleaser vsce ovsx jsr cargo go gem bundle bundler "
-        "composer mvn mvnw gradle gradlew sbt dotnet nuget pod cabal stack luarocks cpan cpanm conan pub apt apt-get "
-        "aptitude nala apt-cache apt-file apt-config apt-mark dpkg-query debsums add-apt-repository apt-add-repository "
-        "apt-key dpkg dnf yum microdnf zypper tdnf dnf5 rpm pacman yay paru apk emerge xbps-install eopkg swupd opkg "
-        "pkg pkg_add xbps-remove pkg_delete brew port snap flatpak nix-collect-garbage nix-env nix nix-shell "
-        "nix-channel nixos-rebuild rustup nvm fnm volta pyenv rbenv asdf mise sdk jenv n goenv tfenv nodenv rtx sdkman "
-        "winget choco chocolatey cinst cuninst scoop"
+        "composer mvn mvnw gradle gradlew sbt dotnet nuget pod cabal stack luarocks cpan cpanm conan flutter pub apt "
+        "apt-get aptitude nala apt-cache apt-file apt-config apt-mark dpkg-query debsums add-apt-repository "
+        "apt-add-repository apt-key dpkg dnf yum microdnf zypper tdnf dnf5 rpm pacman yay paru apk emerge xbps-install "
+        "eopkg swupd opkg pkg pkg_add xbps-remove pkg_delete brew port snap flatpak nix-collect-garbage nix-env nix "
+        "nix-shell nix-channel nixos-rebuild rustup nvm fnm volta pyenv rbenv asdf mise sdk jenv n goenv tfenv nodenv "
+        "rtx sdkman winget choco chocolatey cinst cuninst scoop"
     ),
     "container": (
         "docker podman nerdctl finch docker-compose podman-compose buildah skopeo crane oras ko crictl ctr dive "
@@ -127,10 +127,10 @@ FAMILIES: dict[str, str] = {
         "dropdb dropuser createuser createdb pg_dump pg_dumpall pg_isready pgbench pg_basebackup pg_config vacuumdb "
         "reindexdb clusterdb mysqldump mariadb-dump mysqlshow mysqlcheck sqldiff pg_lsclusters pg_amcheck pg_restore "
         "pg_ctl pg_ctlcluster pg_dropcluster pg_resetwal initdb mysqladmin mariadb-admin mysql_secure_installation "
-        "alembic flask prisma manage.py django-admin django-admin.py rails rake artisan doctrine console "
-        "doctrine-migrations wp drush drupal bench phinx mix flyway liquibase knex sequelize sequelize-cli typeorm "
-        "mikro-orm dbmate migrate migra node-pg-migrate db-migrate sql-migrate sqitch yoyo aerich tern pgroll bytebase "
-        "goose drizzle-kit atlas hasura dbt curator_cli curator"
+        "alembic flask prisma manage.py django-admin django-admin.py rails rake artisan sail ddev lando lerd symfony "
+        "doctrine console doctrine-migrations wp drush drupal bench phinx mix flyway liquibase knex sequelize "
+        "sequelize-cli typeorm mikro-orm dbmate migrate migra node-pg-migrate db-migrate sql-migrate sqitch yoyo aerich "
+        "tern pgroll bytebase goose drizzle-kit atlas hasura dbt curator_cli curator"
     ),
     "disk": (
         "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.exfat mkfs.f2fs "
@@ -170,9 +170,9 @@ FAMILIES: dict[str, str] = {
         "credstash git-crypt git-credential docker-credential-desktop docker-credential-osxkeychain "
         "docker-credential-secretservice docker-credential-pass docker-credential-wincred docker-credential-ecr-login "
         "git-credential-osxkeychain git-credential-manager git-credential-store git-credential-libsecret trufflehog "
-        "detect-secrets git-secrets ggshield talisman kinit kdestroy klist ykman step mimikatz lazagne pypykatz "
-        "secretsdump secretsdump.py impacket-secretsdump linpeas linpeas.sh winpeas pspy responder crackmapexec netexec "
-        "hashdump gsecdump wce unshadow john hashcat medusa ncrack kerbrute evil-winrm metasploit msfconsole msfvenom"
+        "detect-secrets git-secrets ggshield talisman kinit kdestroy klist ykman step unshadow john hashcat mimikatz "
+        "lazagne pypykatz secretsdump secretsdump.py impacket-secretsdump linpeas linpeas.sh winpeas pspy responder "
+        "crackmapexec netexec hashdump gsecdump wce medusa ncrack kerbrute evil-winrm metasploit msfconsole msfvenom"
     ),
     "forge": (
         "gh glab gl hub tea jira acli linear circleci act gitlab-runner drone woodpecker-cli buildkite-agent travis"

@@ -13,6 +13,7 @@ def _tar(call: Call) -> Iterator[Effect]:
     for action in args.all("--checkpoint-action"):
         if action.text.startswith("exec="):
             yield from call.shell(action.text[5:])
+            yield call.effect("code.unknown", possible=True, note="an archiver that runs a program")
     for program in args.all(
         "--to-command -I --use-compress-program --rsh-command -F --info-script --new-volume-script"
     ):
@@ -63,10 +64,11 @@ PROGRAMS: dict[str, Program] = {
         ),
     ),
     "zip": Program(
+        Does("code.unknown", "-TT --unzip-command", "other", possible=True, note="an archiver that runs a program"),
         Does("fs.overwrite", "0"),
         Does("fs.read", "1:"),
         Does("fs.delete", "1:", when="-m --move"),
-        values="-x --exclude -i -b -t -P -n",
+        values="-TT --unzip-command -x --exclude -i -b -t -P -n",
     ),
     "unzip": Program(Does("fs.list", "0"), Does("fs.write", "-d", unless="-l -v -t -p -Z"), values="-d -P -x"),
     **programs("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 lzma", _COMPRESS),

@@ -15,8 +15,8 @@ PROGRAMS: dict[str, Program] = {
         "clang-format clang-tidy cppcheck astyle indent uncrustify doxygen sphinx-build sphinx-quickstart mkdocs jekyll hugo gatsby next nuxt astro "
         "coverage lcov gcov genhtml nyc c8 pre-commit tox-quickstart cookiecutter yo plop protoc buf swag sqlc "
         "objdump nm readelf ldd otool size strip ctags etags cscope cloc tokei scc gprof "
-        "virtualenv flutter xcodebuild swiftlint swiftformat cocoapods ng vue nest expo react-native spring symfony phpstan psalm phpcs php-cs-fixer rebar3 dialyzer "
-        "dvc snakemake nextflow luigi prefect wandb mlflow tensorboard nvcc nvidia-smi tldr man info apropos whatis",
+        "virtualenv xcodebuild swiftlint swiftformat cocoapods ng vue nest expo react-native spring phpstan psalm phpcs php-cs-fixer rebar3 dialyzer "
+        "dvc snakemake nextflow luigi prefect wandb mlflow tensorboard nvcc nvidia-smi tldr info apropos whatis",
         _BUILD,
     ),
 }

@@ -1,5 +1,6 @@
 """Clouds and platforms: which account, which service, and above all which verb."""
 
+import re
 from collections.abc import Callable, Iterator
 
 from verdikt.effects import verb
@@ -26,6 +27,10 @@ _DELETE = Does("cloud.delete", "*", "resource", bare=True)
 _LOCAL = Does("proc.exec")
 _SECRET = Does("cred.read", note="shows a secret of the account")
 _LOGIN = Does("cred.write", note="stores a credential for this account")
+
+_EVERYBODY = re.compile(
+    r"0\.0\.0\.0/0|::/0|\bpublic-read|\ballUsers\b|\ballAuthenticatedUsers\b|--public-access enabled"
+)
 
 Judge = Callable[[Call], Iterator[Effect]]
 
@@ -61,7 +66,10 @@ def verbs(
         light = verb.recreated(path[max(index - 1, 0) : index + 1])
         yield call.effect(f"{room}.delete", target, recoverable=light or None)
     else:
-        yield call.effect(_changes(pieces) or f"{room}.write", target)
+        what = _changes(pieces) or f"{room}.write"
+        if what in ("cloud.open", "cloud.iam") and _EVERYBODY.search(call.by):
+            what = "cloud.expose"
+        yield call.effect(what, target)
 
 
 def _changes(pieces: set[str]) -> str:
@@ -69,7 +77,7 @@ def _changes(pieces: set[str]) -> str:
     if pieces & {"decrypt"}:
         return "cred.read"
     if pieces & _OPEN:
-        return "cloud.expose"
+        return "cloud.open"
     if pieces & _SECRETS and pieces & {"create", "generate", "issue", "rotate", "add"}:
         return "cred.create"
     return "cloud.iam" if pieces & _RIGHTS else ""
@@ -100,7 +108,7 @@ _AWS_OPERATIONS: dict[str, tuple[str, bool | None, str]] = {
     "execute-command": ("infra.run", None, ""),
     "delete-object": ("cloud.delete", True, "one object"),
     "delete-objects": ("cloud.delete", None, ""),
-    "schedule-key-deletion": ("cloud.delete", True, "can be called off for some days"),
+    "schedule-key-deletion": ("cloud.delete", None, "what it encrypted cannot be read any more"),
 }
 """Operations that their verb alone does not tell."""
 
@@ -126,6 +134,7 @@ def _aws(call: Call) -> Iterator[Effect]:
         yield call.effect("cloud.delete", (_named(call),), recoverable=not args.has("--force-delete-without-recovery"))
     elif operation in _AWS_OPERATIONS:
         what, undone, note = _AWS_OPERATIONS[operation]
+        undone = None if args.has("--version-id") else undone
         yield call.effect(what, (_named(call),), recoverable=undone, note=note)
     else:
         yield from verbs(call, path[:2], 1, unknown="cloud.write")
@@ -165,7 +174,7 @@ def _s3(call: Call, operation: str) -> Iterator[Effect]:
             call, operands, delete=args.has("--delete"), move=operation == "mv", whole=args.has("--recursive")
         )
     elif operation == "presign":
-        yield call.effect("cloud.expose", resources, note="makes an address that opens it to everybody who has it")
+        yield call.effect("cloud.open", resources, note="makes an address that opens it to everybody who has it")
     elif operation in ("mb", "website"):
         yield call.effect("cloud.write" if operation == "mb" else "cloud.expose", resources)
     else:
@@ -315,11 +324,21 @@ def _value(call: Call, flags: str) -> str:
 
 def _d1(call: Call) -> Iterator[Effect]:
     """`wrangler d1 execute`: SQL, against this machine unless `--remote`."""
-    if not call.args.has("--remote --preview"):
-        yield call.effect("db.write")
-        return
-    yield call.effect("cloud.write", (Target("a live database", "database"),))
-    yield from read_sql(_value(call, "--command"), call, "sqlite")
+    live = call.args.has("--remote --preview")
+    if live:
+        yield call.effect("cloud.write", (Target("a live database", "database"),))
+    yield from read_sql(_value(call, "--command"), call, "sqlite", recoverable=not live)
+
+
+def _spoken_sql(call: Call) -> Iterator[Effect]:
+    """A shell of a live database: SQL by flag or as the last word."""
+    yield call.effect("db.read")
+    for text in [
+        _value(call, "-c --command"),
+        *(word.text for word in call.args.operands if " " in word.text),
+        call.command.stdin or "",
+    ]:
+        yield from read_sql(text, call, "postgres")
 
 
 def _bq(call: Call) -> Iterator[Effect]:
@@ -347,7 +366,7 @@ _COMMON = "-a --app -t --team -s --stage --scope --token -c --config -e --env --
 def _platform(subs: dict[str, Program | Does | tuple[Does, ...]] | None = None, **more: str) -> Program:
     return Program(
         values=f"{_COMMON} {more.get('values', '')}",
-        dry=f"--dry-run --dryrun {more.get('dry', '')}",
+        dry=f"--help --dry-run --dryrun {more.get('dry', '')}",
         subs=subs,
         call=by_verb(),
     )
@@ -356,7 +375,7 @@ def _platform(subs: dict[str, Program | Does | tuple[Does, ...]] | None = None, 
 _AWS = Program(
     values="--profile --region --output --endpoint-url --query --ca-bundle --cli-read-timeout --cli-connect-timeout --color --cli-binary-format "
     "--instance-ids --secret-id --queue-url --function-name --table-name --bucket --key --name --stack-name --key-id --db-instance-identifier --include --exclude",
-    dry="--dry-run --dryrun --no-execute-changeset",
+    dry="--help --dry-run --dryrun --no-execute-changeset",
     call=_aws,
 )
 
@@ -366,12 +385,12 @@ PROGRAMS: dict[str, Program] = {
     "gcloud": Program(
         values="--project --account --format --filter --region --zone --configuration --impersonate-service-account --verbosity --billing-project --limit "
         "--iam-account --secret --key --keyring --location --member --role --image --allow --source-ranges --command -z",
-        dry="--dry-run --validate-only",
+        dry="--help --dry-run --validate-only",
         call=_gcloud,
     ),
     "az": Program(
         values="-g --resource-group -n --name -o --output --query --subscription --vault-name -s -f --template-file -l --location --assignee --role -u -p --ids --scripts --command-id -c",
-        dry="--dry-run --dryrun",
+        dry="--help --dry-run --dryrun",
         call=_az,
     ),
     "bq": Program(values="--project_id --format --location --dataset_id", dry="--dry_run --dry-run", call=_bq),
@@ -379,7 +398,7 @@ PROGRAMS: dict[str, Program] = {
         values=f"{_COMMON} --confirm -r --remote",
         subs={
             "pg:reset": Does("db.drop", "0", "database", bare=True),
-            "pg:psql": Does("db.write", possible=True),
+            "pg:psql": Program(call=_spoken_sql),
             "config": _SECRET,
             "config:get": _SECRET,
             "auth:token": _SECRET,
@@ -458,7 +477,7 @@ PROGRAMS: dict[str, Program] = {
     ),
     "wrangler": Program(
         values=f"{_COMMON} --name --namespace-id --binding --command --file --local-protocol --port",
-        dry="--dry-run",
+        dry="--help --dry-run",
         subs={
             "dev": _LOCAL,
             "init": _LOCAL,
@@ -479,7 +498,7 @@ PROGRAMS: dict[str, Program] = {
     ),
     "firebase": Program(
         values=f"{_COMMON} --only --except -P --port",
-        dry="--dry-run",
+        dry="--help --dry-run",
         subs={
             "emulators:start": _LOCAL,
             "emulators:exec": _LOCAL,
@@ -498,7 +517,7 @@ PROGRAMS: dict[str, Program] = {
     ),
     "supabase": Program(
         values=f"{_COMMON} --project-ref --db-url --workdir --schema",
-        dry="--dry-run",
+        dry="--help --dry-run",
         subs={
             "start": _LOCAL,
             "stop": _LOCAL,
@@ -552,7 +571,7 @@ PROGRAMS: dict[str, Program] = {
         "doctl hcloud linode-cli scw vultr-cli oci ibmcloud civo exo upctl openstack nova ovhcloud gscloud metal cntb",
         Program(
             values=f"{_COMMON} --profile --context --access-token --compartment-id --instance-id --bucket-name --spec --name --type --image --namespace -c --id",
-            dry="--dry-run --validate",
+            dry="--help --dry-run --validate",
             subs={
                 "auth init": _LOGIN,
                 "auth list": _READ,
@@ -584,11 +603,11 @@ PROGRAMS: dict[str, Program] = {
         "render neonctl neon pscale turso koyeb northflank zeabur deployctl stripe twilio algolia sentry-cli auth0 okta databricks snow confluent upstash caprover clever scalingo gigalixir nhost appwrite convex sanity contentful shopify eas fastly ldcli pd datadog-ci newrelic grafana-cli grr amtool apigeecli flarectl cfcli jenkins-cli tkn argo spin octopus terminus platform upsun balena particle hcp ecs-cli crc minishift rafay tsuru convox porter encore mailgun postmark svix opsgenie statuspage mongocli aiven avn yc nsc cmctl dapr consul-k8s conjur imperva akamai cli53 lexicon hub-tool",
         Program(
             values=_COMMON,
-            dry="--dry-run",
+            dry="--help --dry-run",
             subs={
                 "login": _LOGIN,
                 "auth login": _LOGIN,
-                "db shell": Does("db.write", possible=True),
+                "db shell": Program(call=_spoken_sql),
                 "dev": _LOCAL,
                 "listen": _READ,
                 "build": _LOCAL,

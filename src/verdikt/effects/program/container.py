@@ -38,22 +38,18 @@ def _reach(call: Call) -> Iterator[Effect]:
     pid = args.value("--pid")
     host_processes = pid is not None and pid.text == "host"
     if every or host_processes:
-        # With every right and the machine's processes, `nsenter` is a root shell on the machine.
-        out = every and (
-            host_processes or any("nsenter" in word.text or "chroot" in word.text for word in args.operands)
-        )
         yield call.effect(
             "container.escape",
             (Target("--privileged" if every else "--pid=host", "other"),),
-            recoverable=not out,
-            note="holds every right of the machine" if every else "sees every process",
+            recoverable=False,
+            note="holds every right of the machine" if every else "sees and holds every process",
         )
     capabilities = [word for word in args.all("--cap-add") if word.text.upper().removeprefix("CAP_") in _CAPABILITIES]
     if capabilities:
         yield call.effect(
             "container.escape",
             tuple(Target(word.shown, "other") for word in capabilities),
-            recoverable=True,
+            recoverable=False,
             note="a right that is nearly every right",
         )
     if any("unconfined" in word.text or "disable" in word.text for word in args.all("--security-opt")):
@@ -62,6 +58,18 @@ def _reach(call: Call) -> Iterator[Effect]:
             (Target("--security-opt", "other"),),
             recoverable=True,
             note="without the limits of a container",
+        )
+    disks = [
+        word
+        for word in args.all("--device")
+        if word.text.startswith(("/dev/sd", "/dev/nvme", "/dev/vd", "/dev/mem", "/dev/disk", "/dev/mapper", "/dev/xvd"))
+    ]
+    if disks:
+        yield call.effect(
+            "container.escape",
+            tuple(Target(word.shown, "other") for word in disks),
+            recoverable=False,
+            note="a disk of the machine",
         )
     if any(word.text == "host" for word in args.all("--network --net --ipc --uts --userns")):
         yield call.effect("container.host", (Target("host", "other"),), note="shares the machine's network or memory")
@@ -113,8 +121,10 @@ def _remove(call: Call) -> Iterator[Effect]:
     targets = tuple(Target(word.shown, "resource") for word in args.operands)
     if args.has("-f --force") and (args.has("-a --all") or any(not word.known for word in args.operands)):
         yield call.effect("container.remove.force", targets, recoverable=False, note="whichever there are")
-    elif args.has("-f --force -v --volumes -a --all"):
+    elif args.has("-f --force -v --volumes"):
         yield call.effect("container.remove.force", targets)
+    elif args.has("-a --all") or any(not word.known for word in args.operands):
+        yield call.effect("container.prune.containers", targets)
     else:
         yield call.effect("container.remove", targets)
 
@@ -261,7 +271,10 @@ _SUBS: dict[str, Program | Does | tuple[Does, ...]] = {
     "login": Does("cred.write", "0", "host", bare=True, note="stores a credential for the registry"),
     "logout": _READ,
     "plugin install": Does("pkg.foreign", "*", "package"),
-    "swarm leave": Does("k8s.drain", note="the machine leaves its cluster"),
+    "swarm leave": (
+        Does("k8s.drain.force", when="-f --force", note="the machine leaves its cluster"),
+        Does("k8s.drain"),
+    ),
     "swarm init": Does("net.listen"),
     "swarm join": Does("k8s.write"),
     "swarm join-token": Does("cred.read"),

@@ -35,6 +35,9 @@ def _copy(call: Call) -> Iterator[Effect]:
 
 def _move(call: Call) -> Iterator[Effect]:
     sources, target = _ends(call)
+    if target is not None and target.text == "/dev/null":
+        yield from call.on("fs.delete.tree", sources)
+        return
     yield from call.on("fs.move", sources)
     if target is not None:
         what = "fs.write" if call.args.has("-n --no-clobber -b --backup") else "fs.overwrite"
@@ -70,7 +73,9 @@ def _ln(call: Call) -> Iterator[Effect]:
     if target.zone not in (Zone.PROJECT, Zone.TEMP, Zone.UNKNOWN):
         note = f"leads out of the project, to {target.text}"
     name = operands[-1] if len(operands) > 1 else Word(operands[0].text.rsplit("/", 1)[-1])
-    what = "fs.overwrite" if call.args.has("-f --force") and len(operands) > 1 else "fs.link"
+    what = "fs.link.out" if note else "fs.link"
+    if call.args.has("-f --force") and len(operands) > 1:
+        what = "fs.overwrite"
     yield from call.on(what, [name], note=note)
     if target.zone is Zone.SECRET:
         yield call.effect("cred.read", (target,), note="links to a secret")
@@ -122,7 +127,10 @@ def _chown(call: Call) -> Iterator[Effect]:
 def _dd(call: Call) -> Iterator[Effect]:
     source, sink = call.args.pick("if="), call.args.pick("of=")
     yield from call.on("fs.read", [word for word in source if word.text not in _EMPTY])
+    endless = any(word.text in _EMPTY[1:] for word in source) and not call.args.pick("count=")
     yield from call.on("fs.overwrite", sink)
+    if endless and any(not call.path(word).path.startswith("/dev/") for word in sink):
+        yield call.effect("fs.fill", tuple(map(call.path, sink)))
 
 
 def _tee(call: Call) -> Iterator[Effect]:

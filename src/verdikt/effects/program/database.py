@@ -1,6 +1,7 @@
 """Databases: the SQL or the commands that a client would run, and the tools that move a schema back and forth."""
 
 import re
+import shlex
 from collections.abc import Iterator
 
 from verdikt.effects import verb
@@ -25,6 +26,9 @@ def _spoken(call: Call, flags: str) -> list[str]:
 def _file(call: Call, flags: str) -> Iterator[str]:
     """The text of a script that lies in the project, where it can be read."""
     names = call.args.all(flags) + [r.target for r in call.command.redirects if r.op == "<"]
+    above = next(call.upstream(), None)
+    if above is not None and above.name == "cat":
+        names += [word for word in above.argv[1:] if not word.text.startswith("-")]
     for word in names:
         target = call.path(word)
         if target.path and target.zone in (Zone.PROJECT, Zone.TEMP) and not call.command.where:
@@ -207,7 +211,7 @@ def _live(call: Call) -> bool:
     )
 
 
-def _migration(sure: str = "", lose: str = "", back: str = "", *, change: str = "") -> Program:
+def _migration(sure: str = "", lose: str = "", back: str = "", *, change: str = "", light: bool = False) -> Program:
     """A migration tool: words that lose everything, words that go back, flags with which nobody is asked."""
     losing, backing, changing = words(lose), words(back), words(change)
 
@@ -219,7 +223,7 @@ def _migration(sure: str = "", lose: str = "", back: str = "", *, change: str = 
         target = (Target("the configured database", "database"),)
         asked = bool(sure) and not call.args.has(sure)
         if any(phrase.replace(" ", "+") in losing for phrase in phrases):
-            yield call.effect("db.drop", target, recoverable=False if _live(call) else asked or not sure)
+            yield call.effect("db.drop", target, recoverable=(asked or light) and not _live(call))
         elif any(phrase.replace(" ", "+") in backing for phrase in phrases):
             whole = any(
                 word in ("base", "zero", "0", "--all", "-all", "all") or word.endswith(":all") for word in path[1:]
@@ -322,6 +326,16 @@ def _artisan(call: Call) -> Iterator[Effect]:
 def _wp_query(call: Call) -> Iterator[Effect]:
     for word in call.args.operands:
         yield from read_sql(word.text, call, "mysql")
+
+
+def _inside(call: Call) -> Iterator[Effect]:
+    """`sail artisan …`: the rest is a command in the project's containers."""
+    yield call.effect("container.exec")
+    yield from call.shell(shlex.join(word.text for word in call.command.argv[1:]))
+
+
+def _console(call: Call) -> Iterator[Effect]:
+    yield from call.shell(shlex.join(["console", *(word.text for word in call.command.argv[2:])]))
 
 
 def _mix(call: Call) -> Iterator[Effect]:
@@ -453,6 +467,8 @@ PROGRAMS: dict[str, Program] = {
         "rails rake", Program(values="-e --environment -f --rakefile -C --directory", dry="-n --dry-run", call=_rails)
     ),
     "artisan": Program(values="--database --path --env --seeder --class", dry="--pretend", call=_artisan),
+    **programs("sail ddev lando lerd", Program(call=_inside)),
+    "symfony": Program(Does("code.build"), subs={"console": Program(call=_console)}),
     **programs(
         "doctrine console doctrine-migrations",
         Program(
@@ -531,7 +547,7 @@ PROGRAMS: dict[str, Program] = {
     "knex": _migration(lose="migrate:reset", back="migrate:rollback migrate:down"),
     **programs(
         "sequelize sequelize-cli",
-        _migration(lose="db:drop", back="db:migrate:undo db:migrate:undo:all db:seed:undo:all"),
+        _migration(light=True, lose="db:drop", back="db:migrate:undo db:migrate:undo:all db:seed:undo:all"),
     ),
     "typeorm": _migration(lose="schema:drop", back="migration:revert", change="schema:sync"),
     "mikro-orm": _migration(lose="schema:drop schema:fresh migration:fresh database:drop", back="migration:down"),
@@ -551,7 +567,7 @@ PROGRAMS: dict[str, Program] = {
         call=_goose,
     ),
     "drizzle-kit": Program(
-        _SCHEMA, subs={"push": Does("db.migrate.live", when="--force", bare=True), "drop": Does("fs.write")}
+        _SCHEMA, subs={"push": Does("db.migrate.live", when="--force", bare=True), "drop": Does("db.migrate.back")}
     ),
     "atlas": Program(
         _SCHEMA,

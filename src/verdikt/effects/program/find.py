@@ -74,8 +74,9 @@ def selected(command: Command) -> list[Word]:
 
 def narrowed(command: Command) -> bool:
     """Whether a `find` has a test that leaves something out, so that what it hits is not all that is there."""
-    texts = {word.text for word in command.argv}
-    return not texts.isdisjoint(_TESTS) or "-empty" in texts
+    texts = [word.text for word in command.argv]
+    tests = [texts[i + 1 : i + 2] for i, text in enumerate(texts) if text in _TESTS]
+    return any(test != ["*"] for test in tests) or "-empty" in texts
 
 
 def _find(call: Call) -> Iterator[Effect]:

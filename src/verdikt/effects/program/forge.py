@@ -15,6 +15,7 @@ _MERGE = Does("repo.merge", "*", "resource", bare=True)
 _RELEASE = Does("repo.release", "*", "resource", bare=True)
 _ADMIN = Does("repo.admin", "*", "resource", bare=True)
 _DELETE = Does("repo.delete", "*", "resource", bare=True)
+_LOST = Does("cred.destroy", "*", "other", bare=True, note="nobody can read it back first")
 _CLOSE = Does("repo.close", "*", "resource", bare=True)
 _SECRET = Does("cred.read", note="shows a credential")
 _LOGIN = Does("cred.write", note="stores a credential for the forge")
@@ -89,7 +90,11 @@ def _repo_edit(call: Call) -> Iterator[Effect]:
         flag in ("-d", "--description", "-h", "--homepage", "--add-topic", "--remove-topic")
         for flag, _ in call.args.flags
     )
-    yield call.effect("repo.write" if harmless else "repo.admin", _targets(call.args.operands))
+    visibility = call.args.value("--visibility")
+    opened = visibility is not None and visibility.text in ("public", "internal")
+    yield call.effect(
+        "repo.expose" if opened else "repo.write" if harmless else "repo.admin", _targets(call.args.operands)
+    )
 
 
 def _repo_create(call: Call) -> Iterator[Effect]:
@@ -129,10 +134,12 @@ def _by_verb(call: Call) -> Iterator[Effect]:
 
 
 def _alias(call: Call) -> Iterator[Effect]:
+    shell = call.args.has("-s --shell")
     for word in call.args.operands[1:]:
-        if word.text.startswith("!"):
-            yield from call.shell(word.text[1:])
-    yield call.effect("sys.setting" if any(word.text.startswith("!") for word in call.args.operands) else "repo.read")
+        if shell or word.text.startswith("!"):
+            yield from call.shell(word.text.removeprefix("!"))
+    runs = shell or any(word.text.startswith("!") for word in call.args.operands)
+    yield call.effect("sys.setting" if runs else "repo.read")
 
 
 _GH: dict[str, Program | Does | tuple[Does, ...]] = {
@@ -180,7 +187,7 @@ _GH: dict[str, Program | Does | tuple[Does, ...]] = {
     ),
     "repo clone": _READ,
     "repo fork": _WRITE,
-    "repo sync": _WRITE,
+    "repo sync": (Does("git.push.force", "*", "ref", when="--force", bare=True), _WRITE),
     "repo set-default": _READ,
     "repo archive": _ADMIN,
     "repo unarchive": _ADMIN,
@@ -196,7 +203,8 @@ _GH: dict[str, Program | Does | tuple[Does, ...]] = {
     "release download": _READ,
     "secret list": _READ,
     "secret set": _ADMIN,
-    "secret delete": _ADMIN,
+    "secret remove": _LOST,
+    "secret delete": _LOST,
     "variable list": _READ,
     "variable get": _READ,
     "variable set": _ADMIN,
@@ -269,7 +277,7 @@ _GLAB: dict[str, Program | Does | tuple[Does, ...]] = {
     "ci lint": _READ,
     "variable set": _ADMIN,
     "variable update": _ADMIN,
-    "variable delete": _ADMIN,
+    "variable delete": _LOST,
     "variable get": _SECRET,
     "variable export": _SECRET,
     "variable list": _READ,

@@ -477,7 +477,10 @@ def _fetch(call: Call, args: Arguments) -> Iterator[Effect]:
 def _remote(call: Call, args: Arguments) -> Iterator[Effect]:
     verb = args.operands[0].text if args.operands else ""
     if verb in ("add", "set-url", "remove", "rm", "rename", "set-head", "set-branches"):
-        yield call.effect("git.remote", tuple(Target(word.shown, "host") for word in args.operands[1:]))
+        yield call.effect(
+            "git.remote.url" if verb == "set-url" else "git.remote",
+            tuple(Target(word.shown, "host") for word in args.operands[1:]),
+        )
     else:
         yield call.effect("git.read")
 

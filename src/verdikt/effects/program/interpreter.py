@@ -145,7 +145,7 @@ def _script(call: Call) -> Iterator[Effect]:
 
             yield from read_script(_UNREAD[call.name], text.text, call)
         return
-    if args.operands:
+    if args.operands and args.operands[0].text != "-":
         if call.name in ("node", "nodejs") and args.operands[0].text == "inspect":
             return
         yield from call.on("code.run", args.operands[:1])

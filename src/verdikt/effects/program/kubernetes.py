@@ -76,7 +76,9 @@ def _rollout(call: Call, rest: list[Word]) -> Iterator[Effect]:
 
 
 def _exec(call: Call, rest: list[Word]) -> Iterator[Effect]:
-    yield call.effect("k8s.exec", _targets(rest[:1]))
+    inside = [word.text.rsplit("/", 1)[-1] for word in rest[1:]]
+    shell = len(inside) == 1 and inside[0] in ("sh", "bash", "zsh", "ash", "dash")
+    yield call.effect("k8s.shell" if shell else "k8s.exec", _targets(rest[:1]))
 
 
 def _whoami(call: Call, _rest: list[Word]) -> Iterator[Effect]:
@@ -143,7 +145,7 @@ def _config(call: Call, rest: list[Word]) -> Iterator[Effect]:
 def _copy(call: Call, rest: list[Word]) -> Iterator[Effect]:
     if len(rest) > 1 and ":" in rest[-1].text:
         yield from call.on("fs.read", rest[:-1])
-        yield call.effect("k8s.exec", _targets(rest[-1:]), note="puts files into a pod")
+        yield call.effect(_write(call), _targets(rest[-1:]), note="puts files into a pod")
     elif len(rest) > 1:
         yield from call.on("fs.write", rest[-1:])
 

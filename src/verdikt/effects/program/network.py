@@ -10,9 +10,20 @@ from verdikt.effects.service import request
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import UNKNOWN, Word
 
-SECRET_NAME = re.compile(
-    r"(?i)(?:token|secret|passw|passwd|api_?key|private|credential|auth|session|cookie|aws_|_key\b|_pat\b|bearer)"
+METADATA = frozenset(
+    "169.254.169.254 169.254.170.2 metadata.google.internal metadata.goog 100.100.100.200 fd00:ec2::254 metadata metadata.azure.internal".split()
 )
+"""Where a machine of a cloud gets its own credentials."""
+
+SECRET_NAME = re.compile(
+    r"(?i)(?:token|secret|passw|passwd|api_?key|private|credential|auth|session|cookie|aws_|_key\b|\bkeys?\b|_pat\b|bearer)"
+)
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
+
+
+def secret_variable(word: Word) -> bool:
+    """Whether a word holds a variable that is called like a secret."""
+    return UNKNOWN in word.text and any(SECRET_NAME.search(name) for name in _VARIABLE.findall(word.raw))
 
 
 def _curl(call: Call) -> Iterator[Effect]:
@@ -39,7 +50,7 @@ def _curl(call: Call) -> Iterator[Effect]:
         yield call.effect("net.local" if local else "net.fetch", hosts)
     for word in urls:
         # What is put into an address is sent as well.
-        if SECRET_NAME.search(word.raw) and UNKNOWN in word.text and not local:
+        if secret_variable(word) and not local:
             yield call.effect("cred.send", hosts, possible=True, note="a secret in the address")
     method = args.value("-X --request")
     if method is not None:
@@ -51,6 +62,13 @@ def _curl(call: Call) -> Iterator[Effect]:
         name = urls[0].text.split("?")[0].rsplit("/", 1)[-1] if urls else ""
         yield from call.on("fs.overwrite", [Word(name or "download")])
     yield from call.on("fs.read", args.all("-K --config -b --cookie --netrc-file"), possible=True)
+
+
+def metadata(call: Call, hosts: tuple[Target, ...]) -> Iterator[Effect]:
+    """Whoever asks a cloud's machine about itself is given its credentials."""
+    asked = tuple(target for target in hosts if target.text in METADATA)
+    if asked:
+        yield call.effect("cred.read", asked, note="credentials of the machine")
 
 
 def _asked(call: Call, method: str, urls: list[Word], body: str = "", *, local: bool) -> Iterator[Effect]:
@@ -100,7 +118,7 @@ def _send(
         yield call.effect("net.local", hosts)
         return
     yield call.effect("net.send.file" if files else "net.send", hosts)
-    if any(UNKNOWN in word.text and SECRET_NAME.search(word.raw or "") for word in sent):
+    if any(map(secret_variable, sent)):
         yield call.effect("cred.send", hosts, possible=True, note="a secret from the environment")
 
 
@@ -108,13 +126,14 @@ def _wget(call: Call) -> Iterator[Effect]:
     args = call.args
     hosts = tuple(host.target(word) for word in args.operands)
     local = bool(hosts) and all(host.is_local(target.text) for target in hosts)
+    yield from metadata(call, hosts)
     files, sent = args.all("--post-file --body-file"), args.all("--post-data --body-data")
     if files or sent:
         yield from _send(call, hosts, files, sent, local=local)
     else:
         yield call.effect("net.local" if local else "net.fetch", hosts)
     for word in args.operands:
-        if SECRET_NAME.search(word.raw) and UNKNOWN in word.text and not local:
+        if secret_variable(word) and not local:
             yield call.effect("cred.send", hosts, possible=True, note="a secret in the address")
     output = [word for word in args.all("-O --output-document") if word.text != "-"]
     yield from call.on("fs.overwrite", output)

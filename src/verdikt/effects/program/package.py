@@ -15,7 +15,7 @@ _REGISTRIES = words(
     "pypi.org files.pythonhosted.org test.pypi.org upload.pypi.org download.pytorch.org pypi.nvidia.com pypi.ngc.nvidia.com data.pyg.org storage.googleapis.com wheels.vllm.ai "
     "pypi.tuna.tsinghua.edu.cn mirrors.aliyun.com pypi.mirrors.ustc.edu.cn mirrors.ustc.edu.cn mirror.baidu.com "
     "registry.npmjs.org registry.yarnpkg.com registry.npmmirror.com npm.pkg.github.com npm.jsr.io jsr.io rubygems.org crates.io static.crates.io index.crates.io "
-    "proxy.golang.org packagist.org repo.packagist.org conda.anaconda.org repo.anaconda.com repo1.maven.org deb.debian.org archive.ubuntu.com"
+    "proxy.golang.org sum.golang.org goproxy.cn goproxy.io packagist.org repo.packagist.org conda.anaconda.org repo.anaconda.com repo1.maven.org deb.debian.org archive.ubuntu.com"
 )
 _SOURCE = re.compile(r"^(?:(?:git|hg|svn|bzr)\+|(?:https?|ftp|git|ssh)://|git@|(?:github|gitlab|bitbucket|gist|git):)")
 _OWNER_REPO = re.compile(r"^[A-Za-z0-9][\w.-]*/[\w.-]+(?:#.+)?$")
@@ -68,6 +68,7 @@ def _install(
         strange += args.all("--git")
     if address is not None and "://" in address.text and not _usual(address.text):
         strange.append(address)
+    strange += [word for word in args.all("--trusted-host") if not _usual(word.text)]
     if strange:
         yield call.effect("pkg.foreign", tuple(Target(word.shown, _PACKAGE) for word in strange))
     else:
@@ -100,7 +101,8 @@ def _setting(call: Call, key: str, value: str) -> Effect:
     value = value or inline
     if any(secret in key.lower() for secret in ("token", "password", "_auth", "credential")):
         return call.effect("cred.write", (Target(key, "other"),))
-    if key.lower().endswith(_SOURCES) and not _usual(value):
+    unsafe = key.lower() in ("strict-ssl", "http.sslverify", "ssl_verify") and value.lower() in ("false", "0", "no")
+    if unsafe or (key.lower().endswith(_SOURCES) and not _usual(value)):
         return call.effect("pkg.source", (Target(value or key, "host"),))
     return call.effect("pkg.setting", (Target(key, "other"),))
 
@@ -176,12 +178,23 @@ def _npm(call: Call) -> Iterator[Effect]:
         "auth" in word.text.lower() or "token" in word.text.lower() for word in rest
     ):
         yield call.effect("cred.read", note="shows a credential")
+    elif verb == "pkg" and first == "set":
+        yield from _npm_scripts(call, rest[1:])
     elif verb in _NPM_READ:
         yield call.effect("pkg.read")
     elif verb in _NPM_RUN:
         yield call.effect("code.run", (Target(first or verb, "other"),))
     else:
         yield from _npm_public(call, verb, rest)
+
+
+def _npm_scripts(call: Call, settings: list[Word]) -> Iterator[Effect]:
+    """`npm pkg set scripts.postinstall=…`: the manifest gets a script, which is read as if it ran."""
+    yield call.effect("pkg.setting")
+    for word in settings:
+        key, _, value = word.text.partition("=")
+        if key.startswith("scripts."):
+            yield from call.shell(value)
 
 
 def _npm_public(call: Call, verb: str, rest: list[Word]) -> Iterator[Effect]:
@@ -225,6 +238,28 @@ def _system(call: Call) -> Iterator[Effect]:
         yield call.effect("pkg.system.remove", targets)
 
 
+def _apt(call: Call) -> Iterator[Effect]:
+    """`apt -o …Pre-Invoke::=command`: a setting that is a command."""
+    for word in call.args.all("-o --option"):
+        key, _, value = word.text.partition("=")
+        if "invoke" in key.lower() or key.lower().endswith(("::methods", "dpkg::options")):
+            yield call.effect("code.unknown", (Target(word.shown, "other"),), note="a setting that runs a program")
+            yield from call.shell(value)
+
+
+_GO_SOURCES = words("GOPROXY GOSUMDB GONOSUMDB GOINSECURE GONOSUMCHECK GOFLAGS")
+
+
+def _go_env(call: Call) -> Iterator[Effect]:
+    for word in call.args.operands:
+        key, equals, value = word.text.partition("=")
+        strange = key in _GO_SOURCES and any(
+            part not in ("direct", "off", "on", "") and not _usual(part) for part in value.split(",")
+        )
+        if equals and call.args.has("-w"):
+            yield call.effect("pkg.source" if strange else "pkg.setting", (Target(word.shown, "other"),))
+
+
 def _pacman(call: Call) -> Iterator[Effect]:
     letters = "".join(flag[1:] for flag, _ in call.args.flags if not flag.startswith("--"))
     if "R" in letters or call.args.has("--remove"):
@@ -248,9 +283,8 @@ def _brew(call: Call) -> Iterator[Effect]:
         yield call.effect("pkg.source", tuple(Target(word.shown, "host") for word in rest[1:]))
     elif verb == "services" and rest and rest[0].text not in ("list", "info"):
         stop = rest[0].text in ("stop", "kill", "cleanup")
-        yield call.effect(
-            "sys.service.stop" if stop else "sys.service", tuple(Target(word.shown, "unit") for word in rest[1:])
-        )
+        units = tuple(Target(word.shown, "unit") for word in rest[1:])
+        yield call.effect("sys.service.stop" if stop else "proc.spawn", units)
     else:
         yield call.effect("pkg.read")
 
@@ -344,7 +378,7 @@ PROGRAMS: dict[str, Program] = {
     **programs(
         "conda mamba micromamba",
         Program(
-            values="-n --name -p --prefix -c --channel -f --file",
+            values="-n --name -p --prefix -c --channel -f --file --add --set --prepend --append --remove",
             dry="-d --dry-run",
             subs={
                 "install": _ADD,
@@ -368,6 +402,7 @@ PROGRAMS: dict[str, Program] = {
                     Does("pkg.remove", "*", _PACKAGE),
                 ),
                 "uninstall": _REMOVE,
+                "config": Does("pkg.source", "--add|--set|--prepend|--append", "other"),
                 "run": Does("code.run"),
             },
         ),
@@ -415,7 +450,7 @@ PROGRAMS: dict[str, Program] = {
         _BUILD,
         values="-o -C -mod -modfile -tags -ldflags -gcflags -p -run -bench -timeout -coverprofile -exec -toolexec",
         single=True,
-        subs={"install": _ADD, "get": _ADD, "env": Does("pkg.setting", "*", "other", when="-w -u"), "telemetry": _READ},
+        subs={"install": _ADD, "get": _ADD, "env": Program(call=_go_env), "telemetry": _READ},
     ),
     "gem": Program(
         _READ,
@@ -486,7 +521,10 @@ PROGRAMS: dict[str, Program] = {
             "restore": _ADD,
             "add package": _ADD,
             "tool install": _ADD,
-            "ef database drop": Does("db.drop", "*", "database", bare=True, recoverable=True),
+            "ef database drop": (
+                Does("db.drop", when="-f --force"),
+                Does("db.drop", unless="-f --force", recoverable=True),
+            ),
             "ef database update": Does("db.schema"),
             "user-secrets list": Does("cred.read"),
         },
@@ -510,6 +548,7 @@ PROGRAMS: dict[str, Program] = {
     "cpan": Program(Does("pkg.install", "*", _PACKAGE)),
     "cpanm": Program(call=lambda call: _install(call, call.args.operands)),
     "conan": Program(_BUILD, subs={"upload": _PUBLISH, "install": _ADD, "remove": _REMOVE}),
+    "flutter": Program(_BUILD, dry="-n --dry-run", subs={"pub publish": _PUBLISH, "clean": _BUILD}),
     "pub": Program(_READ, dry="-n --dry-run", subs={"publish": _PUBLISH}),
     **programs(
         "apt apt-get aptitude nala",
@@ -517,6 +556,7 @@ PROGRAMS: dict[str, Program] = {
             _READ,
             values="-t --target-release -o --option -c --config-file -q",
             dry="-s --simulate --just-print --dry-run --recon --no-act -d --download-only",
+            call=_apt,
             subs={
                 "install": _SYS_ADD,
                 "reinstall": _SYS_ADD,

@@ -14,7 +14,7 @@ _SET = Does("cred.write", "*", "other", bare=True)
 _NEW = Does("cred.create", "*", "other", bare=True)
 _GONE = Does("cred.destroy", "*", "other", bare=True)
 _DROP = Does("cred.delete", "*", "other", bare=True)
-_READ = Does("cred.list")
+_READ = Does("keys.list")
 
 
 def _gpg(call: Call) -> Iterator[Effect]:
@@ -31,16 +31,16 @@ def _gpg(call: Call) -> Iterator[Effect]:
     elif args.has("-d --decrypt --decrypt-files"):
         yield call.effect("cred.read", keys, note="opens what was closed")
     else:
-        yield call.effect("cred.list")
+        yield call.effect("keys.list")
 
 
 def _ssh_keygen(call: Call) -> Iterator[Effect]:
     args = call.args
     file = args.value("-f")
     if args.has("-l -R -F -H -B -Y -L -Q"):
-        yield call.effect("cred.list")
+        yield call.effect("keys.list")
     elif args.has("-y"):
-        yield call.effect("cred.list", note="the public half")
+        yield call.effect("keys.list", note="the public half")
     elif args.has("-p -c -s -A -k"):
         yield call.effect("cred.write", (call.path(file),) if file is not None else ())
     elif file is None:
@@ -64,7 +64,7 @@ def _ssh_add(call: Call) -> Iterator[Effect]:
     if args.has("-D -d"):
         yield call.effect("cred.delete", (Target("keys of this session", "other"),), recoverable=True)
     else:
-        yield call.effect("cred.list")
+        yield call.effect("keys.list")
 
 
 def _ssh_copy_id(call: Call) -> Iterator[Effect]:
@@ -88,7 +88,7 @@ def _keeper(call: Call) -> Iterator[Effect]:
     elif pieces & {"get", "show", "read", "view", "export", "download", "dump", "fetch", "reveal", "password", "cat"}:
         yield call.effect("cred.read", targets)
     else:
-        yield call.effect("cred.list")
+        yield call.effect("keys.list")
 
 
 _VAULT_KV = {
@@ -110,6 +110,7 @@ _VAULT = {
     "delete": "cred.destroy",
     "secrets disable": "cred.destroy",
     "secrets move": "cred.destroy",
+    "auth disable": "cred.destroy",
     "namespace delete": "cred.destroy",
     "audit disable": "sys.security",
     "token create": "cred.create",
@@ -123,22 +124,24 @@ def _vault(call: Call) -> Iterator[Effect]:
     first, second, third = [*path, "", "", ""][:3]
     targets = tuple(Target(word.shown, "other") for word in call.args.operands[1:])
     if first == "kv":
-        what = _VAULT_KV.get(f"{second} {third}") or _VAULT_KV.get(second, "cred.list")
+        what = _VAULT_KV.get(f"{second} {third}") or _VAULT_KV.get(second, "keys.list")
     else:
         what = _VAULT.get(f"{first} {second}") or _VAULT.get(first, "")
         changes = first in _VAULT_GROUPS and second not in _VAULT_LOOK
-        what = what or ("cred.write" if changes else "cred.list")
+        what = what or ("cred.write" if changes else "keys.list")
     yield call.effect(what, targets)
 
 
-_SECURITY_SHOW = re.compile(r"^(?:find-(?:generic|internet)-password|dump-keychain|export|find-key)$")
+_SECURITY_SHOW = re.compile(r"^(?:find-(?:generic|internet)-password|export|find-key)$")
 
 
 def _security(call: Call) -> Iterator[Effect]:
     """macOS's keychain."""
     name = call.args.operands[0].text if call.args.operands else ""
     targets = tuple(Target(word.shown, "other") for word in call.args.operands[:2])
-    if _SECURITY_SHOW.match(name):
+    if name == "dump-keychain":
+        yield call.effect("cred.steal", targets, note="every secret of the person")
+    elif _SECURITY_SHOW.match(name):
         yield call.effect("cred.read", targets)
     elif name.startswith("delete-"):
         yield call.effect("cred.destroy", targets)
@@ -158,10 +161,10 @@ def _security(call: Call) -> Iterator[Effect]:
         )
     ):
         yield call.effect(
-            "cred.write" if name not in ("default-keychain", "authorizationdb read") else "cred.list", targets
+            "cred.write" if name not in ("default-keychain", "authorizationdb read") else "keys.list", targets
         )
     else:
-        yield call.effect("cred.list")
+        yield call.effect("keys.list")
 
 
 def _keytool(call: Call) -> Iterator[Effect]:
@@ -169,12 +172,12 @@ def _keytool(call: Call) -> Iterator[Effect]:
     if args.has("-delete"):
         yield call.effect("cred.delete", tuple(Target(word.shown, "other") for word in args.all("-alias")))
     elif args.has("-exportcert -list -printcert -help"):
-        yield call.effect("cred.list")
+        yield call.effect("keys.list")
     else:
         yield from call.on("fs.write", args.all("-keystore -destkeystore"))
 
 
-_THIEVES = "mimikatz lazagne pypykatz secretsdump secretsdump.py impacket-secretsdump linpeas linpeas.sh winpeas pspy responder crackmapexec netexec hashdump gsecdump wce unshadow john hashcat medusa ncrack kerbrute evil-winrm metasploit msfconsole msfvenom"
+_THIEVES = "mimikatz lazagne pypykatz secretsdump secretsdump.py impacket-secretsdump linpeas linpeas.sh winpeas pspy responder crackmapexec netexec hashdump gsecdump wce medusa ncrack kerbrute evil-winrm metasploit msfconsole msfvenom"
 
 PROGRAMS: dict[str, Program] = {
     **programs(
@@ -330,5 +333,6 @@ PROGRAMS: dict[str, Program] = {
         Does("fs.write", possible=True),
         subs={"ca revoke": _SET, "crypto key inspect": _READ, "certificate inspect": _READ},
     ),
+    **programs("unshadow john hashcat", Program(Does("cred.read", "*", "other", bare=True, note="guesses passwords"))),
     **programs(_THIEVES, Program(Does("cred.steal", "*", "other", bare=True))),
 }

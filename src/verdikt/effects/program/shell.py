@@ -86,15 +86,21 @@ def _printenv(call: Call) -> Iterator[Effect]:
         if any(SECRET_NAME.search(word.text) for word in call.args.operands):
             yield call.effect("env.read.secret", tuple(Target(word.shown, "other") for word in call.args.operands))
         return
-    yield call.effect("env.read")
+    yield call.effect(_whole_environment(call))
+
+
+def _whole_environment(call: Call) -> str:
+    """Shown as it is, or given to something that may keep only a part."""
+    shown = call.command.pipe_to is None and not call.command.redirects and call.command.feeds is None
+    return "env.read.all" if shown else "env.read"
 
 
 def _env(call: Call) -> Iterator[Effect]:
     if (text := call.args.value("-S --split-string")) is not None:
         yield from call.shell(text.text)
         return
-    if all("=" in word.text for word in call.args.operands):
-        yield call.effect("env.read")
+    if all("=" in word.text for word in call.args.operands) and not call.args.has("-i --ignore-environment"):
+        yield call.effect(_whole_environment(call))
 
 
 def _without_hooks(words: list[str]) -> bool:

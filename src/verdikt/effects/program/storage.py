@@ -91,7 +91,7 @@ def _rclone(call: Call) -> Iterator[Effect]:
     elif operation in ("config", "obscure"):
         yield call.effect("cred.write")
     elif operation in ("rcat", "copyurl", "mkdir", "touch", "link"):
-        yield call.effect("cloud.write" if operation != "link" else "cloud.expose", there)
+        yield call.effect("cloud.write" if operation != "link" else "cloud.open", there)
     elif operation in ("serve", "mount", "rcd"):
         yield call.effect("net.listen" if operation != "mount" else "sys.mount")
     else:
@@ -120,7 +120,7 @@ def _gsutil(call: Call) -> Iterator[Effect]:
             there,
         )
     elif operation in ("signurl", "web"):
-        yield call.effect("cloud.expose", there)
+        yield call.effect("cloud.open", there)
     elif operation in (
         "mb",
         "compose",
@@ -365,6 +365,7 @@ PROGRAMS: dict[str, Program] = {
         values="-n --namespace --from-backup",
         dry="--dry-run",
         subs={
+            **dict.fromkeys(("delete backup", "delete restore", "delete schedule"), _GONE),
             "backup delete": _GONE,
             "restore delete": _GONE,
             "schedule delete": _GONE,

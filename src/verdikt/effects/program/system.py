@@ -279,6 +279,12 @@ def _kill(call: Call) -> Iterator[Effect]:
         yield call.effect("proc.kill", targets)
 
 
+_GENERIC = words(
+    "node python python3 java ruby php bash sh zsh code electron chrome firefox docker go npm deno bun perl tmux screen ssh cursor"
+)
+"""Names that belong to programs of every sort, the agent's own among them."""
+
+
 def _pkill(call: Call) -> Iterator[Effect]:
     args = call.args
     names = [word.text for word in args.operands]
@@ -295,6 +301,8 @@ def _pkill(call: Call) -> Iterator[Effect]:
         or (call.name == "killall" and args.has("-u --user") and not names)
     ):
         yield call.effect("proc.kill.all", targets or (Target("everything of a user", "pid"),))
+    elif any(name in _GENERIC for name in names) and args.has("-9 -KILL -SIGKILL -s --signal -k"):
+        yield call.effect("proc.kill.all", targets)
     elif call.name == "killall5":
         yield call.effect("sys.crash", (Target("every process", "pid"),))
     else:

@@ -100,6 +100,12 @@ def _ed(call: Call) -> Iterator[Effect]:
             yield from call.shell(line[1:])
 
 
+def _man(call: Call) -> Iterator[Effect]:
+    if (pager := call.args.value("-P --pager")) is not None:
+        yield from call.shell(pager.text)
+    yield call.effect("sys.read")
+
+
 def _uniq(call: Call) -> Iterator[Effect]:
     yield from call.on("fs.read", call.args.operands[:1])
     yield from call.on("fs.overwrite", call.args.operands[1:2])
@@ -157,6 +163,7 @@ PROGRAMS: dict[str, Program] = {
     **programs("less more most zless zmore bat batcat view pg", Program(Does("fs.read", "*"), values="-n -p -P -t -l -r --language --style --line-range --theme --color --paging")),
     **programs("vim vi nvim gvim ex emacs emacsclient", _EDITOR),
     **programs("nano pico micro joe hx helix kak mcedit ne subl gedit kate mate zed idea pycharm webstorm notepad", Program(call=_editor, values="-r --rcfile -T -c --goto+ -o -Y")),
+    "man": Program(call=_man, values="-P --pager -S -s -M -m -L -l -p"),
     **programs("ed red", Program(call=_ed, values="-p")),
     **programs("envsubst gettext ngettext m4 expr bc dc units cal ncal figlet cowsay lolcat toilet fortune banner tput clear reset stty tabs", Program()),
 }  # fmt: skip

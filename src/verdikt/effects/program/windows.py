@@ -108,7 +108,7 @@ def _taskkill(call: Call) -> Iterator[Effect]:
         yield call.effect("sys.crash", _target(call, "pid"))
     elif any(map(is_protection, names)):
         yield call.effect("sys.security", _target(call, "pid"))
-    elif any("*" in name for name in names):
+    elif any("*" in name for name in names) or any("username" in text for text in texts):
         yield call.effect("proc.kill.all", _target(call, "pid"))
     else:
         yield call.effect("proc.kill", _target(call, "pid"))
@@ -147,6 +147,18 @@ def _delete(call: Call) -> Iterator[Effect]:
         "fs.delete.tree" if tree else "fs.delete",
         [Word(word.text.replace("\\", "/"), word.raw, word.glob) for word in names],
     )
+
+
+def _robocopy(call: Call) -> Iterator[Effect]:
+    """A mirror deletes at its end what is not at its beginning."""
+    from verdikt.effects.code.windows import deletes
+
+    texts = [word.text for word in call.command.argv[1:]]
+    names = [text for text in texts if not text.startswith("/")]
+    if {"/mir", "/purge"} & {text.lower() for text in texts}:
+        yield from deletes(names[1:2], "fs.delete.tree", call)
+    else:
+        yield call.effect("proc.exec")
 
 
 def _any(what: str, *needles: str, otherwise: str = "sys.read") -> Program:
@@ -228,7 +240,7 @@ PROGRAMS: dict[str, Program] = {
     "bitsadmin": _any("net.fetch", "/transfer", "/addfile"),
     "runas": Program(Does("priv.escalate", "*", "other", bare=True)),
     "attrib": Program(Does("fs.chmod", possible=True)),
-    "robocopy": _any("fs.delete.tree", "/mir", "/purge", otherwise="fs.write"),
+    "robocopy": Program(call=_robocopy),
     "powercfg": _any("sys.setting", "/change", "/s", "/h", "-h", "/setactive"),
     "dism": _any("sys.setting", "/disable-feature", "/remove-package", "/cleanup-image", "/enable-feature"),
     "sfc": Program(_READ),

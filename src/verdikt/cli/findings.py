@@ -1,0 +1,180 @@
+"""`verdikt findings`: what reviewers found, recorded, shown, explained, cleared."""
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from verdikt.cli.findings_exchange import export, gate, import_
+from verdikt.cli.runs import found, missing, the_runs
+from verdikt.errors import FindingError
+from verdikt.model.finding import Level, build_finding
+
+LEVELS = tuple(level.name for level in Level)
+USAGE = 2
+
+plan_option: Callable[[Any], Any] = click.option("--plan-hash", required=True, help="The plan that was reviewed.")
+json_option: Callable[[Any], Any] = click.option("--json", "as_json", is_flag=True, help="JSON, for machines.")
+level_type = click.Choice(LEVELS, case_sensitive=False)
+
+
+class FindingsGroup(click.Group):
+    """Takes several words after one `--evidence`, and turns our own errors into status 2."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Finds the subcommand."""
+        return super().resolve_command(ctx, spread(args))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the subcommand."""
+        try:
+            return super().invoke(ctx)
+        except FindingError as error:
+            click.echo(f"verdikt findings: {error}", err=True)
+            ctx.exit(USAGE)
+
+
+def spread(args: list[str]) -> list[str]:
+    """`--evidence a b` as `--evidence a --evidence b`; words that only go on with a note are joined to it."""
+    spread_out: list[str] = []
+    specs: list[str] | None = None
+    for word in args:
+        if word.startswith("--"):
+            spread_out += _options(specs)
+            specs = [] if word == "--evidence" else None
+            if specs is not None:
+                continue
+        if specs is None:
+            spread_out.append(word)
+        elif specs and specs[-1].count(":") >= 2 and not any(mark in word for mark in ":/.\\"):
+            specs[-1] += f" {word}"
+        else:
+            specs.append(word)
+    return spread_out + _options(specs)
+
+
+def _options(specs: list[str] | None) -> list[str]:
+    return [part for spec in specs or [] for part in ("--evidence", spec)]
+
+
+def show_json(value: Any) -> None:
+    """Prints a value for machines."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+@click.group(cls=FindingsGroup)
+def command() -> None:
+    """What reviewers found.
+
+    Example: verdikt findings record --plan-hash abc123 --level HIGH --title "SQL injection" --evidence src/users.py:42
+    """
+
+
+@command.command()
+@plan_option
+@click.option("--level", type=level_type, required=True, help="How bad it is.")
+@click.option("--title", required=True, help="What it is, in a line.")
+@click.option("--agent", default="", help="Who found it.")
+@click.option("--evidence", multiple=True, help="file, file:line or file:line:note; several may follow.")
+@click.option("--rationale", default="", help="Why it matters.")
+@click.option("--id", "id", default="", help="A key of your own; the default is made of level, agent and title.")
+@json_option
+def record(
+    *,
+    plan_hash: str,
+    level: str,
+    title: str,
+    agent: str,
+    evidence: tuple[str, ...],
+    rationale: str,
+    id: str,
+    as_json: bool,
+) -> None:
+    """Records a finding and prints the verdict it leads to.
+
+    Example: verdikt findings record --plan-hash abc123 --level HIGH --title "SQL injection in users.py"
+    """
+    finding = build_finding(level=level, title=title, agent=agent, evidence=evidence, rationale=rationale, id=id)
+    show_json(the_runs().record(plan_hash, finding).record())
+
+
+@command.command()
+@plan_option
+@json_option
+def show(*, plan_hash: str, as_json: bool) -> None:
+    """Shows the verdict on a plan.
+
+    Example: verdikt findings show --plan-hash abc123 --json
+    """
+    explained(plan_hash, as_json)
+
+
+@command.command()
+@plan_option
+@json_option
+def explain(*, plan_hash: str, as_json: bool) -> None:
+    """Shows the evidence chain of a plan, the worst finding first.
+
+    Example: verdikt findings explain --plan-hash abc123
+    """
+    explained(plan_hash, as_json)
+
+
+def explained(plan_hash: str, as_json: bool) -> None:
+    """The verdict for people or for machines."""
+    from verdikt.report import findings as report
+
+    verdict = found(plan_hash)
+    if as_json:
+        show_json(verdict.record())
+    else:
+        click.echo(report.explain(verdict))
+
+
+@command.command()
+@click.option("--limit", type=int, default=10, show_default=True, help="How many.")
+@click.option("--min-level", type=level_type, default="LOW", show_default=True, help="Leave out what is less.")
+@json_option
+def retro(*, limit: int, min_level: str, as_json: bool) -> None:
+    """Lists the verdicts changed last, newest first.
+
+    Example: verdikt findings retro --min-level HIGH
+    """
+    from verdikt.report import findings as report
+
+    verdicts, unreadable = the_runs().recent(limit=limit, min_level=min_level)
+    if as_json:
+        show_json([verdict.record() for verdict in verdicts])
+        for name in unreadable:
+            click.echo(f"unreadable: {name}", err=True)
+    else:
+        click.echo(report.retro(verdicts, unreadable))
+
+
+@command.command()
+@plan_option
+@click.option("--id", "id", required=True, help="The finding.")
+@click.option("--by", default=lambda: os.environ.get("USER", ""), help="Who clears it; the default is $USER.")
+@click.option("--why", required=True, help="Why it may go.")
+@json_option
+def clear(*, plan_hash: str, id: str, by: str, why: str, as_json: bool) -> None:
+    """Takes a finding away; who did it and why stays.
+
+    Example: verdikt findings clear --plan-hash abc123 --id 79f1b2bfa09a --why 'query is parameterised now'
+    """
+    verdict = the_runs().clear(plan_hash, id, by=by, why=why)
+    if verdict is None:
+        missing(plan_hash)
+    else:
+        show_json(verdict.record())
+
+
+for part in (import_, export, gate):
+    command.add_command(part)
+
+
+def main(argv: list[str] | None = None) -> Any:
+    """`python -m verdikt.council`."""
+    return command.main(args=argv, prog_name="python -m verdikt.council")

@@ -1,0 +1,202 @@
+"""What a reviewer found, and the roll-up of what all of them found for one plan."""
+
+import enum
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from verdikt.errors import FindingError
+from verdikt.model.canonical import sha256
+from verdikt.model.secret import redact_text
+
+
+class Level(enum.IntEnum):
+    """Ordered by severity, so the worse of two is their `max`."""
+
+    LOW = 0
+    MEDIUM = 1
+    HIGH = 2
+    CRITICAL = 3
+
+    @classmethod
+    def of(cls, word: object) -> "Level":
+        """The level that a word names, in any case."""
+        try:
+            return cls[str(word).strip().upper()]
+        except KeyError:
+            raise FindingError(f"expected a level of LOW, MEDIUM, HIGH or CRITICAL, found `{word}`") from None
+
+
+BLOCKING = (Level.HIGH, Level.CRITICAL)
+"""Levels that stop a commit."""
+
+_PLACE = re.compile(r"((?:[A-Za-z]:(?=[\\/]))?.*?):([0-9]{1,9})(?::(.*))?\Z", re.DOTALL)
+"""file, then the first `:digits` after an optional drive letter, then a note that may hold anything.
+
+More digits than any file has lines are part of a name.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Where to look: a file, a line of it, a note."""
+
+    file: str
+    line: int | None = None
+    note: str = ""
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place} — {self.note}" if self.note else place
+
+
+def parse_evidence(spec: str) -> Evidence:
+    """Evidence from `file`, `file:line` or `file:line:note`; whatever has no line number is a file name as a whole."""
+    found = _PLACE.match(spec)
+    if found is None or "://" in found[1]:  # the port of an address is no line
+        return Evidence(spec)
+    return Evidence(found[1], int(found[2]), found[3] or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a reviewer found. `supersedes` names the finding whose level it refines."""
+
+    id: str
+    level: str
+    title: str
+    agent: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    rationale: str = ""
+    created_at: float = 0.0
+    supersedes: tuple[str, ...] = ()
+
+    @property
+    def severity(self) -> Level:
+        """The level as something that can be compared."""
+        return Level[self.level]
+
+
+def finding_id(level: str, agent: str, title: str) -> str:
+    """The id that a finding has unless its reviewer gives it another."""
+    return sha256(f"{level}|{agent}|{title}".encode("utf-8", "surrogatepass"))[:12]
+
+
+def build_finding(
+    *,
+    level: str,
+    title: str,
+    agent: str = "",
+    evidence: Iterable[str | Evidence] = (),
+    rationale: str = "",
+    id: str = "",
+    now: float = 0.0,
+) -> Finding:
+    """A finding from what a reviewer says; evidence without a file is left out."""
+    if not title.strip():
+        raise FindingError("expected a title, found an empty one")
+    word = Level.of(level).name
+    places = [parse_evidence(item) if isinstance(item, str) else item for item in evidence]
+    kept = tuple(
+        Evidence(_unicode(place.file), place.line, _clean(place.note)) for place in places if place.file.strip()
+    )
+    clean, who = _clean(title), _unicode(agent)
+    return Finding(_unicode(id) or finding_id(word, who, clean), word, clean, who, kept, _clean(rationale), now)
+
+
+def _clean(text: str) -> str:
+    """The text without secrets: scanners like to quote them."""
+    return redact_text(_unicode(text))[0]
+
+
+def _unicode(text: str) -> str:
+    """The text with bytes that are no UTF-8 written out, so that it can be kept anywhere."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+@dataclass(frozen=True, slots=True)
+class CouncilVerdict:
+    """What was found for one plan. Level and summary always follow from the findings."""
+
+    plan_hash: str
+    findings: tuple[Finding, ...] = ()
+    created_at: float = 0.0
+    updated_at: float = 0.0
+
+    @property
+    def level(self) -> str:
+        """The worst level found; LOW when nothing was."""
+        return max((finding.severity for finding in self.findings), default=Level.LOW).name
+
+    @property
+    def summary(self) -> str:
+        """How many findings of which level, the worst first."""
+        if not self.findings:
+            return "No findings."
+        counts = {level: sum(f.severity is level for f in self.findings) for level in reversed(Level)}
+        words = ", ".join(f"{count} {level.name.lower()}" for level, count in counts.items() if count)
+        return f"{len(self.findings)} finding(s): {words}"
+
+    @property
+    def blocks(self) -> bool:
+        """Whether it stops a commit where a guardrail stands."""
+        return Level[self.level] in BLOCKING
+
+    def record(self) -> dict[str, Any]:
+        """The verdict as plain data, as it is kept on disk."""
+        return {
+            "plan_hash": self.plan_hash,
+            "level": self.level,
+            "summary": self.summary,
+            "findings": [finding_record(finding) for finding in self.findings],
+            "created_at": self.created_at,
+            "updated_at": self.updated_at,
+        }
+
+
+def finding_record(finding: Finding) -> dict[str, Any]:
+    """A finding as plain data."""
+    return {
+        "id": finding.id,
+        "level": finding.level,
+        "title": finding.title,
+        "agent": finding.agent,
+        "evidence": [{"file": e.file, "line": e.line, "note": e.note} for e in finding.evidence],
+        "rationale": finding.rationale,
+        "created_at": finding.created_at,
+        **({"supersedes": list(finding.supersedes)} if finding.supersedes else {}),
+    }
+
+
+def recorded_finding(record: Mapping[str, Any]) -> Finding:
+    """A finding read back; what is odd in it is left out, but an unknown level counts as the worst."""
+    level = str(record.get("level", "")).upper()
+    lineage = record.get("supersedes")
+    return Finding(
+        id=str(record.get("id", "")),
+        level=level if level in Level.__members__ else Level.CRITICAL.name,
+        title=str(record.get("title", "")),
+        agent=str(record.get("agent", "")),
+        evidence=tuple(_evidence(item) for item in _mappings(record.get("evidence"))),
+        rationale=str(record.get("rationale", "")),
+        created_at=seconds(record.get("created_at")),
+        supersedes=tuple(map(str, lineage)) if isinstance(lineage, list) else (),
+    )
+
+
+def _evidence(record: Mapping[str, Any]) -> Evidence:
+    line = record.get("line")
+    whole = isinstance(line, int) and not isinstance(line, bool)
+    return Evidence(str(record.get("file", "")), line if whole else None, str(record.get("note", "")))
+
+
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def seconds(value: Any) -> float:
+    """A moment read back; 0 when it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
+        return 0.0
+    return float(value)

@@ -1,0 +1,94 @@
+"""What a council should look at: which reviewers, which files, and exactly which contents."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from verdikt.errors import FindingError
+from verdikt.model.canonical import digest, sha256
+
+SCOPES = ("diff", "full", "explicit")
+MAX_TOKENS = 150_000
+MAX_SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Reviewers, files and their contents. Its hash names all of them, so it does not outlive a change to any."""
+
+    toolbox: str
+    agents: tuple[str, ...]
+    files: tuple[str, ...]
+    scope_mode: str = "diff"
+    contents: Mapping[str, str] = field(default_factory=dict)  # file → SHA-256, empty for a file that goes
+    guardrail: bool = False
+    budget_tokens: int = MAX_TOKENS
+    budget_seconds: int = MAX_SECONDS
+    created_at: float = 0.0
+    source: str = "fresh"
+
+    @property
+    def plan_hash(self) -> str:
+        """Sixteen hex digits that name the plan, the contents of its files included."""
+        return plan_hash(self.toolbox, self.agents, self.files, self.scope_mode, self.contents)
+
+    @property
+    def scope_hash(self) -> str:
+        """What names the plan whatever its files contain: two plans that share it are about the same files."""
+        return plan_hash(self.toolbox, self.agents, self.files, self.scope_mode)
+
+    def record(self) -> dict[str, Any]:
+        """The plan as plain data, as it is kept on disk."""
+        return {
+            "toolbox": self.toolbox,
+            "agents": list(self.agents),
+            "files": list(self.files),
+            "scope_mode": self.scope_mode,
+            "contents": dict(self.contents),
+            "guardrail": self.guardrail,
+            "budget_tokens": self.budget_tokens,
+            "budget_seconds": self.budget_seconds,
+            "created_at": self.created_at,
+            "plan_hash": self.plan_hash,
+            "scope_hash": self.scope_hash,
+            "source": self.source,
+        }
+
+
+def plan_hash(
+    toolbox: str,
+    agents: Sequence[str],
+    files: Sequence[str],
+    scope_mode: str,
+    contents: Mapping[str, str] | None = None,
+) -> str:
+    """The hash of a plan; without contents it is seed 000's, byte for byte."""
+    named: dict[str, Any] = {
+        "agents": list(agents),
+        "files": list(files),
+        "scope_mode": scope_mode,
+        "toolbox": toolbox,
+    }
+    if contents:
+        named["contents"] = digest(dict(contents))
+    return sha256(json.dumps(named, sort_keys=True).encode())[:16]
+
+
+def recorded_plan(record: Mapping[str, Any]) -> Plan:
+    """A plan read back. Its hash is computed, whatever the record says."""
+    try:
+        return Plan(
+            toolbox=str(record["toolbox"]),
+            agents=tuple(map(str, record["agents"])),
+            files=tuple(map(str, record["files"])),
+            scope_mode=str(record["scope_mode"]),
+            contents={str(file): str(sha) for file, sha in dict(record.get("contents") or {}).items()},
+            guardrail=bool(record.get("guardrail", False)),
+            budget_tokens=int(record.get("budget_tokens", MAX_TOKENS)),
+            budget_seconds=int(record.get("budget_seconds", MAX_SECONDS)),
+            created_at=float(record.get("created_at", 0.0)),
+            source=str(record.get("source", "fresh")),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise FindingError(f"expected the fields of a plan, found others: {error}") from error

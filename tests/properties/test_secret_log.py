@@ -1,0 +1,54 @@
+"""Secrets in every field of every payload that hosts were seen to send: none of their bytes is in anything verdikt wrote."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.test_adapters import RECORDED, event_of, load
+from tests.fakes import FakeClock, FakeWorld
+from tests.properties.test_secret import SECRETS, places, planted
+from verdikt import adapters
+from verdikt.adapters.judge import judge
+from verdikt.errors import HookError
+from verdikt.govern import Governance
+from verdikt.ledger.files import FileStore
+from verdikt.policy import parse_policy
+from verdikt.projections import projections
+
+STANDARD = parse_policy("profile: standard")
+NAMES = {"session", "session_id", "sessionId", "sessionID", "conversation_id", "agent_id", "hook_event_name", "event"}
+"""Fields that name a session or an event: they become file names and choices, and hold no text of anybody's."""
+
+
+def variants(payload: Any, number: int) -> Iterator[Any]:
+    """The payload with a secret at each of its places, a different one each time."""
+    for at, path in enumerate(places(payload)):
+        if not NAMES & {step for step in path if isinstance(step, str)}:
+            yield planted(payload, path, SECRETS[(number + at) % len(SECRETS)][1])
+
+
+@pytest.mark.parametrize("host", sorted({name.split("/")[0] for name in RECORDED}))
+def test_no_byte_of_a_secret_is_written(host: str, tmp_path: Path) -> None:
+    """Log, artifacts, projections, policies, crashes: every file, every byte."""
+    clock = FakeClock()
+    store = FileStore(tmp_path / "home", clock, projections(), durable=False)
+    governance = Governance(STANDARD, store, see=lambda cwd: FakeWorld(), clock=clock)
+    adapter = adapters.host(host.split("_", maxsplit=1)[0])
+    judged = 0
+    for number, name in enumerate(name for name in RECORDED if name.startswith(f"{host}/")):
+        recorded = load(name)
+        for payload in variants(recorded["payload"], number * 7):
+            try:
+                moment = adapter.decode(payload, event_of(name), recorded.get("env", {}))
+            except HookError:
+                continue
+            judge(governance, moment, {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "home")})
+            judged += 1
+    store.close()
+    written = b"\n".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
+
+    assert judged > 10
+    assert b"<secret:" in written
+    assert [kind for kind, _, secret in SECRETS if secret.encode() in written] == []

@@ -1,0 +1,492 @@
+"""Seed 000: findings, their verdict, and what stops a commit; each test is named by its id in the checklist."""
+
+import dataclasses
+import json
+import multiprocessing
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from verdikt.cli.findings import command
+from verdikt.council.runs import Runs, runs_directory
+from verdikt.errors import FindingError
+from verdikt.model.finding import (
+    CouncilVerdict,
+    Evidence,
+    Finding,
+    Level,
+    build_finding,
+    finding_id,
+    parse_evidence,
+)
+from verdikt.model.plan import Plan, plan_hash, recorded_plan
+from verdikt.report.findings import explain, retro
+
+INJECTION = "SQL injection in users.py"
+RECORD = (
+    "record --plan-hash abc123 --level HIGH --agent security-reviewer --title".split(),
+    [INJECTION],
+    ["--evidence", "src/users.py:42:unescaped", "input"],
+    ["--rationale", "req.form values flow into raw SQL"],
+)
+
+EXPLAINED = """\
+[verdict] plan=abc123  level=HIGH  2 finding(s): 1 high, 1 low
+  - [HIGH] SQL injection in users.py  (agent: security-reviewer)
+      why: req.form values flow into raw SQL
+      evidence: src/users.py:42 — unescaped input
+  - [LOW] style: trailing whitespace  (agent: code-reviewer)
+      evidence: src/users.py:57
+"""
+
+RETRO = """\
+[retro] 3 recent verdict(s):
+  - plan-crit   CRITICAL  BLOCK  1 finding(s): 1 critical
+  - plan-hi     HIGH      BLOCK  2 finding(s): 1 high, 1 low
+  - plan-ok     LOW       ok     1 finding(s): 1 low
+"""
+
+
+class Ticking:
+    """A clock that goes on by a second at each look."""
+
+    def __init__(self) -> None:
+        self.at = 1000.0
+
+    def __call__(self) -> float:
+        self.at += 1
+        return self.at
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    """An empty runs directory."""
+    return Runs(tmp_path / "runs", Ticking())
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    """`verdikt findings`, on the same directory as `runs`."""
+    monkeypatch.setenv("VERDIKT_RUNS_DIR", str(tmp_path / "runs"))
+    monkeypatch.setenv("VERDIKT_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USER", "ada")
+
+    def run(*words: str) -> Result:
+        return CliRunner().invoke(command, list(words))
+
+    return run
+
+
+def found(level: str, title: str = "t", agent: str = "a", **more: object) -> Finding:
+    """A finding."""
+    return build_finding(level=level, title=title, agent=agent, **more)  # type: ignore[arg-type]
+
+
+def test_S0_01_evidence_is_frozen_and_has_defaults() -> None:
+    """A place is a file, perhaps with a line and a note."""
+    assert Evidence("x.py") == Evidence(file="x.py", line=None, note="")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Evidence("x.py").file = "y.py"  # type: ignore[misc]
+
+
+def test_S0_02_finding_is_frozen_and_has_defaults() -> None:
+    """Id, level and title are enough."""
+    finding = Finding("1", "LOW", "t")
+    assert (finding.agent, finding.evidence, finding.rationale, finding.created_at) == ("", (), "", 0.0)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        finding.level = "HIGH"  # type: ignore[misc]
+
+
+def test_S0_03_levels_are_ordered() -> None:
+    """The worse of two is their max."""
+    assert [level.name for level in sorted(Level)] == ["LOW", "MEDIUM", "HIGH", "CRITICAL"]
+
+
+def test_S0_04_a_verdict_has_the_fields_of_the_seed(runs: Runs) -> None:
+    """Plan, level, summary, findings and two moments, on disk too."""
+    verdict = runs.record("abc123", found("HIGH"))
+    kept = json.loads(runs.verdict_path("abc123").read_bytes())
+    assert list(kept) == ["plan_hash", "level", "summary", "findings", "created_at", "updated_at"]
+    assert kept == verdict.record()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        verdict.plan_hash = "x"  # type: ignore[misc]
+
+
+def test_S0_05_the_level_is_the_worst_of_what_remains(runs: Runs) -> None:
+    """Clearing the worst finding leaves the next one's level."""
+    runs.record("p", found("MEDIUM", "m"))
+    worst = found("CRITICAL", "c")
+    assert runs.record("p", worst).level == "CRITICAL"
+    cleared = runs.clear("p", worst.id, by="ada", why="fixed")
+    assert cleared is not None
+    assert cleared.level == "MEDIUM"
+
+
+def test_S0_06_a_plan_says_what_should_run() -> None:
+    """A plan read back is the same plan."""
+    plan = Plan(toolbox="ship-it", agents=("a", "b"), files=("x.py",), contents={"x.py": "1f"}, guardrail=True)
+    assert recorded_plan(json.loads(json.dumps(plan.record()))) == plan
+
+
+def test_S0_07_plan_and_verdict_lie_side_by_side(runs: Runs, tmp_path: Path) -> None:
+    """In one directory, under one hash."""
+    assert runs_directory({"HOME": "/home/ada"}) == Path("/home/ada/.claude/toolbox-runs")
+    assert runs_directory({"HOME": "/home/ada", "VERDIKT_RUNS_DIR": str(tmp_path)}) == tmp_path
+    assert runs.plan_path("abc123").name == "abc123.json"
+    assert runs.verdict_path("abc123") == runs.plan_path("abc123").with_name("abc123.verdict.json")
+
+
+def test_S0_08_the_same_id_replaces_the_whole_record(runs: Runs) -> None:
+    """No duplicates: rationale, evidence and level are the new ones."""
+    runs.record("p", found("MEDIUM", id="k", rationale="first", evidence=["a.py:1"]))
+    verdict = runs.record("p", found("CRITICAL", id="k", rationale="second", evidence=["b.py:2"]))
+    (finding,) = verdict.findings
+    assert (finding.level, finding.rationale, finding.evidence) == ("CRITICAL", "second", (Evidence("b.py", 2),))
+    assert [event["event"] for event in runs.history("p")] == ["replaced"]
+
+
+@pytest.mark.parametrize(
+    ("level", "agent", "title", "id"),
+    [
+        ("HIGH", "security-reviewer", INJECTION, "79f1b2bfa09a"),
+        ("MEDIUM", "security-reviewer", INJECTION, "52d40d98c1f8"),
+        ("LOW", "code-reviewer", "style: trailing whitespace", "b5c6796f87f4"),
+        ("HIGH", "", "t", "29f807f85420"),
+    ],
+)
+def test_S0_09_the_default_id(level: str, agent: str, title: str, id: str) -> None:
+    """Twelve hex digits over level, agent and title; a given id wins."""
+    assert finding_id(level, agent, title) == id
+    assert found(level.lower(), title, agent).id == id
+    assert found(level, title, agent, id="mine").id == "mine"
+
+
+def test_S0_10_and_11_only_high_and_critical_block(runs: Runs) -> None:
+    """LOW and MEDIUM are kept and never stop anything."""
+    blocks = {level: runs.record(f"p-{level}", found(level)).blocks for level in Level.__members__}
+    assert blocks == {"LOW": False, "MEDIUM": False, "HIGH": True, "CRITICAL": True}
+
+
+def test_S0_12_record_by_command(call) -> None:  # type: ignore[no-untyped-def]
+    """The seed's own example, words unquoted as it stands there."""
+    result = call(*(word for words in RECORD for word in words))
+    assert result.exit_code == 0
+    (finding,) = json.loads(result.stdout)["findings"]
+    assert finding["id"] == "79f1b2bfa09a"
+    assert finding["evidence"] == [{"file": "src/users.py", "line": 42, "note": "unescaped input"}]
+
+
+def test_S0_13_and_15_show_and_explain_to_the_character(call) -> None:  # type: ignore[no-untyped-def]
+    """The seed's own output for the seed's own data."""
+    style = ["record", "--plan-hash", "abc123", "--level", "low", "--title", "style: trailing whitespace"]
+    call(*style, "--agent", "code-reviewer", "--evidence", "src/users.py:57")
+    call(*(word for words in RECORD for word in words))
+    assert call("explain", "--plan-hash", "abc123").stdout == EXPLAINED
+    assert call("show", "--plan-hash", "abc123").stdout == EXPLAINED
+    shown = json.loads(call("show", "--plan-hash", "abc123", "--json").stdout)
+    assert (shown["level"], shown["summary"]) == ("HIGH", "2 finding(s): 1 high, 1 low")
+
+
+def test_S0_14_and_22_retro_to_the_character(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
+    """The newest first, in columns."""
+    runs.record("plan-ok", found("LOW"))
+    runs.record("plan-hi", found("LOW", "s"))
+    runs.record("plan-hi", found("HIGH"))
+    runs.record("plan-crit", found("CRITICAL"))
+    assert call("retro").stdout == RETRO
+    assert call("retro", "--limit", "1").stdout.count("\n") == 2
+    high = call("retro", "--min-level", "HIGH").stdout
+    assert "plan-crit" in high
+    assert "plan-hi" in high
+    assert "plan-ok" not in high
+
+
+def test_S0_16_clear_by_command(call) -> None:  # type: ignore[no-untyped-def]
+    """A finding goes; the verdict that remains is printed."""
+    call("record", "--plan-hash", "p", "--level", "HIGH", "--title", "t")
+    result = call("clear", "--plan-hash", "p", "--id", "29f807f85420", "--why", "fixed")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["level"] == "LOW"
+
+
+@pytest.mark.parametrize(
+    ("spec", "evidence"),
+    [
+        ("src/foo.py", Evidence("src/foo.py")),
+        ("src/foo.py:42", Evidence("src/foo.py", 42)),
+        ("src/foo.py:42:race on counter", Evidence("src/foo.py", 42, "race on counter")),
+        ("C:/Users/me/foo.py:17", Evidence("C:/Users/me/foo.py", 17)),
+        ("C:\\Users\\me\\foo.py:17:x", Evidence("C:\\Users\\me\\foo.py", 17, "x")),
+        ("C:/Users/me/foo.py", Evidence("C:/Users/me/foo.py")),
+        ("a.py:1:2", Evidence("a.py", 1, "2")),
+        ("a.py:42:note: with colon", Evidence("a.py", 42, "note: with colon")),
+        ("a.py:42:see https://x.test:80/y", Evidence("a.py", 42, "see https://x.test:80/y")),
+        ("a.py:42:", Evidence("a.py", 42)),
+        ("a.py:0", Evidence("a.py", 0)),
+        ("a.py:²", Evidence("a.py:²")),
+        ("a.py:٣", Evidence("a.py:٣")),
+        ("a.py:" + "9" * 5000, Evidence("a.py:" + "9" * 5000)),
+        ("a.py:-1", Evidence("a.py:-1")),
+        ("a:b.py:3", Evidence("a:b.py", 3)),
+        ("a.py:12abc", Evidence("a.py:12abc")),
+        ("two\nlines.py:3:a\nb", Evidence("two\nlines.py", 3, "a\nb")),
+        ("https://x:8080", Evidence("https://x:8080")),
+        (":42", Evidence("", 42)),
+        ("", Evidence("")),
+    ],
+)
+def test_S0_17_evidence_in_every_form(spec: str, evidence: Evidence) -> None:
+    """The first number after a colon is the line; a drive's colon, a note's colons and odd digits are not."""
+    assert parse_evidence(spec) == evidence
+
+
+def test_S0_18_empty_evidence_is_left_out() -> None:
+    """Nothing is no place."""
+    assert found("LOW", evidence=["", "  ", ":42", "a.py"]).evidence == (Evidence("a.py"),)
+
+
+def test_S0_19_explain_in_every_shape() -> None:
+    """No why without a rationale, no agent without a name; nothing in a finding can look like another line."""
+    verdict = CouncilVerdict("p", (Finding("1", "LOW", "a\nb\x1b[2J", evidence=(Evidence("f", None, "n"),)),))
+    assert explain(verdict) == (
+        "[verdict] plan=p  level=LOW  1 finding(s): 1 low\n  - [LOW] a\\nb\\x1b[2J\n      evidence: f — n"
+    )
+
+
+def test_S0_20_and_36_the_worst_comes_first_then_by_title() -> None:
+    """Whatever the order of recording."""
+    findings = (Finding("1", "LOW", "b"), Finding("2", "HIGH", "z"), Finding("3", "HIGH", "a"))
+    shown = [line.split("] ")[1] for line in explain(CouncilVerdict("p", findings)).splitlines()[1:]]
+    assert shown == ["a", "z", "b"]
+
+
+def test_S0_21_and_34_the_summary_counts_the_worst_first() -> None:
+    """As the seed's document shows it."""
+    levels = ("LOW", "CRITICAL", "LOW", "MEDIUM", "HIGH")
+    verdict = CouncilVerdict("p", tuple(Finding(str(n), level, "t") for n, level in enumerate(levels)))
+    assert verdict.summary == "5 finding(s): 1 critical, 1 high, 1 medium, 2 low"
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "a\\b", "a.b", "a:b", "a b", "", "x" * 65, "a\n"])
+def test_S0_30_a_plan_hash_is_a_plain_name(runs: Runs, call, name: str) -> None:  # type: ignore[no-untyped-def]
+    """It cannot lead out of the directory, and says so with status 2."""
+    with pytest.raises(ValueError, match="invalid plan_hash"):
+        runs.verdict_path(name)
+    result = call("show", "--plan-hash", name)
+    assert result.exit_code == 2
+    assert "invalid plan_hash" in result.stderr
+
+
+def test_S0_31_the_hash_of_a_plan() -> None:
+    """Without contents it is the seed's; contents change it."""
+    assert plan_hash("ship-it", ["a", "b"], ["x.py"], "diff") == "49ff74065116a09d"
+    assert plan_hash("ship-it", ["a", "b"], ["x.py"], "diff", {"x.py": "1f"}) != "49ff74065116a09d"
+
+
+def test_S0_32_a_plan_has_the_fields_of_the_seed() -> None:
+    """And ours beside them."""
+    fields = "toolbox agents files scope_mode budget_tokens budget_seconds guardrail created_at plan_hash source"
+    assert set(fields.split()) <= set(Plan(toolbox="t", agents=(), files=()).record())
+
+
+def test_S0_33_no_findings() -> None:
+    """Low, with the seed's words."""
+    assert (CouncilVerdict("p").level, CouncilVerdict("p").summary, CouncilVerdict("p").blocks) == (
+        "LOW",
+        "No findings.",
+        False,
+    )
+
+
+def test_S0_35_the_plan_column_fits_the_longest() -> None:
+    """Whatever the names."""
+    lines = retro([CouncilVerdict("a"), CouncilVerdict("b" * 20)]).splitlines()[1:]
+    assert len({line.index("LOW") for line in lines}) == 1
+
+
+def test_S0_37_record_prints_json_and_refuses_with_2(call) -> None:  # type: ignore[no-untyped-def]
+    """Indented by two; bad levels and bad names are a wrong call."""
+    result = call("record", "--plan-hash", "p", "--level", "high", "--title", "t")
+    assert result.stdout.startswith('{\n  "plan_hash": "p",\n')
+    assert call("record", "--plan-hash", "p", "--level", "SEVERE", "--title", "t").exit_code == 2
+    assert call("record", "--plan-hash", "p", "--level", "HIGH", "--title", " ").exit_code == 2
+    assert call("record", "--plan-hash", "p").exit_code == 2
+
+
+def test_S0_38_what_is_missing(call) -> None:  # type: ignore[no-untyped-def]
+    """Status 1 and the seed's words; an unknown id changes nothing."""
+    for words in (["show"], ["explain"], ["clear", "--id", "x", "--why", "y"]):
+        result = call(*words, "--plan-hash", "none")
+        assert (result.exit_code, result.stderr) == (1, "No verdict for plan none\n")
+    before = json.loads(call("record", "--plan-hash", "p", "--level", "LOW", "--title", "t").stdout)
+    result = call("clear", "--plan-hash", "p", "--id", "unknown", "--why", "y")
+    assert (result.exit_code, json.loads(result.stdout)) == (0, before)
+
+
+def test_S0_39_retro_for_machines(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
+    """A list; ten of them; the filter comes before the limit."""
+    runs.record("high", found("HIGH"))
+    for number in range(11):
+        runs.record(f"low-{number}", found("LOW"))
+    assert len(json.loads(call("retro", "--json").stdout)) == 10
+    high = json.loads(call("retro", "--json", "--limit", "1", "--min-level", "high").stdout)
+    assert [verdict["plan_hash"] for verdict in high] == ["high"]
+    assert Runs(Path("/nonexistent/runs"), Ticking()).recent() == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("words", "specs"),
+    [
+        (["--evidence", "a.py:1", "b.py:2"], ["a.py:1", "b.py:2"]),
+        (["--evidence", "a.py:1:two", "words", "b.py:2"], ["a.py:1 — two words", "b.py:2"]),
+        (["--evidence", "a.py:1:x", "--evidence", "Makefile"], ["a.py:1 — x", "Makefile"]),
+        (["--evidence=a.py:1", "--evidence", "Makefile"], ["a.py:1", "Makefile"]),
+    ],
+)
+def test_S0_40_several_pieces_of_evidence(call, words: list[str], specs: list[str]) -> None:  # type: ignore[no-untyped-def]
+    """Several words may follow; a word that goes on with a note is part of it."""
+    result = call("record", "--plan-hash", "p", "--level", "LOW", *words, "--title", "t")
+    (finding,) = json.loads(result.stdout)["findings"]
+    assert [str(Evidence(**place)) for place in finding["evidence"]] == specs
+
+
+def test_S0_41_times_and_order(runs: Runs) -> None:
+    """The verdict keeps its birth, the finding gets the time of its last record, places stay."""
+    first = runs.record("p", found("LOW", "one"))
+    runs.record("p", found("LOW", "two"))
+    last = runs.record("p", found("LOW", "one", rationale="more"))
+    assert [finding.title for finding in last.findings] == ["one", "two"]
+    assert last.created_at == first.created_at
+    assert last.updated_at == last.findings[0].created_at > first.updated_at
+
+
+def test_S0_42_files_are_whole(runs: Runs) -> None:
+    """Indented, ended by a newline, and nothing left beside them."""
+    runs.record("p", found("LOW"))
+    text = runs.verdict_path("p").read_text()
+    assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
+    assert sorted(path.name for path in runs.directory.iterdir()) == ["p.verdict.json", "p.verdict.json.lock"]
+
+
+@pytest.mark.parametrize("data", [b"{", b"[]", b"\xff\xfe", b"3", b"{}", b'{"findings": {}}', b'{"findings": [1]}'])
+def test_S0_43_what_cannot_be_read_is_refused_and_not_taken_for_nothing(runs: Runs, call, data: bytes) -> None:  # type: ignore[no-untyped-def]
+    """A broken verdict is neither a verdict nor the absence of one, and retro goes on without it (W0-2, W0-6)."""
+    runs.record("good", found("HIGH"))
+    runs.verdict_path("bad").write_bytes(data)
+    with pytest.raises(FindingError, match=r"`bad.verdict.json`"):
+        runs.load("bad")
+    with pytest.raises(FindingError):
+        runs.record("bad", found("LOW"))
+    assert runs.verdict_path("bad").read_bytes() == data
+    shown = call("retro")
+    assert shown.exit_code == 0
+    assert "good" in shown.stdout
+    assert "  ! unreadable: bad.verdict.json\n" in shown.stdout
+    assert call("show", "--plan-hash", "bad").exit_code == 2
+
+
+def test_S0_43_what_is_odd_in_a_record(runs: Runs) -> None:
+    """Odd evidence goes, odd lines are none, a level nobody knows counts as the worst, so that no edit unblocks."""
+    odd = {
+        "level": "harmless",
+        "evidence": [1, {"file": "a", "line": "x"}, {"file": "b", "line": True}],
+        "supersedes": 5,
+        "created_at": 10**400,
+    }
+    runs.directory.mkdir()
+    runs.verdict_path("p").write_text(json.dumps({"findings": [odd], "level": "LOW", "updated_at": "x", "history": 3}))
+    verdict = runs.load("p")
+    assert verdict is not None
+    assert verdict.level == "CRITICAL"
+    assert verdict.findings[0].evidence == (Evidence("a"), Evidence("b"))
+    assert verdict.updated_at == 0.0
+
+
+def test_S0_44_what_build_finding_takes() -> None:
+    """Levels in any case, evidence as text or as a value."""
+    finding = build_finding(level="high", title="t", evidence=["a.py:1", Evidence("b.py")])
+    assert (finding.level, finding.evidence) == ("HIGH", (Evidence("a.py", 1), Evidence("b.py")))
+    with pytest.raises(ValueError, match="expected a level of LOW, MEDIUM, HIGH or CRITICAL, found `SEVERE`"):
+        build_finding(level="SEVERE", title="t")
+
+
+def test_W0_1_a_refinement_supersedes(runs: Runs) -> None:
+    """The same agent's same title at another level is one finding, with its lineage."""
+    old = found("MEDIUM", INJECTION, "security-reviewer")
+    runs.record("p", old)
+    runs.record("p", found("MEDIUM", INJECTION, "someone-else"))
+    verdict = runs.record("p", found("CRITICAL", INJECTION, "security-reviewer"))
+    assert [(f.agent, f.level, f.supersedes) for f in verdict.findings] == [
+        ("someone-else", "MEDIUM", ()),
+        ("security-reviewer", "CRITICAL", (old.id,)),
+    ]
+    back = runs.record("p", found("HIGH", INJECTION, "security-reviewer"))
+    assert [len(f.supersedes) for f in back.findings] == [0, 2]
+    assert [event["event"] for event in runs.history("p")] == ["superseded", "superseded"]
+
+
+def test_W0_1_findings_with_ids_of_their_own_stay_apart(runs: Runs) -> None:
+    """A scanner's rule may fire at two places with two levels."""
+    runs.record("p", found("LOW", "B101", id="one"))
+    assert len(runs.record("p", found("HIGH", "B101", id="two")).findings) == 2
+
+
+def test_W0_3_a_level_edited_on_disk_changes_nothing(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
+    """It follows from the findings."""
+    runs.record("p", found("CRITICAL"))
+    path = runs.verdict_path("p")
+    path.write_text(path.read_text().replace('"level": "CRITICAL",\n  "summary"', '"level": "LOW",\n  "summary"'))
+    assert json.loads(call("show", "--plan-hash", "p", "--json").stdout)["level"] == "CRITICAL"
+
+
+def test_W0_5_clearing_needs_who_and_why_and_is_remembered(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
+    """Nobody unblocks in silence."""
+    finding = found("HIGH")
+    runs.record("p", finding)
+    assert call("clear", "--plan-hash", "p", "--id", finding.id).exit_code == 2
+    assert call("clear", "--plan-hash", "p", "--id", finding.id, "--why", " ").exit_code == 2
+    assert call("clear", "--plan-hash", "p", "--id", finding.id, "--by", "", "--why", "y").exit_code == 2
+    assert runs.load("p") is not None
+    assert call("clear", "--plan-hash", "p", "--id", finding.id, "--why", "parameterised").exit_code == 0
+    (event,) = runs.history("p")
+    assert (event["event"], event["by"], event["why"]) == ("cleared", "ada", "parameterised")
+    assert event["finding"]["id"] == finding.id
+
+
+def test_no_secret_stays_in_a_finding() -> None:
+    """Scanners quote what they find."""
+    key = "AKIA" + "Q4T6ZC3XW2LM7NPR"
+    finding = found("HIGH", f"key {key}", rationale=f"`{key}`", evidence=[f"a.py:1:{key}"])
+    assert key not in str(finding)
+    assert "<secret:" in finding.title
+
+
+def test_python_m_verdikt_council_accepts_the_same(tmp_path: Path) -> None:
+    """The seed's way to call it."""
+    env = {"HOME": str(tmp_path), "VERDIKT_RUNS_DIR": str(tmp_path / "r"), "VERDIKT_HOME": str(tmp_path / "d")}
+    words = [sys.executable, "-m", "verdikt.council"]
+    missing = subprocess.run([*words, "show", "--plan-hash", "x"], env=env, capture_output=True, text=True, check=False)
+    assert (missing.returncode, missing.stderr) == (1, "No verdict for plan x\n")
+
+
+def _reviewer(directory: str, number: int) -> None:
+    clock = Ticking()
+    for index in range(50):
+        Runs(Path(directory), clock).record("shared", found("LOW", f"title {index}", f"agent {number}"))
+
+
+def test_sixteen_reviewers_at_once_lose_nothing(runs: Runs) -> None:
+    """800 findings, each by its own id, whoever wrote at the same time."""
+    fork = multiprocessing.get_context("fork")
+    reviewers = [fork.Process(target=_reviewer, args=(str(runs.directory), number)) for number in range(16)]
+    for reviewer in reviewers:
+        reviewer.start()
+    for reviewer in reviewers:
+        reviewer.join()
+    verdict = runs.load("shared")
+    assert verdict is not None
+    assert len(verdict.findings) == 800

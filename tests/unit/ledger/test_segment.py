@@ -1,0 +1,23 @@
+"""Reading a log file from its end, from its beginning and from the middle."""
+
+import tempfile
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verdikt.ledger.segment import lines, tail
+
+PIECES = st.lists(st.sampled_from([b"\n", b"a", b"bc" * 40_000, b"d" * 65_536, b"e" * 65_535]), max_size=8)
+
+
+@given(PIECES)
+def test_the_tail_is_the_last_line_and_what_is_torn_after_it(pieces: list[bytes]) -> None:
+    """Wherever the pieces that are read begin and end."""
+    text = b"".join(pieces)
+    complete, newline, torn = text.rpartition(b"\n")
+    with tempfile.TemporaryFile() as file:
+        file.write(text)
+        file.flush()
+        fd = file.fileno()
+        assert tail(fd, len(text)) == (complete.rpartition(b"\n")[2] + newline if newline else b"", torn)
+        assert list(lines(fd)) == [line + b"\n" for line in text.split(b"\n")[:-1]]
