@@ -9,7 +9,7 @@ import click
 from verdikt.errors import VerdiktError
 
 COMMANDS: dict[str, str] = {
-    "findings": "what reviewers found: record, show, explain, retro, clear",
+    "findings": "what reviewers found: record, show, explain, retro, clear, import, export, gate",
     "demo": "a scripted agent session through the real engine",
     "policy": "show, check and test policies",
     "check": "what the policy says of a tool call, or of many",
