@@ -60,6 +60,14 @@ class FakeWorld:
         """What was put there."""
         return self.texts.get(path)
 
+    def stamp(self, path: str) -> str:
+        """The text itself tells it from any other."""
+        return self.texts.get(path, "")
+
+    def changed(self, path: str) -> float:
+        """When it was put there: always just now."""
+        return self.now
+
     def git(self, directory: str) -> GitFact:
         """The one repository."""
         return self.repository

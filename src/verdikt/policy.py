@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -26,7 +26,22 @@ SECTIONS: dict[str, str | Section] = {
     "ledger": Section(anything("mapping"), "how the log is kept"),
     "manifest": "verdikt.effects.section:SECTION",
 }
-"""Section → its `Section`, or `module:NAME` of one, loaded when a policy is."""
+"""Section → its `Section`, or `module:NAME` of one, loaded when a policy has the section."""
+
+
+class _Sections(Mapping[str, Section]):
+    """The table above, of which only what is used is loaded."""
+
+    def __getitem__(self, name: str) -> Section:
+        found = SECTIONS[name]
+        section: Section = load(found) if isinstance(found, str) else found
+        return section
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SECTIONS)
+
+    def __len__(self) -> int:
+        return len(SECTIONS)
 
 
 @lru_cache(maxsize=1)
@@ -36,8 +51,7 @@ def registry() -> Registry:
     from verdikt.guards import GUARDS
 
     guards = {name: f"verdikt.guards.{name}:{made}" for name, made in GUARDS.items()}
-    sections = {name: load(found) if isinstance(found, str) else found for name, found in SECTIONS.items()}
-    return Registry(guards=guards, sections=sections, effects=NAMES, load=load)
+    return Registry(guards=guards, sections=_Sections(), effects=NAMES, load=load)
 
 
 def load(path: str) -> Any:

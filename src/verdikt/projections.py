@@ -10,6 +10,7 @@ PROJECTIONS: dict[str, str] = {
     "session": "verdikt.ledger.sessions:SESSION",
     "posture": "verdikt.ledger.sessions:POSTURE",
     "grants": "verdikt.ledger.grants:GRANTS",
+    "findings": "verdikt.ledger.findings:FINDINGS",
     "pause": "verdikt.ledger.pause:PAUSE",
 }
 

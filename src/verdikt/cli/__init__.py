@@ -9,7 +9,7 @@ import click
 from verdikt.errors import VerdiktError
 
 COMMANDS: dict[str, str] = {
-    "findings": "what reviewers found: record, show, explain, retro, clear",
+    "findings": "what reviewers found: record, show, explain, retro, clear, import, export, gate",
     "demo": "a scripted agent session through the real engine",
     "policy": "show, check and test policies",
     "check": "what the policy says of a tool call, or of many",
@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "ledger": "the tamper-evident log: verify, tail, show, stats, export, checkpoint, rotate, reindex",
     "replay": "decide again what was decided, or what another policy would have said",
     "posture": "who is there to answer: show, set",
+    "evidence": "no `done` without proof: claims, contracts, validators, reports",
     "keys": "the keys that sign the log: init, list, rotate",
     "grant": "an operator's permission to get past a guard: add, list, revoke",
     "init": "make this project governed: policy and hooks",

@@ -2,18 +2,17 @@
 
 import json
 import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from verdikt.council.runs import Runs, runs_directory
+from verdikt.cli.findings_exchange import export, gate, import_
+from verdikt.cli.runs import found, missing, the_runs
 from verdikt.errors import FindingError
-from verdikt.model.finding import CouncilVerdict, Level, build_finding
+from verdikt.model.finding import Level, build_finding
 
 LEVELS = tuple(level.name for level in Level)
-NOT_FOUND = 1
 USAGE = 2
 
 plan_option: Callable[[Any], Any] = click.option("--plan-hash", required=True, help="The plan that was reviewed.")
@@ -39,47 +38,25 @@ class FindingsGroup(click.Group):
 
 def spread(args: list[str]) -> list[str]:
     """`--evidence a b` as `--evidence a --evidence b`; words that only go on with a note are joined to it."""
-    found: list[str] = []
+    spread_out: list[str] = []
     specs: list[str] | None = None
     for word in args:
         if word.startswith("--"):
-            found += _options(specs)
+            spread_out += _options(specs)
             specs = [] if word == "--evidence" else None
             if specs is not None:
                 continue
         if specs is None:
-            found.append(word)
+            spread_out.append(word)
         elif specs and specs[-1].count(":") >= 2 and not any(mark in word for mark in ":/.\\"):
             specs[-1] += f" {word}"
         else:
             specs.append(word)
-    return found + _options(specs)
+    return spread_out + _options(specs)
 
 
 def _options(specs: list[str] | None) -> list[str]:
     return [part for spec in specs or [] for part in ("--evidence", spec)]
-
-
-def the_runs() -> Runs:
-    """The runs directory that this command works on."""
-    from verdikt.observe.clock import SystemClock
-
-    return Runs(runs_directory(os.environ), SystemClock().now)
-
-
-def found(plan_hash: str) -> CouncilVerdict:
-    """The verdict on a plan, or status 1."""
-    verdict = the_runs().load(plan_hash)
-    if verdict is None:
-        missing(plan_hash)
-    assert verdict is not None
-    return verdict
-
-
-def missing(plan_hash: str) -> None:
-    """Says that there is no verdict, and leaves."""
-    click.echo(f"No verdict for plan {plan_hash}", err=True)
-    sys.exit(NOT_FOUND)
 
 
 def show_json(value: Any) -> None:
@@ -192,6 +169,10 @@ def clear(*, plan_hash: str, id: str, by: str, why: str, as_json: bool) -> None:
         missing(plan_hash)
     else:
         show_json(verdict.record())
+
+
+for part in (import_, export, gate):
+    command.add_command(part)
 
 
 def main(argv: list[str] | None = None) -> Any:

@@ -8,16 +8,14 @@ from pathlib import Path
 import click
 
 from verdikt.cli.policy import load, policy_options, refuse
-from verdikt.effects.classifier import classify
+from verdikt.decide import decide
 from verdikt.errors import PolicyError
 from verdikt.graph.case import Case, read_cases
-from verdikt.graph.engine import PolicyEngine
 from verdikt.graph.policy import Policy
-from verdikt.graph.result import EvaluationResult
-from verdikt.model.decision import settle
+from verdikt.model.decision import Decision
 from verdikt.model.document import parse_document
 from verdikt.model.facts import Facts
-from verdikt.model.verdict import Verdict
+from verdikt.model.session import SessionState
 from verdikt.observe.policy import read_policy_file
 from verdikt.report.junit import TestResult, junit
 
@@ -88,30 +86,35 @@ def _files(places: Sequence[str]) -> Iterator[str]:
 
 def run(policy: Policy, cases: Sequence[Case]) -> Iterator[tuple[Case, str]]:
     """Each case with why it failed; an empty text when it did not."""
-    engine = PolicyEngine(policy.root)
+    sessions: dict[str, SessionState] = {}
     for case in cases:
-        posture = case.posture or policy.posture
-        facts = Facts(case.world)
-        result = engine.evaluate(case.action, effects=classify(case.action, facts), facts=facts, posture=posture)
-        final = settle(result.verdict, posture, result.context.effects.dominant)
-        yield case, _difference(case, final, result)
+        action = case.action
+        session = sessions.setdefault(action.session_id, SessionState(action.session_id))
+        decision = decide(action, Facts(case.world), session, case.posture or policy.posture, policy)
+        yield case, _difference(case, decision)
 
 
-def _difference(case: Case, found: Verdict, result: EvaluationResult) -> str:
+def _difference(case: Case, decision: Decision) -> str:
     """What was expected and what was found, line by line; empty when they agree."""
+    found = decision.verdict
     wanted = f"{case.verdict} by {case.guard}" if case.guard else case.verdict
     agree = found.kind.word == case.verdict and case.guard in (None, found.guard)
     lines = [] if agree else [f"expected  {wanted}", f"found     {found.kind.word} by {found.guard}"]
     for name, part, whole in (("reason", case.reason, found.reason), ("fix", case.fix, found.fix)):
         if part is not None and part not in whole:
             lines += [f"expected  {name} with “{part}”", f"found     {name} “{whole}”"]
+    if case.approved not in (None, decision.approved):
+        lines += [
+            f"expected  {'' if case.approved else 'not '}approved",
+            f"found     {'' if decision.approved else 'not '}approved",
+        ]
     if not lines:
         return ""
     action = case.action
     if not agree and found.reason:
         lines.append(f"because   {found.reason}")
     lines.append(f"asked     {action.tool} {action.command or action.path or dict(action.payload)}")
-    effects = [f"{effect.what} {effect.target}".strip() for effect in result.context.effects]
+    effects = [f"{effect.what} {effect.target}".strip() for effect in decision.effects]
     lines.append(f"effects   {'; '.join(effects) or 'none'}")
     return "\n".join(lines)
 

@@ -227,12 +227,25 @@ def _compared(comparison: "Comparison", groups: dict[str, list[dict[str, Any]]])
     for name, found in groups.items():
         if found:
             lines.append(click.style(f"newly {name}: {len(found)}", fg=_COLOURS[name], bold=True))
-            for each in found[:EXAMPLES]:
-                lines.append(f"  {_title(each)}")
-                now = f"{each['now']['verdict']} by {each['now']['guard']}"
-                reason = f": {each['now']['reason']}" if each["now"]["reason"] else ""
-                lines.append(f"    was {each['was']['verdict']} by {each['was']['guard']}, now {now}{reason}")
-            if len(found) > EXAMPLES:
-                lines.append(f"  … and {len(found) - EXAMPLES} more (--json lists them all)")
+            lines += _examples(found)
     lines.append(f"{comparison.total} past decision{'s' if comparison.total > 1 else ''}: {comparison.sentence}")
     return "\n".join(lines)
+
+
+def _examples(found: list[dict[str, Any]]) -> list[str]:
+    """The commonest of them, each told once."""
+    alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for each in found:
+        key = (each["tool"], each["what"], each["was"]["guard"], each["now"]["guard"])
+        alike.setdefault(key, []).append(each)
+    ranked = sorted(alike.values(), key=len, reverse=True)
+    lines = []
+    for first, *others in ranked[:EXAMPLES]:
+        now = f"{first['now']['verdict']} by {first['now']['guard']}"
+        reason = f": {first['now']['reason']}" if first["now"]["reason"] else ""
+        lines.append(f"  {_title(first)}" + (f"  (and {len(others)} more like it)" if others else ""))
+        lines.append(f"    was {first['was']['verdict']} by {first['was']['guard']}, now {now}{reason}")
+    if len(ranked) > EXAMPLES:
+        left = sum(map(len, ranked[EXAMPLES:]))
+        lines.append(f"  … and {left} others (--json lists them all)")
+    return lines

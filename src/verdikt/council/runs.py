@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from verdikt.errors import FindingError
+from verdikt.model.entry import EntryKind
 from verdikt.model.finding import CouncilVerdict, Finding, Level, finding_id, finding_record, recorded_finding, seconds
 
 PLAN_HASH = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
@@ -33,12 +34,17 @@ def check_plan_hash(plan_hash: str) -> str:
     return plan_hash
 
 
+Log = Callable[[str, EntryKind, Mapping[str, Any]], None]
+"""Takes what happened to a plan's findings into the log."""
+
+
 class Runs:
     """Plans and verdicts on disk. Every write is whole or not at all; reviewers may record in parallel."""
 
-    def __init__(self, directory: Path, now: Callable[[], float]) -> None:
+    def __init__(self, directory: Path, now: Callable[[], float], log: Log | None = None) -> None:
         self.directory = directory
         self._now = now
+        self._log = log or (lambda plan, kind, body: None)
 
     def plan_path(self, plan_hash: str) -> Path:
         """Where a plan lies."""
@@ -57,29 +63,14 @@ class Runs:
         """What was replaced, superseded and cleared, by whom and why, oldest first."""
         return _history(_document(self.verdict_path(plan_hash)))
 
-    def record(self, plan_hash: str, finding: Finding) -> CouncilVerdict:
-        """Adds a finding. One with the same id is replaced; one that it refines is superseded."""
+    def record(self, plan_hash: str, *findings: Finding) -> CouncilVerdict:
+        """Adds findings, perhaps none. One with the same id is replaced; one that is refined is superseded."""
         with self._changing(plan_hash) as change:
-            kept: list[Finding] = []
-            supersedes: tuple[str, ...] = ()
-            for old in change.findings:
-                if old.id == finding.id:
-                    supersedes = old.supersedes + supersedes
-                    if old != replace(finding, created_at=old.created_at, supersedes=old.supersedes):
-                        change.note("replaced", old, by=finding.agent)
-                elif refines(finding, old):
-                    supersedes += (*old.supersedes, old.id)
-                    change.note("superseded", old, by=finding.agent, why=f"refined as {finding.id}")
-                    continue
-                kept.append(old)
-            at = self._now()
-            fresh = replace(finding, created_at=at, supersedes=tuple(dict.fromkeys(supersedes)))
-            ids = [old.id for old in kept]
-            if fresh.id in ids:
-                kept[ids.index(fresh.id)] = fresh
-            else:
-                kept.append(fresh)
-            return change.save(kept, at)
+            fresh = [change.add(finding) for finding in findings]
+            verdict = change.save()
+        for finding in fresh:
+            self._log(plan_hash, EntryKind.FINDING, {"finding": finding_record(finding)})
+        return verdict
 
     def clear(self, plan_hash: str, id: str, *, by: str, why: str) -> CouncilVerdict | None:
         """Takes a finding away and leaves who did it and why; None when the plan has no verdict."""
@@ -92,8 +83,11 @@ class Runs:
             if not gone:
                 return change.verdict
             for finding in gone:
-                change.note("cleared", finding, by=by, why=why)
-            return change.save([finding for finding in change.findings if finding.id != id], self._now())
+                # In the log first: nothing is let through that is not on record.
+                body = {"id": id, "by": by, "why": why, "finding": finding_record(finding)}
+                self._log(plan_hash, EntryKind.FINDING_CLEARED, body)
+                change.remove(finding, by=by, why=why)
+            return change.save()
 
     def recent(self, *, limit: int = 10, min_level: str = "LOW") -> tuple[list[CouncilVerdict], list[str]]:
         """The verdicts changed last, newest first, and the names of files that could not be read."""
@@ -129,29 +123,46 @@ class _Change:
 
     def __init__(self, path: Path, plan_hash: str, now: Callable[[], float]) -> None:
         self._path = path
-        self._now = now
+        self._at = now()
         document = _document(path)
         self.verdict = CouncilVerdict(plan_hash) if document is None else read_verdict(document, plan_hash)
+        self.findings = list(self.verdict.findings)
+        """What stands there now."""
         self._history = _history(document)
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What stands there now."""
-        return self.verdict.findings
-
-    def note(self, event: str, finding: Finding, *, by: str, why: str = "") -> None:
-        """Keeps what is about to go."""
-        self._history.append(
-            {"event": event, "at": self._now(), "by": by, "why": why, "finding": finding_record(finding)}
-        )
-
-    def save(self, findings: list[Finding], at: float) -> CouncilVerdict:
-        """Writes the verdict anew."""
-        created = self.verdict.created_at or at
-        fresh = CouncilVerdict(self.verdict.plan_hash, tuple(findings), created, at)
-        record = fresh.record() | ({"history": self._history} if self._history else {})
-        write_json(self._path, record)
+    def add(self, finding: Finding) -> Finding:
+        """Puts a finding in its place, with the lineage of those it takes the place of."""
+        supersedes: list[str] = []
+        for old in list(self.findings):
+            if old.id == finding.id:
+                supersedes += old.supersedes
+                if old != replace(finding, created_at=old.created_at, supersedes=old.supersedes):
+                    self._note("replaced", old, by=finding.agent)
+            elif refines(finding, old):
+                supersedes += (*old.supersedes, old.id)
+                self._note("superseded", old, by=finding.agent, why=f"refined as {finding.id}")
+                self.findings.remove(old)
+        lineage = tuple(id for id in dict.fromkeys(supersedes) if id != finding.id)
+        fresh = replace(finding, created_at=self._at, supersedes=lineage)
+        at = next((index for index, old in enumerate(self.findings) if old.id == finding.id), len(self.findings))
+        self.findings[at : at + 1] = [fresh]
         return fresh
+
+    def remove(self, finding: Finding, *, by: str, why: str) -> None:
+        """Takes a finding away."""
+        self._note("cleared", finding, by=by, why=why)
+        self.findings.remove(finding)
+
+    def save(self) -> CouncilVerdict:
+        """Writes the verdict anew."""
+        created = self.verdict.created_at or self._at
+        fresh = CouncilVerdict(self.verdict.plan_hash, tuple(self.findings), created, self._at)
+        write_json(self._path, fresh.record() | ({"history": self._history} if self._history else {}))
+        return fresh
+
+    def _note(self, event: str, finding: Finding, *, by: str, why: str = "") -> None:
+        """Keeps what is about to go."""
+        self._history.append({"event": event, "at": self._at, "by": by, "why": why, "finding": finding_record(finding)})
 
 
 def refines(finding: Finding, old: Finding) -> bool:

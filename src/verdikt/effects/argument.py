@@ -1,6 +1,6 @@
 """A command's words, sorted into flags and operands."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from verdikt.shell.command import Word
@@ -12,18 +12,27 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+@cache
+def _plan(names: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The flags that count by themselves, and the combinations and words that must be looked for."""
+    every = names.split()
+    plain = frozenset(name for name in every if name[0] == "-" and "+" not in name)
+    return plain, tuple(name for name in every if name not in plain)
+
+
 class Arguments:
     """Flags (with their values) and operands of one command line, in order.
 
     `values` names the flags that take a value; with `single`, one dash begins a long name (`-auto-approve`).
     """
 
-    __slots__ = ("flags", "operands", "single")
+    __slots__ = ("_present", "flags", "operands", "single")
 
     def __init__(self, argv: Sequence[Word], values: frozenset[str] = frozenset(), *, single: bool = False) -> None:
         self.flags: list[tuple[str, Word | None]] = []
         self.operands: list[Word] = []
         self.single = single
+        self._present: set[str] | None = None
         wants = ""
         for position, word in enumerate(argv):
             text = word.text
@@ -71,17 +80,28 @@ class Arguments:
 
         A long flag may be shortened (`--recurs`), as GNU programs allow; `--force` is not short for `--force-with-lease`.
         """
-        return any(all(self._one(name) for name in option.split("+")) for option in words(names))
+        present = self._present
+        if present is None:
+            present = self._present = {flag for flag, _ in self.flags}
+        plain, rest = _plan(names)
+        if not present.isdisjoint(plain):
+            return True
+        for option in rest:
+            if all(self._one(name) for name in option.split("+")):
+                return True
+        return any(len(flag) > 4 and flag[1] == "-" and self._short(flag, plain) for flag in present)
 
     def _one(self, name: str) -> bool:
         if name[0] != "-":
             return any(operand.text.lower() == name for operand in self.operands)
-        for flag, _ in self.flags:
-            if flag == name:
-                return True
-            if len(flag) > 4 and flag.startswith("--") and name.startswith(flag) and name[len(flag)] != "-":
-                return True
-        return False
+        return any(flag == name or self._short(flag, (name,)) for flag, _ in self.flags)
+
+    @staticmethod
+    def _short(flag: str, names: Iterable[str]) -> bool:
+        """Whether a flag is one of these, shortened inside a word."""
+        return len(flag) > 4 and any(
+            name.startswith(flag) and name != flag and name[len(flag)] != "-" for name in names
+        )
 
     def value(self, names: str) -> Word | None:
         """The last value given to any of these flags."""

@@ -39,7 +39,7 @@ _HARMLESS = words("--help --version --usage")
 class Call:
     """A command with its arguments sorted for one program."""
 
-    __slots__ = ("_shell", "args", "by", "command", "commands", "doubt", "name", "resolver", "subcommand")
+    __slots__ = ("_by", "_shell", "args", "command", "commands", "doubt", "name", "resolver", "subcommand")
 
     def __init__(
         self,
@@ -56,9 +56,16 @@ class Call:
         self.commands = commands
         self.resolver = resolver
         self.name = name or command.name
-        self.args = Arguments(())
+        self.args = _NO_ARGUMENTS
         self.subcommand = ""
-        self.by = shown(command.argv)
+        self._by = ""
+
+    @property
+    def by(self) -> str:
+        """The command line, for messages."""
+        if not self._by:
+            self._by = shown(self.command.argv)
+        return self._by
 
     @property
     def facts(self) -> Facts:
@@ -104,54 +111,53 @@ class Call:
             if target.zone not in (Zone.SYSTEM, Zone.PROJECT):
                 yield self.effect("code.unknown", (target,), note=f"{name} loads code into every program")
 
-    def shell(self, text: str) -> Iterator[Effect]:
+    def shell(self, text: str) -> Iterable[Effect]:
         """What shell text does that this command would run."""
-        if text.strip() and self._shell is not None:
-            yield from self._shell(text, self.command)
+        return self._shell(text, self.command) if self._shell is not None and text.strip() else ()
 
-    def run(self, program: Program) -> Iterator[Effect]:
+    def run(self, program: Program) -> list[Effect]:
         """Everything the program does with these arguments."""
-        words_ = self.command.argv[1:]
-        # `cargo yank --version 1.0` gives a version; `cargo --version` asks for one.
-        if len(words_) <= 3 and any(w.text in _HARMLESS and (w.text != "--version" or w is words_[-1]) for w in words_):
-            return
-        self.args = Arguments(words_, words(program.values), single=program.single)
-        yield from self._follow(program, words_)
+        argv = self.command.argv[1:]
+        if len(argv) <= 3:
+            for word in argv:
+                # `cargo yank --version 1.0` gives a version; `cargo --version` asks for one.
+                if word.text in _HARMLESS and (word.text != "--version" or word is argv[-1]):
+                    return []
+        self.args = Arguments(argv, words(program.values), single=program.single)
+        return self._follow(program, argv)
 
-    def _follow(self, program: Program, argv: Sequence[Word]) -> Iterator[Effect]:
+    def _follow(self, program: Program, argv: Sequence[Word]) -> list[Effect]:
         dry = program.dry
         entry: Program | Does | tuple[Does, ...] = program
         if program.subs and (found := self._sub(program)):
             name, entry = found
-            depth = len(name.split())
+            depth = name.count(" ") + 1
             if isinstance(entry, Program) and entry.own:
-                yield from self._own(entry, argv, depth, dry)
-                return
+                return self._own(entry, argv, depth, dry)
             if isinstance(entry, Program) and (entry.values or entry.single):
-                self.args = Arguments(
-                    argv, words(f"{program.values} {entry.values}"), single=entry.single or program.single
-                )
+                single = entry.single or program.single
+                self.args = Arguments(argv, words(f"{program.values} {entry.values}"), single=single)
             self.args.operands = self.args.operands[depth:]
             self.subcommand = f"{self.subcommand} {name}".strip()
             if isinstance(entry, Program):
                 dry = f"{dry} {entry.dry}"
-        if dry.strip() and self.args.has(dry):
-            return
-        if isinstance(entry, Program):
-            yield from self._rows(entry.does)
-            if entry.call is not None:
-                yield from entry.call(self)
-        else:
-            yield from self._rows((entry,) if isinstance(entry, Does) else entry)
+        if dry and self.args.has(dry):
+            return []
+        if not isinstance(entry, Program):
+            return self._rows((entry,) if isinstance(entry, Does) else entry)
+        effects = self._rows(entry.does) if entry.does else []
+        if entry.call is not None:
+            effects += entry.call(self)
+        return effects
 
-    def _own(self, entry: Program, argv: Sequence[Word], depth: int, dry: str) -> Iterator[Effect]:
+    def _own(self, entry: Program, argv: Sequence[Word], depth: int, dry: str) -> list[Effect]:
         """A subcommand whose flags are its own, sorted anew from where it begins."""
-        if dry.strip() and self.args.has(dry):
-            return
+        if dry and self.args.has(dry):
+            return []
         last = self.args.operands[depth - 1]
         rest = argv[next(i for i, word in enumerate(argv) if word is last) + 1 :]
         self.args = Arguments(rest, words(entry.values), single=entry.single)
-        yield from self._follow(entry, rest)
+        return self._follow(entry, rest)
 
     def _sub(self, program: Program) -> "tuple[str, Program | Does | tuple[Does, ...]] | None":
         operands = [word.text for word in self.args.operands[:3]]
@@ -161,24 +167,20 @@ class Call:
                 return name, program.subs[name]
         return None
 
-    def _rows(self, rows: Iterable[Does]) -> Iterator[Effect]:
+    def _rows(self, rows: Iterable[Does]) -> list[Effect]:
+        effects: list[Effect] = []
+        args = self.args
         for row in rows:
-            if row.when and not self.args.has(row.when):
+            if (row.when and not args.has(row.when)) or (row.unless and args.has(row.unless)):
                 continue
-            if row.unless and self.args.has(row.unless):
-                continue
-            if not row.on:
-                yield self.effect(row.what, recoverable=row.recoverable, possible=row.possible, note=row.note)
-                continue
-            picked = self.args.pick(row.on)
-            if not picked and not row.bare:
-                continue
-            if not picked:
-                yield self.effect(row.what, recoverable=row.recoverable, possible=row.possible, note=row.note)
-                continue
-            yield from self.on(
-                row.what, picked, row.kind, recoverable=row.recoverable, possible=row.possible, note=row.note
-            )
+            picked = args.pick(row.on) if row.on else ()
+            if picked:
+                effects += self.on(
+                    row.what, picked, row.kind, recoverable=row.recoverable, possible=row.possible, note=row.note
+                )
+            elif row.bare or not row.on:
+                effects.append(self.effect(row.what, recoverable=row.recoverable, possible=row.possible, note=row.note))
+        return effects
 
     def on(
         self,
@@ -189,38 +191,42 @@ class Call:
         recoverable: bool | None = None,
         possible: bool = False,
         note: str = "",
-    ) -> Iterator[Effect]:
+    ) -> list[Effect]:
         """The effect on these words. One on paths is split by what the paths are: devices, sinks, files that are not there yet."""
         if kind != "path":
-            found = tuple(Target(word.shown, kind) for word in targets)
+            found = tuple([Target(word.shown, kind) for word in targets])
             unknown = any(UNKNOWN in word.text for word in targets)
-            yield self.effect(what, found, recoverable=recoverable, possible=possible or unknown, note=note)
-            return
-        yield from self.paths(
-            what,
-            (self.path(word, look=what.startswith(_LOOK), git=what.startswith(_LOSSY)) for word in targets),
-            recoverable=recoverable,
-            possible=possible,
-            note=note,
-        )
+            return [self.effect(what, found, recoverable=recoverable, possible=possible or unknown, note=note)]
+        look, git = what.startswith(_LOOK), what.startswith(_LOSSY)
+        found_at = [self.path(word, look=look, git=git) for word in targets]
+        return self.paths(what, found_at, recoverable=recoverable, possible=possible, note=note)
 
     def paths(
         self,
         what: str,
-        targets: Iterable[Target],
+        targets: Sequence[Target],
         *,
         recoverable: bool | None = None,
         possible: bool = False,
         note: str = "",
-    ) -> Iterator[Effect]:
+    ) -> list[Effect]:
         """The effect on these path targets, each judged by what lies there."""
+        if len(targets) == 1:
+            name = _actual(what, targets[0])
+            return (
+                [self.effect(name, tuple(targets), recoverable=recoverable, possible=possible, note=note)]
+                if name
+                else []
+            )
         groups: dict[tuple[str, bool, bool], list[Target]] = {}
         for target in targets:
             if name := _actual(what, target):
                 # Kept apart, so that a rule about what is lost does not meet a target that is not.
                 groups.setdefault((name, can_return(target), bool(target.path)), []).append(target)
-        for (name, _, _), group in groups.items():
-            yield self.effect(name, tuple(group), recoverable=recoverable, possible=possible, note=note)
+        return [
+            self.effect(name, tuple(group), recoverable=recoverable, possible=possible, note=note)
+            for (name, _, _), group in groups.items()
+        ]
 
     def path(self, word: Word, *, look: bool = False, git: bool = True) -> Target:
         """The path that a word names, where this command runs."""
@@ -261,50 +267,52 @@ class Call:
     ) -> Effect:
         """An effect of this command, with class and recoverability by its name and its targets unless given."""
         entry = named(what)
-        if recoverable is None:
+        cls, uncertain = entry.cls, possible or self.doubt
+        if targets and targets[0].kind == "path":
+            lossy = what.startswith(_LOSSY)
+            returns = lossy and all(map(can_return, targets))
+            if recoverable is None:
+                recoverable = returns if lossy else entry.recoverable
+            if returns and cls is EffectClass.DESTRUCTIVE and what.startswith("fs.delete"):
+                cls = EffectClass.WRITE  # losing what a build or git can bring back is a write like any other
+            for target in targets:
+                if not target.path:
+                    uncertain = True
+        elif recoverable is None:
             recoverable = entry.recoverable
-            if targets and targets[0].kind == "path" and what.startswith(_LOSSY):
-                recoverable = all(map(can_return, targets))
-        uncertain = possible or self.doubt or any(t.kind == "path" and not t.path for t in targets)
         # Of files elsewhere nothing is known; a database is dropped wherever the client runs.
         if self.command.where and what.startswith(_PLACED) and not any(t.zone is Zone.SYSTEM for t in targets):
             uncertain = True
         return Effect(
-            cls=_class(entry.cls, what, targets),
+            cls=cls,
             what=what,
             targets=targets,
             certainty=Certainty.POSSIBLE if uncertain else Certainty.CERTAIN,
             recoverable=recoverable,
-            by=self.by,
+            by=self._by or self.by,
             note=note,
         )
 
 
 def shown(argv: Sequence[Word]) -> str:
     """A command line for messages."""
-    text = " ".join(word.shown for word in argv)
+    text = " ".join([word.shown for word in argv])
     return text if len(text) <= 120 else text[:119] + "…"
 
 
 def _actual(what: str, target: Target) -> str:
     """What an effect on a path comes to, given what is there; empty when nothing happens."""
     path = target.path
-    if path == "/proc/sysrq-trigger" and not what.startswith(("fs.read", "fs.list")):
-        return "sys.power"
     if path.startswith("/dev/"):
         if places.is_sink(path):
             return "" if not what.startswith("fs.delete") else what
         if places.is_device(path):
             return "disk.read" if what in ("fs.read", "fs.list") else "disk.write"
-    if path == "/proc/sysrq-trigger" and what != "fs.read":
-        return "sys.crash"
+    elif path == "/proc/sysrq-trigger" and not what.startswith(("fs.read", "fs.list")):
+        return "sys.power"
     if what == "fs.overwrite" and target.state == "absent":
         return "fs.write"
     return what
 
 
-def _class(cls: EffectClass, what: str, targets: tuple[Target, ...]) -> EffectClass:
-    # Losing what a build or git can bring back is a write like any other.
-    if cls is EffectClass.DESTRUCTIVE and what.startswith("fs.delete") and targets and all(map(can_return, targets)):
-        return EffectClass.WRITE
-    return cls
+_NO_ARGUMENTS = Arguments(())

@@ -1,6 +1,6 @@
 """The one question that this room answers: what would this action do, to what, and how sure are we?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from verdikt.effects.name import named
@@ -22,23 +22,21 @@ def classify(action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None
     """
     resolver = Resolver(facts)
     shell = action.kind is ActionKind.BASH
-    effects = _unique(_bash(action, resolver) if shell else read_tool(action, resolver, manifest))
+    effects = _unique(_bash(action, resolver) if shell else [*read_tool(action, resolver, manifest)])
     return Effects(effects or (Effect(cls=EffectClass.READ, what="none", by=action.tool),))
 
 
-def _bash(action: Action, resolver: Resolver) -> Iterator[Effect]:
+def _bash(action: Action, resolver: Resolver) -> list[Effect]:
     command = command_text(action)
     if not command.strip():
-        yield Effect(cls=EffectClass.READ, what="none", by=action.tool)
-        return
+        return []
     if action.tool.lower() in ("powershell", "write_powershell"):
         from verdikt.effects.call import Call
         from verdikt.effects.code import read_code
         from verdikt.shell.command import Command, Word
 
-        yield from read_code("powershell", command, Call(Command(argv=(Word(command[:80]),)), resolver))
-        return
-    yield from Reading(resolver).script(command)
+        return [*read_code("powershell", command, Call(Command(argv=(Word(command[:80]),)), resolver))]
+    return Reading(resolver).script(command)
 
 
 def command_text(action: Action) -> str:
@@ -68,21 +66,25 @@ def _quoted(word: str) -> str:
     return "'" + word.replace("'", "'\\''") + "'"
 
 
-def _unique(found: Iterator[Effect]) -> tuple[Effect, ...]:
+def _unique(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     """The effects in order, each once."""
-    seen: dict[Effect, None] = {}
-    for effect in found:
-        seen.setdefault(effect)
-        if len(seen) >= MOST:
-            entry = named("unknown.parse")
-            seen[
-                Effect(
-                    cls=entry.cls,
-                    what="unknown.parse",
-                    certainty=Certainty.POSSIBLE,
-                    recoverable=False,
-                    note="it does more than can be looked at",
-                )
-            ] = None
-            break
-    return tuple(seen)
+    if len(effects) < 2:
+        return tuple(effects)
+    seen: dict[Any, Effect] = {}
+    for effect in effects:
+        # By its texts: to hash a whole effect takes longer than to make one.
+        targets = [target.path or target.text for target in effect.targets]
+        seen.setdefault((effect.what, effect.by, effect.note, effect.recoverable, effect.certain, *targets), effect)
+    found = tuple(seen.values())
+    return found if len(found) <= MOST else (*found[:MOST], _too_much())
+
+
+def _too_much() -> Effect:
+    entry = named("unknown.parse")
+    return Effect(
+        cls=entry.cls,
+        what="unknown.parse",
+        certainty=Certainty.POSSIBLE,
+        recoverable=False,
+        note="it does more than can be looked at",
+    )

@@ -102,7 +102,7 @@ NAMES: dict[str, Name] = {
     "cred.create": Name(W, False, "makes a new credential"),
     "cred.delete": Name(D, False, "destroys a credential"),
     "cred.destroy": Name(D, False, "destroys a secret for good"),
-    "cred.list": Name(R, True, "looks at names of secrets, or at what is public"),
+    "keys.list": Name(R, True, "looks at names of secrets, or at what is public"),
     "cred.steal": Name(R, False, "takes passwords and keys from where they lie"),
     "env.read": Name(R, True, "shows the environment, which often holds secrets"),
     "env.read.all": Name(R, False, "shows the whole environment with every secret in it"),

@@ -8,8 +8,9 @@ from typing import Any
 from verdikt.effects import host
 from verdikt.effects.call import Call
 from verdikt.effects.code import read_code
+from verdikt.effects.consequence import consequences
 from verdikt.effects.name import named
-from verdikt.effects.reading import Reading, derived_writes
+from verdikt.effects.reading import Reading
 from verdikt.effects.target import Resolver
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
@@ -228,9 +229,8 @@ def written(call: Call, what: str, path: str, content: str) -> Iterator[Effect]:
     effects = list(call.on(what, [Word(path, path)]))
     if not effects:
         yield call.effect("none")
-    for effect in effects:
-        yield effect
-        yield from derived_writes(effect, call.facts)
+    yield from effects
+    yield from consequences(effects, call.facts)
     yield from _meaning(call, path, content)
 
 
@@ -315,17 +315,9 @@ def _code(action: Action, call: Call) -> Iterator[Effect]:
         language = "node"
     found = list(read_code(language, text, call))
     yield from found
-    yield from _zones(found, call)
+    yield from consequences(found, call.facts)
     if not found:
         yield call.effect("code.run", note=language)
-
-
-def _zones(found: list[Effect], call: Call) -> Iterator[Effect]:
-    for effect in found:
-        if effect.what == "fs.read" and (secrets := tuple(t for t in effect.targets if t.zone is Zone.SECRET)):
-            yield call.effect("cred.read", secrets)
-        elif effect.what.startswith("fs."):
-            yield from derived_writes(effect, call.facts)
 
 
 def _fetches(action: Action, call: Call) -> Iterator[Effect]:
@@ -336,7 +328,7 @@ def _fetches(action: Action, call: Call) -> Iterator[Effect]:
     if address.startswith("file://"):
         for effect in call.on("fs.read", [Word(address[7:])]):
             yield effect
-            yield from _zones([effect], call)
+            yield from consequences([effect], call.facts)
         return
     name = host.host(address)
     yield call.effect("net.local" if host.is_local(name) else "net.fetch", (Target(name, "host"),))
@@ -447,7 +439,7 @@ def _given(action: Action, call: Call) -> Iterator[Effect]:
         paths = [path for path in _paths(payload, _PATH_KEYS) if "/" in path or "." in path]
         effects = list(call.on(what, [Word(path, path) for path in paths[:64]]))
         yield from effects
-        yield from _zones(effects, call)
+        yield from consequences(effects, call.facts)
     code = next((payload[k] for k in _CODE_KEYS if isinstance(payload.get(k), str)), "")
     if code and verb == "mcp.run":
         yield from read_code("node" if "javascript" in payload or "browser" in action.tool else "python", code, call)

@@ -11,10 +11,13 @@ _WILD = "*?["
 _WHOLE = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))
 
 
+_TEMP = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
+
+
 class Resolver:
     """Resolves words of one action. Looks at the disk and at git only when asked for a path's state."""
 
-    __slots__ = ("_cwd", "_facts", "_home", "_root", "_temp")
+    __slots__ = ("_below", "_cwd", "_facts", "_guarded", "_home", "_root", "_temp")
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -23,7 +26,9 @@ class Resolver:
         root = facts.project_root.rstrip("/") or "/"
         # A home directory or a whole disk is nobody's project: work there is outside of one.
         self._root = "" if root in ("/", self._home) or self._home.startswith(root + "/") else root
-        self._temp = (*facts.temp, "/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
+        self._below = self._root + "/" if self._root else "\0"
+        self._temp: tuple[str, ...] = ()
+        self._guarded: bool | None = None
 
     @property
     def facts(self) -> Facts:
@@ -46,6 +51,8 @@ class Resolver:
             if not base.startswith("/"):
                 base = f"{self._cwd}/{base}"
             text = f"{base}/{text}"
+        if "/." not in text and "//" not in text and text[-1] != "/":
+            return text  # already normal
         path = normpath(text)
         return path[1:] if path.startswith("//") else path
 
@@ -79,21 +86,26 @@ class Resolver:
 
     def zone(self, path: str) -> Zone:
         """Where an absolute path lies."""
-        short = places.homely(path, self._home)
-        if self._facts.guards(path):
+        if self._guarded is None:
+            self._guarded = bool(self._facts.guarded)
+        if self._guarded and self._facts.guards(path):
             return Zone.GUARD
+        inside = path.startswith(self._below)
+        if inside and places.is_plain(path):
+            return Zone.PROJECT
+        short = places.homely(path, self._home)
         if places.is_guard(short) or places.is_hook(short):
             return Zone.GUARD
         if places.is_persist(short):
             return Zone.PERSIST
         if places.is_secret(short):
             return Zone.SECRET
-        root = self._root
-        if root and (path == root or path.startswith(root + "/")):
+        if inside or path == self._root:
             return Zone.PROJECT
-        for temp in self._temp:
-            if path.startswith(temp + "/"):
-                return Zone.TEMP
+        if not self._temp:
+            self._temp = tuple([f"{place}/" for place in (*self._facts.temp, *_TEMP)])
+        if path.startswith(self._temp):
+            return Zone.TEMP
         if short.startswith("~"):
             return Zone.HOME if path == self._home or path.startswith(self._home + "/") else Zone.SYSTEM
         return Zone.SYSTEM if places.is_system(path) else Zone.OUTSIDE

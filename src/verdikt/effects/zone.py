@@ -282,6 +282,22 @@ def is_secret(path: str) -> bool:
     return path in _secret or "/" + path.rsplit("/", 1)[-1] in _secret_name
 
 
+_PLAIN = frozenset(
+    ".py .js .ts .tsx .jsx .md .txt .rs .go .java .c .h .cpp .hpp .rb .php .html .css .sh .rst .cfg .ini .xml .svg .lock .toml .vue .sql .csv".split()
+)
+
+
+def is_plain(path: str) -> bool:
+    """Whether a path of the project is surely none of the above, told at a glance: it decides nothing by itself."""
+    if "/." in path or "site-packages" in path:
+        return False
+    name = path[path.rfind("/") + 1 :]
+    dot = name.rfind(".")
+    if dot < 0:
+        return "_rsa" not in name and "kubeconfig" not in name and not name.startswith("id_")
+    return name[dot:] in _PLAIN and not name.startswith(("secrets.", "sitecustomize", "usercustomize"))
+
+
 def is_build(path: str) -> bool:
     """Whether a build can make again what lies there (`path` relative to the project)."""
     parts = path.split("/")

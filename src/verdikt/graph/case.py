@@ -11,7 +11,7 @@ from verdikt.model.document import Document, plain
 from verdikt.model.facts import GitFact, PathFact
 from verdikt.model.node import Node
 from verdikt.model.posture import Posture
-from verdikt.model.shape import Field, Shape, choice, read_fields, text
+from verdikt.model.shape import Field, Shape, choice, flag, read_fields, text
 from verdikt.model.tool import kind_of
 
 HOME, PROJECT = "/home/dev", "/home/dev/project"
@@ -44,6 +44,14 @@ class CaseWorld:
         """No case has texts."""
         return None
 
+    def stamp(self, path: str) -> str:
+        """Nothing was ever read here."""
+        return ""
+
+    def changed(self, path: str) -> float:
+        """Nothing was ever written here."""
+        return 0.0
+
     def git(self, directory: str) -> GitFact:
         """One repository, with an upstream."""
         return GitFact(
@@ -62,6 +70,7 @@ class Case:
     guard: str | None = None
     reason: str | None = None
     fix: str | None = None
+    approved: bool | None = None
     posture: Posture | None = None
     world: CaseWorld = field(default_factory=CaseWorld)
 
@@ -85,6 +94,7 @@ FIELDS: dict[str, Field] = {
     "guard": Field(text(), "who must have said it"),
     "reason": Field(text(), "a part of the reason"),
     "fix": Field(text(), "a part of the fix"),
+    "approved": Field(flag(), "whether the host need not ask a person either"),
     "posture": Field(choice(tuple(Posture)), "the posture in force; the policy's own when not given"),
     "cwd": Field(text(), "where it happens, below /home/dev/project when relative"),
     "files": Field(
@@ -129,6 +139,7 @@ def _cases(items: list[Node]) -> Iterator[Case]:
             guard=values.get("guard"),
             reason=values.get("reason"),
             fix=values.get("fix"),
+            approved=values.get("approved"),
             posture=Posture(posture) if posture else None,
             world=CaseWorld(cwd, files),
         )

@@ -65,13 +65,34 @@ class World(Protocol):
         """The repository around a directory."""
         ...
 
+    def stamp(self, path: str) -> str:
+        """What tells a file's contents from any others; empty when there is no such file."""
+        ...
+
+    def changed(self, path: str) -> float:
+        """When a file was last written, in seconds since the epoch; 0 when there is no such file."""
+        ...
+
 
 class Facts:
     """The answers given so far for one action. Never asks the world the same thing twice, and never tells a secret."""
 
-    __slots__ = ("_asked", "_git", "_noted", "_own", "_path", "_place", "_text", "_world", "secrets")
+    __slots__ = (
+        "_asked",
+        "_git",
+        "_kept",
+        "_memory",
+        "_noted",
+        "_own",
+        "_path",
+        "_place",
+        "_stamp",
+        "_text",
+        "_world",
+        "secrets",
+    )
 
-    def __init__(self, world: World, *, secrets: tuple[str, ...] = ()) -> None:
+    def __init__(self, world: World, *, secrets: tuple[str, ...] = (), memory: Mapping[str, Any] | None = None) -> None:
         # What was recorded holds no secret any more, and tokens of ours that must stay as they are.
         self._world: World = world if isinstance(world, RecordedWorld) else RedactedWorld(world)
         self._place = dict(self._world.place())
@@ -79,6 +100,9 @@ class Facts:
         self._asked: set[str] = set()  # the paths that git was asked about
         self._text: dict[str, str | None] = {}
         self._git: dict[str, GitFact] = {}
+        self._stamp: dict[str, str] = {}
+        self._memory = world.memory() if isinstance(world, RecordedWorld) else memory or {}
+        self._kept: dict[str, Any] = {}  # what was asked for of the memory
         self._noted: set[str] = set()  # what was asked for of the place
         self._own: set[str] = set()  # the paths asked about that are verdikt's own
         self.secrets = secrets
@@ -89,6 +113,7 @@ class Facts:
         facts = Facts.__new__(Facts)
         facts._world, facts._place, facts.secrets = self._world, self._place, self.secrets
         facts._path, facts._text, facts._git = {}, {}, {}
+        facts._memory, facts._kept, facts._stamp = self._memory, {}, {}
         facts._asked, facts._noted, facts._own = set(), set(), set()
         return facts
 
@@ -158,6 +183,22 @@ class Facts:
             self._git[directory] = self._world.git(directory)
         return self._git[directory]
 
+    def stamp(self, path: str) -> str:
+        """What tells a file's contents from any others; empty when there is no such file."""
+        if path not in self._stamp:
+            self._stamp[path] = self._world.stamp(path)
+        return self._stamp[path]
+
+    def changed(self, path: str) -> float:
+        """When a file was last written, in seconds since the epoch. Only what happens at stop asks, and it is not recorded."""
+        return self._world.changed(path)
+
+    def kept(self, key: str) -> Any:
+        """What the session remembers under a key; None when nothing."""
+        if key not in self._kept:
+            self._kept[key] = self._memory.get(key)
+        return self._kept[key]
+
     def record(self) -> dict[str, Any]:
         """Everything asked and answered, as plain data; `RecordedWorld` gives the same answers again."""
         place = dict(self._place)
@@ -171,6 +212,9 @@ class Facts:
             "text": dict(self._text),
             "git": {directory: fact.record() for directory, fact in self._git.items()},
             "secrets": list(self.secrets),
+            # Few policies ask for these, so few receipts hold them.
+            **({"stamp": self._stamp} if self._stamp else {}),
+            **({"kept": self._kept} if self._kept else {}),
         }
 
 
@@ -204,6 +248,19 @@ class RecordedWorld:
         """The recorded repository."""
         return GitFact(**self._record["git"].get(directory, {}))
 
+    def stamp(self, path: str) -> str:
+        """The recorded stamp."""
+        return str(self._record.get("stamp", {}).get(path, ""))
+
+    def changed(self, path: str) -> float:
+        """No decision asks for this."""
+        return 0.0
+
+    def memory(self) -> Mapping[str, Any]:
+        """What was asked for of the session's memory."""
+        kept: Mapping[str, Any] = self._record.get("kept", {})
+        return kept
+
 
 class RedactedWorld:
     """Another world whose texts and addresses hold no secret, and nothing that could not be written down."""
@@ -224,6 +281,14 @@ class RedactedWorld:
         """The beginning of a text file, its secrets replaced."""
         text = self._world.text(path)
         return None if text is None else redact_text(_writable(unforged(text)))[0]
+
+    def stamp(self, path: str) -> str:
+        """What tells a file's contents from any others."""
+        return self._world.stamp(path)
+
+    def changed(self, path: str) -> float:
+        """When a file was last written."""
+        return self._world.changed(path)
 
     def git(self, directory: str) -> GitFact:
         """The repository around a directory; an address may hold a password."""

@@ -3,7 +3,7 @@
 import enum
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from verdikt.errors import FindingError
@@ -98,14 +98,21 @@ def build_finding(
         raise FindingError("expected a title, found an empty one")
     word = Level.of(level).name
     places = [parse_evidence(item) if isinstance(item, str) else item for item in evidence]
-    kept = tuple(replace(place, note=_clean(place.note)) for place in places if place.file.strip())
-    clean = _clean(title)
-    return Finding(id or finding_id(word, agent, clean), word, clean, agent, kept, _clean(rationale), now)
+    kept = tuple(
+        Evidence(_unicode(place.file), place.line, _clean(place.note)) for place in places if place.file.strip()
+    )
+    clean, who = _clean(title), _unicode(agent)
+    return Finding(_unicode(id) or finding_id(word, who, clean), word, clean, who, kept, _clean(rationale), now)
 
 
 def _clean(text: str) -> str:
     """The text without secrets: scanners like to quote them."""
-    return redact_text(text)[0]
+    return redact_text(_unicode(text))[0]
+
+
+def _unicode(text: str) -> str:
+    """The text with bytes that are no UTF-8 written out, so that it can be kept anywhere."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,9 @@ _TOKEN = r"<secret:[a-z0-9-]{1,40}:[0-9a-f]{8}>"
 _WINDOW = 4000
 """How far beyond its literal a pattern is tried, where it begins before it."""
 
+_LONG = 32_768
+"""Characters from which on a text is searched for all literals at once."""
+
 _LITERALS = tuple((literal, row) for row in FORMATS for literal in row[1].split("|"))
 
 
@@ -141,7 +144,7 @@ def _field(key: Any, inner: Any, around: Mapping[Any, Any], kinds: set[str], dep
 
 
 def _issued(text: str) -> Iterator[Secret]:
-    for literal, (kind, _, source) in [pair for pair in _LITERALS if pair[0] in text]:
+    for literal, (kind, _, source) in _present(text):
         pattern, reach = _compiled(source), REACH.get(literal, 0)
         at = text.find(literal)
         while at >= 0:
@@ -153,6 +156,26 @@ def _issued(text: str) -> Iterator[Secret]:
             if _varied(match[group]) and match[group].lower() not in _NAMES:
                 yield Secret(match.start(group), match.end(group), kind)
             at = text.find(literal, max(match.end(), at + len(literal)))
+
+
+def _present(text: str) -> list[tuple[str, tuple[str, str, str]]]:
+    """The forms of which a literal stands in the text."""
+    if len(text) < _LONG:
+        return [pair for pair in _LITERALS if pair[0] in text]
+    found = _literal_set().Match(text.encode("utf-8", "surrogatepass"))
+    return [_LITERALS[at] for at in sorted(found or ())]
+
+
+@cache
+def _literal_set() -> Any:
+    """All literals as one automaton: in a long text much faster than one after the other, in a short one not worth its import."""
+    import re2
+
+    found = re2.Set.SearchSet()
+    for literal, _ in _LITERALS:
+        found.Add(re2.escape(literal))
+    found.Compile()
+    return found
 
 
 @cache
@@ -237,7 +260,9 @@ def _assigned(text: str) -> Iterator[Secret]:
 
 def _words(text: str) -> Iterator[tuple[int, int, str]]:
     """The words that announce a secret, and its kind; not those inside others (`tokenizer`, `compass`, `keyboard`)."""
-    lower = text.lower() if text.isascii() else text.translate(_ASCII_LOWER)
+    lower = text.lower()
+    if len(lower) != len(text):  # a few letters have a longer lower case, and places must stay what they are
+        lower = text.translate(_ASCII_LOWER)
     for hint, (kind, endings) in _HINTS.items():
         at = lower.find(hint)
         while at >= 0:

@@ -5,11 +5,15 @@ import stat
 from collections.abc import Mapping
 from typing import Any
 
+from verdikt.model.canonical import sha256
 from verdikt.model.facts import GitFact, PathFact
 from verdikt.observe.clock import Clock, SystemClock
 
 TEXT_LIMIT = 64 * 1024
 """Bytes of a script that are looked at; a longer one is unknown, because what follows could be anything."""
+
+STAMP_LIMIT = 16 * 1024 * 1024
+"""Bytes of a file that are read to tell whether it changed."""
 
 ROOT_MARKS = (".git", "governance.yaml", ".hg", ".jj")
 """What the top of a project holds, whatever its language."""
@@ -102,6 +106,26 @@ class RealWorld:
         if len(data) > TEXT_LIMIT or b"\0" in data:
             return None
         return data.decode("utf-8", "replace")
+
+    def stamp(self, path: str) -> str:
+        """The beginning of a file's digest; for a huge one its size and date."""
+        try:
+            status = os.stat(path)
+            if not stat.S_ISREG(status.st_mode):
+                return ""
+            if status.st_size > STAMP_LIMIT:
+                return f"{status.st_size}.{status.st_mtime_ns}"
+            with open(path, "rb") as file:
+                return sha256(file.read(STAMP_LIMIT + 1))[:16]
+        except (OSError, ValueError):
+            return ""
+
+    def changed(self, path: str) -> float:
+        """When a file was last written."""
+        try:
+            return os.stat(path).st_mtime
+        except (OSError, ValueError):
+            return 0.0
 
     def git(self, directory: str) -> GitFact:
         """The repository around a directory."""

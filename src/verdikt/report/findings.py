@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from verdikt.model.finding import CouncilVerdict, Finding
+from verdikt.model.finding import BLOCKING, CouncilVerdict, Finding
+from verdikt.report.junit import TestResult
 
 
 def explain(verdict: CouncilVerdict) -> str:
@@ -36,3 +37,41 @@ def by_severity(findings: Sequence[Finding]) -> list[Finding]:
 def visible(text: str) -> str:
     """A text in one line that cannot move the cursor: a finding never looks like two."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def markdown(verdicts: Sequence[CouncilVerdict]) -> str:
+    """Verdicts as a section each, with a table of findings, the worst first."""
+    parts: list[str] = []
+    for verdict in verdicts:
+        parts += [f"## {verdict.level}: plan `{verdict.plan_hash}`", "", verdict.summary, ""]
+        if verdict.findings:
+            parts += ["| level | finding | reviewer | where | why |", "|---|---|---|---|---|"]
+            for found in by_severity(verdict.findings):
+                where = "<br>".join(_cell(str(place)) for place in found.evidence)
+                cells = (found.level, _cell(found.title), _cell(found.agent), where, _cell(found.rationale))
+                parts.append("| " + " | ".join(cells) + " |")
+            parts.append("")
+    return "\n".join(parts)
+
+
+def _cell(text: str) -> str:
+    """A text that stays in its cell of a table and is shown as it is."""
+    shown = visible(text.replace("\n", " "))
+    for mark in "\\`*_[]<>|~#":
+        shown = shown.replace(mark, f"&#{ord(mark)};")
+    return shown
+
+
+def junit_results(verdicts: Sequence[CouncilVerdict]) -> list[TestResult]:
+    """Findings as tests: one that blocks has failed, any other has passed; a plan without findings is one that passed."""
+    found: list[TestResult] = []
+    for verdict in verdicts:
+        for finding in by_severity(verdict.findings):
+            where = next((f"{place.file}:{place.line or 1}" for place in finding.evidence), "")
+            words = [finding.title, finding.rationale, *map(str, finding.evidence)]
+            failure = "\n".join(filter(None, words)) if finding.severity in BLOCKING else ""
+            name = f"[{finding.level}] {finding.title}"
+            found.append(TestResult(finding.agent or verdict.plan_hash, name, where, failure))
+        if not verdict.findings:
+            found.append(TestResult(verdict.plan_hash, verdict.summary, ""))
+    return found

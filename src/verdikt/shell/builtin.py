@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from verdikt.shell.walk import Walker
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_GIVEN = re.compile(r"([A-Za-z_]\w*)(\[[^\]]*\])?(\+?=)(.*)", re.DOTALL)
-_MOST_APPENDED = 65_536
+_GIVEN = re.compile(r"([A-Za-z_]\w*)(\[[^\]]{0,200}\])?(\+?=)(.*)", re.DOTALL)
+_LONGEST_VALUE = 32_768
+_LONGEST_PATH = 4096
 
 
 def assign(walker: "Walker", given: "RawAssignment", scope: Scope, *, keep: bool) -> tuple[str, Word]:
@@ -50,7 +51,9 @@ def _store(scope: Scope, name: str, subscript: str, op: str, value: Value) -> No
         if before is None or isinstance(before, tuple):
             value = value if before == UNSET else UNKNOWN + value
         elif isinstance(before, str):
-            value = before + value if len(before) < _MOST_APPENDED else UNKNOWN
+            value = before + value
+    if isinstance(value, str) and (len(value) > _LONGEST_VALUE or (value and not value.strip(UNKNOWN))):
+        value = UNKNOWN
     scope.set(name, value)
 
 
@@ -71,6 +74,8 @@ def _cd(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> No
 def _joined(walker: "Walker", scope: Scope, path: str) -> str:
     base = scope.cwd if scope.cwd is not None else walker.start
     joined = join(base, path) if base else path
+    if len(joined) > _LONGEST_PATH:
+        return UNKNOWN
     if UNKNOWN in joined and ".." in joined:
         return joined
     return normpath(joined) if joined else "."
@@ -166,6 +171,7 @@ def _alias(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") ->
     for word in words[1:]:
         name, equals, value = word.text.partition("=")
         if equals and word.known:
+            walker.renames = True
             scope.rename(name, value)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.escape import apple_script
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.redirect import contents, written
 from verdikt.shell.scope import Scope
@@ -45,10 +46,10 @@ INTERPRETERS: dict[str, Interpreter] = {
     "tsx": Interpreter("node", "e --eval p --print", "--tsconfig"),
     "ts-node": Interpreter("node", "e --eval p --print", "P --project r --require"),
     "deno": Interpreter("node", "", "", subcommand="eval"),
-    "perl": Interpreter("perl", "e E", "I M m C D F"),
-    "ruby": Interpreter("ruby", "e", "I r C E F W"),
+    "perl": Interpreter("perl", "e E", "I M m C~ D~ F~ i~ x~"),
+    "ruby": Interpreter("ruby", "e", "I r C E F~ W~ i~ K~ T~ x~"),
     "jruby": Interpreter("ruby", "e", "I r"),
-    "php": Interpreter("php", "r B R E", "d c z F"),
+    "php": Interpreter("php", "r B R E", "d c z F f"),
     "lua": Interpreter("lua", "e", "l"),
     "luajit": Interpreter("lua", "e", "l j"),
     "osascript": Interpreter("osascript", "e", "l s"),
@@ -126,8 +127,13 @@ def _shell(call: Invocation) -> str | None:
     return _from_stdin(call, [word.text for word in rest])
 
 
+_STDIN = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
+
+
 def _from_stdin(call: Invocation, arguments: list[str]) -> str | None:
     text = _input(call)
+    if text is None and any(written(call.walker, one.target, call.scope)[0] for one in call.redirects if one.op == "<"):
+        call.code("sh", UNKNOWN)
     return None if text is None else call.shell(text, arguments=arguments, stdin=False)
 
 
@@ -143,9 +149,9 @@ def _input(call: Invocation) -> str | None:
 
 def _file(call: Invocation, file: Word, arguments: list[str], *, same: bool = False) -> str | None:
     """Runs a script: what is in it when we can see that."""
-    text = contents(call.walker, file, call.scope)
+    text = _input(call) if file.text in _STDIN else contents(call.walker, file, call.scope)
     if text is None:
-        if file.raw.startswith("<(") or written(call.walker, file, call.scope)[0]:
+        if written(call.walker, file, call.scope)[0]:
             # Written by this very text, and we do not know what.
             call.code("sh", UNKNOWN)
         return None
@@ -211,23 +217,29 @@ def _interpret(call: Invocation) -> str | None:
     given, at = _until(words, spec, module_options)
     programs = [value.text for option, value in given if option in code_options and value is not None]
     if programs:
-        call.code(row.language, "\n".join(programs))
+        _program(call, row.language, "\n".join(programs))
         return None
     if any(option in module_options for option, _ in given):
         return None
     rest = words[at:]
-    if rest and rest[0].text != "-":
+    if rest and rest[0].text not in _STDIN:
         text = contents(call.walker, rest[0], call.scope)
         if text is not None:
             call.code(row.language, text)
-        elif rest[0].raw.startswith("<(") or written(call.walker, rest[0], call.scope)[0]:
+        elif written(call.walker, rest[0], call.scope)[0]:
             call.code(row.language, UNKNOWN)
         return None
     if row.stdin and not any(option in ("-v", "-V", "--version", "-h", "--help") for option, _ in given):
         text = _input(call)
         if text is not None:
-            call.code(row.language, text)
+            _program(call, row.language, text)
     return None
+
+
+def _program(call: Invocation, language: str, text: str) -> None:
+    call.code(language, text)
+    if language == "osascript":
+        apple_script(call, text)
 
 
 def _until(words: list[Word], spec: str, last: frozenset[str]) -> tuple[list[tuple[str, Word | None]], int]:

@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING
 
 from verdikt.shell.command import UNKNOWN, Code, Redirect, Word
 from verdikt.shell.frame import Frame
+from verdikt.shell.redirect import place
 from verdikt.shell.scope import Scope
 
 if TYPE_CHECKING:
     from verdikt.shell.walk import Walker
 
-_DEEPEST = 40
+_DEEPEST = 24
 
 
 class Invocation:
@@ -82,6 +83,19 @@ class Invocation:
         for name, word in self.assignments:
             inner.set(name, word.text)
         return self.walker.text(text, inner, frame)
+
+    def writes(self, path: str) -> None:
+        """Notes that a program inside it writes a file."""
+        call = Invocation(self.walker, [], scope=self.scope, frame=self.inside(), span=self.span)
+        call.redirects = (Redirect(">", 1, Word(path, path)),)
+        self.walker.call(call)
+
+    def within(self, directory: Word | None) -> Scope:
+        """The scope of what it runs in another directory, as `make -C` does."""
+        scope = Scope(self.scope)
+        if directory is not None:
+            scope.cwd = place(self.walker, directory.text, scope) if directory.known else UNKNOWN
+        return scope
 
     def elsewhere(self) -> Scope:
         """Another machine: its home and its variables are not ours."""

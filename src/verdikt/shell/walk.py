@@ -3,11 +3,14 @@
 import re
 from collections.abc import Callable, Mapping
 
-from verdikt.shell import builtin, nest, redirect
-from verdikt.shell.command import UNKNOWN, Code, Command, Word
-from verdikt.shell.expand import Expander, plain
+from verdikt.shell import builtin, escape, nest, redirect
+from verdikt.shell.command import UNKNOWN, Code, Word
+from verdikt.shell.draft import Draft
+from verdikt.shell.expand import DEEPEST, Expander, plain
 from verdikt.shell.frame import Frame
 from verdikt.shell.invocation import Invocation
+from verdikt.shell.lexer import TARGET, WORD, Lexer
+from verdikt.shell.likeness import lookalike
 from verdikt.shell.output import constant_output
 from verdikt.shell.scope import Pattern, Scope, known_environment
 from verdikt.shell.statement import Branch, Function, Group, Loop, Piped, Sequence, Simple, Statement
@@ -16,17 +19,30 @@ from verdikt.shell.syntax import parse
 _DEEPEST = 24
 _MOST_VALUES = 32
 _MOST_COMMANDS = 20_000
+_MOST_STEPS = 100_000
+_MOST_TURNS = 400
 _LONGEST_INNER = 1 << 20
+_MOST_READINGS = 5
 _ASSIGNED = re.compile(
-    r"\b([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]*)|\(\(([^)]*)\)\)"
+    r"\b([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\+?=|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]{0,200})|\(\(([^)]{0,200})\)\)"
 )
+_PROGRAM = re.compile(r"[a-z][a-z0-9_-]*")
+_SET = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\s{0,9}(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)")
 _NAMES = re.compile(r"[A-Za-z_]\w*")
 
 Read = Callable[[str], str | None]
 
 
 class Walker(Expander):
-    """One analysis. What it finds is in `commands`, `codes` and `problems`."""
+    """One analysis. What it finds is in `drafts`, `codes` and `problems`."""
+
+    renames = False  # there are aliases or functions
+    _whole = ""
+    _pipes = 0
+    _read = 0  # letters of all the texts inside the text
+    _longest = _LONGEST_INNER
+    _steps = 0
+    _turns = 0  # of loops, nested ones multiplied
 
     def __init__(
         self,
@@ -39,9 +55,8 @@ class Walker(Expander):
         super().__init__(known_environment(env, home, cwd))
         self.start = cwd
         self.read = read
-        self.commands: list[Command] = []
+        self.drafts: list[Draft] = []
         self.codes: list[Code] = []
-        self.problems: dict[str, None] = {}
         self._parsed: dict[str, Statement] = {}
         self._uncalled: dict[int, tuple[Function, Scope, Frame]] = {}
         self._outer = Frame()  # the circumstances of the words being expanded
@@ -53,8 +68,9 @@ class Walker(Expander):
         if frame.depth > _DEEPEST:
             self.problem("it is nested too deeply to follow")
             return None
-        if len(text) > _LONGEST_INNER:
-            self.problem("a text inside it is too long to follow")
+        self._read += len(text)
+        if self._read > self._longest:
+            self.problem("there is too much text inside it to follow")
             return None
         statement = self._parsed.get(text)
         if statement is None:
@@ -63,6 +79,17 @@ class Walker(Expander):
             for problem in problems:
                 self.problem(problem)
         return self.walk(statement, scope, frame)
+
+    def begin(self, text: str, scope: Scope) -> None:
+        """Walks the whole text."""
+        self._longest = max(_LONGEST_INNER, _MOST_READINGS * len(text))
+        self._whole = text
+        self.text(text, scope, self._outer)
+
+    @property
+    def alone(self) -> bool:
+        """Whether the text is one command, so that nothing can run what it writes."""
+        return not any(mark in self._whole for mark in ";|&\n")
 
     def finish(self) -> None:
         """Walks the functions that nothing called: whoever reads on may call them."""
@@ -74,10 +101,6 @@ class Walker(Expander):
             frame.via = (*frame.via, f"{function.name}()")
             self.walk(function.body, inner, frame)
 
-    def problem(self, words: str) -> None:
-        """Notes what could not be understood."""
-        self.problems[words] = None
-
     def substitute(self, text: str, scope: Scope, opener: str) -> str:
         """What `$(…)` would print; `<(…)` and `>(…)` are the name of a pipe."""
         outer = self._outer
@@ -88,28 +111,43 @@ class Walker(Expander):
         output = self.text(text, Scope(scope), frame)
         self._outer = outer
         if opener in ("<(", ">("):
-            return "/dev/fd/63"
+            self._pipes += 1
+            pipe = f"/dev/fd/{63 + self._pipes}"
+            scope.write(pipe, output)
+            return pipe
         return UNKNOWN if output is None else output.rstrip("\n").replace("\0", "")
 
     # Statements
 
     def walk(self, statement: Statement, scope: Scope, frame: Frame) -> str | None:
         """Walks a statement; its constant output when `frame.capture`, None when unknown."""
+        self._steps += 1
+        if self._steps > _MOST_STEPS or self.level > DEEPEST:
+            self.problem(
+                "it has too many steps to follow" if self.level <= DEEPEST else "it is nested too deeply to follow"
+            )
+            return None
         if isinstance(statement, Simple):
             return self._simple(statement, scope, frame)
+        self.level += 1
+        output: str | None = None
         if isinstance(statement, Sequence):
-            return self._sequence(statement, scope, frame)
-        if isinstance(statement, Piped):
-            return self._pipeline(statement, scope, frame)
-        if isinstance(statement, Group):
-            return self._group(statement, scope, frame)
-        if isinstance(statement, Branch):
-            return self._branch(statement, scope, frame)
-        if isinstance(statement, Loop):
-            return self._loop(statement, scope, frame)
-        scope.define(statement.name, statement.body, certain=not frame.conditional)
-        self._uncalled[id(statement.body)] = (statement, scope, frame)
-        return ""
+            output = self._sequence(statement, scope, frame)
+        elif isinstance(statement, Piped):
+            output = self._pipeline(statement, scope, frame)
+        elif isinstance(statement, Group):
+            output = self._group(statement, scope, frame)
+        elif isinstance(statement, Branch):
+            self._branch(statement, scope, frame)
+        elif isinstance(statement, Loop):
+            self._loop(statement, scope, frame)
+        else:
+            self.renames = True
+            scope.define(statement.name, statement.body, certain=not frame.conditional)
+            self._uncalled[id(statement.body)] = (statement, scope, frame)
+            output = ""
+        self.level -= 1
+        return output
 
     def _sequence(self, sequence: Sequence, scope: Scope, frame: Frame) -> str | None:
         items, joins = sequence.items, sequence.joins
@@ -143,23 +181,24 @@ class Walker(Expander):
 
     def _pipeline(self, pipeline: Piped, scope: Scope, frame: Frame) -> str | None:
         stdin, pipe_from = frame.stdin, frame.pipe_from
-        commands = self.commands
+        drafts = self.drafts
         before: range | None = None
         output: str | None = None
         final = len(pipeline.stages) - 1
         for place, stage in enumerate(pipeline.stages):
-            first = len(commands)
+            first = len(drafts)
             inner = frame.reading(stdin, pipe_from)
             if place < final:
                 inner.capture = True
             output = self.walk(stage, Scope(scope), inner)
-            here = range(first, len(commands))
-            main = next((index for index in here if commands[index].feeds is None), None)
+            here = range(first, len(drafts))
+            main = None if first == len(drafts) else first
+            if main is not None and drafts[first].feeds is not None:
+                main = next((index for index in here if drafts[index].feeds is None), None)
             if before is not None and main is not None:
                 for index in before:
-                    if commands[index].feeds is None and commands[index].pipe_to is None:
-                        # Still being made: nobody has seen it.
-                        object.__setattr__(commands[index], "pipe_to", main)
+                    if drafts[index].feeds is None and drafts[index].pipe_to is None:
+                        drafts[index].pipe_to = main
             stdin, pipe_from, before = output, main, here
         return output
 
@@ -168,12 +207,12 @@ class Walker(Expander):
         if not group.redirects:
             return self.walk(group.body, inner, frame)
         call = Invocation(self, [], scope=scope, frame=frame, span=frame.span or (group.start, group.start))
-        call.first = first = len(self.commands)
+        call.first = first = len(self.drafts)
         self._outer = frame
         call.redirects, stdin, fed = redirect.expand(self, group.redirects, scope)
         self._emit(call)
         if fed:
-            made = (place for place in range(call.index - 1, first - 1, -1) if self.commands[place].feeds == call.index)
+            made = (place for place in range(call.index - 1, first - 1, -1) if self.drafts[place].feeds == call.index)
             frame = frame.reading(stdin, next(made, None))
         writes = redirect.outputs(call.redirects)
         if writes:
@@ -184,35 +223,35 @@ class Walker(Expander):
             redirect.write(self, one, output, scope)
         return "" if writes else output
 
-    def _branch(self, branch: Branch, scope: Scope, frame: Frame) -> str | None:
+    def _branch(self, branch: Branch, scope: Scope, frame: Frame) -> None:
         if branch.subject:
             self._words([branch.subject], scope, frame)
-        for test in branch.tests:
-            self.walk(test, scope, frame.silently())
         inner = frame.conditionally()
+        silent = frame.silently()
         layers: list[Scope] = []
-        for body in branch.bodies:
+        for place, body in enumerate(branch.bodies):
+            if place < len(branch.tests):
+                self.walk(branch.tests[place], scope, silent)
+                silent = silent.conditionally()
             layer = Scope(scope)
             self.walk(body, layer, inner)
             layers.append(layer)
         scope.merge(layers, always=len(branch.bodies) > len(branch.tests) > 0)
-        return None
 
-    def _loop(self, loop: Loop, scope: Scope, frame: Frame) -> str | None:
+    def _loop(self, loop: Loop, scope: Scope, frame: Frame) -> None:
         inner = frame.copy()
         inner.repeated, inner.conditional, inner.capture = True, True, False
         if loop.name:
             for value in self._values(loop, scope, frame):
                 scope.set(loop.name, value)
                 self.walk(loop.body, scope, inner)
-            return None
+            return
         lines = self._lines(loop, frame)
         if lines is None:
             self._forget(loop.source, scope)
             self._turn(loop, scope, inner)
         for line in lines or ():
             self._turn(loop, scope, inner.reading(line))
-        return None
 
     def _values(self, loop: Loop, scope: Scope, frame: Frame) -> list[str]:
         """What the variable of a `for` goes through: each value once."""
@@ -222,8 +261,11 @@ class Walker(Expander):
             values = [Pattern(word.text) if word.glob else word.text for word in words]
         elif scope.arguments is not None:
             values = scope.arguments
-        if len(values) > _MOST_VALUES or len(self.commands) > _MOST_COMMANDS // 2:
+        if self._turns > _MOST_TURNS:
+            values = [UNKNOWN]
+        elif len(values) > _MOST_VALUES:
             values = [*values[:_MOST_VALUES], UNKNOWN]
+        self._turns += len(values)
         return list(dict.fromkeys(values))
 
     def _turn(self, loop: Loop, scope: Scope, frame: Frame) -> None:
@@ -264,7 +306,7 @@ class Walker(Expander):
         if scope.uncertain and (names := self._alternatives(simple, scope)):
             self._each(simple, names, scope, frame)
             return None
-        first = len(self.commands)
+        first = len(self.drafts)
         if first >= _MOST_COMMANDS:
             self.problem(f"it runs more than {_MOST_COMMANDS} commands")
             return None
@@ -279,9 +321,20 @@ class Walker(Expander):
             if fed:
                 call.frame = frame.reading(stdin)
         if simple.test:
-            self.quoted(simple.test.replace("\\", ""), scope)
+            self._test(simple.test, scope)
         call.first = first
         return self.call(call, simple.words)
+
+    def _test(self, text: str, scope: Scope) -> None:
+        """`[[ … ]]` and `(( … ))` run nothing but what stands inside their words; the latter may set variables."""
+        if text.startswith("(("):
+            self.quoted(text[2:-2], scope)
+            for name in _SET.findall(text):
+                scope.set(name, UNKNOWN)
+        elif "$" in text or "`" in text:
+            for kind, raw, *_ in Lexer(text[2:-2].replace("\n", " ")).tokens:
+                if kind in (WORD, TARGET):
+                    self.words(raw, scope)
 
     def _alternatives(self, simple: Simple, scope: Scope) -> list[tuple[str, tuple[str, ...]]]:
         raws = [
@@ -314,12 +367,14 @@ class Walker(Expander):
     def call(self, call: Invocation, written: list[str] | None = None) -> str | None:
         """Notes a command, and goes inside it; `written` are its words as they stand in the text, where it stands in one."""
         words, scope = call.words, call.scope
-        if written and words and self._replaced(words[0].text, call, written):
+        if written and words and self.renames and self._replaced(words[0].text, call, written):
             return None
         if not words and not call.redirects and not call.assignments:
             return "" if call.frame.capture else None
         self._emit(call)
-        writes = redirect.outputs(call.redirects) if call.redirects else None
+        if call.assignments:
+            escape.variables(call)
+        writes = redirect.outputs(call.redirects) if call.redirects and not self.alone else None
         if not writes:
             return self._enter(call) if words else ""
         # What goes into a file is worth knowing, for when the file is run.
@@ -343,15 +398,29 @@ class Walker(Expander):
         return function[1]
 
     def _enter(self, call: Invocation) -> str | None:
-        call.name = name = self.commands[call.index].name
+        first = call.words[0].text
+        call.name = name = "" if UNKNOWN in first else first.rsplit("/", 1)[-1]
         if not name:
+            self._unnamed(call)
             return None
+        if not name.isascii() and (likeness := lookalike(name)):
+            self.problem(f"`{name}` only looks like `{likeness}`")
         if (effect := builtin.BUILTINS.get(name)) is not None:
             effect(self, call.words, call.scope, call.frame)
-        entered, output = nest.enter(call)
-        if entered or not call.frame.capture:
-            return output
-        return constant_output(call)
+        output = nest.enter(call)
+        return constant_output(call) if output is None and call.frame.capture else output
+
+    def _unnamed(self, call: Invocation) -> None:
+        """`$SUDO rm x`: where the variable is empty, the next word is the command."""
+        words = call.words
+        if (
+            len(words) > 1
+            and words[0].text == UNKNOWN
+            and words[0].raw[:1] == "$"
+            and _PROGRAM.fullmatch(words[1].text)
+        ):
+            call.frame = call.frame.conditionally()
+            call.run(words[1:], label=words[0].raw)
 
     def _function(self, name: str, body: Statement, call: Invocation) -> None:
         self._uncalled.pop(id(body), None)
@@ -366,27 +435,27 @@ class Walker(Expander):
         scope.arguments = before
 
     def _emit(self, call: Invocation) -> None:
-        frame, cwd = call.frame, call.scope.cwd
-        index = call.index = len(self.commands)
-        self.commands.append(
-            Command(
-                argv=tuple(call.words),
-                assignments=call.assignments,
-                redirects=call.redirects,
-                cwd=None if cwd is None else Word(cwd, cwd),
-                via=frame.via,
-                where=frame.where,
-                stdin=frame.stdin,
-                pipe_from=frame.pipe_from,
-                background=frame.background,
-                conditional=frame.conditional,
-                repeated=frame.repeated,
-                span=call.span,
-                depth=frame.depth,
-            )
-        )
+        frame, cwd, drafts = call.frame, call.scope.cwd, self.drafts
+        index = call.index = len(drafts)
+        draft = Draft()
+        draft.argv = tuple(call.words)
+        draft.assignments = call.assignments
+        draft.redirects = call.redirects
+        draft.cwd = None if cwd is None else Word(cwd, cwd)
+        draft.via = frame.via
+        draft.where = frame.where
+        draft.stdin = frame.stdin
+        draft.pipe_from = frame.pipe_from
+        draft.pipe_to = None
+        draft.background = frame.background
+        draft.conditional = frame.conditional
+        draft.repeated = frame.repeated
+        draft.span = call.span
+        draft.depth = frame.depth
+        draft.feeds = None
+        drafts.append(draft)
         if call.first is not None:
             for inner in range(call.first, index):
                 # What ran inside its words gave it its words.
-                if self.commands[inner].feeds is None:
-                    object.__setattr__(self.commands[inner], "feeds", index)
+                if drafts[inner].feeds is None:
+                    drafts[inner].feeds = index

@@ -124,7 +124,15 @@ def test_cases_have_a_point_of_their_own() -> None:
     """No two cases of a family ask the same question, and no two have the same name."""
     names = [(family, case["name"]) for family, case in cases()]
     questions = [
-        (c.get("run"), str(c.get("input")), c.get("tool"), c.get("cwd"), c.get("profile"), c.get("branch"))
+        (
+            c.get("run"),
+            str(c.get("input")),
+            str(c.get("files")),
+            c.get("tool"),
+            c.get("cwd"),
+            c.get("profile"),
+            c.get("branch"),
+        )
         for _, c in cases()
     ]
 

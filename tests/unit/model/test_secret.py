@@ -166,3 +166,14 @@ def test_long_texts_cost_time_in_proportion() -> None:
         "".join(rng.choices(string.printable, k=100_000)),
     ):
         find(text)
+
+
+@pytest.mark.parametrize("padding", ["x = 1  # ordinary text\n", "größer, 大きい, İstanbul\n"])
+def test_long_texts_are_searched_as_short_ones_are(padding: str) -> None:
+    """Whatever way the search takes, it finds the same."""
+    short = "\n".join([*(secret for _, secret in PLANTED), "PASSWORD=hunter2", PEM, ""])
+    long = padding * 4000 + short + padding * 4000
+
+    assert [each.kind for each in find(long)] == [each.kind for each in find(padding + short)]
+    assert redact_text(long)[0].removeprefix(padding * 4000).removesuffix(padding * 4000) == redact_text(short)[0]
+    assert find("\ud800" * 40_000 + " PASSWORD=hunter2")

@@ -14,7 +14,7 @@ _SET = Does("cred.write", "*", "other", bare=True)
 _NEW = Does("cred.create", "*", "other", bare=True)
 _GONE = Does("cred.destroy", "*", "other", bare=True)
 _DROP = Does("cred.delete", "*", "other", bare=True)
-_READ = Does("cred.list")
+_READ = Does("keys.list")
 
 
 def _gpg(call: Call) -> Iterator[Effect]:
@@ -31,16 +31,16 @@ def _gpg(call: Call) -> Iterator[Effect]:
     elif args.has("-d --decrypt --decrypt-files"):
         yield call.effect("cred.read", keys, note="opens what was closed")
     else:
-        yield call.effect("cred.list")
+        yield call.effect("keys.list")
 
 
 def _ssh_keygen(call: Call) -> Iterator[Effect]:
     args = call.args
     file = args.value("-f")
     if args.has("-l -R -F -H -B -Y -L -Q"):
-        yield call.effect("cred.list")
+        yield call.effect("keys.list")
     elif args.has("-y"):
-        yield call.effect("cred.list", note="the public half")
+        yield call.effect("keys.list", note="the public half")
     elif args.has("-p -c -s -A -k"):
         yield call.effect("cred.write", (call.path(file),) if file is not None else ())
     elif file is None:
@@ -64,7 +64,7 @@ def _ssh_add(call: Call) -> Iterator[Effect]:
     if args.has("-D -d"):
         yield call.effect("cred.delete", (Target("keys of this session", "other"),), recoverable=True)
     else:
-        yield call.effect("cred.list")
+        yield call.effect("keys.list")
 
 
 def _ssh_copy_id(call: Call) -> Iterator[Effect]:
@@ -88,7 +88,7 @@ def _keeper(call: Call) -> Iterator[Effect]:
     elif pieces & {"get", "show", "read", "view", "export", "download", "dump", "fetch", "reveal", "password", "cat"}:
         yield call.effect("cred.read", targets)
     else:
-        yield call.effect("cred.list")
+        yield call.effect("keys.list")
 
 
 _VAULT_KV = {
@@ -124,11 +124,11 @@ def _vault(call: Call) -> Iterator[Effect]:
     first, second, third = [*path, "", "", ""][:3]
     targets = tuple(Target(word.shown, "other") for word in call.args.operands[1:])
     if first == "kv":
-        what = _VAULT_KV.get(f"{second} {third}") or _VAULT_KV.get(second, "cred.list")
+        what = _VAULT_KV.get(f"{second} {third}") or _VAULT_KV.get(second, "keys.list")
     else:
         what = _VAULT.get(f"{first} {second}") or _VAULT.get(first, "")
         changes = first in _VAULT_GROUPS and second not in _VAULT_LOOK
-        what = what or ("cred.write" if changes else "cred.list")
+        what = what or ("cred.write" if changes else "keys.list")
     yield call.effect(what, targets)
 
 
@@ -161,10 +161,10 @@ def _security(call: Call) -> Iterator[Effect]:
         )
     ):
         yield call.effect(
-            "cred.write" if name not in ("default-keychain", "authorizationdb read") else "cred.list", targets
+            "cred.write" if name not in ("default-keychain", "authorizationdb read") else "keys.list", targets
         )
     else:
-        yield call.effect("cred.list")
+        yield call.effect("keys.list")
 
 
 def _keytool(call: Call) -> Iterator[Effect]:
@@ -172,7 +172,7 @@ def _keytool(call: Call) -> Iterator[Effect]:
     if args.has("-delete"):
         yield call.effect("cred.delete", tuple(Target(word.shown, "other") for word in args.all("-alias")))
     elif args.has("-exportcert -list -printcert -help"):
-        yield call.effect("cred.list")
+        yield call.effect("keys.list")
     else:
         yield from call.on("fs.write", args.all("-keystore -destkeystore"))
 

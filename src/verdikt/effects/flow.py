@@ -1,0 +1,109 @@
+"""What flows from one command to another: secrets that reach the network, shells that hang on a connection."""
+
+from collections.abc import Sequence
+
+from verdikt.effects import host
+from verdikt.effects.consequence import of
+from verdikt.model.effect import Effect
+from verdikt.shell.command import Command
+
+SHELLS = frozenset("sh bash zsh dash ksh mksh ash fish csh tcsh".split())
+RAW = frozenset("nc ncat netcat telnet socat openssl socket nc.traditional nc.openbsd websocat ztcp".split())
+"""Programs that open a bare connection."""
+
+_LOOKUPS = frozenset("dig nslookup host drill ping ping6 kdig whois traceroute".split())
+_OUT = ("net.send", "net.fetch", "net.connect", "net.lookup", "message.send")
+_PUTS = ("fs.write", "fs.append", "fs.overwrite")
+_NARROW = ("grep", "egrep", "rg", "head", "wc")
+_LONGEST = 64
+"""How many commands of a pipeline are followed back."""
+
+
+def follow(commands: Sequence[Command], found: list[list[Effect]]) -> None:
+    """Adds to each command's effects what it does with what other commands give it."""
+    going: list[tuple[int, list[Effect]]] = []
+    for index, effects in enumerate(found):
+        out = [e for e in effects if e.what.startswith(_OUT)]
+        if out:
+            going.append((index, out))
+    if not going:
+        return
+    holds = _sources(commands, found)
+    for index, out in going:
+        command = commands[index]
+        if command.name in RAW and _fed_by_shell(index, commands):
+            found[index].append(of("net.shell", out[0], out[0].targets, note="a shell over a connection"))
+        sends = [e for e in out if not e.targets or not all(host.is_local(t.text) for t in e.targets)]
+        if sends:
+            found[index] += _sent(index, sends[0], commands, found, holds)
+
+
+def _sent(
+    index: int,
+    send: Effect,
+    commands: Sequence[Command],
+    found: list[list[Effect]],
+    holds: tuple[list[bool], list[bool]],
+) -> list[Effect]:
+    """What one command sends that others gave it, by a pipe or in its words."""
+    effects = []
+    secret, env = holds
+    feeders = [i for i in range(max(0, index - _LONGEST), index) if commands[i].feeds == index]
+    inside = commands[index].feeds is not None
+    if feeders and commands[index].name in _LOOKUPS:
+        effects.append(of("cred.send", send, send.targets, possible=True, note="in the name that is asked for"))
+    if send.what == "net.send" and any(e.what == "fs.read" for i in _above(index, commands) for e in found[i]):
+        effects.append(of("net.send.file", send, send.targets))
+    worded = not inside and any(flag for flag, c in zip(secret, commands, strict=True) if c.feeds is not None)
+    if secret[index] or worded:
+        effects.append(of("cred.send", send, send.targets))
+    elif env[index] or (not inside and any(env[i] for i in feeders)):
+        effects.append(of("cred.send", send, send.targets, possible=True, note="the environment"))
+    return effects
+
+
+def copies(index: int, commands: Sequence[Command], found: list[list[Effect]]) -> list[str]:
+    """The files into which a command puts a secret; they are secrets from then on."""
+    puts = [target.path for effect in found[index] if effect.what in _PUTS for target in effect.targets if target.path]
+    if puts and any(e.what.startswith("cred.read") for i in [index, *_above(index, commands)] for e in found[i]):
+        return puts
+    return []
+
+
+def _above(index: int, commands: Sequence[Command]) -> list[int]:
+    """The commands whose output one reads, nearest first."""
+    found: list[int] = []
+    above = commands[index].pipe_from
+    while above is not None and 0 <= above < len(commands) and len(found) < _LONGEST:
+        found.append(above)
+        above = commands[above].pipe_from
+    return found
+
+
+def _sources(commands: Sequence[Command], found: list[list[Effect]]) -> tuple[list[bool], list[bool]]:
+    """For each command, whether what it puts out holds a secret, or the environment."""
+    secret = [any(e.what.startswith("cred.read") for e in effects) for effects in found]
+    env = [any(e.what.startswith("env.read") for e in effects) for effects in found]
+    if not any(secret) and not any(env):
+        return secret, env
+    for index in range(len(commands) - 1, -1, -1):
+        # What runs inside a wrapper is what the wrapper puts out.
+        for inner in range(index + 1, len(commands)):
+            if len(commands[inner].via) <= len(commands[index].via):
+                break
+            secret[index] |= secret[inner]
+            env[index] |= env[inner]
+    for index, command in enumerate(commands):
+        above = command.pipe_from
+        if above is not None and 0 <= above < len(commands) and above != index:
+            secret[index] |= secret[above]
+            env[index] |= env[above] and command.name not in _NARROW
+    return secret, env
+
+
+def _fed_by_shell(index: int, commands: Sequence[Command]) -> bool:
+    for above in _above(index, commands):
+        words = [word.text for word in commands[above].argv[1:]]
+        if commands[above].name in SHELLS and ("-i" in words or not [w for w in words if not w.startswith("-")]):
+            return True
+    return False

@@ -1,0 +1,105 @@
+"""Where a command gets its words, its program and its input from, told from the commands around it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from verdikt.effects.call import Call
+from verdikt.effects.program.find import narrowed, selected
+from verdikt.shell.command import Command, Word
+
+_NAMERS = frozenset("find gfind fd fdfind ls git grep egrep rg locate".split())
+_ENDLESS = ("/dev/zero", "/dev/urandom", "/dev/random", "/dev/full")
+_PROGRAMS = ("rm", "dd", "shred", "mv", "cp", "cat", "chmod", "chown", "nc", "curl", "tee")
+
+
+def feed(call: Call, index: int) -> None:
+    """Puts the names that `find` or `ls` would give in the place of the words that come from them."""
+    command = call.command
+    source = _namer(call, index)
+    if source is None:
+        return
+    given = _names(source)
+    words: list[Word] = []
+    for word in command.argv:
+        words.extend([word] if word.known else given)
+    call.command = replace(command, argv=tuple(words))
+    call.doubt = source.name not in ("ls", "find", "gfind") or narrowed(source)
+
+
+def _namer(call: Call, index: int) -> Command | None:
+    """The command whose output names what this one works on."""
+    if call.command.via and call.command.via[-1].startswith("find"):
+        return next((c for c in reversed(call.commands[:index]) if c.name in ("find", "gfind")), None)
+    return next((c for c in call.upstream() if c.name in _NAMERS), None)
+
+
+def _names(source: Command) -> list[Word]:
+    if source.name in ("find", "gfind"):
+        return selected(source)
+    operands = [word for word in source.argv[1:] if not word.text.startswith("-")]
+    everything = [Word("**/*", "*", True)]
+    if source.name == "ls":
+        named = [word if word.glob else Word(f"{word.text.rstrip('/')}/*", word.raw, True) for word in operands]
+        return named or [Word("*", "*", True)]
+    if source.name == "git":
+        return everything
+    return [Word(f"{word.text.rstrip('/')}/**/*", word.raw, True) for word in operands[1:]] or everything
+
+
+def program_word(command: Command) -> Word | None:
+    """The word that an interpreter takes its program from: after `-c` or `-e`, else the first operand."""
+    words = command.argv[1:]
+    if command.name == "eval":
+        return next((word for word in words if not word.known), words[0] if words else None)
+    for position, word in enumerate(words):
+        text = word.text
+        if text.startswith("-") and not text.startswith("--") and text[-1:] in "ce" and text[1:].isalpha():
+            return words[position + 1] if position + 1 < len(words) else None
+        if not text.startswith(("-", "+")):
+            return word
+    return None
+
+
+def meant(pattern: str) -> list[str]:
+    """The programs that a wildcard in the place of a program may stand for, of those that matter."""
+    from fnmatch import fnmatchcase
+
+    return [name for name in _PROGRAMS if fnmatchcase(name, pattern)]
+
+
+def is_endless(command: Command) -> bool:
+    """Whether a command's output never ends."""
+    if command.name == "cat":
+        return any(word.text in _ENDLESS for word in command.argv[1:])
+    return command.name == "yes"
+
+
+def output(command: Command) -> str | None:
+    """What a command writes to its output, where the text tells."""
+    if command.stdin is not None and command.name in ("cat", "tee"):
+        return command.stdin
+    if command.name in ("echo", "printf") and all(word.known for word in command.argv):
+        words = [word.text for word in command.argv[1:] if word.text not in ("-e", "-n", "-en", "-ne")]
+        return " ".join(words).replace("\\n", "\n").replace("\\t", "\t")
+    return None
+
+
+_EXTENSIONS = {
+    ".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "node", ".pl": "perl", ".rb": "ruby", ".php": "php",
+    ".lua": "lua", ".sql": "sql", ".ps1": "powershell",
+}  # fmt: skip
+_INTERPRETERS = {
+    "python": "python", "pypy": "python", "py": "python", "node": "node", "nodejs": "node", "perl": "perl", "ruby": "ruby",
+    "php": "php", "lua": "lua",
+}  # fmt: skip
+
+
+def language_of(program: str, path: str, shells: Sequence[str] | frozenset[str]) -> str:
+    """The language of a file that a program runs; empty for shell and for what nobody here reads."""
+    for name, language in _INTERPRETERS.items():
+        if program.startswith(name):
+            return language
+    if program in shells or program in ("source", "."):
+        return ""
+    dot = path.rfind(".")
+    return _EXTENSIONS.get(path[dot:], "") if dot > path.rfind("/") else ""

@@ -1,0 +1,123 @@
+"""A sentence taken apart: what each clause says, and whether it says it of the real present."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from verdikt.evidence import words as w
+from verdikt.evidence.prose import Sentence
+
+FLAGS = re.IGNORECASE
+NEGATIVE = re.compile(w.NEGATIVE, FLAGS)
+UNREAL = re.compile(w.UNREAL, FLAGS)
+WONDERING = re.compile(w.WONDERING, FLAGS)
+SAID = re.compile(w.SAID, FLAGS)
+_WITNESS = re.compile(w.WITNESS, FLAGS)
+_OTHERS = re.compile(w.OTHERS)
+_PAST = re.compile(w.PAST, FLAGS)
+_PERSONAL = re.compile(w.PERSONAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A part of a sentence that says one thing."""
+
+    text: str
+    start: int
+    sentence: Sentence
+    asks: bool
+    leads: bool  # whether the sentence begins with it
+
+    def since_comma(self, at: int) -> str:
+        """What stands before a place, back to the last comma."""
+        return self.text[:at].rpartition(",")[2]
+
+
+_SPLIT = re.compile(
+    r"[;—–→]|\s-{1,2}\s|:\s|,\s+(?=(?:but|and|so|yet|then|while|whereas|though|although|which|because|since|however)\b)"
+    r"|\s+(?=(?:but|however|although|though|whereas|because)\s)|,\s+(?=(?:I|we|all|everything|should|shall|do|would|want|could)\b)|\s\(|\)\s",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"^(?:and|but|so|then|also|plus|now|yes|ok(?:ay)?|great|good news|perfect|alright|finally|well)\b[,!:]?\s+", re.I
+)
+_ASKS = re.compile(
+    r"^\W*(?:should|shall|do|does|did|want|would|could|can|will|is|are|am|was|were|has|have|what|which|how|why|where|who|when|right|ok|or|any|may)\b",
+    re.IGNORECASE,
+)
+CONDITION = re.compile(
+    r"^\W*(?:if|unless|once|when|whenever|until|provided|assuming|suppose|in case|imagine|as soon as|let's say|say)\b",
+    re.I,
+)
+TEMPORAL = re.compile(
+    r"^\W*(?:when|once|as soon as) (?:I|we) (?:\w+ed|ran|re-?ran|made|did|took|put|got|wrote)\b", re.I
+)
+_LABEL = re.compile(
+    r"^\W*(?:goal|acceptance criteria|definition of done|expected|plan|next(?: steps?| up)?|to-?do|steps?|remaining|requirement|pending"
+    r"|question|example|e\.g\.|for example|note to self|hypothesis|idea|option \w+|proposal|suggested \w+(?: \w+)?|title|subject"
+    r"|commit message|(?:pr|issue|ticket) (?:title|description)|branch|quote|tip|test plan|criteri(?:a|on)|in progress|blocked by|later|not done"
+    r"|changelog|release notes?|upstream|step \d+|legend|log|error|input|prompt|task)\s*$",
+    re.IGNORECASE,
+)
+
+
+def clauses(sentence: Sentence) -> Iterator[Clause]:
+    """The parts of a sentence; what stands under a label such as `goal:` is not said of the present."""
+    text = sentence.text
+    starts = [0]
+    labelled = False
+    for match in _SPLIT.finditer(text):
+        if match[0].startswith(":"):
+            labelled = labelled or bool(_LABEL.match(text[starts[-1] : match.start()]))
+        starts.append(match.end())
+    if labelled:
+        return
+    for number, start in enumerate(starts):
+        end = starts[number + 1] if number + 1 < len(starts) else len(text)
+        lead = _LEAD.match(text[start:end])
+        begin = start + (lead.end() if lead else 0)
+        part = text[begin:end]
+        last = number + 1 == len(starts)
+        asks = sentence.question and (last or bool(_ASKS.match(part)))
+        if part.strip():
+            yield Clause(part, begin, sentence, asks, number == 0)
+
+
+def unreal(clause: Clause, start: int, end: int) -> bool:
+    """Whether something before the words makes them a plan, a condition, a question or a denial."""
+    near = clause.since_comma(start) + clause.text[start:end]
+    if NEGATIVE.search(near) or (SAID.search(clause.text[:start]) and not own_word(clause.text[:start])):
+        return True
+    lead = clause.since_comma(start)
+    if re.search(r"\b(?:I|we) can (?:now )?(?:confirm|verify|report|see)\b", lead, FLAGS):
+        return False
+    return bool(UNREAL.search(lead)) or bool(WONDERING.search(lead))
+
+
+def own_word(before: str) -> bool:
+    """Whether it is the agent or one of its tools that says so."""
+    said = list(SAID.finditer(before))[-1]
+    if re.search(r"\b(?:I|we)\W+(?:\w+\W+)?$", before[: said.start()], FLAGS):
+        return said[0].lower() in ("report", "note", "noted") or before[: said.start()].lower().lstrip().startswith(
+            "as "
+        )
+    return bool(_WITNESS.search(before[: said.start()]))
+
+
+def of_others(clause: Clause, start: int, end: int) -> bool:
+    """Whether the words are about what somebody else did, or about the past."""
+    after = clause.text[end:]
+    return bool(_PERSONAL.match(after)) or bool(_PAST.search(after)) or bool(_PAST.search(clause.text[:start]))
+
+
+def subject_start(before: str) -> int:
+    """Where the words that the predicate is about begin: the last few words before it."""
+    start = max(before.rfind(","), -1) + 1
+    words = [match.start() for match in re.finditer(r"\S+", before[start:])]
+    return start + (words[-6:][0] if words else 0)
+
+
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and not (text[start].isalnum() or text[start] in "§¶✅✔☑"):
+        start += 1
+    return start, max(end, start + 1)

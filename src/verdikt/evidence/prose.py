@@ -1,0 +1,195 @@
+"""A message as its author speaks it: sentences without code, quotations, tables and links, each knowing where it stood."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LONGEST = 200_000
+"""Characters of a message that are read; a longer one is read from its end, where an agent says what came of it."""
+
+CODE = "§"
+"""Stands in a sentence for a piece of code or a link: a name for something, as far as grammar goes."""
+
+QUOTE = "¶"
+"""Stands in a sentence for somebody's words."""
+
+_GONE = "\0"
+
+_FENCE = re.compile(r"^[ ]{0,12}(`{3,}|~{3,})")
+_LIST = re.compile(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|\[[ xX]\]|[✅✔☑❌✗⏳⬜🔲])\s*(?=\S)")
+_BULLET = re.compile(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)])\s+")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+")
+_TABLE = re.compile(r"^\s*\|.*\|?\s*$|^[^|\n]+\|[^|\n]+\|")
+_RULE = re.compile(r"^\s*(?:[-*_=]\s*){3,}$")
+_TICKED = re.compile(r"^\s*(?:\[[xX]\]|[✅✔☑]\ufe0f?)\s*")
+_OPEN = re.compile(r"^\s*(?:\[ \]|[❌✗⏳⬜🔲]\ufe0f?)\s*")
+
+_INLINE = (
+    (re.compile(r"(`{1,4})(?!`)(?:(?!\1)[^\n]|\n(?!\s*\n)){1,2000}?\1(?!`)"), CODE),
+    (re.compile(r"!?\[[^\]\n]{0,300}\]\([^)\n]{0,600}\)"), CODE),
+    (re.compile(r"<!--(?:.|\n){0,2000}?-->"), ""),
+    (re.compile(r"</?[A-Za-z][^<>\n]{0,200}>"), ""),
+    (re.compile(r"\b(?:https?|ftp|file)://[^\s)>\]\"']{1,600}"), CODE),
+    (re.compile(r"[\"“„«](?=\S)[^\"“”„«»\n]{1,600}?[\"”»]"), QUOTE),
+    (re.compile(r"(?<![\w'’])['‘](?=[\w(])[^'‘’\n]{1,300}?(?:['’](?=[a-z])[^'‘’\n]{1,200}?){0,4}['’](?!\w)"), QUOTE),
+)
+_MARKUP = re.compile(r"\*{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|~~[^~\n]{1,300}~~")
+_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)[.!?…]+(?:[)\]]*)(?=\s|$)|\n")
+
+_PLANNED = re.compile(
+    r"\b(?:next|to-?dos?|to do|remain\w*|plans?|planned|follow[- ]?ups?|future|pending|backlog|roadmap|propos\w+"
+    r"|suggest\w*|recommend\w*|criteria|definition of done|requirements?|goals?|expected|checklist|left|missing"
+    r"|blockers?|known issues|limitations|options?|examples?|would|could|should|will|if|you can|needs?|i'll|going to"
+    r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify)\b",
+    re.IGNORECASE,
+)
+_REPORTED = re.compile(
+    r"\b(?:says?|said|wrote|writes|report\w*|according|changelog|release notes|commit messages?|history|git log|previous\w*"
+    r"|upstream|readme|ticket|claims?|earlier|you (?:asked|wrote|said|mentioned)|transcript|quoting|quote)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence as spoken. `places[i]` is where the i-th character stood in the message.
+
+    `mood` is what stands above it: a `plan` (next steps, remaining work), a `report` (what others wrote), or nothing.
+    `mark` is `ticked` or `open` for an item of a to-do list.
+    """
+
+    text: str
+    places: tuple[int, ...]
+    mood: str = ""
+    mark: str = ""
+    first: bool = True
+
+    @property
+    def question(self) -> bool:
+        """Whether it asks."""
+        return self.text.rstrip(" )]").endswith("?")
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where a part of the sentence stood in the message."""
+        return self.places[start], self.places[max(start, end - 1)] + 1
+
+
+def sentences(message: str) -> Iterator[Sentence]:
+    """The sentences of a message's prose, in order. Never raises, whatever the text."""
+    offset = max(0, len(message) - LONGEST)
+    heading = intro = ""
+    for block in _blocks(_spoken(message[offset:])):
+        if block.kind != "item":
+            intro = ""
+        mood = intro or heading
+        for text, places, mark, first in block.pieces():
+            yield Sentence(text, tuple(offset + place for place in places), mood, mark, first)
+        words = block.text.strip()
+        if block.kind == "heading":
+            heading = _mood(words)
+        elif words.endswith(":") and block.kind == "text":
+            intro = _mood(words)
+
+
+def _mood(words: str) -> str:
+    if _REPORTED.search(words):
+        return "report"
+    return "plan" if _PLANNED.search(words) else ""
+
+
+@dataclass(slots=True)
+class _Block:
+    """Lines that belong together: a paragraph, a list item or a heading."""
+
+    kind: str
+    chars: list[tuple[str, int]]
+
+    @property
+    def text(self) -> str:
+        return "".join(char for char, _ in self.chars)
+
+    def pieces(self) -> Iterator[tuple[str, list[int], str, bool]]:
+        """Its sentences."""
+        chars = self.chars
+        mark = ""
+        if self.kind == "item":
+            chars = chars[_ending(_BULLET, chars) :]
+            for name, pattern in (("ticked", _TICKED), ("open", _OPEN)):
+                if size := _ending(pattern, chars):
+                    chars, mark = chars[size:], name
+                    break
+        text = "".join(char for char, _ in chars)
+        start, first = 0, True
+        for end in [*(match.end() for match in _END.finditer(text)), len(text)]:
+            while start < end and text[start].isspace():
+                start += 1
+            if text[start:end].strip():
+                yield text[start:end], [place for _, place in chars[start:end]], mark, first
+                first = False
+            start = max(start, end)
+
+
+def _ending(pattern: re.Pattern[str], chars: list[tuple[str, int]]) -> int:
+    match = pattern.match("".join(char for char, _ in chars[:40]))
+    return match.end() if match else 0
+
+
+def _spoken(text: str) -> str:
+    """The message with what is not spoken taken out, every other character where it was."""
+    text = text.replace("’", "'").replace("‘", "'").replace("\u00a0", " ")
+    text = _without_lines(text)
+    for pattern, stand_in in _INLINE:
+        text = pattern.sub(lambda match, stand_in=stand_in: _replaced(match[0], stand_in), text)  # type: ignore[misc]
+    return _MARKUP.sub(lambda match: _GONE * len(match[0]), text)
+
+
+def _replaced(found: str, stand_in: str) -> str:
+    return stand_in + _GONE * (len(found) - len(stand_in))
+
+
+def _without_lines(text: str) -> str:
+    """Fenced code, indented code, tables and block quotations taken out, line by line."""
+    found: list[str] = []
+    fence = ""
+    blank, listed = True, False
+    for line in text.splitlines(keepends=True):
+        body = line.rstrip("\r\n")
+        mark = _FENCE.match(body)
+        hidden = bool(fence)
+        if mark and not fence:
+            fence, hidden = mark[1][:3], True
+        elif mark and fence and mark[1].startswith(fence) and not body.strip().strip("`~"):
+            fence = ""
+        elif not fence:
+            indented = blank and not listed and body.startswith(("    ", "\t")) and not _LIST.match(body)
+            hidden = body.lstrip().startswith(">") or bool(_TABLE.match(body)) or bool(_RULE.match(body)) or indented
+        found.append(_GONE * len(body) + "\n" * (len(line) - len(body)) if hidden else line)
+        blank = not body.strip()
+        listed = bool(_LIST.match(body)) or (listed and (blank or body.startswith(" ")))
+    return "".join(found)
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    """Lines put together as they are read: a soft line break does not end a sentence."""
+    block = _Block("text", [])
+    at = 0
+    for line in text.splitlines(keepends=True):
+        kept = [(char, at + index) for index, char in enumerate(line) if char != _GONE]
+        at += len(line)
+        words = "".join(char for char, _ in kept)
+        kind = "heading" if _HEADING.match(words) else "item" if _LIST.match(words) else "text"
+        ends = not words.strip() or kind != "text" or block.kind == "heading"
+        if ends and block.chars:
+            yield block
+            block = _Block("text", [])
+        if not words.strip():
+            continue
+        if kind == "heading":
+            kept = kept[_ending(_HEADING, kept) :]
+        kept = [(" " if char.isspace() else char, place) for char, place in kept]
+        if not block.chars:
+            block = _Block(kind, kept)
+        else:
+            block.chars += kept
+    if block.chars:
+        yield block

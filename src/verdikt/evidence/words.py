@@ -1,0 +1,121 @@
+"""The English that claims are made of: forms of verbs, states, and what turns a statement into something else."""
+
+VERBED = (
+    "fixed|implemented|added|created|updated|removed|deleted|refactored|migrated|deployed|shipped|released|published"
+    "|merged|committed|pushed|resolved|completed|finished|built|installed|configured|enabled|disabled|renamed|moved"
+    "|replaced|wired|hooked|patched|verified|tested|confirmed|validated|cleaned|converted|extracted|introduced|handled"
+    "|corrected|addressed|optimi[sz]ed|upgraded|bumped|documented|generated|registered|rolled|reverted|restored"
+    "|launched|provisioned|closed|changed|modified|adjusted|simplified|consolidated|integrated|rewrote|rewritten|wrote"
+    "|written|exposed|extended|improved|tightened|hardened|hooked|plugged|solved|repaired|ported|rebuilt|rebased"
+    "|resolved|secured|seeded|tagged|uploaded|switched|swapped|dropped|eliminated|opened an? (?:pr|pull request|mr|merge request|issue)|saved|set up|put in place"
+    "|made (?:the|all|these|those|both|your|every|it|sure)|brought|taken care|took care|sorted|scaffolded|populated"
+    "|formatted|linted|backfilled|cached|covered|debugged|decoupled|deprecated|downgraded|duplicated|encrypted"
+    "|ensured|expanded|filled|finali[sz]ed|guarded|indexed|inlined|landed|localized|mapped"
+    "|memoi[sz]ed|mocked|moderni[sz]ed|normali[sz]ed|packaged|parali?lleli[sz]ed|parametri[sz]ed|pinned|pruned|purged"
+    "|stabili[sz]ed|memoi[sz]ed|debounced|regenerated|reduced|relaxed|reordered|reorgani[sz]ed|restructured|reworked|sanitized|scheduled|stubbed|submitted"
+    "|synced|synchronized|throttled|translated|trimmed|typed|unified|unblocked|vendored|wrapped|re-?enabled|re-?ran"
+    "|automated|delivered|accomplished|achieved|applied|attached|bundled|containeri[sz]ed|finished up|connected"
+)
+"""What an agent says it did when it says that work is done; looking, trying and finding are not among them."""
+
+ADVERB = (
+    r"(?:just|now|also|already|all|both|then|since|finally|fully|even|successfully|\w{2,12}ly|indeed|again|further)"
+)
+
+STATE = (
+    "done|complete|completed|finished|ready|fixed|implemented|resolved|solved|working|functional|operational|in place"
+    "|live|deployed|shipped|merged|released|published|set up|configured|integrated|installed|addressed|covered"
+    "|wired up|wired in|hooked up|up and running|good to go|all set|set|taken care of|sorted|in good shape|in order"
+    "|production[- ]ready|feature[- ]complete|committed|pushed|updated|migrated|removed|gone|passing|green|clean|happy"
+    "|finali[sz]ed|verified|tested|applied|added|created|enabled|cleaned up|rolled out|rolled back|backed up|plugged in|merged in|checked in|uploaded|generated|scheduled|saved|documented|finished up|squared away|over the line|wrapped up|through"
+)
+
+DESCRIPTIVE = frozenset(
+    "implemented configured deployed installed set merged published released covered tested updated created added"
+    " enabled applied resolved generated scheduled saved documented uploaded shipped rolled integrated removed committed pushed migrated fixed live verified working completed".split()
+)
+"""States that also describe how a thing is made (`is implemented in parser.py`); alone they need a word such as `now`."""
+
+TESTS = (
+    r"(?:(?:unit |integration |e2e |end-to-end |regression |smoke |existing |new |updated |python |frontend |backend )*"
+    r"(?:tests?|specs?|test suites?|suites?|test cases|test runs?|checks)(?: suite)?|ci|the (?:whole |full |entire )?suite"
+    r"|pytest|jest|vitest|go test|cargo test|ctest|mypy|ruff|eslint|tsc|clippy|flake8|pylint|lint(?:er|ing|s)?|type[- ]?check(?:er|ing|s)?"
+    r"|(?:the |production |release |docker |full )*(?:build|pipeline|compilation)|everything|all of them|they all|all \d+(?: of them)?)"
+)
+
+BASE = (
+    "return|use|support|handle|work|pass|have|include|accept|run|render|load|show|respect|match|validate|compile|build"
+    "|start|connect|succeed|behave|log|retry|expire|open|close|appear|read|write|send|emit|raise|receive|follow|inherit|take|produce|cover|check|treat|sort|update|refresh|reload|redirect|resolve|complete|finish|execute|contain|carry|keep|stay|store|fetch|parse|format|align|honou?r|survive|trigger|call|create|add|merge|deploy|link|arrive|fall back|display|respond|exit|persist|point|go|live|share|agree|get"
+)
+"""Plural forms of verbs that say how things are now."""
+
+BAD = (
+    "fails?|breaks?|crash(?:es)?|errors?|throws?|hangs?|needs?|requires?|wants?|sees?|knows?|understands?|lacks?|misses"
+    "|remains?|blocks|depends|has to|have to|looks|seems|appears|makes sense|this|its|is|was|us|as|always|perhaps"
+    "|does|users|tests|times|things|comes|becomes|says|stalls|leaks|times out|loops|complains|shows (?:an? )?(?:error|failure)"
+)
+"""What a thing may do `now` without anything being done."""
+
+NEGATIVE = (
+    r"\b(?:not|never|none|neither|nor|without(?! (?:any )?(?:errors?|issues?|problems?|failures?|warnings?|downtime|regressions?|incident|trouble|a hitch|further ado))|hardly|barely|cannot|unable|nothing|nobody|no one|un(?:finished|done|fixed|"
+    r"resolved)|fail(?:s|ed|ing|ure)? to|yet to|far from|almost|nearly|half|halfway|partial(?:ly)?|partly|mostly|close to"
+    r"|about to|instead of|rather than|supposedly|allegedly|probably|possibly|perhaps|maybe|likely|hopefully|theoretically"
+    r"|some|most|few|only|except|in theory|or less|stop(?:ped)? short|rarely|usually|typically|normally|generally|often)\b"
+    r"|n't\b|\bno\b(?! (?:longer|errors?|issues?|failures?|problems?|regressions?|warnings?|more))"
+)
+
+UNREAL = (
+    r"\b(?:if|once|whenever|until|till|unless|whether|in case|provided|assuming|assume[sd]?|as soon as|so that"
+    r"|by the time|suppose|supposed|imagine|pretend|as if|as though|ensure that|ensuring|make sure|making sure|to ensure"
+    r"|see (?:if|that)|(?:double-?)?check(?:s|ing)? (?:that|whether|if)|^\W*(?:please )?(?:verify|confirm|ensure|prove|show|assert|see)(?: that| whether)?|to (?:verify|confirm|check|prove|see|show|say|know|mark|get|have|be|make|declare|call|consider)"
+    r"|expect(?:s|ed|ing)?|hope|hoping|wish|want(?:s|ed)?|need(?:s|ed)?|requires?|should|must|would|could|might|may|will"
+    r"|shall|going to|let's|let me|want|goal|idea|plan(?:s|ned)?|when|remember|try(?:ing)?|tried|attempt(?:ed|ing)?"
+    r"|before|until|while|start(?:ed|ing)?|begin|began|beginning|working on|in progress|in the middle|halfway|way to"
+    r"|wait(?:ing)?|criterion|criteria|definition|considered|counts?|marked|marks?|treated|assert(?:s|ing)?|guarantees?"
+    r"|means that|implies|doubt|unclear|unsure|not sure|question|wonder(?:ing)?|think about|decide)\b|'ll\b|(?<!\bi)'d\b"
+)
+
+WONDERING = r"\b(?:whatever|whichever|whoever|anything that|what|how|why|which|where|who|whose)(?:'s)?\b"
+
+SAID = (
+    r"\b(?:said|says?|saying|claim(?:s|ed|ing)?|report(?:s|ed|ing)?|reads|wrote that|writes|told|tells|mention(?:s|ed)?|stat(?:es|ed|ing)"
+    r"|announce[sd]?|assert(?:s|ed)|insist(?:s|ed)?|suggest(?:s|ed)?|indicat(?:es|ed)|according to|thinks|believes|noted"
+    r"|notes|quot(?:es|ed|ing)|asks|asked (?:if|whether|that|why)|heard|described|describes|called|promised|assumed|shows? as|listed|labell?ed|titled"
+    r"|print(?:s|ed)|message|notification|announcement|commented|asserted|wants)\b|^\s*(?:per|as per|in) (?:the|your|their|his|her) (?:readme|docs?|issue|ticket|log|changelog|commit|comment|message|pr)"
+)
+
+WITNESS = (
+    r"\b(?:i|we|pytest|tests?|output|suite|ci|build|mypy|ruff|eslint|tsc|jest|vitest|cargo|linter|curl|runs?|results?|compiler"
+    r"|terminal|checker|pipeline)\b[^,;:]{0,30}$"
+)
+"""Who may say that something holds without being somebody else: the agent and its tools."""
+
+OTHERS = (
+    r"\b(?:he|she|they|you|your|users?|team|colleagues?|co-?workers?|maintainers?|developers?|someone|somebody|upstream|contributors?"
+    r"|vendors?|customers?|authors?|previous|other (?:agent|session|developer|team|engineer)|another|people|folks|others|claude|copilot"
+    r"|[A-Z][a-z]+ and [A-Z][a-z]+)\b|@\w+"
+)
+
+PAST = (
+    r"\b(?:last (?:week|year|month|night|sprint|release|quarter|time)|yesterday|ago|in (?:19|20)\d\d|since (?:v?\d|19|20)|back in|used to"
+    r"|in v?\d+\.\d+|in (?:version|release|commit|pr|react|node|python|django|rails|go|rust) ?(?:#|v?\d)|previously|originally|upstream|in an earlier|in the past|at the time|long before|earlier this|the original|historically|in older|by default"
+    r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))\b"
+)
+
+PERSONAL = r"^\s*(?:,\s*)?by (?!\w+ing\b)(?:the (?:\w+ )?(?:team|user|maintainers?|author|developer|vendor|agent|platform|ops|infra)|someone|another|you|him|her|them|upstream|[A-Z][a-z]+|@\w+|a (?:colleague|previous|different|contributor|coworker|co-worker|user|maintainer))"
+
+IDLE = (
+    "need|feed|proceed|exceed|succeed|embed|looked|checked|read|found|noticed|tried|started|identified|asked|wondered|assumed|considered|investigated|searched|reviewed"
+    "|analy[sz]ed|traced|needed|wanted|planned|used|learned|explored|examined|inspected|watched|decided|expected|attempted|stopped"
+    "|failed|happened|mentioned|called|observed|suspected|compared|explained|outlined|listed|described|suggested|proposed|guessed"
+    "|hoped|skipped|waited|listened|remembered|missed|walked|scanned|opened|clicked|logged|queried|encountered|reproduced|debugged"
+    "|measured|concluded|determined|discovered|figured|gathered|grepped|pulled|fetched|downloaded|loaded|viewed|visited|browsed"
+    "|focused|intended|believed|doubted|seemed|followed|studied|discussed|answered|claimed|reported|stated|noted|promised|preferred"
+    "|liked|agreed|worked|struggled|experienced|ended|based|talked|viewed|located|mapped|counted|summari[sz]ed|paused|interrupted"
+    "|assessed|evaluated|estimated|collected|touched|mistyped|misread|misunderstood|introduced the bug|caused|broke|experimented|drafted"
+    "|sketched|prepared to|hesitated|prioriti[sz]ed|recalled|realised|realized|recommended|requested|referenced|relied|resumed|continued"
+)
+"""Verbs of looking, trying, thinking and talking: whoever did only that has not said that work is done."""
+
+MADE = "wrote|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave|took|hid|drew|shrank|undid|redid|ran the migration"
+"""Irregular past forms of doing."""

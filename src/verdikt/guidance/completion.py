@@ -1,0 +1,232 @@
+"""Task completion: what must be true before the agent may stop."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from verdikt.errors import GuidanceError
+from verdikt.guidance.budget import Budget
+from verdikt.guidance.memory import Memory
+from verdikt.model.facts import Facts
+from verdikt.model.session import SessionState
+
+INCOMPLETE = "Tasks are incomplete"
+"""What is said when a checker does not say why."""
+
+SHOWN = 3
+"""Paths that a message names."""
+
+REFUSALS = 3
+"""How often in a row a stop is refused for the same reason before the agent may end unfinished."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCompletionResult:
+    """Whether the work is complete, and what is missing."""
+
+    complete: bool
+    feedback: str | None = None
+
+    @classmethod
+    def ok(cls, feedback: str | None = None) -> "TaskCompletionResult":
+        """It is."""
+        return cls(True, feedback)
+
+    @classmethod
+    def incomplete(cls, feedback: str) -> "TaskCompletionResult":
+        """It is not."""
+        return cls(False, feedback)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCompletionContext:
+    """What a checker may look at.
+
+    `since` is when the work began. `ran` tells whether a command succeeded since the last edit, `proven` whether a
+    validator of the evidence gate holds, `findings` how many findings of at least a level are open.
+    """
+
+    session: SessionState = field(default_factory=SessionState)
+    tentative_output: Any = None
+    filesystem: Facts | None = None
+    adapter: str | None = None
+    stop_reason: str | None = None
+    since: float = 0.0
+    ran: Callable[[str], bool] = lambda command: False
+    proven: Callable[[str, Mapping[str, Any]], bool] = lambda validator, args: False
+    findings: Callable[[str], int] = lambda level: 0
+
+
+@runtime_checkable
+class TaskCompletionChecker(Protocol):
+    """Something that must be true at the end."""
+
+    def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
+        """Whether it is."""
+        ...
+
+
+def blocker(text: str) -> TaskCompletionResult:
+    """Incomplete, in the form that agents know."""
+    return TaskCompletionResult.incomplete(f"<blocker>\n{text}\n</blocker>")
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutputChecker:
+    """Files must exist. `non_empty`, `fresh` (written since the work began) and `schema` (JSON Schema) ask for more."""
+
+    files: tuple[str, ...]
+    non_empty: bool = False
+    fresh: bool = False
+    schema: Mapping[str, Any] | None = None
+
+    def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
+        """Incomplete while a file is missing or not as it must be, or when nobody can look."""
+        if not self.files:
+            return TaskCompletionResult.ok()
+        facts = context.filesystem
+        if facts is None:
+            return blocker(f"No filesystem available to verify {len(self.files)} required output file(s).")
+        missing = [name for name in self.files if not facts.path(_absolute(name, facts), git=False).exists]
+        if missing:
+            return blocker(f"{len(missing)} required output file(s) not found: {_named(missing)}")
+        for words, wrong in self._wrong(facts, context.since):
+            if wrong:
+                return blocker(f"{len(wrong)} required output file(s) {words}: {_named(wrong)}")
+        return TaskCompletionResult.ok(f"All {len(self.files)} required output(s) exist.")
+
+    def _wrong(self, facts: Facts, since: float) -> list[tuple[str, list[str]]]:
+        paths = {name: _absolute(name, facts) for name in self.files}
+        empty = [n for n, p in paths.items() if self.non_empty and facts.path(p, git=False).size == 0]
+        old = [n for n, p in paths.items() if self.fresh and facts.changed(p) < since]
+        unfit = [n for n, p in paths.items() if self.schema is not None and not _fits(facts.text(p), self.schema)]
+        return [
+            ("are empty", empty),
+            ("were not written since the task began", old),
+            ("do not fit their schema", unfit),
+        ]
+
+
+def _absolute(name: str, facts: Facts) -> str:
+    return name if name.startswith("/") else f"{facts.cwd.rstrip('/')}/{name}"
+
+
+def _named(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + ("..." if len(names) > SHOWN else "")
+
+
+def _fits(text: str | None, schema: Mapping[str, Any]) -> bool:
+    import json
+
+    import jsonschema
+
+    try:
+        return text is not None and bool(jsonschema.Draft202012Validator(dict(schema)).is_valid(json.loads(text)))
+    except (ValueError, RecursionError):
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class CommandChecker:
+    """A command must have succeeded since the last edit."""
+
+    command: str
+
+    def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
+        """Incomplete until it has."""
+        if context.ran(self.command):
+            return TaskCompletionResult.ok(f"`{self.command}` succeeded.")
+        return blocker(f"`{self.command}` has not succeeded since the last edit. Run it.")
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceChecker:
+    """A validator of the evidence gate must hold."""
+
+    validator: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+    def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
+        """Incomplete until it does."""
+        if context.proven(self.validator, self.args):
+            return TaskCompletionResult.ok(f"`{self.validator}` holds.")
+        return blocker(f"Nothing in this turn proves `{self.validator}`.")
+
+
+@dataclass(frozen=True, slots=True)
+class FindingsChecker:
+    """No finding of this level or worse may be open."""
+
+    level: str = "HIGH"
+
+    def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
+        """Incomplete while one is."""
+        count = context.findings(self.level)
+        if not count:
+            return TaskCompletionResult.ok(f"No open findings of {self.level} or worse.")
+        return blocker(f"{count} open finding(s) of {self.level} or worse.")
+
+
+@dataclass(frozen=True, slots=True)
+class CompositeChecker:
+    """All of several checkers, or any of them; stops at the first that decides."""
+
+    checkers: tuple[TaskCompletionChecker, ...]
+    all_must_pass: bool = True
+
+    def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
+        """What the checkers say together."""
+        if not self.checkers:
+            return TaskCompletionResult.ok("No checkers configured.")
+        said: list[str] = []
+        for checker in self.checkers:
+            result = checker.check(context)
+            if self.all_must_pass and not result.complete:
+                return result
+            if not self.all_must_pass and result.complete:
+                return result
+            if result.feedback:
+                said.append(result.feedback)
+        text = (" " if self.all_must_pass else "\n").join(said)
+        return TaskCompletionResult(self.all_must_pass, text or None)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What comes of a stop: whether the agent may, and what it is told. `unfinished` is a stop that was let go unproven."""
+
+    allowed: bool
+    text: str = ""
+    unfinished: bool = False
+
+
+def settle_completion(
+    checker: TaskCompletionChecker | None,
+    context: TaskCompletionContext,
+    memory: Memory,
+    *,
+    budget: Budget | None = None,
+    used: Budget | None = None,
+    deadline: float | None = None,
+    now: float = 0.0,
+    refusals: int = REFUSALS,
+) -> Settled:
+    """Whether the agent may stop. Out of time or budget it may; and after so many refusals for one reason it may, unfinished."""
+    if refusals < 1:
+        raise GuidanceError(f"expected at least one refusal, found {refusals}")
+    if checker is None or (deadline is not None and now >= deadline):
+        return Settled(True)
+    if budget is not None and budget.exhausted(used or Budget()):
+        return Settled(True)
+    result = checker.check(context)
+    if result.complete:
+        memory.keep(None, "completion", "refused")
+        return Settled(True)
+    text = result.feedback or INCOMPLETE
+    last = memory.get("completion", "refused") or {}
+    count = int(last.get("count", 0)) + 1 if last.get("text") == text[:200] else 1
+    if count > refusals:
+        memory.keep(None, "completion", "refused")
+        return Settled(True, text, unfinished=True)
+    memory.keep({"count": count, "text": text[:200]}, "completion", "refused")
+    return Settled(False, text)

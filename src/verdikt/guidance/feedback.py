@@ -1,0 +1,211 @@
+"""Feedback: what the agent is told after an action, when something triggers it. Advice, never a gate."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from verdikt.errors import GuidanceError
+from verdikt.guidance.budget import Budget
+from verdikt.guidance.memory import Memory
+from verdikt.model.facts import Facts
+from verdikt.model.session import SessionState
+
+LIMIT = 2000
+"""Characters of one provider's text; what is longer is cut."""
+
+SEVERITIES = ("info", "caution", "warning")
+
+
+@dataclass(frozen=True, slots=True)
+class FileCreatedTrigger:
+    """Fires once in a session, when the file is first seen to exist."""
+
+    filename: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackTrigger:
+    """When a provider runs; any one condition suffices, and without one it never does."""
+
+    every_n_calls: int | None = None
+    every_n_seconds: float | None = None
+    on_file_created: FileCreatedTrigger | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("every_n_calls", "every_n_seconds"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise GuidanceError(f"expected `{name}` above 0, found {value}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One thing that a provider noticed."""
+
+    category: str
+    description: str
+    evidence: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """A provider's text for the agent."""
+
+    provider_name: str
+    summary: str
+    observations: tuple[Observation, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    severity: str = "info"
+    timestamp: float = 0.0
+    call_index: int = 0
+    prompt_name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.severity not in SEVERITIES:
+            raise GuidanceError(f"expected a severity of {', '.join(SEVERITIES)}, found `{self.severity}`")
+
+    def render(self) -> str:
+        """The feedback as the agent reads it. Its words can neither end the block early nor go on without end."""
+        lines = [_plain(self.summary)]
+        if self.observations:
+            lines += ["", *(f"• {_plain(o.category)}: {_plain(o.description)}" for o in self.observations)]
+        if self.suggestions:
+            lines += ["", *(f"-> {_plain(suggestion)}" for suggestion in self.suggestions)]
+        text = "\n".join(lines)
+        if len(text) > LIMIT:
+            text = text[: LIMIT - 1] + "…"
+        name = _plain(self.provider_name).replace("'", "&#39;").replace("\n", " ")[:80]
+        return f"<feedback provider='{name}'>\n{text}\n</feedback>"
+
+
+def _plain(text: str) -> str:
+    """The text with nothing in it that could be taken for our own tags."""
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackContext:
+    """What a provider may look at. `known` holds what verdikt itself can tell: stale evidence, open findings and so on."""
+
+    session: SessionState = field(default_factory=SessionState)
+    prompt: str = ""
+    started: float = 0.0
+    now: float = 0.0
+    deadline: float | None = None
+    budget: Budget = field(default_factory=Budget)
+    used: Budget = field(default_factory=Budget)
+    filesystem: Facts | None = None
+    memory: Memory = field(default_factory=Memory)
+    known: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def tool_call_count(self) -> int:
+        """Calls so far, the refused ones included."""
+        return self.session.action_count
+
+    @property
+    def last_feedback(self) -> Mapping[str, Any] | None:
+        """Index, time and provider of the newest feedback, whoever gave it."""
+        found: Mapping[str, Any] | None = self.memory.get("feedback", self.prompt, "last")
+        return found
+
+    def last_feedback_for_provider(self, name: str) -> Mapping[str, Any] | None:
+        """Index and time of the newest feedback of one provider instance, by its key or its name."""
+        found: Mapping[str, Any] | None = self.memory.get("feedback", self.prompt, name)
+        return found
+
+    def tool_calls_since_last_feedback(self) -> int:
+        """Calls since anybody said anything."""
+        return self.tool_call_count - int((self.last_feedback or {}).get("call", 0))
+
+    def tool_calls_since_last_feedback_for_provider(self, name: str) -> int:
+        """Calls since this provider said anything."""
+        return self.tool_call_count - int((self.last_feedback_for_provider(name) or {}).get("call", 0))
+
+    def recent_tool_calls(self, n: int) -> Sequence[Mapping[str, Any]]:
+        """The newest calls, oldest first."""
+        return self.session.history[-n:] if n > 0 else []
+
+    def exists(self, filename: str) -> bool:
+        """Whether a file is there; without a filesystem nobody can say so."""
+        if self.filesystem is None:
+            return False
+        path = filename if filename.startswith("/") else f"{self.filesystem.cwd.rstrip('/')}/{filename}"
+        return self.filesystem.path(path, git=False).exists
+
+
+@runtime_checkable
+class FeedbackProvider(Protocol):
+    """Somebody with something to say now and then."""
+
+    @property
+    def name(self) -> str:
+        """What the agent is told it comes from."""
+        ...
+
+    def should_run(self, context: FeedbackContext) -> bool:
+        """Whether there is anything to say now."""
+        ...
+
+    def provide(self, context: FeedbackContext) -> Feedback:
+        """What to say."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackProviderConfig:
+    """A provider and what triggers it. `key` tells two providers of one name apart."""
+
+    provider: FeedbackProvider
+    trigger: FeedbackTrigger
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What goes to the agent, and what went wrong on the way: provider → words."""
+
+    feedback: tuple[Feedback, ...] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """Every block, a blank line between two."""
+        return "\n\n".join(feedback.render() for feedback in self.feedback)
+
+
+def run_feedback_providers(configs: Sequence[FeedbackProviderConfig], context: FeedbackContext) -> Delivered:
+    """Runs every provider whose trigger fires; what is delivered is remembered, and one that fails silences no other."""
+    given: list[Feedback] = []
+    failures: dict[str, str] = {}
+    for at, config in enumerate(configs):
+        key = config.key or f"{at}:{config.provider.name}"
+        try:
+            if not _fires(config.trigger, key, context) or not config.provider.should_run(context):
+                continue
+            feedback = config.provider.provide(context)
+            feedback.render()
+        except Exception as error:
+            failures[config.provider.name] = f"{type(error).__name__}: {error}"[:300]
+            continue
+        mark = {"call": context.tool_call_count, "at": round(context.now, 3)}
+        context.memory.keep(mark, "feedback", context.prompt, key)
+        context.memory.keep({**mark, "provider": feedback.provider_name}, "feedback", context.prompt, "last")
+        created = config.trigger.on_file_created
+        # Only a file that was there has had its one time.
+        if created and context.exists(created.filename):
+            context.memory.keep(1, "feedback-file", context.prompt, key, created.filename)
+        given.append(feedback)
+    return Delivered(tuple(given), failures)
+
+
+def _fires(trigger: FeedbackTrigger, key: str, context: FeedbackContext) -> bool:
+    calls, seconds, created = trigger.every_n_calls, trigger.every_n_seconds, trigger.on_file_created
+    if calls is not None and context.tool_calls_since_last_feedback_for_provider(key) >= calls:
+        return True
+    last = context.last_feedback_for_provider(key)
+    if seconds is not None and (last is None or context.now - float(last.get("at", 0.0)) >= seconds):
+        return True
+    if created is None or context.memory.get("feedback-file", context.prompt, key, created.filename):
+        return False
+    return context.exists(created.filename)

@@ -1,0 +1,126 @@
+"""Policies about parameters: files that must be read before they are overwritten, arguments that must fit a schema."""
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from verdikt.errors import GuidanceError
+from verdikt.guidance.tool_policy import PolicyContext, PolicyDecision
+from verdikt.model.action import ActionKind, Outcome
+from verdikt.model.tool import kind_of
+
+_FIELDS = ("path", "file_path", "notebook_path", "absolute_path", "filename")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadBeforeWritePolicy:
+    """A file that exists must have been read, as it is now, before it is overwritten; new files are free.
+
+    What the agent itself just wrote counts as read. A file that changed on disk since then does not. Where there is no
+    filesystem to look at, nobody can tell, and the call is denied.
+    """
+
+    read_tools: frozenset[str] = frozenset({"read_file"})
+    write_tools: frozenset[str] = frozenset({"write_file", "edit_file"})
+    mount_point: str | None = None
+    name: str = "read_before_write"
+    fix: str = "read the file first, then write it"
+
+    def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
+        """Denied for a file that exists and whose present contents the session has not seen."""
+        if not self._writes(tool):
+            return PolicyDecision.allow()
+        raw = _path(params)
+        # A patch names its files in its text: then the effects tell them.
+        names = [raw] if raw else [t.path for effect in context.effects.named("fs") for t in effect.targets if t.path]
+        if not names:
+            return PolicyDecision.allow()
+        if context.filesystem is None:
+            return PolicyDecision.deny(f"No filesystem available to tell whether '{names[0]}' was read.")
+        unread = next((name for name in names if self._unread(self._canonical(name, context), context)), "")
+        if not unread:
+            return PolicyDecision.allow()
+        return PolicyDecision.deny(f"File '{unread}' must be read before overwriting.")
+
+    def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
+        """Notes the contents of what was read or written."""
+        if context.filesystem is None:
+            return
+        raw = _path(params)
+        paths = [self._canonical(raw, context)] if raw and (self._reads(tool) or self._writes(tool)) else []
+        for effect in context.effects:
+            if effect.certain and effect.what.startswith(("fs.read", "fs.write", "fs.overwrite", "fs.append")):
+                paths += [target.path for target in effect.targets if target.path]
+        for path in paths:
+            stamp = context.filesystem.stamp(path)
+            if stamp:
+                context.memory.keep(stamp, self.name, path)
+
+    def _unread(self, path: str, context: PolicyContext) -> bool:
+        facts = context.filesystem
+        assert facts is not None
+        if not facts.path(path, git=False).exists:
+            return False
+        return bool(context.memory.get(self.name, path) != facts.stamp(path))
+
+    def _reads(self, tool: str) -> bool:
+        return tool in self.read_tools or kind_of(tool) is ActionKind.READ
+
+    def _writes(self, tool: str) -> bool:
+        return tool in self.write_tools or kind_of(tool) is ActionKind.WRITE
+
+    def _canonical(self, raw: str, context: PolicyContext) -> str:
+        """One name for a file, however it is spelled: mount point, `.`, `..` and links taken out."""
+        facts = context.filesystem
+        assert facts is not None
+        path = raw
+        if self.mount_point:
+            mount = "/" + self.mount_point.strip("/")
+            absolute = "/" + path.lstrip("/")
+            if absolute == mount or absolute.startswith(mount + "/"):
+                path = absolute[len(mount) :].lstrip("/")
+            path = path.lstrip("/")
+        if path.startswith("~/"):
+            path = posixpath.join(facts.home, path[2:])
+        absolute = posixpath.normpath(posixpath.join(facts.cwd, path))
+        return facts.path(absolute, git=False).real
+
+
+def _path(params: Mapping[str, Any]) -> str:
+    return next((value for name in _FIELDS if isinstance(value := params.get(name), str) and value), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterPolicy:
+    """A tool's arguments must fit a JSON Schema."""
+
+    tool: str
+    schema: Mapping[str, Any]
+    name: str = "parameters"
+    fix: str = "give the arguments that the schema asks for"
+    _validator: Any = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        import jsonschema
+
+        try:
+            jsonschema.Draft202012Validator.check_schema(dict(self.schema))
+        except jsonschema.SchemaError as error:
+            raise GuidanceError(f"expected a JSON Schema for `{self.tool}`, found: {error.message}") from error
+        object.__setattr__(self, "_validator", jsonschema.Draft202012Validator(dict(self.schema)))
+
+    def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
+        """Denied when they do not."""
+        if tool != self.tool:
+            return PolicyDecision.allow()
+        faults = sorted(
+            self._validator.iter_errors(dict(params)), key=lambda fault: list(map(str, fault.absolute_path))
+        )
+        if not faults:
+            return PolicyDecision.allow()
+        where = ".".join(map(str, faults[0].absolute_path)) or "arguments"
+        return PolicyDecision.deny(f"Tool '{tool}': {where}: {faults[0].message[:300]}")
+
+    def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
+        """Nothing to remember."""

@@ -1,0 +1,191 @@
+"""Policies about order: what must come before, what must not come after, what may come once or so often."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from verdikt.errors import GuidanceError
+from verdikt.guidance.tool_policy import PolicyContext, PolicyDecision, PolicyState
+from verdikt.model.action import ActionKind, Outcome
+from verdikt.model.effect import Effect, Zone
+from verdikt.model.tool import kind_of
+
+EDIT = "edit"
+"""In `reset_by`: any call that writes a file."""
+
+LONGEST = 128
+"""Calls within a window that a rate limit can count."""
+
+
+def edits(tool: str, context: PolicyContext) -> bool:
+    """Whether a call changes files."""
+    if kind_of(tool) is ActionKind.WRITE:
+        return True
+    return any(
+        effect.what.startswith("fs.") and effect.cls.value in ("write", "destructive") for effect in context.effects
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequentialDependencyPolicy:
+    """A tool may be used once others have succeeded: tool → those. `reset_by` names what makes their success stale."""
+
+    dependencies: Mapping[str, Iterable[str]]
+    reset_by: tuple[str, ...] = ()
+    name: str = "sequential_dependency"
+    fix: str = "use the tools it requires first, then try again"
+
+    def __post_init__(self) -> None:
+        if not self.dependencies:
+            raise GuidanceError("expected the tools that depend on others, found none")
+        object.__setattr__(self, "dependencies", {tool: frozenset(needs) for tool, needs in self.dependencies.items()})
+
+    def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
+        """Denied while something it requires has not succeeded since it was last made stale."""
+        reset = context.memory.get(self.name, "reset") or 0
+        missing = [
+            need
+            for need in sorted(self.dependencies.get(tool, ()))
+            if (context.memory.get(self.name, "done", need) or 0) <= reset
+        ]
+        if not missing:
+            return PolicyDecision.allow()
+        return PolicyDecision.deny(f"Tool '{tool}' requires: {', '.join(missing)}")
+
+    def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
+        """Counts the calls that matter, so that each success stands before or after a reset."""
+        needed = any(tool in needs for needs in self.dependencies.values())
+        stale = tool in self.reset_by or (EDIT in self.reset_by and edits(tool, context))
+        if not needed and not stale:
+            return
+        step = (context.memory.get(self.name, "step") or 0) + 1
+        context.memory.keep(step, self.name, "step")
+        if stale:
+            context.memory.keep(step, self.name, "reset")
+        else:
+            context.memory.keep(step, self.name, "done", tool)
+
+    def state(self, context: PolicyContext) -> PolicyState:
+        """What has succeeded, as the seed's slice."""
+        tools = {need for needs in self.dependencies.values() for need in needs}
+        return PolicyState(self.name, frozenset(t for t in tools if context.memory.get(self.name, "done", t)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OncePolicy:
+    """A tool may succeed only so often in a session; with `key`, so often for each value of that parameter."""
+
+    tool: str
+    times: int = 1
+    key: str = ""
+    name: str = "once"
+    fix: str = "use what the earlier call gave"
+
+    def __post_init__(self) -> None:
+        if self.times < 1:
+            raise GuidanceError(f"expected `times` of 1 or more, found {self.times}")
+
+    def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
+        """Denied when it has succeeded that often."""
+        if tool != self.tool or (context.memory.get(*self._key(params)) or 0) < self.times:
+            return PolicyDecision.allow()
+        times = "once" if self.times == 1 else f"{self.times} times"
+        return PolicyDecision.deny(f"Tool '{tool}' may succeed {times} in a session, and has")
+
+    def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
+        """Counts a success."""
+        if tool == self.tool:
+            context.memory.keep((context.memory.get(*self._key(params)) or 0) + 1, *self._key(params))
+
+    def _key(self, params: Mapping[str, Any]) -> tuple[str, ...]:
+        return (self.name, self.tool, str(params.get(self.key, "")) if self.key else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimitPolicy:
+    """A tool (`*`: any) may be used at most so often within a stretch of time."""
+
+    max_calls: int
+    per_seconds: float
+    tool: str = "*"
+    name: str = "rate_limit"
+    fix: str = "wait, or do more with each call"
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.max_calls <= LONGEST:
+            raise GuidanceError(f"expected `max_calls` of 1 to {LONGEST}, found {self.max_calls}")
+        if not self.per_seconds > 0:
+            raise GuidanceError(f"expected `per_seconds` above 0, found {self.per_seconds}")
+
+    def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
+        """Denied when the calls of the last stretch have used the limit up."""
+        if self.tool not in ("*", tool):
+            return PolicyDecision.allow()
+        recent = self._recent(context)
+        if len(recent) < self.max_calls:
+            return PolicyDecision.allow()
+        wait = max(1, round(recent[0] + self.per_seconds - context.now))
+        return PolicyDecision.deny(
+            f"Tool '{tool}' was used {len(recent)} times within {self.per_seconds:g} seconds; wait {wait} more"
+        )
+
+    def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
+        """Notes when the call was made."""
+        if self.tool in ("*", tool):
+            context.memory.keep(
+                [*self._recent(context), round(context.now, 3)][-self.max_calls :], self.name, self.tool
+            )
+
+    def _recent(self, context: PolicyContext) -> list[float]:
+        """When the calls of the last stretch were made. A clock set back does not lock anybody out for longer than that."""
+        kept = context.memory.get(self.name, self.tool) or []
+        return [at for at in kept if abs(context.now - at) < self.per_seconds]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForbiddenSequencePolicy:
+    """After one sort of effect in a session, another is denied: after secrets or foreign text were read, nothing is sent.
+
+    Both are dotted names of effects; `secret` stands for reading anything that holds secrets, `foreign` for fetching
+    text from elsewhere. `cleared_by` names tools after which it is forgotten.
+    """
+
+    after: tuple[str, ...] = ("secret", "foreign")
+    then: tuple[str, ...] = ("net.send", "cred.send")
+    cleared_by: tuple[str, ...] = field(default=())
+    name: str = "forbidden_sequence"
+    fix: str = "finish this in a new session, or ask the person to send it"
+
+    def __post_init__(self) -> None:
+        if not self.after or not self.then:
+            raise GuidanceError("expected what comes first and what must not follow, found one of them empty")
+
+    def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
+        """Denied when the session has seen the one and this call would do the other."""
+        would = [effect.what for effect in context.effects if any(_is(effect, name) for name in self.then)]
+        if not would:
+            return PolicyDecision.allow()
+        # Reading and sending in one call is the same sequence, only shorter.
+        here = next((name for name in self.after for effect in context.effects if _is(effect, name)), "")
+        seen = here or next((name for name in self.after if context.memory.get(self.name, name)), "")
+        if not seen:
+            return PolicyDecision.allow()
+        return PolicyDecision.deny(f"`{would[0]}` may not follow `{seen}` in one session")
+
+    def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
+        """Remembers what the session has seen."""
+        if tool in self.cleared_by:
+            for name in self.after:
+                context.memory.keep(None, self.name, name)
+            return
+        for name in self.after:
+            if any(_is(effect, name) for effect in context.effects):
+                context.memory.keep(1, self.name, name)
+
+
+def _is(effect: Effect, name: str) -> bool:
+    if name == "secret":
+        return effect.what == "cred.read" or any(t.zone is Zone.SECRET for t in effect.targets)
+    if name == "foreign":
+        return effect.what == "net.fetch"
+    return effect.what == name or effect.what.startswith(name + ".")

@@ -1,0 +1,50 @@
+"""Findings in the log: what stands against a plan, whatever its verdict file says."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from verdikt.ledger.projection import Projection
+from verdikt.ledger.store import Store
+from verdikt.model.entry import Entry, EntryKind
+
+Log = Callable[[str, EntryKind, Mapping[str, Any]], None]
+
+
+def council_session(plan_hash: str) -> str:
+    """The session of the log that holds what was found for a plan."""
+    return f"council-{plan_hash}"
+
+
+def finding_log(store: Callable[[], Store]) -> Log:
+    """Takes what happened to a plan's findings into the log; the store is opened at the first entry."""
+
+    def log(plan_hash: str, kind: EntryKind, body: Mapping[str, Any]) -> None:
+        store().append(council_session(plan_hash), kind, {"plan": plan_hash, **body})
+
+    return log
+
+
+def _fold(state: dict[str, str], entry: Entry) -> dict[str, str]:
+    if entry.kind is EntryKind.FINDING_CLEARED:
+        return {id: level for id, level in state.items() if id != entry.body.get("id")}
+    finding = entry.body.get("finding")
+    if not isinstance(finding, Mapping):
+        return state
+    gone = {str(id) for id in finding.get("supersedes") or ()}
+    kept = {id: level for id, level in state.items() if id not in gone}
+    return kept | {str(finding.get("id")): str(finding.get("level"))}
+
+
+FINDINGS = Projection(
+    name="findings",
+    initial={},
+    fold=_fold,
+    kinds=frozenset({EntryKind.FINDING, EntryKind.FINDING_CLEARED}),
+)
+"""What stands against a plan: id → level. A verdict file that lacks one of them was changed by hand."""
+
+
+def standing(store: Store, plan_hash: str) -> dict[str, str]:
+    """The findings that were recorded for a plan and neither cleared nor superseded: id → level."""
+    found: dict[str, str] = store.project("findings", council_session(plan_hash)) or {}
+    return found

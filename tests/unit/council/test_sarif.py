@@ -1,0 +1,316 @@
+"""SARIF in and out, beside the published schema and two real scanners."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verdikt.cli.findings import command
+from verdikt.council.intake import read_findings
+from verdikt.council.sarif import from_sarif
+from verdikt.errors import FindingError
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.findings import standing
+from verdikt.model.entry import EntryKind
+from verdikt.model.finding import CouncilVerdict, Evidence, Finding, Level, build_finding
+from verdikt.projections import projections
+from verdikt.report.annotation import annotations
+from verdikt.report.findings import junit_results, markdown
+from verdikt.report.junit import junit
+from verdikt.report.sarif import sarif, uri
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "vectors" / "sarif-2.1.0.schema.json").read_bytes())
+"""The schema that OASIS publishes, as the SARIF SDK ships it."""
+
+VALIDATOR = jsonschema.validators.validator_for(SCHEMA)(SCHEMA)
+
+BAD = "import os, pickle, subprocess\n\n\ndef run(x):\n    subprocess.call(x, shell=True)\n    eval(x)\n"
+
+texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).filter(str.strip)
+findings = st.builds(
+    lambda level, title, agent, rationale, places, key: build_finding(
+        level=level, title=title, agent=agent, rationale=rationale, evidence=places, id=key
+    ),
+    st.sampled_from(list(Level.__members__)),
+    texts,
+    texts,
+    st.text(st.characters(codec="utf-8"), max_size=30),
+    st.lists(
+        st.builds(
+            Evidence,
+            st.text("abc/ .äß%#?\n", min_size=1).filter(lambda path: path.strip() and not path.startswith("/")),
+            st.none() | st.integers(1, 10**6),
+            texts | st.just(""),
+        ),
+        max_size=3,
+    ),
+    st.uuids().map(str),
+)
+
+
+@given(st.lists(findings, max_size=4))
+def test_what_goes_out_is_valid_and_comes_back(given_findings: list[Finding]) -> None:
+    """Whatever the words: the schema holds, and an import gives the same findings."""
+    document = sarif([CouncilVerdict("p", tuple(given_findings))], "1")
+    VALIDATOR.validate(document)
+    back = {finding.id: replace(finding, created_at=0.0) for finding in from_sarif(json.loads(json.dumps(document)))}
+    assert back == {finding.id: finding for finding in given_findings}
+
+
+def test_no_findings_are_valid_too() -> None:
+    """A run that found nothing."""
+    VALIDATOR.validate(sarif([CouncilVerdict("p")]))
+
+
+@pytest.mark.parametrize(
+    ("path", "reference"),
+    [
+        ("src/a b.py", "src/a%20b.py"),
+        ("/tmp/ä.py", "file:///tmp/%C3%A4.py"),
+        ("C:\\x\\y.py", "file:///C%3A/x/y.py"),
+        ("a\nb:c", "a%0Ab%3Ac"),
+        ("a\udcff", "a%FF"),
+    ],
+)
+def test_paths_become_references(path: str, reference: str) -> None:
+    """Spaces, newlines, drives and bytes that are no text."""
+    assert uri(path) == reference
+
+
+def _scan(directory: Path, *command: str) -> bytes:
+    (directory / "a b.py").write_text(BAD)
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=directory, capture_output=True, check=False, env={"PATH": "/usr/bin:/bin"}
+    )
+    assert done.returncode == 1, done.stderr.decode()
+    return done.stdout
+
+
+def test_a_real_bandit(tmp_path: Path) -> None:
+    """Its severities are our levels, its places our evidence, and its ids survive a line put above."""
+    data = _scan(tmp_path, "bandit", "-q", "-r", ".", "-f", "sarif")
+    VALIDATOR.validate(json.loads(data))
+    found = read_findings(data, root=str(tmp_path))
+    levels = {finding.title.split(":")[0]: finding.level for finding in found}
+    assert levels == {"B403": "LOW", "B602": "HIGH", "B307": "MEDIUM"}
+    shell = next(finding for finding in found if finding.level == "HIGH")
+    assert shell.agent == "Bandit"
+    assert shell.evidence == (Evidence("a b.py", 5),)
+    (tmp_path / "a b.py").write_text("\n" + BAD)
+    again = read_findings(
+        subprocess.run(
+            [sys.executable, "-m", "bandit", "-q", "-r", ".", "-f", "sarif"],
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+        ).stdout
+    )
+    assert {finding.id for finding in again} == {finding.id for finding in found}
+
+
+def test_a_real_ruff(tmp_path: Path) -> None:
+    """Its absolute addresses become paths below the project."""
+    data = _scan(tmp_path, "ruff", "check", "--isolated", "--no-cache", "--select", "F,E", "--output-format", "sarif")
+    VALIDATOR.validate(json.loads(data))
+    found = read_findings(data, root=str(tmp_path))
+    assert {finding.title.split(":")[0] for finding in found} >= {"E401", "F401"}
+    assert all(finding.evidence[0].file == "a b.py" for finding in found)
+    assert len({finding.id for finding in found}) == len(found)
+
+
+RESULT = {"ruleId": "R1", "message": {"text": "said"}}
+
+
+@pytest.mark.parametrize(
+    ("result", "rule", "level"),
+    [
+        ({"level": "error"}, {}, "HIGH"),
+        ({"level": "warning"}, {}, "MEDIUM"),
+        ({"level": "note"}, {}, "LOW"),
+        ({"level": "none"}, {}, "LOW"),
+        ({}, {}, "MEDIUM"),
+        ({}, {"defaultConfiguration": {"level": "error"}}, "HIGH"),
+        ({"level": "note"}, {"properties": {"security-severity": "9.1"}}, "CRITICAL"),
+        ({"level": "error", "properties": {"security-severity": 5}}, {}, "MEDIUM"),
+        ({"level": "error", "properties": {"security-severity": "much"}}, {}, "HIGH"),
+        ({"level": ["odd"]}, {}, "MEDIUM"),
+    ],
+)
+def test_levels_of_scanners(result: dict[str, Any], rule: dict[str, Any], level: str) -> None:
+    """A score says more than a level; without either it is a warning, as the standard says."""
+    run = {"tool": {"driver": {"name": "x", "rules": [{"id": "R1", **rule}]}}, "results": [RESULT | result]}
+    assert [finding.level for finding in from_sarif({"runs": [run]})] == [level]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"suppressions": [{"kind": "inSource"}]},
+        {"kind": "pass"},
+        {"baselineState": "absent"},
+    ],
+)
+def test_what_a_scanner_dismissed_is_no_finding(result: dict[str, Any]) -> None:
+    """It said so itself; a suppression under review does not count."""
+    assert from_sarif({"runs": [{"results": [RESULT | result]}]}) == []
+    assert len(from_sarif({"runs": [{"results": [RESULT | {"suppressions": [{"status": "underReview"}]}]}]})) == 1
+
+
+def test_a_scanner_that_failed_is_a_finding() -> None:
+    """No results of a scan that broke off are not a clean bill."""
+    notes = [{"message": {"text": "out of memory"}}]
+    broken = {"executionSuccessful": False, "toolExecutionNotifications": notes}
+    (finding,) = from_sarif({"runs": [{"tool": {"driver": {"name": "x"}}, "invocations": [broken], "results": []}]})
+    assert (finding.level, finding.title, finding.rationale) == ("HIGH", "x did not run to its end", "out of memory")
+
+
+def test_findings_in_our_own_words() -> None:
+    """A list, or a mapping that holds one."""
+    item = {"level": "high", "title": "t", "evidence": ["a.py:1:n", {"file": "b.py", "line": 2}]}
+    for document in ([item], {"findings": [item]}):
+        (finding,) = read_findings(json.dumps(document).encode(), agent="me")
+        assert (finding.agent, finding.level) == ("me", "HIGH")
+        assert finding.evidence == (Evidence("a.py", 1, "n"), Evidence("b.py", 2))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"3",
+        b"{}",
+        b'{"runs": 3}',
+        b'{"findings": [1]}',
+        b'[{"level": "x", "title": "t"}]',
+        b"\xff",
+        b"[",
+        b"[" * 100_000,
+        b'[{"level": "LOW"}]',
+        b'[{"level": "LOW", "title": "t", "evidence": 5}]',
+    ],
+)
+def test_anything_else_is_refused(data: bytes) -> None:
+    """A reviewer that prints nonsense has not said that all is well."""
+    with pytest.raises(FindingError):
+        read_findings(data)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                "runs results message text level ruleId ruleIndex locations physicalLocation artifactLocation uri region startLine index rules tool driver properties security-severity invocations fingerprints".split()
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(json_values)
+def test_odd_documents_are_read_or_refused(value: Any) -> None:
+    """Nothing but our own error comes out."""
+    with suppress(FindingError):
+        read_findings(json.dumps({"runs": value}).encode())
+
+
+FOUND = (
+    build_finding(level="LOW", title="style | `x`", agent="lint", evidence=["a.py:1"]),
+    build_finding(level="HIGH", title="bad, very: 100%", agent="sec", evidence=["a,b.py:2:here"], rationale="one\ntwo"),
+)
+
+
+def test_annotations_for_a_build() -> None:
+    """One line each, escaped as the format wants."""
+    assert annotations(FOUND) == [
+        "::error file=a%2Cb.py,line=2,title=HIGH sec::bad, very: 100%25%0Ahere%0Aone%0Atwo",
+        "::notice file=a.py,line=1,title=LOW lint::style | `x`",
+    ]
+
+
+def test_junit_fails_for_what_blocks() -> None:
+    """LOW and MEDIUM are shown as passed."""
+    root = ET.fromstring(junit(junit_results([CouncilVerdict("p", FOUND), CouncilVerdict("q")])))
+    assert (root.get("tests"), root.get("failures")) == ("3", "1")
+
+
+def test_markdown_has_a_row_each() -> None:
+    """The worst first; nothing leaves its cell."""
+    rows = [line for line in markdown([CouncilVerdict("p", FOUND)]).splitlines() if line.startswith("| ")]
+    assert [row.split(" | ")[0] for row in rows] == ["| level", "| HIGH", "| LOW"]
+    assert all(row.count("|") == 6 for row in rows)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home and a directory to work in."""
+    for name, value in {"HOME": "", "VERDIKT_RUNS_DIR": "runs", "VERDIKT_HOME": "data"}.items():
+        monkeypatch.setenv(name, str(tmp_path / value))
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _call(*words: str, input: str | None = None) -> Any:
+    return CliRunner().invoke(command, list(words), input=input)
+
+
+def test_import_export_and_gate(home: Path) -> None:
+    """From a scanner through the log to a pipeline."""
+    given_sarif = json.dumps(sarif([CouncilVerdict("x", FOUND)]))
+    assert _call("import", "--plan-hash", "p", "-", input=given_sarif).exit_code == 0
+    for form in ("sarif", "junit", "markdown", "json"):
+        result = _call("export", "--plan-hash", "p", "--format", form)
+        assert result.exit_code == 0
+        assert "bad, very" in result.stdout
+    stopped = _call("gate", "--annotate")
+    assert stopped.exit_code == 2
+    assert "::error file=a%2Cb.py" in stopped.stdout
+    assert "::" not in _call("gate").stdout
+    assert _call("gate", "--min-level", "CRITICAL").exit_code == 0
+    assert json.loads(_call("gate", "--json").stdout)["blocked"] is True
+    (home / "runs" / "bad.verdict.json").write_text("{")
+    assert _call("gate", "--min-level", "CRITICAL").exit_code == 2
+    assert _call("gate", "--plan-hash", "none").exit_code == 1
+
+
+def test_the_gate_judges_files_and_refuses_to_judge_nothing(home: Path) -> None:
+    """No verdict is no pass."""
+    assert _call("gate").exit_code == 2
+    (home / "x.sarif").write_text(json.dumps(sarif([CouncilVerdict("x", FOUND[:1])])))
+    assert _call("gate", "x.sarif").exit_code == 0
+    assert _call("gate", "--min-level", "LOW", "x.sarif").exit_code == 2
+    (home / "y.sarif").write_text("nonsense")
+    result = _call("gate", "x.sarif", "y.sarif")
+    assert result.exit_code == 2
+    assert "`y.sarif`" in result.stderr
+
+
+def test_findings_are_in_the_log(home: Path) -> None:
+    """What was recorded, refined and cleared can be told without the verdict file."""
+    for level in ("MEDIUM", "HIGH"):
+        _call("record", "--plan-hash", "p", "--level", level, "--title", "t", "--agent", "a")
+    _call("record", "--plan-hash", "p", "--level", "LOW", "--title", "u", "--agent", "a")
+    finding = build_finding(level="HIGH", title="t", agent="a")
+    store = FileStore(home / "data", projections=projections())
+    assert standing(store, "p") == {finding.id: "HIGH", build_finding(level="LOW", title="u", agent="a").id: "LOW"}
+    _call("clear", "--plan-hash", "p", "--id", finding.id, "--by", "ada", "--why", "fixed")
+    entries = list(store.entries("council-p"))
+    assert [entry.kind for entry in entries] == [EntryKind.FINDING] * 3 + [EntryKind.FINDING_CLEARED]
+    assert (entries[-1].body["by"], entries[-1].body["why"]) == ("ada", "fixed")
+    assert list(standing(store, "p").values()) == ["LOW"]
