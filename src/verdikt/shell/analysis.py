@@ -39,6 +39,8 @@ def analyse(
     except RecursionError:
         # Our own bounds stop long before; a caller who is deep already may leave us less room than they need.
         walker.problem("it is nested too deeply to follow")
+    if not plain.isascii():
+        _in_bytes(walker, plain)
     return Script(
         text=text,
         commands=tuple([draft.finished() for draft in walker.drafts]),
@@ -60,3 +62,16 @@ def _plain(text: str, walker: Walker) -> str:
     if not text.isascii() and _DIRECTION.search(text):
         walker.problem("it holds characters that turn the direction of the text, so that it does not read as it runs")
     return text
+
+
+def _in_bytes(walker: Walker, text: str) -> None:
+    """Turns the spans, which count letters, into spans that count bytes."""
+    places = sorted({place for draft in walker.drafts for place in draft.span})
+    at: dict[int, int] = {}
+    before = size = 0
+    for place in places:
+        size += len(text[before:place].encode("utf-8", "surrogatepass"))
+        at[place] = size
+        before = place
+    for draft in walker.drafts:
+        draft.span = (at[draft.span[0]], at[draft.span[1]])
