@@ -6,8 +6,8 @@ from posixpath import normpath
 from verdikt.effects import zone as places
 from verdikt.effects.argument import Arguments, words
 from verdikt.effects.name import named
-from verdikt.effects.place import Place, place_of
 from verdikt.effects.program.table import Does, Program
+from verdikt.effects.surroundings import Surroundings, surroundings_of
 from verdikt.effects.target import Resolver
 from verdikt.effects.target import recoverable as can_return
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
@@ -78,13 +78,13 @@ class Call:
         self.args = _NO_ARGUMENTS
         self.subcommand = ""
         self._by = ""
-        self._place: Place | None = None
+        self._place: Surroundings | None = None
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Surroundings:
         """Where the command runs."""
         if self._place is None:
-            self._place = place_of(self.command, self.commands)
+            self._place = surroundings_of(self.command, self.commands)
         return self._place
 
     @property

@@ -13,7 +13,7 @@ _MACHINES = frozenset(
 )
 
 
-class Place(NamedTuple):
+class Surroundings(NamedTuple):
     """`kind` is machine, fresh (a container made for this command), container or elsewhere; a mount is inside → outside."""
 
     kind: str
@@ -29,15 +29,15 @@ class Place(NamedTuple):
         return None
 
 
-def place_of(command: Command, commands: Sequence[Command]) -> Place:
+def surroundings_of(command: Command, commands: Sequence[Command]) -> Surroundings:
     """The place of one command among those of the same text."""
     if not command.where:
-        return Place("machine")
+        return Surroundings("machine")
     around = set(command.via)
     if around & _MACHINES or not around & (_ENGINES | _MACHINES_HERE):
-        return Place("elsewhere")
+        return Surroundings("elsewhere")
     if not around & _ENGINES:
-        return Place("container")
+        return Surroundings("container")
     outer = None
     for other in commands:
         if other is command:
@@ -45,12 +45,12 @@ def place_of(command: Command, commands: Sequence[Command]) -> Place:
         if other.name in _ENGINES and len(other.via) < len(command.via):
             outer = other
     if outer is None:
-        return Place("elsewhere")
+        return Surroundings("elsewhere")
     words = [word.text for word in outer.argv[1:]]
     before = words[: words.index(command.where)] if command.where in words else words
     if "run" not in before and "create" not in before:
-        return Place("container")
-    return Place("fresh", tuple(_mounts(outer.argv[1:])), _value(words, "-w", "--workdir"))
+        return Surroundings("container")
+    return Surroundings("fresh", tuple(_mounts(outer.argv[1:])), _value(words, "-w", "--workdir"))
 
 
 def _mounts(argv: Sequence[Word]) -> list[tuple[str, str]]:
