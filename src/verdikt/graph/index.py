@@ -36,7 +36,9 @@ class Index:
         tables: dict[str, dict[Any, list[int]]] = defaultdict(lambda: defaultdict(list))
         for number, several in enumerate(filings):
             # The condition that the fewest rules share; of equals the first, which is the cheapest to look up.
-            best = min(several, key=lambda filing: sum(crowd[key] * _COMMON.get(key[0], 1) for key in filing), default=None)
+            best = min(
+                several, key=lambda filing: sum(crowd[key] * _COMMON.get(key[0], 1) for key in filing), default=None
+            )
             if best is None:
                 self._always.append(number)
                 continue
