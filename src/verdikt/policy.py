@@ -22,7 +22,7 @@ SECTIONS: dict[str, str | Section] = {
     "feedback": Section(anything("mapping"), "what the agent is told after an action"),
     "completion": Section(anything("mapping"), "when work counts as done"),
     "evidence": Section(anything("mapping"), "which claims need proof"),
-    "councils": Section(anything("mapping"), "who reviews what before a commit"),
+    "councils": "verdikt.council.declared:SECTION",
     "ledger": Section(anything("mapping"), "how the log is kept"),
     "manifest": "verdikt.effects.section:SECTION",
 }

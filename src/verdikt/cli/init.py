@@ -70,15 +70,18 @@ def command(
         if trust_codex:
             changes = plan(here, chosen, profile=profile, scope=scope, trust=True)
         _show(changes, dry_run=dry_run, as_json=as_json)
-        if not changes or dry_run or not _agreed(yes or as_json):
+        if (not changes and "git" not in chosen) or dry_run or not _agreed(yes or as_json):
             return
         carry_out(here, changes)
+        if "git" in chosen:
+            from verdikt.cli.git import installed
+
+            for line in installed(here.project):
+                click.echo(line, err=as_json)
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
         return
-    if "git" in chosen:
-        click.echo("for commits, run `verdikt git install`")
     if "codex" in chosen and not trust_codex:
         click.echo(
             "Codex skips hooks that nobody approved: open `/hooks` in Codex, or run `verdikt init --host codex --trust-codex`"
