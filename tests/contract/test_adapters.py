@@ -121,6 +121,12 @@ def test_the_same_action_from_every_host(name: str, tool: str, kind: ActionKind,
         ("claude/PostToolUseFailure.mcp__mock__boom", False, None, ""),
         ("codex/PostToolUse.Bash", True, None, "RAN-42\n"),
         ("codex/PostToolUse.mcp__mock__echo", True, None, "ECHO:hi"),
+        (
+            "gemini/AfterTool.run_shell_command",
+            True,
+            0,
+            "<untrusted_context>\nOutput: RAN-42\nProcess Group PGID: 27718\n</untrusted_context>",
+        ),
         ("copilot/postToolUse.bash", True, 0, "RAN-42\n<shellId: 0 completed with exit code 0>"),
         ("opencode/tool.execute.after", True, 0, "RAN-42\n"),
         ("generic/after", True, 0, "a"),
@@ -141,6 +147,28 @@ def test_a_failed_mcp_call_in_gemini_is_a_failure() -> None:
     assert outcome is not None
     assert not outcome.success
     assert "BOOM" in outcome.error
+
+
+@pytest.mark.parametrize(
+    ("told", "success", "code"),
+    [
+        ("Output: ok\nProcess Group PGID: 7", True, 0),
+        ("Output: (empty)\nExit Code: 3\nProcess Group PGID: 7", False, 3),
+        ("Output: (empty)\nSignal: 9\nProcess Group PGID: 7", False, 137),
+        ("Output: bg\nBackground PIDs: 8, 9\nProcess Group PGID: 7", True, 0),
+        ("Output: Exit Code: 0\nExit Code: 4\nProcess Group PGID: 7", False, 4),
+        ("Output: x\nExit Code: 0\nProcess Group PGID: 7\nSignal: 9\nProcess Group PGID: 7", False, 137),
+        ("something that this client never wrote before", True, None),
+    ],
+)
+def test_gemini_writes_how_a_command_ended_below_what_it_printed(told: str, success: bool, code: int | None) -> None:
+    """A killed command is no success, and what a command prints cannot pass for how it ended."""
+    payload = load("gemini/AfterTool.run_shell_command")["payload"]
+    payload["tool_response"] = {"llmContent": f"<untrusted_context>\n{told}\n</untrusted_context>"}
+    outcome = adapters.host("gemini").decode(payload, "AfterTool").outcome
+
+    assert outcome is not None
+    assert (outcome.success, outcome.exit_code) == (success, code)
 
 
 @pytest.mark.parametrize("host", ["claude", "codex"])

@@ -25,7 +25,11 @@ EVENTS: dict[str, MomentKind] = {
 
 _CONTEXT = {"SessionStart", "BeforeAgent", "AfterTool"}
 
-_EXIT = re.compile(r"^Exit Code: (\d{1,3})$", re.MULTILINE)
+_TRAILER = re.compile(
+    r"(?:\n(?:Exit Code: (?P<code>\d{1,3})|Signal: (?P<signal>\d{1,3})))?"
+    r"(?:\nBackground PIDs: [\d, ]+)?\nProcess Group PGID: \d+\n</untrusted_context>\s*\Z"
+)
+"""How the client ends what it tells of a command. What a command prints stands before it and cannot take its place."""
 
 
 def decode(payload: object, event: str = "", env: Mapping[str, str] | None = None) -> Moment:
@@ -60,11 +64,7 @@ def _outcome(fields: Fields, action: Action) -> Outcome:
     text = content if isinstance(content, str) else ""
     error = response.get("error")
     message = error.get("message") if isinstance(error, Mapping) else None
-    code = None
-    if action.kind is ActionKind.BASH and not error:
-        # The client writes the status below the output, and only when it is not 0.
-        found = _EXIT.findall(text)
-        code = int(found[-1]) if found else 0
+    code = _status(text) if action.kind is ActionKind.BASH and not error else None
     return Outcome(
         success=not error and not code,
         output=text,
@@ -72,3 +72,13 @@ def _outcome(fields: Fields, action: Action) -> Outcome:
         exit_code=code,
         raw=fields.raw,
     )
+
+
+def _status(text: str) -> int | None:
+    """The exit status, which the client writes only when it is not 0; None when the text does not end as it should."""
+    found = _TRAILER.search(text)
+    if found is None:
+        return None
+    if found["signal"]:
+        return 128 + int(found["signal"])
+    return int(found["code"] or 0)

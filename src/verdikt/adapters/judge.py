@@ -1,7 +1,7 @@
 """One moment through governance: the same for a hook process and for the daemon."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verdikt.adapters.moment import Moment, MomentKind
 from verdikt.adapters.ruling import MARK, Ruling
@@ -9,13 +9,16 @@ from verdikt.model.entry import EntryKind
 from verdikt.model.secret import redact_text
 from verdikt.model.verdict import VerdictKind
 
+if TYPE_CHECKING:
+    from verdikt.govern import Governance
+
 _CONFIG = (
     "the settings of this session changed while it runs, and the change is not taken over: it could switch the policy "
     "off.\nInstead: leave the settings alone; a person can start a new session, or run `verdikt pause` first"
 )
 
 
-def judge(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+def judge(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
     """What is to be said to the host at this moment. During a pause everything is decided and recorded as ever, and let through."""
     ruling = _RULES.get(moment.kind, _nothing)(governance, moment, env).where(moment)
     if ruling.kind >= VerdictKind.ASK and _paused(governance):
@@ -23,41 +26,44 @@ def judge(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
     return ruling
 
 
-def _nothing(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+def _nothing(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
     return Ruling()
 
 
-def _before(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+def _before(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
+    assert moment.action is not None
     decision = governance.before(moment.action, posture=moment.posture)
     return Ruling.of_verdict(decision.verdict, warnings=decision.warnings, approved=decision.approved)
 
 
-def _after(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+def _after(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
+    assert moment.action is not None
+    assert moment.outcome is not None
     return Ruling.of_answer(governance.after(moment.action, moment.outcome))
 
 
-def _prompt(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+def _prompt(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
     prompt = getattr(governance, "prompt", None)
     return Ruling.of_answer(prompt(moment.prompt)) if prompt else Ruling()
 
 
-def _stop(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+def _stop(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
     stop = getattr(governance, "stop", None)
     ruling = Ruling.of_answer(stop(moment.turn)) if stop else Ruling()
     return ruling if moment.agent else _told(ruling, governance, moment, _integrity(governance, moment, env).changes())
 
 
-def _start(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+def _start(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
     return _told(Ruling(), governance, moment, _integrity(governance, moment, env).start())
 
 
-def _end(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+def _end(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
     if governance.store.head(moment.session_id).seq:
         governance.store.checkpoint(moment.session_id)
     return Ruling()
 
 
-def _config(governance: Any, moment: Moment, env: Mapping[str, str]) -> Ruling:
+def _config(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
     where = redact_text(str(moment.raw.get("source", "")))[0]
     governance.store.append(moment.session_id, EntryKind.GAP, {"moment": "config", "source": where, "refused": True})
     return Ruling.block(_CONFIG)
@@ -74,13 +80,13 @@ _RULES = {
 }
 
 
-def _integrity(governance: Any, moment: Moment, env: Mapping[str, str]) -> Any:
+def _integrity(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Any:
     from verdikt.adapters.integrity import Integrity
 
     return Integrity(governance.store.home, moment.session_id, moment.cwd, env)
 
 
-def _told(ruling: Ruling, governance: Any, moment: Moment, faults: list[str]) -> Ruling:
+def _told(ruling: Ruling, governance: "Governance", moment: Moment, faults: list[str]) -> Ruling:
     """The ruling with what is not as it should be, which also goes into the log."""
     if not faults:
         return ruling
@@ -89,7 +95,7 @@ def _told(ruling: Ruling, governance: Any, moment: Moment, faults: list[str]) ->
     return Ruling(kind=ruling.kind, reason=ruling.reason, context="\n".join(filter(None, (ruling.context, note))))
 
 
-def _paused(governance: Any) -> bool:
+def _paused(governance: "Governance") -> bool:
     from verdikt.ledger import pause
 
     return pause.current(governance.store) is not None

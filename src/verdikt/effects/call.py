@@ -1,11 +1,13 @@
 """One command as the program tables see it: its arguments, and the means to say what it does."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from posixpath import normpath
 
 from verdikt.effects import zone as places
 from verdikt.effects.argument import Arguments, words
 from verdikt.effects.name import named
 from verdikt.effects.program.table import Does, Program
+from verdikt.effects.surroundings import Surroundings, surroundings_of
 from verdikt.effects.target import Resolver
 from verdikt.effects.target import recoverable as can_return
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
@@ -33,13 +35,30 @@ _COMMANDS = words(
 _FILES = words("BASH_ENV ENV PYTHONSTARTUP")
 _LIBRARIES = words("LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES")
 _PLACED = ("fs.", "git.", "cred.", "persist.", "guard.", "code.")
+_OF_THE_MACHINE = (
+    "sys.read",
+    "sys.service",
+    "sys.server",
+    "sys.setting",
+    "sys.user",
+    "sys.network",
+    "sys.power",
+    "proc.",
+    "pkg.",
+    "priv.escalate",
+    "env.",
+    "persist.cron",
+    "cron.",
+)
+"""What happens to a container only, when it happens in one."""
+_WRITTEN = ("fs.write", "fs.append", "fs.overwrite", "fs.move", "fs.link", "fs.chmod", "fs.chown")
 _HARMLESS = words("--help --version --usage")
 
 
 class Call:
     """A command with its arguments sorted for one program."""
 
-    __slots__ = ("_by", "_shell", "args", "command", "commands", "doubt", "name", "resolver", "subcommand")
+    __slots__ = ("_by", "_place", "_shell", "args", "command", "commands", "doubt", "name", "resolver", "subcommand")
 
     def __init__(
         self,
@@ -59,6 +78,14 @@ class Call:
         self.args = _NO_ARGUMENTS
         self.subcommand = ""
         self._by = ""
+        self._place: Surroundings | None = None
+
+    @property
+    def place(self) -> Surroundings:
+        """Where the command runs."""
+        if self._place is None:
+            self._place = surroundings_of(self.command, self.commands)
+        return self._place
 
     @property
     def by(self) -> str:
@@ -231,6 +258,8 @@ class Call:
     def path(self, word: Word, *, look: bool = False, git: bool = True) -> Target:
         """The path that a word names, where this command runs."""
         if self.command.where:
+            if self.place.kind == "fresh":
+                return self._inside(word, look=look, git=git)
             return self._elsewhere(word)
         return self.resolver.path(word, self.command.cwd, look=look, git=git)
 
@@ -252,9 +281,37 @@ class Call:
             return Target(f"{self.command.where}:{word.shown}", "path", "", Zone.OUTSIDE)
         path = self.resolver.absolute(word.text)
         zone = self.resolver.zone(path)
+        if self.place.kind == "container" and path != "/" and zone in (Zone.SYSTEM, Zone.PERSIST, Zone.OUTSIDE):
+            # A container is no machine: what is lost there is what it wrote, or a volume.
+            return Target(f"{self.command.where}:{word.shown}", "path", "", Zone.OUTSIDE)
         if zone in (Zone.PROJECT, Zone.HOME):
             zone = Zone.OUTSIDE
         return Target(f"{self.command.where}:{word.shown}", "path", path, zone)
+
+    def _inside(self, word: Word, *, look: bool, git: bool) -> Target:
+        """A path in a container made for this command: gone with it, unless it is mounted from outside."""
+        place, text = self.place, word.text
+        if not text.startswith("/"):
+            text = f"{place.directory or '/'}/{text}"
+        outside = place.outside(normpath(text)) if word.known else None
+        if outside is None:
+            doubtful = bool(place.mounts) and not word.known
+            return Target(
+                f"{self.command.where}:{word.shown}",
+                "path",
+                "" if doubtful else text,
+                Zone.OUTSIDE if doubtful else Zone.TEMP,
+            )
+        if outside.startswith(("/", "~", ".", UNKNOWN)):
+            return self.resolver.path(Word(outside, word.raw, word.glob), None, look=look, git=git)
+        return Target(outside, "path", "", Zone.OUTSIDE)
+
+    def _contained(self, what: str) -> bool:
+        """Whether an effect stays in the container that the command runs in."""
+        kind = self.place.kind
+        return (kind in ("fresh", "container") and what.startswith(_OF_THE_MACHINE)) or (
+            kind == "container" and what.startswith(_WRITTEN)
+        )
 
     def effect(
         self,
@@ -266,6 +323,8 @@ class Call:
         note: str = "",
     ) -> Effect:
         """An effect of this command, with class and recoverability by its name and its targets unless given."""
+        if self.command.where and self._contained(what):
+            what, targets, recoverable = "container.exec", (), None
         entry = named(what)
         cls, uncertain = entry.cls, possible or self.doubt
         if targets and targets[0].kind == "path":
@@ -281,7 +340,8 @@ class Call:
         elif recoverable is None:
             recoverable = entry.recoverable
         # Of files elsewhere nothing is known; a database is dropped wherever the client runs.
-        if self.command.where and what.startswith(_PLACED) and not any(t.zone is Zone.SYSTEM for t in targets):
+        elsewhere = self.command.where and what.startswith(_PLACED) and self.place.kind != "fresh"
+        if elsewhere and not any(t.zone is Zone.SYSTEM for t in targets):
             uncertain = True
         return Effect(
             cls=cls,

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Mapping
 
 from verdikt.shell.command import Script
-from verdikt.shell.frame import Frame
 from verdikt.shell.scope import Scope
 from verdikt.shell.walk import Walker
 
@@ -20,20 +19,33 @@ def analyse(
     env: Mapping[str, str] | None = None,
     read: Callable[[str], str | None] | None = None,
     aliases: Mapping[str, str] | None = None,
+    script: bool = False,
 ) -> Script:
     """What a shell would run, given this text. Never raises; what it cannot tell is marked unknown or named in `problems`.
 
-    `env` holds variables known to be set, `read` gives the text of a file or None, `aliases` are those of the shell.
+    `env` holds variables known to be set, `read` gives the text of a file or None, `aliases` are those of the shell (and of
+    git, as `git co`). `script`: the text is that of a file, whose arguments are not known; a command line has none.
     """
     walker = Walker(home=home, cwd=cwd, env=env, read=read)
     plain = _plain(text, walker)
     scope = Scope()
+    scope.arguments = None if script else []
     for name, stands_for in (aliases or {}).items():
+        walker.renames = True
         scope.rename(name, stands_for)
-    walker.text(plain, scope, Frame())
-    walker.finish()
+    try:
+        walker.begin(plain, scope)
+        walker.finish()
+    except RecursionError:
+        # Our own bounds stop long before; a caller who is deep already may leave us less room than they need.
+        walker.problem("it is nested too deeply to follow")
+    if not plain.isascii():
+        _in_bytes(walker, plain)
     return Script(
-        text=text, commands=tuple(walker.commands), codes=tuple(walker.codes), problems=tuple(walker.problems)
+        text=text,
+        commands=tuple([draft.finished() for draft in walker.drafts]),
+        codes=tuple(walker.codes),
+        problems=tuple(walker.problems),
     )
 
 
@@ -50,3 +62,16 @@ def _plain(text: str, walker: Walker) -> str:
     if not text.isascii() and _DIRECTION.search(text):
         walker.problem("it holds characters that turn the direction of the text, so that it does not read as it runs")
     return text
+
+
+def _in_bytes(walker: Walker, text: str) -> None:
+    """Turns the spans, which count letters, into spans that count bytes."""
+    places = sorted({place for draft in walker.drafts for place in draft.span})
+    at: dict[int, int] = {}
+    before = size = 0
+    for place in places:
+        size += len(text[before:place].encode("utf-8", "surrogatepass"))
+        at[place] = size
+        before = place
+    for draft in walker.drafts:
+        draft.span = (at[draft.span[0]], at[draft.span[1]])

@@ -7,13 +7,18 @@ from verdikt.shell import span
 from verdikt.shell.command import UNKNOWN
 
 _MOST = 256
+_LARGEST = 1 << 20
+_LONGEST = 4096
 _RANGE = re.compile(r"(?:(-?\d{1,9})\.\.(-?\d{1,9})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,9}))?")
 _STEP = re.compile(r"""[^\\'"$`{},]+|\\.|'[^']*'|\$'(?:[^'\\]|\\.)*+'|(?P<open>"|\$\(|\$\{|`)|.""", re.DOTALL)
 
 
 def expand(raw: str) -> list[str]:
     """The words that a word with braces stands for, in order; one that is unknown at the end when there are too many."""
-    budget = [_MOST]
+    # A long word is not multiplied as often: what it makes is bounded too.
+    budget = [min(_MOST, _LARGEST // (len(raw) + 1))]
+    if len(raw) > _LONGEST:
+        return [raw] if _first(raw) is None else [UNKNOWN]
     words = _expand(raw, 0, budget)
     if len(words) > _MOST:
         return [*words[:_MOST], UNKNOWN]

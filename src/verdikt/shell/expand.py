@@ -2,6 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import lru_cache
 
 from verdikt.shell import brace, parameter, span
@@ -11,7 +12,6 @@ from verdikt.shell.quoting import unescape
 from verdikt.shell.scope import UNSET, Pattern, Scope, Value
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,=-]+").fullmatch
-_BRACED = re.compile(r"\{.*(?:,|\.\.).*\}", re.DOTALL)
 _PART = re.compile(
     r"""(?P<plain>[^\\'"$`<>*?\[]+)
     | (?P<wild>[*?\[])
@@ -31,9 +31,11 @@ _IN_DOUBLE = re.compile(
     | (?P<rest>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_WILD = re.compile(r"[*?]|\[[^\]]+\]")
 _TILDE = re.compile(r"~([A-Za-z_][\w-]*|[+-])?(?=/|$)")
 _MOST_FIELDS = 512
+_SMALL = 64
+DEEPEST = 90
+_LARGEST_VOLUME = 1 << 23
 
 
 @lru_cache(maxsize=4096)
@@ -74,7 +76,7 @@ class _Fields:
             return
         if not self.split or not any(mark in text for mark in self.ifs):
             self.add(text)
-            self.glob = self.glob or bool(_WILD.search(text))
+            self.glob = self.glob or _wild(text)
             return
         pieces = re.split(f"[{re.escape(self.ifs)}]+", text)
         for index, piece in enumerate(pieces[:_MOST_FIELDS]):
@@ -82,7 +84,7 @@ class _Fields:
                 self.cut()
             if piece:
                 self.add(piece)
-                self.glob = self.glob or bool(_WILD.search(piece))
+                self.glob = self.glob or _wild(piece)
 
     def several(self, values: list[str], quoted: bool) -> None:
         """`$@` and `${a[@]}`: a field for each."""
@@ -98,8 +100,21 @@ class _Fields:
 class Expander(ABC):
     """Expands words in a scope. Whoever goes through the text is one, because words hold commands."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    level = 0  # how many brackets, quotes and statements are being gone through
+    _volume = 0
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment = environment
+        self.problems: dict[str, None] = {}
+
+    def problem(self, words: str) -> None:
+        """Notes what could not be understood."""
+        self.problems[words] = None
+
+    def spend(self, size: int) -> bool:
+        """Whether so much more constant text may be made: a few lines can ask for gigabytes."""
+        self._volume += size
+        return self._volume < _LARGEST_VOLUME
 
     @abstractmethod
     def substitute(self, text: str, scope: Scope, opener: str) -> str:
@@ -109,7 +124,7 @@ class Expander(ABC):
         """The words that one written word stands for: none when it vanishes, several when it splits."""
         if (word := plain(raw)) is not None:
             return [word]
-        raws = brace.expand(raw) if "{" in raw and _BRACED.search(raw) else (raw,)
+        raws = brace.expand(raw) if "{" in raw and "}" in raw and ("," in raw or ".." in raw) else (raw,)
         found: list[Word] = []
         for one in raws:
             fields = _Fields(True, self._ifs(scope))
@@ -163,9 +178,15 @@ class Expander(ABC):
 
     @staticmethod
     def _argument(number: int, scope: Scope) -> str | tuple[str, ...]:
-        if number == 0 or scope.arguments is None:
+        if scope.arguments is None:
             return UNKNOWN
+        if number == 0:
+            return "bash"
         return scope.arguments[number - 1] if number <= len(scope.arguments) else UNSET
+
+    def joined(self, values: list[str], scope: Scope) -> str:
+        """`"$*"`: the values with the first separator between them."""
+        return self._ifs(scope)[:1].join(values)
 
     def _ifs(self, scope: Scope) -> str:
         value = scope.get("IFS")
@@ -191,7 +212,7 @@ class Expander(ABC):
                     fields.add(found["escape"])
             elif kind == "wild":
                 fields.add(found["wild"])
-                fields.glob = fields.glob or bool(_WILD.match(raw, begin))
+                fields.glob = fields.glob or found["wild"] != "[" or raw.rfind("]") > at
             elif kind == "ansi":
                 fields.add(unescape(found["ansi"], ansi=True))
             elif kind == "name":
@@ -215,7 +236,10 @@ class Expander(ABC):
                 if found["escape"] != "\n":
                     fields.add(found["escape"])
             elif kind == "name":
-                self._put(self.look_up(found["name"], scope), fields, quoted=True, every=found["name"] == "@")
+                value = self.look_up(found["name"], scope)
+                if found["name"] == "*" and isinstance(value, list):
+                    value = self.joined(value, scope)
+                self._put(value, fields, quoted=True, every=found["name"] == "@")
             elif kind == "open":
                 at = self._open(body, begin, found["open"], scope, fields, quoted=True)
             else:
@@ -229,12 +253,17 @@ class Expander(ABC):
             inside, stop = raw[begin + len(opener) :], len(raw)
         else:
             inside = raw[begin + len(opener) : stop - 1]
+        if self.level > DEEPEST:
+            self.problem("it is nested too deeply to follow")
+            fields.add(UNKNOWN)
+            return stop
+        self.level += 1
         if opener == '"':
             self._double(inside, scope, fields)
         elif opener == "${":
             value, every = parameter.expand(inside, scope, self, quoted=quoted)
             self._put(value, fields, quoted=quoted, every=every)
-        elif opener == "$(" and inside.startswith("(") and inside.endswith(")"):
+        elif opener == "$(" and inside.startswith("(") and _balanced(inside):
             number = evaluate(self.quoted(inside[1:-1], scope), lambda name: self._number(name, scope))
             self._put(UNKNOWN if number is None else str(number), fields, quoted=quoted, every=False)
         else:
@@ -242,6 +271,7 @@ class Expander(ABC):
                 inside = re.sub(r"\\([$`\\])", r"\1", inside)
             output = self.substitute(inside, scope, opener)
             self._put(output, fields, quoted=quoted or opener in ("<(", ">("), every=False)
+        self.level -= 1
         return stop
 
     def _number(self, name: str, scope: Scope) -> str:
@@ -256,6 +286,8 @@ class Expander(ABC):
             value = value[0] if value else ""
         elif isinstance(value, tuple):
             value = UNKNOWN if value else ""
+        if len(value) > _SMALL and not self.spend(len(value)):
+            value = UNKNOWN
         if quoted:
             fields.add(value)
             fields.glob = fields.glob or isinstance(value, Pattern)
@@ -275,3 +307,16 @@ class Expander(ABC):
 
     def _tildes(self, text: str, scope: Scope) -> str:
         return re.sub(r":~(?=/|:|$)", lambda _: ":" + self._tilde("", scope), text)
+
+
+def _wild(text: str) -> bool:
+    """Whether a text holds a live wildcard."""
+    if "*" in text or "?" in text:
+        return True
+    opened = text.find("[")
+    return opened >= 0 and text.rfind("]") > opened + 1
+
+
+def _balanced(inside: str) -> bool:
+    """Whether `$((…))` is arithmetic, and not `$( (a); (b) )` without blanks."""
+    return inside.endswith(")") and span.end(inside, 0, "(", cases=False) == len(inside)

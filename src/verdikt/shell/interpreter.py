@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.escape import apple_script
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.redirect import contents, written
 from verdikt.shell.scope import Scope
@@ -45,10 +46,10 @@ INTERPRETERS: dict[str, Interpreter] = {
     "tsx": Interpreter("node", "e --eval p --print", "--tsconfig"),
     "ts-node": Interpreter("node", "e --eval p --print", "P --project r --require"),
     "deno": Interpreter("node", "", "", subcommand="eval"),
-    "perl": Interpreter("perl", "e E", "I M m C D F"),
-    "ruby": Interpreter("ruby", "e", "I r C E F W"),
+    "perl": Interpreter("perl", "e E", "I M m C~ D~ F~ i~ x~"),
+    "ruby": Interpreter("ruby", "e", "I r C E F~ W~ i~ K~ T~ x~"),
     "jruby": Interpreter("ruby", "e", "I r"),
-    "php": Interpreter("php", "r B R E", "d c z F"),
+    "php": Interpreter("php", "r B R E", "d c z F f"),
     "lua": Interpreter("lua", "e", "l"),
     "luajit": Interpreter("lua", "e", "l j"),
     "osascript": Interpreter("osascript", "e", "l s"),
@@ -93,41 +94,48 @@ def handler(name: str, program: str) -> Callable[[Invocation], str | None] | Non
 
 
 def _shell(call: Invocation) -> str | None:
-    words = call.words
-    at, text_given, from_stdin = 1, False, False
-    while at < len(words):
-        option = words[at].text
-        if option in ("--rcfile", "--init-file", "-O", "+O") or re.fullmatch(r"[-+][a-zA-Z]*o", option):
-            if option in ("--rcfile", "--init-file") and at + 1 < len(words):
-                _file(call, words[at + 1], [])
-            at += 2
-            text_given = text_given or bool(re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", option))
-        elif re.fullmatch(r"-[a-zA-Z]+", option):
-            text_given = text_given or "c" in option
-            from_stdin = from_stdin or "s" in option
-            at += 1
-        elif option.startswith("--command="):
-            return call.shell(option.split("=", 1)[1])
-        elif option == "--command":
-            text_given = True
-            at += 1
-        elif option in ("-", "--"):
-            at += 1
-            break
-        elif option.startswith(("-", "+")) and len(option) > 1:
-            at += 1
-        else:
-            break
-    rest = words[at:]
+    at, text_given, from_stdin = _shell_options(call)
+    rest = call.words[at:]
     if text_given:
-        return call.shell(rest[0].text, arguments=[word.text for word in rest[2:]]) if rest else None
+        if not rest:
+            return None
+        scope = Scope(call.scope)
+        if len(rest) > 1:
+            scope.set("0", rest[1].text)
+        return call.shell(rest[0].text, arguments=[word.text for word in rest[2:]], scope=scope)
     if rest and not from_stdin:
         return _file(call, rest[0], [word.text for word in rest[1:]])
     return _from_stdin(call, [word.text for word in rest])
 
 
+def _shell_options(call: Invocation) -> tuple[int, bool, bool]:
+    """The index after a shell's options, whether a text follows, and whether it reads its input."""
+    words, at = call.words, 1
+    text_given = from_stdin = False
+    while at < len(words):
+        option = words[at].text
+        at += 1
+        if option in ("-", "--"):
+            break
+        if option[:1] not in ("-", "+") or len(option) < 2:
+            return at - 1, text_given, from_stdin
+        letters = "" if option.startswith("--") else option[1:]
+        text_given = text_given or (option[0] == "-" and "c" in letters) or option == "--command"
+        from_stdin = from_stdin or (option[0] == "-" and "s" in letters)
+        if option in ("--rcfile", "--init-file") and at < len(words):
+            _file(call, words[at], [])
+        if option in ("--rcfile", "--init-file", "-O", "+O") or letters.endswith("o"):
+            at += 1
+    return at, text_given, from_stdin
+
+
+_STDIN = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
+
+
 def _from_stdin(call: Invocation, arguments: list[str]) -> str | None:
     text = _input(call)
+    if text is None and any(written(call.walker, one.target, call.scope)[0] for one in call.redirects if one.op == "<"):
+        call.code("sh", UNKNOWN)
     return None if text is None else call.shell(text, arguments=arguments, stdin=False)
 
 
@@ -138,14 +146,24 @@ def _input(call: Invocation) -> str | None:
     for redirect in call.redirects:
         if redirect.op == "<" and redirect.fd == 0:
             return contents(call.walker, redirect.target, call.scope)
-    return None
+    source = call.frame.pipe_from
+    return None if source is None else _shown(call, source)
+
+
+def _shown(call: Invocation, source: int) -> str | None:
+    """What `cat file` shows to an interpreter: the file is a program then."""
+    words = call.walker.drafts[source].argv
+    if len(words) < 2 or words[0].text.rsplit("/", 1)[-1] != "cat":
+        return None
+    texts = [contents(call.walker, word, call.scope) for word in words[1:]]
+    return None if None in texts else "".join(text for text in texts if text)
 
 
 def _file(call: Invocation, file: Word, arguments: list[str], *, same: bool = False) -> str | None:
     """Runs a script: what is in it when we can see that."""
-    text = contents(call.walker, file, call.scope)
+    text = _input(call) if file.text in _STDIN else contents(call.walker, file, call.scope)
     if text is None:
-        if file.raw.startswith("<(") or written(call.walker, file, call.scope)[0]:
+        if written(call.walker, file, call.scope)[0]:
             # Written by this very text, and we do not know what.
             call.code("sh", UNKNOWN)
         return None
@@ -211,23 +229,29 @@ def _interpret(call: Invocation) -> str | None:
     given, at = _until(words, spec, module_options)
     programs = [value.text for option, value in given if option in code_options and value is not None]
     if programs:
-        call.code(row.language, "\n".join(programs))
+        _program(call, row.language, "\n".join(programs))
         return None
     if any(option in module_options for option, _ in given):
         return None
     rest = words[at:]
-    if rest and rest[0].text != "-":
+    if rest and rest[0].text not in _STDIN:
         text = contents(call.walker, rest[0], call.scope)
         if text is not None:
             call.code(row.language, text)
-        elif rest[0].raw.startswith("<(") or written(call.walker, rest[0], call.scope)[0]:
+        elif written(call.walker, rest[0], call.scope)[0]:
             call.code(row.language, UNKNOWN)
         return None
     if row.stdin and not any(option in ("-v", "-V", "--version", "-h", "--help") for option, _ in given):
         text = _input(call)
         if text is not None:
-            call.code(row.language, text)
+            _program(call, row.language, text)
     return None
+
+
+def _program(call: Invocation, language: str, text: str) -> None:
+    call.code(language, text)
+    if language == "osascript":
+        apple_script(call, text)
 
 
 def _until(words: list[Word], spec: str, last: frozenset[str]) -> tuple[list[tuple[str, Word | None]], int]:

@@ -35,12 +35,11 @@ TOKEN = re.compile(
     (?: ((?:\d+|\{{\w+\}})?(?:<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())|&>>|&>)
       | (;;&|;;|;&|&&|\|\||\|&|[;&|\n()])
       | (\#[^\n]*+)
-      | ({_BARE}++) )""",
+      | ({_BARE}*+) )""",
     re.VERBOSE | re.DOTALL,
 )
-BLANK = re.compile(r"(?:[ \t]|\\\n)*+")
 GROUP_REDIRECT, GROUP_OPERATOR, GROUP_WORD = 1, 2, 4
-"""The groups of `TOKEN`."""
+"""The groups of `TOKEN`, which always matches: a word that opens with a bracket or a long quote begins as an empty one."""
 
 _MORE = re.compile(rf"{_BARE}++", re.DOTALL)
 _ARRAY = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=$")
@@ -48,10 +47,15 @@ COMPLEX = frozenset("\"'$`(<>\\")
 _OPENS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "{"))
 _CLOSES = frozenset(("fi", "done", "esac", "}"))
 _FILLER = frozenset(("!", "time", "coproc"))
+MISPLACED = _CLOSES | {"then", "else", "elif", "do", "in"}
+"""Reserved words with which no command begins."""
 RESERVED = _OPENS | _CLOSES | _FILLER | {"for", "select", "case", "function"}
 
 # Where the next word stands.
 _START, _INSIDE, _AFTER = 0, 1, 2
+
+_SAME = {"|&": "|", ";&": ";;", ";;&": ";;"}
+"""Operators that are one to us: what may run is the same."""
 
 SLOT = 9
 """Every token takes this many letters in the skeleton: an offset divided by it is the token's place."""
@@ -90,7 +94,7 @@ def word_end(text: str, start: int, at: int, cases: bool, problems: list[str]) -
             continue
         stop = span.end(text, at, opener, cases)
         if stop < 0:
-            problems.append(f"`{opener}` is never closed")
+            problems.append(f"`{opener}` is never closed" if stop == -1 else "it is nested too deeply to follow")
             return size
         at = stop
     return max(at, start + 1)
@@ -112,6 +116,7 @@ class Lexer:
         self._brackets: list[str] = []  # what `)` would close: `(`, the `f(` of a function, or a pattern of `case`
         self._header = ""  # `for`, `select`, `case` or `function` whose first words are being read
         self._seen = 0
+        self._closing = True  # no `((` so far that nothing closes: looking for the end of each would take for ever
         self._run()
 
     @property
@@ -124,51 +129,36 @@ class Lexer:
         self.places.append(len(self.tokens))
 
     def _run(self) -> None:
-        text, tokens, match = self.text, self.tokens, TOKEN.match
+        text, match = self.text, TOKEN.match
         at, size = 0, len(text)
-        target: tuple[str, int] | None = None
-        while at < size:
-            found = match(text, at)
-            kind = found.lastindex if found is not None else None
-            if found is None or kind is None:
-                at = self._odd(at, target)
-                target = None
-                continue
-            at = found.end()
+        redirect: tuple[str, int] | None = None  # an operator that waits for its target, and its place
+        while at < size and (found := match(text, at)) is not None:
+            kind = found.lastindex or GROUP_WORD
+            start, at = found.start(kind), found.end()
             if kind == GROUP_WORD:
-                start = found.start(kind)
                 if at < size and text[at] in COMPLEX:
                     at = self._end(start, at)
-                if target is not None:
-                    self._target(target, start, at)
-                    target = None
-                else:
+                if redirect is not None and at > start:
+                    self._target(redirect, start, at)
+                    redirect = None
+                elif at > start:
                     at = self._word(start, at)
             elif kind == GROUP_OPERATOR:
-                target = None
-                at = self._operator(found[kind], found.start(kind), at)
+                if redirect is not None:
+                    self.problems.append(f"the shell would not accept this near `{redirect[0]}`")
+                redirect = None
+                at = self._operator(found[kind], start, at)
             elif kind == GROUP_REDIRECT:
-                start = found.start(kind)
-                if self._state == _START:
-                    self._emit("x")
-                    self._state = _INSIDE
-                tokens.append((REDIRECT, text[start:at], start, at, None))
-                target = (text[start:at], len(tokens) - 1)
+                redirect = self._redirect(found[kind], start, at)
         if self._pending:
             self._documents(size)
 
-    def _odd(self, at: int, target: tuple[str, int] | None) -> int:
-        """Reads on where no token begins plainly: blanks at the end, or a word that opens with a bracket or quote."""
-        text = self.text
-        blank = BLANK.match(text, at)
-        start = blank.end() if blank else at
-        if start >= len(text):
-            return start
-        stop = self._end(start, start)
-        if target is not None:
-            self._target(target, start, stop)
-            return stop
-        return self._word(start, stop)
+    def _redirect(self, op: str, start: int, at: int) -> tuple[str, int]:
+        if self._state == _START:
+            self._emit("x")
+            self._state = _INSIDE
+        self.tokens.append((REDIRECT, op, start, at, None))
+        return op, len(self.tokens) - 1
 
     def _end(self, start: int, at: int) -> int:
         return word_end(self.text, start, at, self._cases, self.problems)
@@ -194,10 +184,11 @@ class Lexer:
         text = self.text
         if op == "(":
             self.compound = True
-            if self._state != _INSIDE and text.startswith("(", at):
+            if self._state != _INSIDE and self._closing and text.startswith("(", at):
                 stop = span.end(text, start, "(", self._cases)
                 if stop > 0 and text[stop - 2 : stop] == "))":
                     return self._arithmetic(start, stop)
+                self._closing = stop > 0
             self._brackets.append("f(" if self._state == _INSIDE else "(")
             self._emit(op)
             self._state = _START
@@ -209,7 +200,7 @@ class Lexer:
                 self._brackets.pop()
             self._state = _AFTER if closed == "(" else _START
         else:
-            self._emit("|" if op == "|&" else op)
+            self._emit(_SAME.get(op, op))
             self._state = _START
             if self._header in ("for", "select") and self._seen:
                 self._header = ""
@@ -238,11 +229,13 @@ class Lexer:
         elif raw in RESERVED:
             return self._reserved(raw, start, stop)
         elif raw == "[[":
-            stop = self._test_end(stop)
+            end = self._test_end(stop)
             self._emit("x")
-            self._state = _AFTER
-            self.tokens.append((TEST, self.text[start:stop], start, stop, None))
-            return stop
+            if end:
+                self._state = _AFTER
+                self.tokens.append((TEST, self.text[start:end], start, end, None))
+                return end
+            self._state = _INSIDE
         else:
             self._emit("x")
             self._state = _INSIDE
@@ -308,7 +301,7 @@ class Lexer:
             self._header, self._state = "", _START
 
     def _test_end(self, at: int) -> int:
-        """The index after the `]]` that closes a `[[`."""
+        """The index after the `]]` that closes a `[[`; 0 when nothing does."""
         text, size = self.text, len(self.text)
         while at < size:
             if text[at] in " \t\n;&|()<>!":
@@ -322,4 +315,4 @@ class Lexer:
                 return stop
             at = stop
         self.problems.append("`[[` is never closed")
-        return size
+        return 0

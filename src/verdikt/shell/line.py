@@ -2,7 +2,6 @@
 
 from verdikt.shell import span
 from verdikt.shell.lexer import (
-    BLANK,
     COMPLEX,
     GROUP_OPERATOR,
     GROUP_REDIRECT,
@@ -22,7 +21,7 @@ def read(text: str) -> tuple[Statement, list[str]] | None:
 
 
 class _Line:
-    __slots__ = ("cases", "items", "joins", "pending", "problems", "simple", "stages", "text")
+    __slots__ = ("cases", "items", "joins", "pending", "problems", "redirect", "simple", "stages", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -33,39 +32,34 @@ class _Line:
         self.simple: Simple | None = None
         self.pending: list[Heredoc] = []
         self.problems: list[str] = []
+        self.redirect = ""  # an operator that waits for its target
 
     def read(self) -> bool:
         text, match = self.text, TOKEN.match
         at, size = 0, len(text)
-        redirect = ""
-        while at < size:
-            found = match(text, at)
-            kind = found.lastindex if found is not None else 0
-            if found is not None and kind:
-                raw, start, at = found[kind], found.start(kind), found.end()
-            else:
-                # A word that opens with a bracket or a quote of more than one line, or nothing more.
-                blank = BLANK.match(text, at)
-                raw, start = "", blank.end() if blank else at
-                at = start
-            if kind == GROUP_WORD or not kind:
-                if at < size and (not raw or text[at] in COMPLEX):
+        while at < size and (found := match(text, at)) is not None:
+            kind = found.lastindex or GROUP_WORD
+            raw, start, at = found[kind], found.start(kind), found.end()
+            if kind == GROUP_WORD:
+                if at < size and text[at] in COMPLEX:
                     at = word_end(text, start, at, self.cases, self.problems)
                     raw = text[start:at]
-                if raw and not self._word(raw, start, at, redirect):
+                simple = self.simple
+                if raw and simple is not None and simple.words and not self.redirect:
+                    simple.words.append(raw)
+                    simple.end = at
+                elif raw and not self._word(raw, start, at):
                     return False
-                redirect = ""
             elif kind == GROUP_OPERATOR:
                 if raw in "()":
                     return False
-                redirect = ""
                 self._operator(raw)
                 if raw == "\n" and self.pending:
                     at = self._heredocs(at)
             elif kind == GROUP_REDIRECT:
-                redirect = raw
-                if self.simple is None:
-                    self._begin(start)
+                self._redirect(raw, start)
+        if self.redirect:
+            self._complain(self.redirect)
         if self.pending:
             self._heredocs(size)
         return True
@@ -83,15 +77,23 @@ class _Line:
         simple.start = start
         return simple
 
-    def _word(self, raw: str, start: int, stop: int, redirect: str) -> bool:
+    def _redirect(self, raw: str, start: int) -> None:
+        if self.redirect:
+            self._complain(self.redirect)
+        self.redirect = raw
+        if self.simple is None:
+            self._begin(start)
+
+    def _word(self, raw: str, start: int, stop: int) -> bool:
         simple = self.simple
         if simple is None:
             if raw in RESERVED or raw == "[[":
                 return False
             simple = self._begin(start)
         simple.end = stop
-        if redirect:
-            self._redirected(simple, redirect, raw)
+        if self.redirect:
+            self._redirected(simple, self.redirect, raw)
+            self.redirect = ""
         elif not simple.words and "=" in raw and (found := ASSIGNMENT.match(raw)):
             simple.assignments.append((found[1], found[2] or "", found[3], raw[found.end() :]))
         else:
@@ -107,16 +109,22 @@ class _Line:
         simple.redirects.append(redirection(redirect, raw, heredoc))
 
     def _operator(self, op: str) -> None:
+        if self.redirect:
+            self._complain(self.redirect)
+            self.redirect = ""
         if op in ("|", "|&"):
             if self.simple is None:
                 self._complain(op)
             else:
                 self.stages.append(self.simple)
                 self.simple = None
-        elif self.simple is not None:
-            self._close(";" if op not in ("&", "&&", "||") else op)
-        elif op != "\n":
-            self._complain(op)
+        else:
+            if op.startswith(";") and op != ";":
+                self._complain(op)
+            if self.simple is not None:
+                self._close(";" if op not in ("&", "&&", "||") else op)
+            elif op != "\n":
+                self._complain(op)
 
     def _close(self, join: str) -> None:
         """Ends the command or the pipeline being read."""

@@ -2,20 +2,32 @@
 
 from collections.abc import Callable
 
-from verdikt.shell import interpreter, redirect
+from verdikt.shell import escape, interpreter
+from verdikt.shell.awk import awk
 from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.escape import ESCAPES, LINES
+from verdikt.shell.file import copy, download, tee
+from verdikt.shell.git import git
 from verdikt.shell.invocation import Invocation
+from verdikt.shell.justfile import just
+from verdikt.shell.makefile import make
+from verdikt.shell.package import node
 from verdikt.shell.scope import Scope
-from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS, Wrapper, options, valued
+from verdikt.shell.sed import sed
+from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS, Given, Wrapper, options, permuted, valued
+
+Handler = Callable[[Invocation], str | None]
 
 _MOST_ITEMS = 64
 _MOST_RUNS = 16
 
 
-def enter(call: Invocation) -> tuple[bool, str | None]:
-    """Whether a command runs others, and their constant output."""
-    handler = _HANDLERS.get(call.name) or interpreter.handler(call.name, call.words[0].text)
-    return (True, handler(call)) if handler else (False, None)
+def enter(call: Invocation) -> str | None:
+    """Goes inside a command that runs others; their constant output."""
+    handler = _HANDLERS.get(call.name)
+    if handler is None:
+        handler = interpreter.handler(call.name, call.words[0].text)
+    return None if handler is None else handler(call)
 
 
 # Wrappers
@@ -40,42 +52,42 @@ def _grouped(call: Invocation) -> str | None:
 
 def _wrap(call: Invocation, row: Wrapper, start: int) -> str | None:
     words, count = call.words, len(call.words)
-    given, at = _permuted(words, start, row.valued) if row.only_text else options(words, start, row.valued)
+    spec = f"{row.valued} {row.text}"
+    given, at = (permuted(words, start, spec)[0], count) if row.only_text else options(words, start, spec)
     where = row.host if row.host != "1" else ""
     for _ in range(row.skip if at < count else 0):
         where = words[at].text if row.host == "1" else where
         at += 1
-        if (row.host and row.after) or row.text:
-            # `kubectl exec pod -it -- cmd`, `flock file -c cmd`: options may follow the word.
-            more, at = options(words, at, row.valued)
+        if row.joined or row.after or row.text:
+            # `ssh host -p 22 cmd`, `kubectl exec pod -it -- cmd`, `flock file -c cmd`: options may follow the word.
+            more, at = options(words, at, spec)
             given += more
+        elif at < count and words[at].text == "--":
+            at += 1
     scope = _moved(call, row, given)
-    texts = valued(row.text)
+    texts, logins, programs = valued(row.text), valued(row.login), valued(row.program)
     for option, value in given:
         if option in texts and value is not None:
             call.shell(value.text, where=where, repeated=row.repeated, scope=scope)
     if row.after:
         at = next((place + 1 for place in range(start, count) if words[place].text in row.after.split()), at)
     assignments, at = _assigned(words, at) if row.assignments else ((), at)
-    if at >= count:
-        return _idle(call, row, where)
+    inner = [value for option, value in given if option in programs and value is not None] + words[at:]
+    login = any(option in logins for option, _ in given)
+    if not inner:
+        return _idle(call, where) if row.shell or login else None
     if row.only_text:
         return None
-    if row.joined:
-        text = " ".join(word.text for word in words[at:])
+    if row.joined or login:
+        text = " ".join(word.text for word in inner)
         return call.shell(text, where=where, repeated=row.repeated, scope=call.scope if call.name == "eval" else scope)
-    return call.run(words[at:], where=where, repeated=row.repeated, scope=scope, assignments=assignments)
+    if call.name in _PYTHONIC and inner[0].text.endswith(".py"):
+        inner.insert(0, Word("python", "python"))
+    return call.run(inner, where=where, repeated=row.repeated, scope=scope, assignments=assignments)
 
 
-def _permuted(words: list[Word], start: int, spec: str) -> tuple[list[tuple[str, Word | None]], int]:
-    """Options wherever they stand, as in `su - user -c cmd`."""
-    found: list[tuple[str, Word | None]] = []
-    at = start
-    while at < len(words):
-        more, at = options(words, at, spec)
-        found += more
-        at += 1
-    return found, len(words)
+_PYTHONIC = frozenset(("uv", "poetry", "pipenv", "pdm", "hatch", "rye"))
+"""What runs a `.py` file with Python."""
 
 
 def _assigned(words: list[Word], at: int) -> tuple[tuple[tuple[str, Word], ...], int]:
@@ -83,29 +95,23 @@ def _assigned(words: list[Word], at: int) -> tuple[tuple[tuple[str, Word], ...],
     found: list[tuple[str, Word]] = []
     while at < len(words):
         name, equals, value = words[at].text.partition("=")
-        if not equals or not name.isidentifier():
+        if words[at].text != "-" and (not equals or not name.isidentifier()):
             break
-        found.append((name, Word(value, words[at].raw)))
+        if equals:
+            found.append((name, Word(value, words[at].raw)))
         at += 1
     return tuple(found), at
 
 
-def _moved(call: Invocation, row: Wrapper, given: list[tuple[str, Word | None]]) -> Scope | None:
+def _moved(call: Invocation, row: Wrapper, given: Given) -> Scope | None:
     """The scope of a wrapper that changes the directory, as `env -C` does."""
     directories = row.directory.split()
-    for option, value in given:
-        if option in directories and value is not None:
-            scope = Scope(call.scope)
-            scope.cwd = redirect.place(call.walker, value.text, scope) if value.known else UNKNOWN
-            return scope
-    return None
+    return next((call.within(value) for option, value in given if option in directories and value is not None), None)
 
 
-def _idle(call: Invocation, row: Wrapper, where: str) -> str | None:
-    """No command given: some then read commands from standard input."""
-    if row.shell and call.frame.stdin is not None:
-        return call.shell(call.frame.stdin, where=where, stdin=False)
-    return None
+def _idle(call: Invocation, where: str) -> str | None:
+    """A shell without a command, which reads its commands."""
+    return None if call.frame.stdin is None else call.shell(call.frame.stdin, where=where, stdin=False)
 
 
 # Programs that repeat a command over what they read or find
@@ -256,19 +262,51 @@ def _source(call: Invocation) -> str | None:
     return interpreter.source(call)
 
 
-_HANDLERS: dict[str, Callable[[Invocation], str | None]] = {
-    **{name: _wrapped for name in WRAPPERS if " " not in name},
-    **{name: _grouped for name in SUBCOMMANDS if " " not in name},
-    **interpreter.HANDLERS,
-    "xargs": _xargs,
-    "gxargs": _xargs,
-    "parallel": _parallel,
-    "find": _find,
-    "gfind": _find,
-    "fd": _fd,
-    "fdfind": _fd,
-    "command": _command,
-    "trap": _trap,
-    "source": _source,
-    ".": _source,
-}
+def _first(*handlers: Callable[[Invocation], object]) -> Callable[[Invocation], str | None]:
+    """Goes inside by every way there is; the last one says what is printed."""
+
+    def both(call: Invocation) -> str | None:
+        for handler in handlers[:-1]:
+            handler(call)
+        output = handlers[-1](call)
+        return output if isinstance(output, str) else None
+
+    return both
+
+
+def _with_escapes(handlers: dict[str, Handler]) -> dict[str, Handler]:
+    for table, way in ((ESCAPES, escape.options), (LINES, escape.lines)):
+        for name in table:
+            handlers[name] = _first(way, handlers[name]) if name in handlers else _first(way)
+    return handlers
+
+
+_HANDLERS: dict[str, Handler] = _with_escapes(
+    {
+        **dict.fromkeys((name for name in WRAPPERS if " " not in name), _wrapped),
+        **dict.fromkeys((name for name in SUBCOMMANDS if " " not in name), _grouped),
+        **interpreter.HANDLERS,
+        **dict.fromkeys(("npm", "pnpm", "yarn"), _first(node, _grouped)),
+        "bun": _first(node, _grouped, interpreter.HANDLERS["bun"]),
+        "deno": _first(_grouped, interpreter.HANDLERS["deno"]),
+        **dict.fromkeys(("make", "gmake"), make),
+        "just": just,
+        "git": git,
+        **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), awk),
+        **dict.fromkeys(("sed", "gsed"), sed),
+        "socat": escape.socat,
+        **dict.fromkeys(("at", "batch"), escape.queue),
+        **dict.fromkeys(("tmux", "screen"), escape.terminal),
+        **dict.fromkeys(("xargs", "gxargs"), _xargs),
+        "parallel": _parallel,
+        **dict.fromkeys(("find", "gfind"), _find),
+        **dict.fromkeys(("fd", "fdfind"), _fd),
+        "command": _command,
+        "trap": _trap,
+        **dict.fromkeys(("export", "declare", "typeset", "local", "readonly"), escape.exported),
+        **dict.fromkeys(("cp", "mv", "ln", "install"), copy),
+        "tee": tee,
+        **dict.fromkeys(("curl", "wget"), download),
+        **dict.fromkeys(("source", "."), _source),
+    }
+)

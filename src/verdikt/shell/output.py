@@ -24,6 +24,13 @@ _SILENT = frozenset(
 
 def constant_output(call: "Invocation") -> str | None:
     """The output of a command, perhaps with unknown parts; None when nothing is known of it."""
+    if call.name not in _COMPUTED:
+        return None
+    found = _output(call)
+    return found if found is None or (len(found) < _LONGEST and call.walker.spend(len(found))) else None
+
+
+def _output(call: "Invocation") -> str | None:
     name, words, stdin = call.name, call.words, call.frame.stdin
     if name in _SILENT:
         return ""
@@ -34,15 +41,16 @@ def constant_output(call: "Invocation") -> str | None:
     if name == "pwd":
         place = call.scope.cwd if call.scope.cwd is not None else call.walker.start
         return place + "\n" if place else None
-    found: str | None = None
     args = [word.text for word in words[1:]]
     if (plain := _OUTPUTS.get(name)) is not None:
-        found = plain(args)
-    elif name == "tee":
-        found = stdin
-    elif stdin is not None and UNKNOWN not in stdin and (filtered := decode.FILTERS.get(name)) is not None:
-        found = filtered(args, stdin)
-    return None if found is None or len(found) > _LONGEST else found
+        return plain(args)
+    if (filtered := decode.FILTERS.get(name)) is None:
+        return None
+    if stdin is None:
+        # `base64 -d file`, of a file that the text itself wrote.
+        files = (written(call.walker, word, call.scope) for word in words[1:])
+        stdin = next((text for known, text in files if known), None)
+    return None if stdin is None or UNKNOWN in stdin else filtered(args, stdin)
 
 
 def _cat(call: "Invocation") -> str | None:
@@ -226,3 +234,5 @@ _OUTPUTS: dict[str, Callable[[list[str]], str | None]] = {
     "mktemp": _mktemp,
     "seq": _seq,
 }
+
+_COMPUTED = _SILENT | _OUTPUTS.keys() | decode.FILTERS.keys() | {"cat", "pwd"}

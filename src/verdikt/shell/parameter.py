@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from verdikt.shell.expand import Expander
 
 _FORM = re.compile(
-    r"(?P<length>#(?=[A-Za-z_0-9@*]))?(?P<indirect>!)?(?P<name>[A-Za-z_]\w*|\d+|[@*#?$!-])(?:\[(?P<index>[^\]]*)\])?"
+    r"(?P<length>#(?=[A-Za-z_0-9@*]))?(?P<indirect>!)?(?P<name>[A-Za-z_]\w*|\d+|[@*#?$!-])(?:\[(?P<index>[^\]]{0,200})\])?"
     r"(?P<op>:?[-=+?]|##?|%%?|//|/#|/%|/|\^\^?|,,?|~~?|@[A-Za-z]|:)?",
     re.DOTALL,
 )
@@ -152,7 +152,9 @@ def expand(inside: str, scope: Scope, expander: "Expander", *, quoted: bool) -> 
         return _length(value, every), False
     if op:
         value = one.operate(op, inside[found.end() :], value, name)
-    return value, every and not (quoted and (name == "*" or index == "*"))
+    if quoted and isinstance(value, list) and (name == "*" or index == "*"):
+        return expander.joined(value, scope), False
+    return value, every
 
 
 def _text(value: Value) -> str:

@@ -99,4 +99,5 @@ def replace(pattern: str, text: str, new: str, *, everywhere: bool, anchor: str)
                 break
             done.append(text[at])
             at += 1
-    return "".join(done) + text[at:]
+    size = sum(map(len, done))
+    return "".join(done) + text[at:] if size < _LONGEST * 16 else None

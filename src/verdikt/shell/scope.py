@@ -1,6 +1,7 @@
 """What the text read so far has set: variables, functions, aliases, the directory, files it wrote."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verdikt.shell.command import UNKNOWN
@@ -20,6 +21,7 @@ Value = str | list[str] | tuple[str, ...]
 
 UNSET: tuple[str, ...] = ()
 _MOST_ALTERNATIVES = 6
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Scope:
@@ -33,16 +35,17 @@ class Scope:
         # Made when first needed: most layers set nothing.
         self._functions: dict[str, tuple[Statement, bool] | None] | None = None
         self._aliases: dict[str, str | None] | None = None
-        self._files: dict[str, str | None] | None = None
         self._exported: set[str] | None = None
         if parent is None:
             self.arguments: list[str] | None = None
             self._cwd: tuple[str | None, ...] = (cwd,)
             self.uncertain = False  # some variable has alternatives
+            self._files: dict[str, str | None] = {}  # the disk is one for all layers
         else:
             self.arguments = parent.arguments
             self._cwd = parent._cwd
             self.uncertain = parent.uncertain
+            self._files = parent._files
 
     @property
     def cwd(self) -> str | None:
@@ -113,18 +116,11 @@ class Scope:
 
     def write(self, path: str, contents: str | None) -> None:
         """Remembers what the text wrote to a file; None when that is not known."""
-        if self._files is None:
-            self._files = {}
         self._files[path] = contents
 
     def file(self, path: str) -> tuple[bool, str | None]:
         """Whether the text wrote a file, and what is in it when that is known."""
-        layer: Scope | None = self
-        while layer is not None:
-            if layer._files is not None and path in layer._files:
-                return True, layer._files[path]
-            layer = layer.parent
-        return False, None
+        return path in self._files, self._files.get(path)
 
     def merge(self, branches: "list[Scope]", *, always: bool = False) -> None:
         """Takes in what branches did, of which one ran, or none unless `always`: what differs becomes alternatives."""
@@ -146,8 +142,6 @@ class Scope:
             self.export(name)
         for name, text in (branch._aliases or {}).items():
             self.rename(name, text)
-        for path, contents in (branch._files or {}).items():
-            self.write(path, contents)
         for name, function in (branch._functions or {}).items():
             self.define(name, function and function[0], certain=False)
         if branch._cwd is not self._cwd:
@@ -167,13 +161,16 @@ def _either(options: list[Value]) -> Value:
     return tuple(found) if len(found) <= _MOST_ALTERNATIVES else UNKNOWN
 
 
-def known_environment(env: Mapping[str, str] | None, home: str, cwd: str) -> dict[str, str]:
+def known_environment(env: Mapping[str, str] | None, home: str, cwd: str) -> Mapping[str, str]:
     """The variables that every command starts with, as far as the caller knows them."""
-    known = {"IFS": " \t\n", "OPTIND": "1", "SHELL": "/bin/bash", "BASH": "/bin/bash"}
+    return {**_usual(home, cwd), **env} if env else _usual(home, cwd)
+
+
+@lru_cache(maxsize=64)
+def _usual(home: str, cwd: str) -> Mapping[str, str]:
+    known = {"IFS": " \t\n", "OPTIND": "1", "SHELL": "/bin/bash", "BASH": "/bin/bash", "PATH": _PATH}
     if home:
         known["HOME"] = home
     if cwd:
         known["PWD"] = cwd
-    if env:
-        known.update(env)
     return known

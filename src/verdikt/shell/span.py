@@ -23,6 +23,7 @@ _IN_ARITHMETIC = re.compile(
     r"""[^\\'"$`()]*+(?:(?P<skip>\\.|'[^']*')|(?P<open>"|\$\(|\$\{|`|\()|(?P<close>\))|(?P<one>.))""", re.DOTALL
 )
 _DELIMITER = re.compile(r"""[ \t]*(?P<word>(?:[^\s\\'"$`;&|<>()]|\\.|'[^']*'|"[^"]*")++)""", re.DOTALL)
+_DEEPEST = 64
 _BEFORE_COMMENT = " \t\n;&|()"
 _COMMAND_POSITION = re.compile(r"(?:^|[\n;&|(]|\b(?:then|do|else|in))[ \t]*$")
 
@@ -52,7 +53,10 @@ class _Level:
 
 
 def end(text: str, start: int, opener: str, cases: bool = True) -> int:
-    """The index after what `opener` at `start` opens, or -1 when nothing closes it; `cases`: the text may hold `case`."""
+    """The index after what `opener` at `start` opens; -1 when nothing closes it, -2 when it is nested too deeply to say.
+
+    `cases`: the text may hold `case`.
+    """
     levels = [_Level(opener, False)]
     at = start + len(opener)
     size = len(text)
@@ -76,6 +80,8 @@ def end(text: str, start: int, opener: str, cases: bool = True) -> int:
                 token, at = "((", at + 1
             elif token == "(" and level.opener == "((":
                 token = "(("
+            if len(levels) > _DEEPEST:
+                return -2
             levels.append(_Level(token, token == "${" and (level.opener == '"' or level.quoted)))
         elif kind == "single":
             if level.quoted:

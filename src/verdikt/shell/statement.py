@@ -4,7 +4,7 @@ import re
 
 from verdikt.shell.lexer import Heredoc
 
-ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\]]*\])?(\+?=)", re.DOTALL)
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\]]{0,200}\])?(\+?=)", re.DOTALL)
 _REDIRECT = re.compile(r"(\d+|\{\w+\})?(.+)")
 
 RawRedirect = tuple[str, int, str, Heredoc | None]

@@ -4,7 +4,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from verdikt.shell import line
-from verdikt.shell.lexer import OPERATOR, REDIRECT, RESERVED, SLOT, TARGET, WORD, Lexer
+from verdikt.shell.lexer import MISPLACED, OPERATOR, REDIRECT, RESERVED, SLOT, TARGET, WORD, Lexer
 from verdikt.shell.statement import (
     ASSIGNMENT,
     Branch,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 _DEEPEST = 60
+_HEADERS = frozenset(("for", "select", "case", "function"))
 
 
 @cache
@@ -114,6 +115,8 @@ class _Broken:
             kind, raw, *_ = tokens[index]
             if kind == WORD and raw in RESERVED:
                 index += 1
+                while raw in _HEADERS and index < count and tokens[index][0] == WORD:
+                    index += 1
             elif kind != OPERATOR:
                 simple, index = _simple(self.lexer, index)
                 stages.append(simple)
@@ -164,7 +167,11 @@ class _Builder:
     def statement(self, node: "Node", depth: int) -> Statement:
         kind = node.type
         if kind == "command":
-            return _simple(self.lexer, self._place(node))[0]
+            simple = _simple(self.lexer, self._place(node))[0]
+            if simple.words and simple.words[0] in MISPLACED and not simple.assignments:
+                # The grammar takes it for a name.
+                self.problems.append(f"the shell would not accept this near `{simple.words[0]}`")
+            return simple
         if depth > _DEEPEST:
             self.problems.append("it is nested too deeply to follow")
             return Sequence([], [])

@@ -1,50 +1,44 @@
 """Statements → the commands they would run, in order."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from verdikt.shell import builtin, nest, redirect
-from verdikt.shell.command import UNKNOWN, Code, Command, Word
-from verdikt.shell.expand import Expander, plain
+from verdikt.shell import redirect
+from verdikt.shell.command import UNKNOWN
+from verdikt.shell.expand import DEEPEST
 from verdikt.shell.frame import Frame
 from verdikt.shell.invocation import Invocation
-from verdikt.shell.output import constant_output
-from verdikt.shell.scope import Pattern, Scope, known_environment
-from verdikt.shell.statement import Branch, Function, Group, Loop, Piped, Sequence, Simple, Statement
+from verdikt.shell.run import Read, Runner
+from verdikt.shell.scope import Pattern, Scope
+from verdikt.shell.statement import Branch, Group, Loop, Piped, Sequence, Simple, Statement
 from verdikt.shell.syntax import parse
 
 _DEEPEST = 24
 _MOST_VALUES = 32
-_MOST_COMMANDS = 20_000
+_MOST_STEPS = 100_000
+_MOST_TURNS = 400
 _LONGEST_INNER = 1 << 20
+_MOST_READINGS = 5
 _ASSIGNED = re.compile(
-    r"\b([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]*)|\(\(([^)]*)\)\)"
+    r"\b([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\+?=|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]{0,200})|\(\(([^)]{0,200})\)\)"
 )
 _NAMES = re.compile(r"[A-Za-z_]\w*")
 
-Read = Callable[[str], str | None]
 
+class Walker(Runner):
+    """One analysis: goes through the statements, and through the texts inside them."""
 
-class Walker(Expander):
-    """One analysis. What it finds is in `commands`, `codes` and `problems`."""
+    _pipes = 0
+    _read = 0  # letters of all the texts inside the text
+    _longest = _LONGEST_INNER
+    _steps = 0
+    _turns = 0  # of loops, nested ones multiplied
 
     def __init__(
-        self,
-        *,
-        home: str = "",
-        cwd: str = "",
-        env: Mapping[str, str] | None = None,
-        read: Read | None = None,
+        self, *, home: str = "", cwd: str = "", env: Mapping[str, str] | None = None, read: Read | None = None
     ) -> None:
-        super().__init__(known_environment(env, home, cwd))
-        self.start = cwd
-        self.read = read
-        self.commands: list[Command] = []
-        self.codes: list[Code] = []
-        self.problems: dict[str, None] = {}
+        super().__init__(home=home, cwd=cwd, env=env, read=read)
         self._parsed: dict[str, Statement] = {}
-        self._uncalled: dict[int, tuple[Function, Scope, Frame]] = {}
-        self._outer = Frame()  # the circumstances of the words being expanded
 
     # Texts
 
@@ -53,8 +47,9 @@ class Walker(Expander):
         if frame.depth > _DEEPEST:
             self.problem("it is nested too deeply to follow")
             return None
-        if len(text) > _LONGEST_INNER:
-            self.problem("a text inside it is too long to follow")
+        self._read += len(text)
+        if self._read > self._longest:
+            self.problem("there is too much text inside it to follow")
             return None
         statement = self._parsed.get(text)
         if statement is None:
@@ -63,6 +58,12 @@ class Walker(Expander):
             for problem in problems:
                 self.problem(problem)
         return self.walk(statement, scope, frame)
+
+    def begin(self, text: str, scope: Scope) -> None:
+        """Walks the whole text."""
+        self._longest = max(_LONGEST_INNER, _MOST_READINGS * len(text))
+        self._whole = text
+        self.text(text, scope, self._outer)
 
     def finish(self) -> None:
         """Walks the functions that nothing called: whoever reads on may call them."""
@@ -74,10 +75,6 @@ class Walker(Expander):
             frame.via = (*frame.via, f"{function.name}()")
             self.walk(function.body, inner, frame)
 
-    def problem(self, words: str) -> None:
-        """Notes what could not be understood."""
-        self.problems[words] = None
-
     def substitute(self, text: str, scope: Scope, opener: str) -> str:
         """What `$(…)` would print; `<(…)` and `>(…)` are the name of a pipe."""
         outer = self._outer
@@ -88,28 +85,43 @@ class Walker(Expander):
         output = self.text(text, Scope(scope), frame)
         self._outer = outer
         if opener in ("<(", ">("):
-            return "/dev/fd/63"
+            self._pipes += 1
+            pipe = f"/dev/fd/{63 + self._pipes}"
+            scope.write(pipe, output)
+            return pipe
         return UNKNOWN if output is None else output.rstrip("\n").replace("\0", "")
 
     # Statements
 
     def walk(self, statement: Statement, scope: Scope, frame: Frame) -> str | None:
         """Walks a statement; its constant output when `frame.capture`, None when unknown."""
+        self._steps += 1
+        if self._steps > _MOST_STEPS or self.level > DEEPEST:
+            self.problem(
+                "it has too many steps to follow" if self.level <= DEEPEST else "it is nested too deeply to follow"
+            )
+            return None
         if isinstance(statement, Simple):
             return self._simple(statement, scope, frame)
+        self.level += 1
+        output: str | None = None
         if isinstance(statement, Sequence):
-            return self._sequence(statement, scope, frame)
-        if isinstance(statement, Piped):
-            return self._pipeline(statement, scope, frame)
-        if isinstance(statement, Group):
-            return self._group(statement, scope, frame)
-        if isinstance(statement, Branch):
-            return self._branch(statement, scope, frame)
-        if isinstance(statement, Loop):
-            return self._loop(statement, scope, frame)
-        scope.define(statement.name, statement.body, certain=not frame.conditional)
-        self._uncalled[id(statement.body)] = (statement, scope, frame)
-        return ""
+            output = self._sequence(statement, scope, frame)
+        elif isinstance(statement, Piped):
+            output = self._pipeline(statement, scope, frame)
+        elif isinstance(statement, Group):
+            output = self._group(statement, scope, frame)
+        elif isinstance(statement, Branch):
+            self._branch(statement, scope, frame)
+        elif isinstance(statement, Loop):
+            self._loop(statement, scope, frame)
+        else:
+            self.renames = True
+            scope.define(statement.name, statement.body, certain=not frame.conditional)
+            self._uncalled[id(statement.body)] = (statement, scope, frame)
+            output = ""
+        self.level -= 1
+        return output
 
     def _sequence(self, sequence: Sequence, scope: Scope, frame: Frame) -> str | None:
         items, joins = sequence.items, sequence.joins
@@ -143,23 +155,24 @@ class Walker(Expander):
 
     def _pipeline(self, pipeline: Piped, scope: Scope, frame: Frame) -> str | None:
         stdin, pipe_from = frame.stdin, frame.pipe_from
-        commands = self.commands
+        drafts = self.drafts
         before: range | None = None
         output: str | None = None
         final = len(pipeline.stages) - 1
         for place, stage in enumerate(pipeline.stages):
-            first = len(commands)
+            first = len(drafts)
             inner = frame.reading(stdin, pipe_from)
             if place < final:
                 inner.capture = True
             output = self.walk(stage, Scope(scope), inner)
-            here = range(first, len(commands))
-            main = next((index for index in here if commands[index].feeds is None), None)
+            here = range(first, len(drafts))
+            main = None if first == len(drafts) else first
+            if main is not None and drafts[first].feeds is not None:
+                main = next((index for index in here if drafts[index].feeds is None), None)
             if before is not None and main is not None:
                 for index in before:
-                    if commands[index].feeds is None and commands[index].pipe_to is None:
-                        # Still being made: nobody has seen it.
-                        object.__setattr__(commands[index], "pipe_to", main)
+                    if drafts[index].feeds is None and drafts[index].pipe_to is None:
+                        drafts[index].pipe_to = main
             stdin, pipe_from, before = output, main, here
         return output
 
@@ -168,12 +181,12 @@ class Walker(Expander):
         if not group.redirects:
             return self.walk(group.body, inner, frame)
         call = Invocation(self, [], scope=scope, frame=frame, span=frame.span or (group.start, group.start))
-        call.first = first = len(self.commands)
+        call.first = first = len(self.drafts)
         self._outer = frame
         call.redirects, stdin, fed = redirect.expand(self, group.redirects, scope)
         self._emit(call)
         if fed:
-            made = (place for place in range(call.index - 1, first - 1, -1) if self.commands[place].feeds == call.index)
+            made = (place for place in range(call.index - 1, first - 1, -1) if self.drafts[place].feeds == call.index)
             frame = frame.reading(stdin, next(made, None))
         writes = redirect.outputs(call.redirects)
         if writes:
@@ -184,35 +197,35 @@ class Walker(Expander):
             redirect.write(self, one, output, scope)
         return "" if writes else output
 
-    def _branch(self, branch: Branch, scope: Scope, frame: Frame) -> str | None:
+    def _branch(self, branch: Branch, scope: Scope, frame: Frame) -> None:
         if branch.subject:
             self._words([branch.subject], scope, frame)
-        for test in branch.tests:
-            self.walk(test, scope, frame.silently())
         inner = frame.conditionally()
+        silent = frame.silently()
         layers: list[Scope] = []
-        for body in branch.bodies:
+        for place, body in enumerate(branch.bodies):
+            if place < len(branch.tests):
+                self.walk(branch.tests[place], scope, silent)
+                silent = silent.conditionally()
             layer = Scope(scope)
             self.walk(body, layer, inner)
             layers.append(layer)
         scope.merge(layers, always=len(branch.bodies) > len(branch.tests) > 0)
-        return None
 
-    def _loop(self, loop: Loop, scope: Scope, frame: Frame) -> str | None:
+    def _loop(self, loop: Loop, scope: Scope, frame: Frame) -> None:
         inner = frame.copy()
         inner.repeated, inner.conditional, inner.capture = True, True, False
         if loop.name:
             for value in self._values(loop, scope, frame):
                 scope.set(loop.name, value)
                 self.walk(loop.body, scope, inner)
-            return None
+            return
         lines = self._lines(loop, frame)
         if lines is None:
             self._forget(loop.source, scope)
             self._turn(loop, scope, inner)
         for line in lines or ():
             self._turn(loop, scope, inner.reading(line))
-        return None
 
     def _values(self, loop: Loop, scope: Scope, frame: Frame) -> list[str]:
         """What the variable of a `for` goes through: each value once."""
@@ -222,8 +235,11 @@ class Walker(Expander):
             values = [Pattern(word.text) if word.glob else word.text for word in words]
         elif scope.arguments is not None:
             values = scope.arguments
-        if len(values) > _MOST_VALUES or len(self.commands) > _MOST_COMMANDS // 2:
+        if self._turns > _MOST_TURNS:
+            values = [UNKNOWN]
+        elif len(values) > _MOST_VALUES:
             values = [*values[:_MOST_VALUES], UNKNOWN]
+        self._turns += len(values)
         return list(dict.fromkeys(values))
 
     def _turn(self, loop: Loop, scope: Scope, frame: Frame) -> None:
@@ -247,146 +263,3 @@ class Walker(Expander):
             for name in _NAMES.findall(found[1] or found[2] or found[3] or ""):
                 if scope.get(name) is not None:
                     scope.set(name, UNKNOWN)
-
-    # Simple commands
-
-    def _words(self, raws: list[str], scope: Scope, frame: Frame) -> list[Word]:
-        self._outer = frame
-        words: list[Word] = []
-        for raw in raws:
-            if len(raw) < 256 and (word := plain(raw)) is not None:
-                words.append(word)
-            else:
-                words += self.words(raw, scope)
-        return words
-
-    def _simple(self, simple: Simple, scope: Scope, frame: Frame) -> str | None:
-        if scope.uncertain and (names := self._alternatives(simple, scope)):
-            self._each(simple, names, scope, frame)
-            return None
-        first = len(self.commands)
-        if first >= _MOST_COMMANDS:
-            self.problem(f"it runs more than {_MOST_COMMANDS} commands")
-            return None
-        span = frame.span or (simple.start, simple.end)
-        words = self._words(simple.words, scope, frame)
-        call = Invocation(self, words, scope=scope, frame=frame, span=span)
-        if simple.assignments:
-            keep = not simple.words
-            call.assignments = tuple([builtin.assign(self, one, scope, keep=keep) for one in simple.assignments])
-        if simple.redirects:
-            call.redirects, stdin, fed = redirect.expand(self, simple.redirects, scope)
-            if fed:
-                call.frame = frame.reading(stdin)
-        if simple.test:
-            self.quoted(simple.test.replace("\\", ""), scope)
-        call.first = first
-        return self.call(call, simple.words)
-
-    def _alternatives(self, simple: Simple, scope: Scope) -> list[tuple[str, tuple[str, ...]]]:
-        raws = [
-            *simple.words,
-            *(value for *_, value in simple.assignments),
-            *(raw for _, _, raw, _ in simple.redirects),
-        ]
-        found: dict[str, tuple[str, ...]] = {}
-        for name in _NAMES.findall(" ".join(raw for raw in raws if "$" in raw)):
-            value = scope.get(name)
-            if isinstance(value, tuple) and value:
-                found[name] = value
-        return list(found.items())[:2]
-
-    def _each(self, simple: Simple, names: list[tuple[str, tuple[str, ...]]], scope: Scope, frame: Frame) -> None:
-        """Walks a command once for each value that its variables may have."""
-        layers: list[Scope] = []
-        (name, values), rest = names[0], names[1:]
-        for value in values:
-            layer = Scope(scope)
-            layer.set(name, value)
-            if rest:
-                self._each(simple, rest, layer, frame)
-            else:
-                self._simple(simple, layer, frame)
-            del layer.values[name]
-            layers.append(layer)
-        scope.merge(layers, always=True)
-
-    def call(self, call: Invocation, written: list[str] | None = None) -> str | None:
-        """Notes a command, and goes inside it; `written` are its words as they stand in the text, where it stands in one."""
-        words, scope = call.words, call.scope
-        if written and words and self._replaced(words[0].text, call, written):
-            return None
-        if not words and not call.redirects and not call.assignments:
-            return "" if call.frame.capture else None
-        self._emit(call)
-        writes = redirect.outputs(call.redirects) if call.redirects else None
-        if not writes:
-            return self._enter(call) if words else ""
-        # What goes into a file is worth knowing, for when the file is run.
-        call.frame = call.frame.copy()
-        call.frame.capture = True
-        output = self._enter(call) if words else ""
-        for one in writes:
-            redirect.write(self, one, output, scope)
-        return ""
-
-    def _replaced(self, name: str, call: Invocation, written: list[str]) -> bool:
-        """Follows an alias or a function of that name; whether it certainly stands for the command."""
-        alias = call.scope.alias(name)
-        if alias is not None and written[0] == name and f"alias {name}" not in call.frame.via:
-            # A shell that is not interactive runs the command itself, so both are looked at.
-            self.text(" ".join([alias, *written[1:]]), call.scope, call.frame.inside(f"alias {name}", call.span))
-        function = call.scope.function(name)
-        if function is None or f"{name}()" in call.frame.via:
-            return False
-        self._function(name, function[0], call)
-        return function[1]
-
-    def _enter(self, call: Invocation) -> str | None:
-        call.name = name = self.commands[call.index].name
-        if not name:
-            return None
-        if (effect := builtin.BUILTINS.get(name)) is not None:
-            effect(self, call.words, call.scope, call.frame)
-        entered, output = nest.enter(call)
-        if entered or not call.frame.capture:
-            return output
-        return constant_output(call)
-
-    def _function(self, name: str, body: Statement, call: Invocation) -> None:
-        self._uncalled.pop(id(body), None)
-        scope, words = call.scope, call.words
-        if call.redirects:
-            call.words = []
-            self._emit(call)
-            call.words = words
-        # It runs in the same shell: what it sets stays set, except its arguments.
-        before, scope.arguments = scope.arguments, [word.text for word in words[1:]]
-        self.walk(body, scope, call.frame.inside(f"{name}()", call.span).silently())
-        scope.arguments = before
-
-    def _emit(self, call: Invocation) -> None:
-        frame, cwd = call.frame, call.scope.cwd
-        index = call.index = len(self.commands)
-        self.commands.append(
-            Command(
-                argv=tuple(call.words),
-                assignments=call.assignments,
-                redirects=call.redirects,
-                cwd=None if cwd is None else Word(cwd, cwd),
-                via=frame.via,
-                where=frame.where,
-                stdin=frame.stdin,
-                pipe_from=frame.pipe_from,
-                background=frame.background,
-                conditional=frame.conditional,
-                repeated=frame.repeated,
-                span=call.span,
-                depth=frame.depth,
-            )
-        )
-        if call.first is not None:
-            for inner in range(call.first, index):
-                # What ran inside its words gave it its words.
-                if self.commands[inner].feeds is None:
-                    object.__setattr__(self.commands[inner], "feeds", index)

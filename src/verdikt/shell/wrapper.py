@@ -1,7 +1,7 @@
 """Programs that run another command: how to find it among their words. One row each."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from verdikt.shell.command import Word
 
@@ -21,6 +21,8 @@ class Wrapper:
     shell: str = ""  # what runs when no command is given and standard input is read: `su`, `ssh`
     directory: str = ""  # options that say where it runs: `env -C dir`
     only_text: bool = False  # without a text option there is no inner command
+    login: str = ""  # options with which the words are text for a shell: `sudo -s`
+    program: str = ""  # options whose value is the program itself: `docker run --entrypoint`
 
 
 SUBCOMMANDS: dict[str, str] = {
@@ -92,7 +94,9 @@ SUBCOMMANDS: dict[str, str] = {
     "sail": "",
     "tsh": "--proxy --user l",
     "jj": "R --repository",
-    "watchexec": "",
+    "xdotool": "",
+    "composer": "d --working-dir",
+    "gem": "",
 }
 """Programs whose rows are keyed by a subcommand, and their own options that take a value before it."""
 
@@ -116,8 +120,8 @@ _UV_RUN = "p --python w --with --with-editable --with-requirements --extra --gro
 
 WRAPPERS: dict[str, Wrapper] = {
     # Other rights
-    "sudo": Wrapper(_SUDO, assignments=True, directory="-D --chdir"),
-    "doas": Wrapper("a C u"),
+    "sudo": Wrapper(_SUDO, assignments=True, directory="-D --chdir", login="-s -i --shell --login"),
+    "doas": Wrapper("a C u", login="-s"),
     "pkexec": Wrapper("--user"),
     "gosu": Wrapper(skip=1),
     "su-exec": Wrapper(skip=1),
@@ -136,6 +140,8 @@ WRAPPERS: dict[str, Wrapper] = {
     "sg": Wrapper(skip=1, joined=True, text="-c"),
     "capsh": Wrapper("", after="--", shell="sh"),
     "runas": Wrapper("", joined=True),
+    "aa-exec": Wrapper("p --profile n --namespace"),
+    "run0": Wrapper("u --user g --group D --chdir --unit --slice --setenv", directory="-D --chdir"),
     "fakeroot": Wrapper("l --lib --faked s i"),
     "fakechroot": Wrapper("l --lib b c e d"),
     "proot": Wrapper("r R b m q w v k 0"),
@@ -246,6 +252,27 @@ WRAPPERS: dict[str, Wrapper] = {
         text="-c --command",
         only_text=True,
     ),
+    "logsave": Wrapper("", skip=1),
+    "multitime": Wrapper("n s i o r f"),
+    "setlock": Wrapper("", skip=1),
+    "softlimit": Wrapper("a c d f l m o p r s t"),
+    "openvt": Wrapper("c", after="--"),
+    "genie": Wrapper("", text="-c --command", only_text=True),
+    "distcc": Wrapper(""),
+    "ccache": Wrapper(""),
+    "sccache": Wrapper(""),
+    "pexec": Wrapper("", after="--"),
+    "tmate": Wrapper("", text="-c"),
+    "systemd-cat": Wrapper("t --identifier p --priority --stderr-priority --level-prefix"),
+    "chronic": Wrapper(""),
+    "ifne": Wrapper(""),
+    "with-lock-ex": Wrapper("", skip=1),
+    "xdotool exec": Wrapper("--terminator --args"),
+    "composer exec": Wrapper(""),
+    "gem exec": Wrapper("g --gem"),
+    "cargo watch": Wrapper(
+        "w --watch i --ignore d --delay", text="-s --shell -x --exec", only_text=True, repeated=True
+    ),
     # Repetition
     "watch": Wrapper("n --interval q --equexit", joined=True, repeated=True),
     "hyperfine": Wrapper(
@@ -300,20 +327,20 @@ WRAPPERS: dict[str, Wrapper] = {
     "adb shell": Wrapper("", joined=True, host="adb", shell="sh"),
     "docker exec": Wrapper(_DOCKER_EXEC, skip=1, host="1"),
     "docker container exec": Wrapper(_DOCKER_EXEC, skip=1, host="1"),
-    "docker run": Wrapper(_DOCKER_RUN, skip=1, host="1"),
-    "docker container run": Wrapper(_DOCKER_RUN, skip=1, host="1"),
+    "docker run": Wrapper(_DOCKER_RUN, skip=1, host="1", program="--entrypoint"),
+    "docker container run": Wrapper(_DOCKER_RUN, skip=1, host="1", program="--entrypoint"),
     "docker compose exec": Wrapper(_COMPOSE_EXEC, skip=1, host="1"),
-    "docker compose run": Wrapper(_COMPOSE_RUN, skip=1, host="1"),
+    "docker compose run": Wrapper(_COMPOSE_RUN, skip=1, host="1", program="--entrypoint"),
     "docker-compose exec": Wrapper(_COMPOSE_EXEC, skip=1, host="1"),
-    "docker-compose run": Wrapper(_COMPOSE_RUN, skip=1, host="1"),
+    "docker-compose run": Wrapper(_COMPOSE_RUN, skip=1, host="1", program="--entrypoint"),
     "podman exec": Wrapper(_DOCKER_EXEC, skip=1, host="1"),
     "podman container exec": Wrapper(_DOCKER_EXEC, skip=1, host="1"),
-    "podman run": Wrapper(_DOCKER_RUN, skip=1, host="1"),
-    "podman container run": Wrapper(_DOCKER_RUN, skip=1, host="1"),
+    "podman run": Wrapper(_DOCKER_RUN, skip=1, host="1", program="--entrypoint"),
+    "podman container run": Wrapper(_DOCKER_RUN, skip=1, host="1", program="--entrypoint"),
     "podman compose exec": Wrapper(_COMPOSE_EXEC, skip=1, host="1"),
-    "podman compose run": Wrapper(_COMPOSE_RUN, skip=1, host="1"),
+    "podman compose run": Wrapper(_COMPOSE_RUN, skip=1, host="1", program="--entrypoint"),
     "nerdctl exec": Wrapper(_DOCKER_EXEC, skip=1, host="1"),
-    "nerdctl run": Wrapper(_DOCKER_RUN, skip=1, host="1"),
+    "nerdctl run": Wrapper(_DOCKER_RUN, skip=1, host="1", program="--entrypoint"),
     "ddev exec": Wrapper("s --service d --dir", joined=True, host="ddev"),
     "lando ssh": Wrapper("s --service u --user", text="-c --command", only_text=True, host="lando"),
     "devcontainer exec": Wrapper("--workspace-folder --container-id", host="devcontainer"),
@@ -351,22 +378,21 @@ WRAPPERS: dict[str, Wrapper] = {
     "coproc": Wrapper(""),
 }
 
-_PARSED: dict[str, frozenset[str]] = {}
 
-
+@lru_cache(maxsize=512)
 def valued(spec: str) -> frozenset[str]:
-    """The options of a row that take a value, with their dashes."""
-    found = _PARSED.get(spec)
-    if found is None:
-        found = frozenset(name if name.startswith("-") else f"-{name}" for name in spec.split())
-        _PARSED[spec] = found
-    return found
+    """The options of a row that take a value, with their dashes; one that only takes it glued ends in `~`."""
+    return frozenset(name if name.startswith("-") else f"-{name}" for name in spec.split())
 
 
-def options(words: list[Word], start: int, spec: str) -> tuple[list[tuple[str, Word | None]], int]:
-    """The options from `start` on, each with its value, and the index of the first word that is none."""
+Given = list[tuple[str, Word | None]]
+"""Options with their values, as given."""
+
+
+def options(words: list[Word], start: int, spec: str) -> tuple[Given, int]:
+    """The options from `start` on, and the index of the first word that is none."""
     takes = valued(spec)
-    found: list[tuple[str, Word | None]] = []
+    found: Given = []
     at, count = start, len(words)
     while at < count:
         text = words[at].text
@@ -375,35 +401,45 @@ def options(words: list[Word], start: int, spec: str) -> tuple[list[tuple[str, W
         if len(text) < 2 or text[0] != "-":
             break
         at += 1
-        if text.startswith("--"):
-            name, equals, value = text.partition("=")
-            if equals:
-                found.append((name, Word(value, words[at - 1].raw)))
-            elif name in takes and at < count:
+        for name, value in (
+            _long(text, words[at - 1]) if text.startswith("--") else _letters(text, words[at - 1], takes)
+        ):
+            if value is None and name in takes and at < count:
                 found.append((name, words[at]))
                 at += 1
             else:
-                found.append((name, None))
-            continue
-        for name, rest in _letters(text, takes):
-            if rest:
-                found.append((name, Word(rest, words[at - 1].raw)))
-            elif name in takes and at < count:
-                found.append((name, words[at]))
-                at += 1
-            else:
-                found.append((name, None))
+                found.append((name, value))
     return found, at
 
 
-def _letters(text: str, takes: frozenset[str]) -> Iterator[tuple[str, str]]:
+def permuted(words: list[Word], start: int, spec: str) -> tuple[Given, list[Word]]:
+    """Options wherever they stand, and the other words."""
+    found: Given = []
+    others: list[Word] = []
+    at = start
+    while at < len(words):
+        more, at = options(words, at, spec)
+        found += more
+        others += words[at : at + 1]
+        at += 1
+    return found, others
+
+
+def _long(text: str, word: Word) -> Given:
+    name, equals, value = text.partition("=")
+    return [(name, Word(value, word.raw) if equals else None)]
+
+
+def _letters(text: str, word: Word, takes: frozenset[str]) -> Given:
     """`-xvf file` letter by letter: what follows a letter that takes a value is that value."""
     if text in takes:
-        yield text, ""
-        return
+        return [(text, None)]
+    found: Given = []
     for place in range(1, len(text)):
         name = f"-{text[place]}"
-        if name in takes:
-            yield name, text[place + 1 :]
-            return
-        yield name, ""
+        rest = text[place + 1 :]
+        if name in takes or f"{name}~" in takes:
+            found.append((name, Word(rest, word.raw) if rest else None))
+            break
+        found.append((name, None))
+    return found

@@ -80,12 +80,14 @@ FAMILIES: dict[str, str] = {
         "pip pip3 pip2 pip3.9 pip3.10 pip3.11 pip3.12 pip3.13 pip3.14 pip-sync uv uvx pipx poetry pdm hatch flit rye "
         "pipenv twine setup.py anaconda conda mamba micromamba npm pnpm yarn bun cnpm yarnpkg npx bunx pnpx lerna "
         "changeset semantic-release release-it np auto-release goreleaser vsce ovsx jsr cargo go gem bundle bundler "
-        "composer mvn mvnw gradle gradlew sbt dotnet nuget pod cabal stack luarocks cpan cpanm conan flutter pub apt "
-        "apt-get aptitude nala apt-cache apt-file apt-config apt-mark dpkg-query debsums add-apt-repository "
+        "composer mvn mvnw gradle gradlew sbt dotnet nuget pod cabal stack luarocks cpan cpanm conan flutter pub rustup "
+        "nvm fnm volta pyenv rbenv asdf mise sdk jenv n goenv tfenv nodenv rtx sdkman"
+    ),
+    "distribution": (
+        "apt apt-get aptitude nala apt-cache apt-file apt-config apt-mark dpkg-query debsums add-apt-repository "
         "apt-add-repository apt-key dpkg dnf yum microdnf zypper tdnf dnf5 rpm pacman yay paru apk emerge xbps-install "
         "eopkg swupd opkg pkg pkg_add xbps-remove pkg_delete brew port snap flatpak nix-collect-garbage nix-env nix "
-        "nix-shell nix-channel nixos-rebuild rustup nvm fnm volta pyenv rbenv asdf mise sdk jenv n goenv tfenv nodenv "
-        "rtx sdkman winget choco chocolatey cinst cuninst scoop"
+        "nix-shell nix-channel nixos-rebuild winget choco chocolatey cinst cuninst scoop"
     ),
     "container": (
         "docker podman nerdctl finch docker-compose podman-compose buildah skopeo crane oras ko crictl ctr dive "
@@ -105,15 +107,17 @@ FAMILIES: dict[str, str] = {
         "terrascan driftctl tfswitch terratag kamal cap dokku nixops"
     ),
     "cloud": (
-        "aws awslocal gcloud az bq heroku fly flyctl vercel vc now netlify ntl wrangler firebase supabase railway cf eb "
-        "amplify doctl hcloud linode-cli scw vultr-cli oci ibmcloud civo exo upctl openstack nova ovhcloud gscloud "
-        "metal cntb deck dnscontrol octodns-sync fastlane aliyun tccli render neonctl neon pscale turso koyeb "
-        "northflank zeabur deployctl stripe twilio algolia sentry-cli auth0 okta databricks snow confluent upstash "
-        "caprover clever scalingo gigalixir nhost appwrite convex sanity contentful shopify eas fastly ldcli pd "
-        "datadog-ci newrelic grafana-cli grr amtool apigeecli flarectl cfcli jenkins-cli tkn argo spin octopus terminus "
-        "platform upsun balena particle hcp ecs-cli crc minishift rafay tsuru convox porter encore mailgun postmark "
-        "svix opsgenie statuspage mongocli aiven avn yc nsc cmctl dapr consul-k8s conjur imperva akamai cli53 lexicon "
-        "hub-tool"
+        "aws awslocal gcloud az bq doctl hcloud linode-cli scw vultr-cli oci ibmcloud civo exo upctl openstack nova "
+        "ovhcloud gscloud metal cntb aliyun tccli"
+    ),
+    "platform": (
+        "heroku fly flyctl vercel vc now netlify ntl wrangler firebase supabase railway cf eb amplify deck dnscontrol "
+        "octodns-sync fastlane render neonctl neon pscale turso koyeb northflank zeabur deployctl stripe twilio algolia "
+        "sentry-cli auth0 okta databricks snow confluent upstash caprover clever scalingo gigalixir nhost appwrite "
+        "convex sanity contentful shopify eas fastly ldcli pd datadog-ci newrelic grafana-cli grr amtool apigeecli "
+        "flarectl cfcli jenkins-cli tkn argo spin octopus terminus platform upsun balena particle hcp ecs-cli crc "
+        "minishift rafay tsuru convox porter encore mailgun postmark svix opsgenie statuspage mongocli aiven avn yc nsc "
+        "cmctl dapr consul-k8s conjur imperva akamai cli53 lexicon hub-tool"
     ),
     "storage": (
         "rclone gsutil mc mcli s3cmd s4cmd azcopy s5cmd b2 restic borg duplicity timeshift snapper kopia barman "
@@ -127,10 +131,13 @@ FAMILIES: dict[str, str] = {
         "dropdb dropuser createuser createdb pg_dump pg_dumpall pg_isready pgbench pg_basebackup pg_config vacuumdb "
         "reindexdb clusterdb mysqldump mariadb-dump mysqlshow mysqlcheck sqldiff pg_lsclusters pg_amcheck pg_restore "
         "pg_ctl pg_ctlcluster pg_dropcluster pg_resetwal initdb mysqladmin mariadb-admin mysql_secure_installation "
+        "curator_cli curator"
+    ),
+    "migration": (
         "alembic flask prisma manage.py django-admin django-admin.py rails rake artisan sail ddev lando lerd symfony "
         "doctrine console doctrine-migrations wp drush drupal bench phinx mix flyway liquibase knex sequelize "
         "sequelize-cli typeorm mikro-orm dbmate migrate migra node-pg-migrate db-migrate sql-migrate sqitch yoyo aerich "
-        "tern pgroll bytebase goose drizzle-kit atlas hasura dbt curator_cli curator"
+        "tern pgroll bytebase goose drizzle-kit atlas hasura dbt"
     ),
     "disk": (
         "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.exfat mkfs.f2fs "
@@ -147,21 +154,26 @@ FAMILIES: dict[str, str] = {
     ),
     "system": (
         "systemctl service rc-service initctl rc-update chkconfig update-rc.d insserv shutdown reboot halt poweroff "
-        "init telinit kexec crontab at batch atq atrm systemd-run loginctl iptables ip6tables iptables-legacy "
-        "iptables-nft ebtables arptables iptables-save ip6tables-save iptables-restore ip6tables-restore iptables-apply "
-        "nft ufw firewall-cmd pfctl fail2ban-client setenforce getenforce sestatus aa-status apparmor_status ausearch "
-        "aureport getsebool setsebool semanage semodule restorecon chcon aa-teardown aa-disable aa-complain "
-        "aa-remove-unknown apparmor_parser auditctl sysctl modprobe insmod rmmod depmod kmod dkms bpftool dmesg "
-        "ldconfig update-alternatives alternatives update-ca-certificates update-ca-trust update-crypto-policies "
-        "authselect pam-auth-update hostnamectl timedatectl localectl hostname date hwclock ntpdate chronyc useradd "
-        "usermod adduser userdel deluser groupadd groupmod groupdel addgroup delgroup groupmems newusers chage chfn "
-        "chsh vipw vigr newgrp passwd chpasswd gpasswd visudo kill pkill killall killall5 skill snice xkill fuser "
-        "renice cpulimit prlimit ip ifconfig ifdown ifup dhclient dhcpcd brctl vconfig wg-quick openvpn wpa_cli "
-        "iwconfig rfkill route arp tc ethtool nmcli resolvectl journalctl logrotate utmpdump last lastb lastlog who w "
-        "uptime free vmstat lscpu lsusb lspci dmidecode lsmod modinfo uname arch getent id groups whoami logname users "
-        "finger ps top htop atop btop pgrep pidof pstree lsof ss netstat sar mpstat pidstat systemd-analyze "
-        "systemd-cgls systemd-cgtop coredumpctl systemd-detect-virt busctl lsb_release sensors nstat ipcs faillog wall "
-        "write quotacheck ipcrm"
+        "init telinit kexec crontab at batch atq atrm systemd-run iptables ip6tables iptables-legacy iptables-nft "
+        "ebtables arptables iptables-save ip6tables-save iptables-restore ip6tables-restore iptables-apply nft ufw "
+        "firewall-cmd pfctl fail2ban-client setenforce getenforce sestatus aa-status apparmor_status ausearch aureport "
+        "getsebool setsebool semanage semodule restorecon chcon aa-teardown aa-disable aa-complain aa-remove-unknown "
+        "apparmor_parser auditctl sysctl modprobe insmod rmmod depmod kmod dkms bpftool dmesg ldconfig "
+        "update-alternatives alternatives update-ca-certificates update-ca-trust update-crypto-policies authselect "
+        "pam-auth-update hostnamectl timedatectl localectl hostname date hwclock ntpdate chronyc ip ifconfig ifdown "
+        "ifup dhclient dhcpcd brctl vconfig wg-quick openvpn wpa_cli iwconfig rfkill route arp tc ethtool nmcli "
+        "resolvectl journalctl logrotate faillog wall write quotacheck ipcrm"
+    ),
+    "process": (
+        "loginctl kill pkill killall killall5 skill snice xkill fuser renice cpulimit prlimit utmpdump last lastb "
+        "lastlog who w uptime free vmstat lscpu lsusb lspci dmidecode lsmod modinfo uname arch getent id groups whoami "
+        "logname users finger ps top htop atop btop pgrep pidof pstree lsof ss netstat sar mpstat pidstat "
+        "systemd-analyze systemd-cgls systemd-cgtop coredumpctl systemd-detect-virt busctl lsb_release sensors nstat "
+        "ipcs"
+    ),
+    "account": (
+        "useradd usermod adduser userdel deluser groupadd groupmod groupdel addgroup delgroup groupmems newusers chage "
+        "chfn chsh vipw vigr newgrp passwd chpasswd gpasswd visudo"
     ),
     "secret": (
         "gpg gpg2 gpg1 pass gopass passage op bw lpass keepassxc-cli dashlane enpass rbw bws dcli akeyless keybase "
@@ -220,7 +232,8 @@ def lookup(name: str) -> Program | None:
     """What is known about a program of this name (without its directory)."""
     family = _HOME.get(name)
     if family is None:
-        lowered = name.lower().removesuffix(".exe")
-        return lookup(lowered) if lowered != name else None
+        # `npx prisma@latest` runs `prisma`.
+        plain = name.lower().removesuffix(".exe").partition("@")[0]
+        return lookup(plain) if plain and plain != name else None
     found: Program = import_module(f"verdikt.effects.program.{family}").PROGRAMS[name]
     return found

@@ -1,6 +1,6 @@
 """Disks: file systems, partitions, volumes, and what writes past files to the device itself."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
@@ -18,6 +18,26 @@ def _on(call: Call, what: str, devices: list[Word], note: str = "") -> Iterator[
             yield call.effect("fs.write", (target,))
         else:
             yield call.effect(what, (Target(word.shown, "other", target.path, Zone.SYSTEM),), note=note)
+
+
+def _device(what: str, when: str = "", unless: str = "") -> Callable[[Call], Iterator[Effect]]:
+    """The effect on the devices named, with one of these flags; without any it is only a look."""
+
+    def judge(call: Call) -> Iterator[Effect]:
+        if (when and not call.args.has(when)) or (unless and call.args.has(unless)):
+            yield call.effect("disk.look")
+        else:
+            yield from _on(call, what, call.args.operands)
+
+    return judge
+
+
+def _sfdisk(call: Call) -> Iterator[Effect]:
+    scripted = call.command.stdin is not None or call.command.pipe_from is not None or bool(call.command.redirects)
+    if call.args.has("--delete --wipe") or scripted:
+        yield from _on(call, "disk.partition", call.args.operands[:1])
+    else:
+        yield from _partition(call)
 
 
 def _format(call: Call) -> Iterator[Effect]:
@@ -144,33 +164,19 @@ PROGRAMS: dict[str, Program] = {
         Program(call=_format, values="-t --type -b -L -U -m -i -I -N -E -O -T -n -s -S -d -l -R"),
     ),
     "wipefs": Program(
-        call=lambda call: (
-            _on(call, "disk.format", call.args.operands)
-            if call.args.has("-a --all -o --offset")
-            else iter([call.effect("disk.look")])
-        ),
+        call=_device("disk.format", "-a --all -o --offset"),
         values="-o --offset -t --types",
         dry="-n --no-act",
     ),
     **programs("fdisk cfdisk gdisk cgdisk", _PARTITION),
     "sfdisk": Program(
-        call=lambda call: (
-            _on(call, "disk.partition", call.args.operands[:1])
-            if call.args.has("--delete --wipe")
-            or call.command.stdin is not None
-            or call.command.pipe_from is not None
-            or call.command.redirects
-            else _partition(call)
-        ),
+        call=_sfdisk,
         dry="-l --list -d --dump -n --no-act -J --json -V --verify -F -s",
     ),
     "sgdisk": Program(
-        call=lambda call: (
-            _on(call, "disk.partition", call.args.operands[-1:])
-            if call.args.has(
-                "-Z --zap-all -z --zap -o --clear -d --delete -n --new -g --mbrtogpt -t --typecode -l --load-backup -R --replicate -G"
-            )
-            else iter([call.effect("disk.look")])
+        call=_device(
+            "disk.partition",
+            "-Z --zap-all -z --zap -o --clear -d --delete -n --new -g --mbrtogpt -t --typecode -l --load-backup -R --replicate -G",
         ),
         values="-d --delete -n --new -t --typecode -c --change-name -b --backup -l --load-backup -i --info -u -A -R --replicate",
         dry="-P --pretend",
@@ -178,16 +184,14 @@ PROGRAMS: dict[str, Program] = {
     "parted": Program(call=_parted, values="-a --align", dry="-l --list"),
     **programs(
         "blkdiscard",
-        Program(
-            call=lambda call: _on(call, "disk.write", call.args.operands), values="-o --offset -l --length -p --step"
-        ),
+        Program(call=_device("disk.write"), values="-o --offset -l --length -p --step"),
     ),
     "nvme": Program(
         _READ,
         values="-s --ses -n --namespace-id",
         subs={
-            "format": Program(call=lambda call: _on(call, "disk.format", call.args.operands)),
-            "sanitize": Program(call=lambda call: _on(call, "disk.format", call.args.operands)),
+            "format": Program(call=_device("disk.format")),
+            "sanitize": Program(call=_device("disk.format")),
             "delete-ns": Does("disk.partition", "*", "other"),
             "write": Does("disk.write", "*", "other"),
             "fw-download": Does("disk.write", "*", "other"),
@@ -195,11 +199,7 @@ PROGRAMS: dict[str, Program] = {
     ),
     "hdparm": Program(call=_hdparm, values="--user-master --security-erase-pass"),
     "badblocks": Program(
-        call=lambda call: (
-            _on(call, "disk.write", call.args.operands[:1])
-            if call.args.has("-w") and not call.args.has("-n")
-            else iter([call.effect("disk.look")])
-        ),
+        call=_device("disk.write", "-w", unless="-n"),
         values="-b -c -o -p -t",
     ),
     **programs("lvremove vgremove pvremove vgreduce lvreduce thin_delete vdo", _VOLUME_GONE),
@@ -270,7 +270,7 @@ PROGRAMS: dict[str, Program] = {
     ),
     **programs(
         "dcfldd ddrescue dc3dd",
-        Program(call=lambda call: call.on("fs.overwrite", call.args.pick("of=") or call.args.operands[1:2])),
+        Program(Does("fs.overwrite", "of=|1")),
     ),
     **programs(
         "grub-install grub2-install lilo extlinux syslinux bootctl efibootmgr update-grub grub-mkconfig grub2-mkconfig update-initramfs dracut mkinitcpio",

@@ -132,6 +132,11 @@ def _by_verb(call: Call) -> Iterator[Effect]:
         yield call.effect("infra.read")
 
 
+def _cap(call: Call) -> Iterator[Effect]:
+    if any("deploy" in word.text for word in call.args.operands):
+        yield call.effect("infra.apply", _targets(call.args.operands))
+
+
 _TF_VALUES = "-chdir -var -var-file -target -out -state -backend-config -replace -lock-timeout -parallelism --terragrunt-working-dir --working-dir --terragrunt-config"
 
 PROGRAMS: dict[str, Program] = {
@@ -312,11 +317,7 @@ PROGRAMS: dict[str, Program] = {
     "cap": Program(
         _READ,
         dry="-n --dry-run",
-        call=lambda call: (
-            iter([call.effect("infra.apply", _targets(call.args.operands))])
-            if any("deploy" in word.text for word in call.args.operands)
-            else iter(())
-        ),
+        call=_cap,
     ),
     "dokku": Program(call=_by_verb),
     "nixops": Program(_READ, subs={"deploy": _APPLY, "destroy": _DESTROY}),

@@ -1,6 +1,6 @@
 """macOS: disks, launch services, protections, settings."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
@@ -103,6 +103,23 @@ def _dscl(call: Call) -> Iterator[Effect]:
         yield call.effect("sys.read")
 
 
+def _nvram(call: Call) -> Iterator[Effect]:
+    if any("=" in word.text for word in call.args.operands):
+        yield call.effect("sys.boot", tuple(Target(word.shown, "other") for word in call.args.operands))
+
+
+def _switch(what: str) -> Callable[[Call], Iterator[Effect]]:
+    """Programs whose flags say `-get…` or `-set…`."""
+
+    def judge(call: Call) -> Iterator[Effect]:
+        changes = any(
+            flag.startswith(("-set", "-add", "-remove", "-create", "-delete", "-switch")) for flag, _ in call.args.flags
+        )
+        yield call.effect(what if changes else "sys.read")
+
+    return judge
+
+
 PROGRAMS: dict[str, Program] = {
     "diskutil": Program(call=_diskutil),
     "asr": Program(
@@ -152,36 +169,15 @@ PROGRAMS: dict[str, Program] = {
     "nvram": Program(
         Does("sys.boot", "*", "other", when="-c -d", bare=True),
         Does("sys.read", when="-p"),
-        call=lambda call: (
-            iter([call.effect("sys.boot")]) if any("=" in word.text for word in call.args.operands) else iter(())
-        ),
+        call=_nvram,
     ),
     "pmset": Program(Does("sys.setting", when="-a -b -c sleepnow schedule repeat", bare=True), _READ),
     "softwareupdate": Program(
         Does("pkg.system", when="-i --install -ia --reset-ignored --fetch-full-installer"), _READ
     ),
     "scutil": Program(Does("sys.setting", when="--set"), _READ),
-    "networksetup": Program(
-        call=lambda call: iter(
-            [
-                call.effect(
-                    "sys.network"
-                    if any(
-                        flag.startswith(("-set", "-add", "-remove", "-create", "-delete", "-switch"))
-                        for flag, _ in call.args.flags
-                    )
-                    else "sys.read"
-                )
-            ]
-        ),
-        single=True,
-    ),
-    "systemsetup": Program(
-        call=lambda call: iter(
-            [call.effect("sys.setting" if any(flag.startswith("-set") for flag, _ in call.args.flags) else "sys.read")]
-        ),
-        single=True,
-    ),
+    "networksetup": Program(call=_switch("sys.network"), single=True),
+    "systemsetup": Program(call=_switch("sys.setting"), single=True),
     "bless": Program(Does("sys.boot", bare=True), dry="--info --getBoot"),
     "kextload": Program(Does("sys.kernel", "*", "other")),
     "kextunload": Program(Does("sys.kernel", "*", "other")),

@@ -19,10 +19,6 @@ _REGISTRIES = words(
 )
 _SOURCE = re.compile(r"^(?:(?:git|hg|svn|bzr)\+|(?:https?|ftp|git|ssh)://|git@|(?:github|gitlab|bitbucket|gist|git):)")
 _OWNER_REPO = re.compile(r"^[A-Za-z0-9][\w.-]*/[\w.-]+(?:#.+)?$")
-_ESSENTIAL = words(
-    "libc6 glibc libc-bin bash dash coreutils dpkg apt rpm dnf yum pacman systemd systemd-sysv init sysvinit util-linux sudo openssh-server openssh-client login passwd "
-    "base-files base-passwd linux-image-generic linux-generic kernel linux grub grub-common grub-efi-amd64 grub-pc initramfs-tools python3-minimal network-manager busybox musl filesystem"
-)
 _SOURCES = (
     "index-url",
     "extra-index-url",
@@ -41,16 +37,16 @@ def foreign(text: str, *, repositories: bool = False) -> bool:
     spec = text.split(" @ ", 1)[-1].strip()
     spec = spec.split("@", 1)[1] if re.match(r"^[\w.\[\]-]+@(?:git\+|https?:)", spec) else spec
     if _SOURCE.match(spec):
-        return not _usual(spec)
+        return not usual(spec)
     return repositories and bool(_OWNER_REPO.match(spec)) and not spec.endswith((".tgz", ".tar.gz", "/"))
 
 
-def _usual(address: str) -> bool:
+def usual(address: str) -> bool:
     host = address.split("://", 1)[-1].split("/", 1)[0].rsplit("@", 1)[-1].partition(":")[0]
     return host in _REGISTRIES or is_here(address)
 
 
-def _install(
+def install(
     call: Call, packages: list[Word], what: str = "pkg.install", *, repositories: bool = False
 ) -> Iterator[Effect]:
     """An installation, judged by where each package comes from."""
@@ -66,9 +62,9 @@ def _install(
     ]
     if args.has("--git"):
         strange += args.all("--git")
-    if address is not None and "://" in address.text and not _usual(address.text):
+    if address is not None and "://" in address.text and not usual(address.text):
         strange.append(address)
-    strange += [word for word in args.all("--trusted-host") if not _usual(word.text)]
+    strange += [word for word in args.all("--trusted-host") if not usual(word.text)]
     if strange:
         yield call.effect("pkg.foreign", tuple(Target(word.shown, _PACKAGE) for word in strange))
     else:
@@ -82,7 +78,7 @@ def _pip(call: Call) -> Iterator[Effect]:
 
 def _pip_verb(call: Call, verb: str, rest: list[Word]) -> Iterator[Effect]:
     if verb in ("install", "sync"):
-        yield from _install(
+        yield from install(
             call, rest, "pkg.system" if call.args.has("--break-system-packages --system") else "pkg.install"
         )
     elif verb in ("download", "wheel", "compile"):
@@ -102,9 +98,18 @@ def _setting(call: Call, key: str, value: str) -> Effect:
     if any(secret in key.lower() for secret in ("token", "password", "_auth", "credential")):
         return call.effect("cred.write", (Target(key, "other"),))
     unsafe = key.lower() in ("strict-ssl", "http.sslverify", "ssl_verify") and value.lower() in ("false", "0", "no")
-    if unsafe or (key.lower().endswith(_SOURCES) and not _usual(value)):
+    if unsafe or (key.lower().endswith(_SOURCES) and not usual(value)):
         return call.effect("pkg.source", (Target(value or key, "host"),))
     return call.effect("pkg.setting", (Target(key, "other"),))
+
+
+def _poetry_config(call: Call) -> Iterator[Effect]:
+    texts = [word.text for word in call.args.operands]
+    yield _setting(call, *[*texts, "", ""][:2])
+
+
+def _added(call: Call) -> Iterator[Effect]:
+    yield from install(call, call.args.operands)
 
 
 def _uv(call: Call) -> Iterator[Effect]:
@@ -113,16 +118,16 @@ def _uv(call: Call) -> Iterator[Effect]:
     if verb == "pip":
         yield from _pip_verb(call, operands[1].text if len(operands) > 1 else "", operands[2:])
     elif verb == "run":
-        yield from _install(call, [], "code.run")
+        yield from install(call, [], "code.run")
     elif verb == "tool" and len(operands) > 1:
         if operands[1].text == "run":
-            yield from _install(call, operands[2:3], "pkg.run")
+            yield from install(call, operands[2:3], "pkg.run")
         elif operands[1].text == "uninstall":
             yield call.effect("pkg.remove" if len(operands) > 2 else "pkg.system.remove")
         else:
-            yield from _install(call, operands[2:])
+            yield from install(call, operands[2:])
     elif verb in ("add", "sync", "lock"):
-        yield from _install(call, operands[1:])
+        yield from install(call, operands[1:])
     elif verb == "publish":
         yield call.effect("pkg.publish")
     else:
@@ -130,16 +135,16 @@ def _uv(call: Call) -> Iterator[Effect]:
 
 
 def _uvx(call: Call) -> Iterator[Effect]:
-    yield from _install(call, call.args.operands[:1], "pkg.run")
+    yield from install(call, call.args.operands[:1], "pkg.run")
 
 
 def _pipx(call: Call) -> Iterator[Effect]:
     operands = call.args.operands
     verb = operands[0].text if operands else ""
     if verb in ("install", "inject", "upgrade"):
-        yield from _install(call, operands[1:])
+        yield from install(call, operands[1:])
     elif verb == "run":
-        yield from _install(call, operands[1:2], "pkg.run")
+        yield from install(call, operands[1:2], "pkg.run")
     elif verb in ("uninstall-all", "reinstall-all"):
         yield call.effect("pkg.system.remove" if verb == "uninstall-all" else "pkg.install")
     else:
@@ -161,15 +166,15 @@ def _npm(call: Call) -> Iterator[Effect]:
     verb, rest = (operands[0].text, operands[1:]) if operands else ("", [])
     first = rest[0].text if rest else ""
     if verb in _NPM_INSTALL or (not verb and call.name in ("yarn", "pnpm", "bun")):
-        yield from _install(call, rest, repositories=True)
+        yield from install(call, rest, repositories=True)
     elif verb == "global" and call.name == "yarn":
-        yield from _install(call, rest[1:], repositories=True)
+        yield from install(call, rest[1:], repositories=True)
     elif verb in _NPM_REMOVE:
         yield call.effect("pkg.remove", tuple(Target(word.shown, _PACKAGE) for word in rest))
     elif verb in ("exec", "x", "dlx"):
-        yield from _install(call, rest[:1], "pkg.run", repositories=True)
+        yield from install(call, rest[:1], "pkg.run", repositories=True)
     elif verb in ("init", "create", "innit"):
-        yield from _install(call, rest[:1], "pkg.run", repositories=call.name == "npm")
+        yield from install(call, rest[:1], "pkg.run", repositories=call.name == "npm")
     elif verb == "config" and first in ("set", "edit", "delete", "rm"):
         yield _setting(call, rest[1].text if len(rest) > 1 else "", rest[2].text if len(rest) > 2 else "")
     elif verb == "set":
@@ -224,27 +229,32 @@ def _npm_public(call: Call, verb: str, rest: list[Word]) -> Iterator[Effect]:
 
 
 def _npx(call: Call) -> Iterator[Effect]:
-    yield from _install(call, call.args.operands[:1], "pkg.run", repositories=True)
+    yield from install(call, call.args.operands[:1], "pkg.run", repositories=True)
+    yield from _brought(call, call.args.operands[:1])
 
 
-def _system(call: Call) -> Iterator[Effect]:
-    """Removal of the machine's packages; some of them hold the machine together."""
-    packages = call.args.operands
-    targets = tuple(Target(word.shown, _PACKAGE) for word in packages)
-    vital = tuple(target for target in targets if target.text.split(":")[0].rstrip("*") in _ESSENTIAL)
-    if vital:
-        yield call.effect("sys.crash", vital, note="nothing runs, or nobody gets in, without it")
-    else:
-        yield call.effect("pkg.system.remove", targets)
+_BRINGS = {
+    "@angular/cli": "ng",
+    "@changesets/cli": "changeset",
+    "@nestjs/cli": "nest",
+    "@railway/cli": "railway",
+    "@sentry/cli": "sentry-cli",
+    "@shopify/cli": "shopify",
+    "aws-cdk": "cdk",
+    "firebase-tools": "firebase",
+    "netlify-cli": "netlify",
+    "eas-cli": "eas",
+    "appwrite-cli": "appwrite",
+}
+"""A package → the program that it brings, where their names differ."""
 
 
-def _apt(call: Call) -> Iterator[Effect]:
-    """`apt -o …Pre-Invoke::=command`: a setting that is a command."""
-    for word in call.args.all("-o --option"):
-        key, _, value = word.text.partition("=")
-        if "invoke" in key.lower() or key.lower().endswith(("::methods", "dpkg::options")):
-            yield call.effect("code.unknown", (Target(word.shown, "other"),), note="a setting that runs a program")
-            yield from call.shell(value)
+def _brought(call: Call, packages: list[Word]) -> Iterator[Effect]:
+    for word in packages:
+        name = word.text[:1] + word.text[1:].partition("@")[0]
+        if name in _BRINGS:
+            texts = [other.text for other in call.command.argv]
+            yield from call.shell(shlex.join([_BRINGS[name], *texts[texts.index(word.text) + 1 :]]))
 
 
 _GO_SOURCES = words("GOPROXY GOSUMDB GONOSUMDB GOINSECURE GONOSUMCHECK GOFLAGS")
@@ -254,39 +264,10 @@ def _go_env(call: Call) -> Iterator[Effect]:
     for word in call.args.operands:
         key, equals, value = word.text.partition("=")
         strange = key in _GO_SOURCES and any(
-            part not in ("direct", "off", "on", "") and not _usual(part) for part in value.split(",")
+            part not in ("direct", "off", "on", "") and not usual(part) for part in value.split(",")
         )
         if equals and call.args.has("-w"):
             yield call.effect("pkg.source" if strange else "pkg.setting", (Target(word.shown, "other"),))
-
-
-def _pacman(call: Call) -> Iterator[Effect]:
-    letters = "".join(flag[1:] for flag, _ in call.args.flags if not flag.startswith("--"))
-    if "R" in letters or call.args.has("--remove"):
-        yield from _system(call)
-    elif ("S" in letters or call.args.has("--sync")) and not set(letters) & set("silgp"):
-        yield call.effect("pkg.system", tuple(Target(word.shown, _PACKAGE) for word in call.args.operands))
-    elif "U" in letters or call.args.has("--upgrade"):
-        yield call.effect("pkg.foreign", tuple(Target(word.shown, _PACKAGE) for word in call.args.operands))
-    else:
-        yield call.effect("pkg.read")
-
-
-def _brew(call: Call) -> Iterator[Effect]:
-    operands = call.args.operands
-    verb, rest = (operands[0].text, operands[1:]) if operands else ("", [])
-    if verb in ("install", "reinstall", "upgrade", "update", "bundle", "link", "fetch", "tap-new"):
-        yield from _install(call, rest)
-    elif verb in ("uninstall", "remove", "rm", "autoremove"):
-        yield call.effect("pkg.system.remove", tuple(Target(word.shown, _PACKAGE) for word in rest))
-    elif verb == "tap" and len(rest) > 1:
-        yield call.effect("pkg.source", tuple(Target(word.shown, "host") for word in rest[1:]))
-    elif verb == "services" and rest and rest[0].text not in ("list", "info"):
-        stop = rest[0].text in ("stop", "kill", "cleanup")
-        units = tuple(Target(word.shown, "unit") for word in rest[1:])
-        yield call.effect("sys.service.stop" if stop else "proc.spawn", units)
-    else:
-        yield call.effect("pkg.read")
 
 
 def _tasks(call: Call) -> Iterator[Effect]:
@@ -313,9 +294,7 @@ _READ = Does("pkg.read")
 _BUILD = Does("code.build")
 _REMOVE = Does("pkg.remove", "*", _PACKAGE, bare=True)
 _LOGIN = Does("cred.write", note="stores a credential for the registry")
-_ADD = Program(call=lambda call: _install(call, call.args.operands))
-_SYS_ADD = Program(call=lambda call: _install(call, call.args.operands, "pkg.system"))
-_SYS_REMOVE = Program(call=_system)
+ADD = Program(call=_added)
 
 _PIP_VALUES = (
     "-r --requirement -c --constraint -i --index-url --extra-index-url -f --find-links -t --target --prefix --root --src --platform --python-version --python -p --log --proxy --timeout --retries "
@@ -337,10 +316,10 @@ PROGRAMS: dict[str, Program] = {
             values="-C --directory -P --project -G --group -E --extras --source -r --repository -u --username -p --password --python -e --env --build-dir",
             dry="--dry-run",
             subs={
-                "add": _ADD,
-                "install": _ADD,
-                "sync": _ADD,
-                "update": _ADD,
+                "add": ADD,
+                "install": ADD,
+                "sync": ADD,
+                "update": ADD,
                 "lock": _READ,
                 "remove": _REMOVE,
                 "uninstall": _REMOVE,
@@ -352,17 +331,7 @@ PROGRAMS: dict[str, Program] = {
                 "env prune": Does("pkg.system.remove", note="every environment"),
                 "env use": _READ,
                 "--rm": _REMOVE,
-                "config": Program(
-                    call=lambda call: iter(
-                        [
-                            _setting(
-                                call,
-                                *[w.text for w in call.args.operands[:2]] or [""],
-                                *([""] if len(call.args.operands) < 2 else []),
-                            )
-                        ]
-                    )
-                ),
+                "config": Program(call=_poetry_config),
                 "source add": Does("pkg.source", "1", "host"),
                 "self": _READ,
                 "build": _BUILD,
@@ -381,11 +350,11 @@ PROGRAMS: dict[str, Program] = {
             values="-n --name -p --prefix -c --channel -f --file --add --set --prepend --append --remove",
             dry="-d --dry-run",
             subs={
-                "install": _ADD,
-                "create": _ADD,
-                "update": _ADD,
-                "env create": _ADD,
-                "env update": _ADD,
+                "install": ADD,
+                "create": ADD,
+                "update": ADD,
+                "env create": ADD,
+                "env update": ADD,
                 "env remove": Does(
                     "pkg.system.remove", "-n --name -p --prefix", "other", bare=True, note="a whole environment"
                 ),
@@ -426,8 +395,8 @@ PROGRAMS: dict[str, Program] = {
         values="-p --package --bin --example --test --features --target --manifest-path --version --vers --git --branch --tag --rev --path --registry --token -j --jobs --profile --add --remove -Z --index -a -r --root",
         dry="--dry-run -n",
         subs={
-            "install": _ADD,
-            "add": _ADD,
+            "install": ADD,
+            "add": ADD,
             "uninstall": _REMOVE,
             "remove": _REMOVE,
             "rm": _REMOVE,
@@ -450,14 +419,14 @@ PROGRAMS: dict[str, Program] = {
         _BUILD,
         values="-o -C -mod -modfile -tags -ldflags -gcflags -p -run -bench -timeout -coverprofile -exec -toolexec",
         single=True,
-        subs={"install": _ADD, "get": _ADD, "env": Program(call=_go_env), "telemetry": _READ},
+        subs={"install": ADD, "get": ADD, "env": Program(call=_go_env), "telemetry": _READ},
     ),
     "gem": Program(
         _READ,
         values="-v --version -s --source -i --install-dir -n --bindir -k --key --host -a --add -r --remove",
         subs={
-            "install": _ADD,
-            "update": _ADD,
+            "install": ADD,
+            "update": ADD,
             "push": _PUBLISH,
             "yank": _UNPUBLISH,
             "owner": Does("pkg.admin", "*", _PACKAGE, when="-a --add -r --remove"),
@@ -473,9 +442,9 @@ PROGRAMS: dict[str, Program] = {
         Program(
             values="--path --gemfile -j --jobs --without --with --group",
             subs={
-                "install": _ADD,
-                "update": _ADD,
-                "add": _ADD,
+                "install": ADD,
+                "update": ADD,
+                "add": ADD,
                 "exec": Does("code.run"),
                 "remove": _REMOVE,
                 "config": _READ,
@@ -486,11 +455,11 @@ PROGRAMS: dict[str, Program] = {
         values="-d --working-dir",
         dry="--dry-run",
         subs={
-            "install": _ADD,
-            "update": _ADD,
-            "require": _ADD,
+            "install": ADD,
+            "update": ADD,
+            "require": ADD,
             "remove": _REMOVE,
-            "global require": _ADD,
+            "global require": ADD,
             "exec": Does("code.run"),
         },
     ),
@@ -518,9 +487,9 @@ PROGRAMS: dict[str, Program] = {
             "nuget push": _PUBLISH,
             "nuget delete": _UNPUBLISH,
             "nuget add source": Does("pkg.source", "0", "host"),
-            "restore": _ADD,
-            "add package": _ADD,
-            "tool install": _ADD,
+            "restore": ADD,
+            "add package": ADD,
+            "tool install": ADD,
             "ef database drop": (
                 Does("db.drop", when="-f --force"),
                 Does("db.drop", unless="-f --force", recoverable=True),
@@ -534,158 +503,22 @@ PROGRAMS: dict[str, Program] = {
         subs={
             "push": _PUBLISH,
             "delete": _UNPUBLISH,
-            "install": _ADD,
+            "install": ADD,
             "sources": Does("pkg.source", when="add", bare=True),
         },
     ),
     "pod": Program(
-        _BUILD, subs={"trunk push": _PUBLISH, "trunk delete": _UNPUBLISH, "trunk deprecate": _ADMIN, "install": _ADD}
+        _BUILD, subs={"trunk push": _PUBLISH, "trunk delete": _UNPUBLISH, "trunk deprecate": _ADMIN, "install": ADD}
     ),
     **programs(
         "cabal stack", Program(_BUILD, subs={"upload": Does("pkg.publish", "*", _PACKAGE, when="--publish", bare=True)})
     ),
-    "luarocks": Program(_READ, subs={"install": _ADD, "upload": _PUBLISH, "remove": _REMOVE}),
+    "luarocks": Program(_READ, subs={"install": ADD, "upload": _PUBLISH, "remove": _REMOVE}),
     "cpan": Program(Does("pkg.install", "*", _PACKAGE)),
-    "cpanm": Program(call=lambda call: _install(call, call.args.operands)),
-    "conan": Program(_BUILD, subs={"upload": _PUBLISH, "install": _ADD, "remove": _REMOVE}),
+    "cpanm": ADD,
+    "conan": Program(_BUILD, subs={"upload": _PUBLISH, "install": ADD, "remove": _REMOVE}),
     "flutter": Program(_BUILD, dry="-n --dry-run", subs={"pub publish": _PUBLISH, "clean": _BUILD}),
     "pub": Program(_READ, dry="-n --dry-run", subs={"publish": _PUBLISH}),
-    **programs(
-        "apt apt-get aptitude nala",
-        Program(
-            _READ,
-            values="-t --target-release -o --option -c --config-file -q",
-            dry="-s --simulate --just-print --dry-run --recon --no-act -d --download-only",
-            call=_apt,
-            subs={
-                "install": _SYS_ADD,
-                "reinstall": _SYS_ADD,
-                "upgrade": _SYS_ADD,
-                "dist-upgrade": _SYS_ADD,
-                "full-upgrade": _SYS_ADD,
-                "build-dep": _SYS_ADD,
-                "safe-upgrade": _SYS_ADD,
-                "remove": _SYS_REMOVE,
-                "purge": _SYS_REMOVE,
-                "autoremove": _SYS_REMOVE,
-                "autopurge": _SYS_REMOVE,
-                "edit-sources": Does("pkg.source", bare=True),
-            },
-        ),
-    ),
-    **programs("apt-cache apt-file apt-config apt-mark dpkg-query debsums", Program(_READ)),
-    **programs(
-        "add-apt-repository apt-add-repository apt-key",
-        Program(Does("pkg.source", "*", "host", unless="list --list finger export")),
-    ),
-    "dpkg": Program(
-        Does("pkg.foreign", "*", _PACKAGE, when="-i --install --unpack"),
-        Does("pkg.system", when="--configure"),
-        dry="--dry-run --simulate --no-act",
-        call=lambda call: _system(call) if call.args.has("-r --remove -P --purge") else iter(()),
-    ),
-    **programs(
-        "dnf yum microdnf zypper tdnf dnf5",
-        Program(
-            _READ,
-            values="--enablerepo --disablerepo -c --config --releasever -x --exclude --setopt --installroot",
-            dry="--assumeno --downloadonly --dry-run -D",
-            subs={
-                "install": _SYS_ADD,
-                "in": _SYS_ADD,
-                "groupinstall": _SYS_ADD,
-                "localinstall": _SYS_ADD,
-                "update": _SYS_ADD,
-                "up": _SYS_ADD,
-                "upgrade": _SYS_ADD,
-                "distro-sync": _SYS_ADD,
-                "dup": _SYS_ADD,
-                "dist-upgrade": _SYS_ADD,
-                "reinstall": _SYS_ADD,
-                "remove": _SYS_REMOVE,
-                "rm": _SYS_REMOVE,
-                "erase": _SYS_REMOVE,
-                "autoremove": _SYS_REMOVE,
-                "module remove": _SYS_REMOVE,
-                "history undo": _SYS_REMOVE,
-                "history rollback": _SYS_REMOVE,
-                "config-manager": Does("pkg.source", bare=True),
-                "addrepo": Does("pkg.source", bare=True),
-                "ar": Does("pkg.source", bare=True),
-            },
-        ),
-    ),
-    "rpm": Program(
-        Does("pkg.foreign", "*", _PACKAGE, when="-i -U -F --install --upgrade", unless="-q --query"),
-        dry="--test",
-        call=lambda call: _system(call) if call.args.has("-e --erase") else iter(()),
-    ),
-    **programs(
-        "pacman yay paru",
-        Program(values="--root --dbpath --config --cachedir", dry="-p --print -w --downloadonly", call=_pacman),
-    ),
-    "apk": Program(
-        _READ,
-        values="-X --repository -p --root -t --virtual",
-        dry="-s --simulate",
-        subs={"add": _SYS_ADD, "upgrade": _SYS_ADD, "fix": _SYS_ADD, "del": _SYS_REMOVE},
-    ),
-    **programs(
-        "emerge xbps-install eopkg swupd opkg pkg pkg_add",
-        Program(
-            Does("pkg.system", "*", _PACKAGE, unless="-p --pretend -s --search info search list -n --dry-run"),
-            dry="-n -p --pretend --dry-run",
-        ),
-    ),
-    **programs("xbps-remove pkg_delete", Program(call=_system)),
-    "brew": Program(values="--HEAD-url --cask-opts --appdir", dry="-n --dry-run", call=_brew),
-    "port": Program(_READ, subs={"install": _SYS_ADD, "upgrade": _SYS_ADD, "uninstall": _SYS_REMOVE}),
-    "snap": Program(
-        _READ,
-        subs={
-            "install": _SYS_ADD,
-            "refresh": _SYS_ADD,
-            "remove": _SYS_REMOVE,
-            "disable": Does("sys.service.stop", "*", "unit"),
-            "stop": Does("sys.service.stop", "*", "unit"),
-            "restart": Does("sys.service", "*", "unit"),
-        },
-    ),
-    "flatpak": Program(
-        _READ,
-        values="--installation --arch",
-        subs={
-            "install": _SYS_ADD,
-            "update": _SYS_ADD,
-            "uninstall": _SYS_REMOVE,
-            "remove": _SYS_REMOVE,
-            "remote-add": Does("pkg.source", "1", "host"),
-        },
-    ),
-    "nix-collect-garbage": Program(
-        Does("pkg.system.remove", when="-d --delete-old --delete-older-than", note="every older generation"),
-        dry="--dry-run",
-        values="--delete-older-than",
-    ),
-    "nix-env": Program(
-        Does("pkg.remove", when="-e --uninstall", note=""), Does("pkg.install", when="-i --install -u --upgrade")
-    ),
-    "nix": Program(
-        _BUILD,
-        dry="--dry-run",
-        subs={
-            "profile install": _ADD,
-            "profile remove": _REMOVE,
-            "store gc": Does("pkg.remove"),
-            "store delete": Does("pkg.system.remove"),
-            "flake update": _READ,
-        },
-    ),
-    "nix-shell": Program(Does("pkg.run"), values="-p --packages --run --command -A -I"),
-    "nix-channel": Program(Does("pkg.source", when="--add")),
-    "nixos-rebuild": Program(
-        _BUILD, subs={"switch": Does("pkg.system"), "boot": Does("pkg.system"), "test": Does("pkg.system")}
-    ),
     **programs(
         "rustup nvm fnm volta pyenv rbenv asdf mise sdk jenv n goenv tfenv nodenv rtx sdkman",
         Program(
@@ -698,35 +531,5 @@ PROGRAMS: dict[str, Program] = {
                 "self uninstall": Does("pkg.system.remove"),
             },
         ),
-    ),
-    "winget": Program(
-        _READ,
-        values="--id -e --source -v --name",
-        subs={
-            "install": _SYS_ADD,
-            "upgrade": _SYS_ADD,
-            "uninstall": _SYS_REMOVE,
-            "remove": _SYS_REMOVE,
-            "source add": Does("pkg.source", bare=True),
-        },
-    ),
-    **programs(
-        "choco chocolatey cinst cuninst",
-        Program(
-            _READ,
-            values="-s --source --version",
-            dry="--noop --what-if --whatif",
-            subs={
-                "install": _SYS_ADD,
-                "upgrade": _SYS_ADD,
-                "uninstall": _SYS_REMOVE,
-                "push": _PUBLISH,
-                "source add": Does("pkg.source", bare=True),
-            },
-        ),
-    ),
-    "scoop": Program(
-        _READ,
-        subs={"install": _ADD, "update": _ADD, "uninstall": _REMOVE, "bucket add": Does("pkg.source", "1", "host")},
     ),
 }

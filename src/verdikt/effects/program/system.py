@@ -15,13 +15,6 @@ PROTECTIONS = words(
 )
 """Services and programs that guard or record."""
 
-_VITAL = words(
-    "init systemd launchd sshd dbus dbus-daemon dbus-broker systemd-logind networkmanager networking lsass.exe csrss.exe winlogon.exe wininit.exe services.exe smss.exe svchost.exe explorer.exe kernel_task windowserver loginwindow xorg gnome-shell kwin"
-)
-_ADMIN_GROUPS = words(
-    "sudo wheel admin root docker lxd libvirt disk shadow adm kmem lxc incus-admin podman administrators"
-)
-
 
 def is_protection(name: str) -> bool:
     """Whether a service or process guards the machine or records what happens on it."""
@@ -182,43 +175,6 @@ def _ifconfig(call: Call) -> Iterator[Effect]:
     yield call.effect("sys.network" if len(call.args.operands) > 1 else "sys.read")
 
 
-def _useradd(call: Call) -> Iterator[Effect]:
-    groups = {name for word in call.args.all("-G --groups -g --gid --ingroup") for name in word.text.split(",")}
-    operands = call.args.operands
-    if call.name == "adduser" and len(operands) > 1:
-        groups.add(operands[1].text)
-    uid = call.args.value("-u --uid")
-    targets = tuple(Target(word.shown, "other") for word in operands)
-    if groups & _ADMIN_GROUPS or (uid is not None and uid.text == "0"):
-        yield call.effect("priv.grant", targets, note="a right that is nearly every right")
-    else:
-        yield call.effect("sys.user", targets)
-
-
-def _passwd(call: Call) -> Iterator[Effect]:
-    args = call.args
-    target = tuple(Target(word.shown, "other") for word in args.operands) or (Target("this account", "other"),)
-    if args.has("-S --status"):
-        yield call.effect("sys.read")
-    elif args.has("-d --delete") or any(word.text == "root" for word in args.operands):
-        yield call.effect("priv.grant", target)
-    else:
-        yield call.effect("sys.user", target)
-
-
-def _gpasswd(call: Call) -> Iterator[Effect]:
-    groups = {word.text for word in call.args.operands}
-    grant = call.args.has("-a --add -M --members -A") and groups & _ADMIN_GROUPS
-    yield call.effect(
-        "priv.grant" if grant else "sys.user", tuple(Target(word.shown, "other") for word in call.args.operands)
-    )
-
-
-def _visudo(call: Call) -> Iterator[Effect]:
-    if not call.args.has("-c --check"):
-        yield call.effect("priv.grant", (Target("/etc/sudoers"),))
-
-
 _HARDENING = (
     "kernel.randomize_va_space",
     "kernel.kptr_restrict",
@@ -252,71 +208,6 @@ def _auditctl(call: Call) -> Iterator[Effect]:
         yield call.effect("sys.security", (Target("the record of who did what", "other"),))
     else:
         yield call.effect("sys.read" if call.args.has("-l -s") else "sys.setting")
-
-
-def _kill(call: Call) -> Iterator[Effect]:
-    """`kill`: process 1 and -1 are not processes like others."""
-    texts = [word.text for word in call.command.argv[1:]]
-    if texts[:1] in (["-l"], ["-L"], ["--list"], ["--table"]) or "-0" in texts[:1] or texts[:2] == ["-s", "0"]:
-        yield call.effect("proc.read")
-        return
-    rest = texts[1:] if texts[:1] and texts[0].startswith("-") and texts[0] not in ("--",) else texts
-    if texts[:1] in (["-s"], ["-n"], ["--signal"]):
-        rest = texts[2:]
-    rest = [text for text in rest if text != "--"]
-    targets = tuple(Target(text, "pid") for text in rest)
-    gentle = texts[:1] in (["-HUP"], ["-1"], ["-SIGHUP"], ["-CONT"], ["-USR1"], ["-USR2"]) and rest != ["-1"]
-    if "-1" in rest or (texts == ["-9", "-1"]):
-        yield call.effect("sys.crash", (Target("every process", "pid"),))
-    elif "1" in rest:
-        yield call.effect(
-            "proc.kill.all" if gentle or not {"-9", "-KILL", "-SIGKILL"} & set(texts) else "sys.crash",
-            (Target("the first process", "pid"),),
-        )
-    elif "0" in rest:
-        yield call.effect("proc.kill", targets)
-    else:
-        yield call.effect("proc.kill", targets)
-
-
-_GENERIC = words(
-    "node python python3 java ruby php bash sh zsh code electron chrome firefox docker go npm deno bun perl tmux screen ssh cursor"
-)
-"""Names that belong to programs of every sort, the agent's own among them."""
-
-
-def _pkill(call: Call) -> Iterator[Effect]:
-    args = call.args
-    names = [word.text for word in args.operands]
-    targets = tuple(Target(word.shown, "pid") for word in args.operands)
-    if any(is_protection(part) for name in names for part in name.split()):
-        yield call.effect("sys.security", targets, note="ends what guards or records")
-    elif any(name.lower() in _VITAL for name in names):
-        yield call.effect("sys.crash", targets)
-    elif args.has("-l --list -V --version -0"):
-        yield call.effect("proc.read")
-    elif (
-        any(name in (".", ".*", "", "^", "*", "[a-z]*", "a", "e") for name in names)
-        or (not names and args.has("-u --user --euid -U --uid -t -s -g"))
-        or (call.name == "killall" and args.has("-u --user") and not names)
-    ):
-        yield call.effect("proc.kill.all", targets or (Target("everything of a user", "pid"),))
-    elif any(name in _GENERIC for name in names) and args.has("-9 -KILL -SIGKILL -s --signal -k"):
-        yield call.effect("proc.kill.all", targets)
-    elif call.name == "killall5":
-        yield call.effect("sys.crash", (Target("every process", "pid"),))
-    else:
-        yield call.effect("proc.kill", targets)
-
-
-def _fuser(call: Call) -> Iterator[Effect]:
-    if not call.args.has("-k --kill"):
-        yield call.effect("proc.read")
-    else:
-        whole = call.args.has("-m --mount -c")
-        yield call.effect(
-            "proc.kill.all" if whole else "proc.kill", tuple(Target(word.shown, "other") for word in call.args.operands)
-        )
 
 
 def _journalctl(call: Call) -> Iterator[Effect]:
@@ -380,17 +271,6 @@ PROGRAMS: dict[str, Program] = {
     "systemd-run": Program(
         call=_systemd_run,
         values="-p --property -u --unit --on-calendar --on-active --on-boot --slice --uid --gid -E --setenv",
-    ),
-    "loginctl": Program(
-        _READ,
-        subs={
-            "enable-linger": Does("persist.unit", "*", "unit", possible=True, bare=True),
-            "terminate-user": Does("proc.kill.all", "*", "pid"),
-            "terminate-session": Does("proc.kill.all", "*", "pid"),
-            "kill-user": Does("proc.kill.all", "*", "pid"),
-            "kill-session": Does("proc.kill.all", "*", "pid"),
-            "lock-sessions": _SET,
-        },
     ),
     **programs(
         "iptables ip6tables iptables-legacy iptables-nft ebtables arptables",
@@ -457,33 +337,6 @@ PROGRAMS: dict[str, Program] = {
         "hwclock ntpdate chronyc",
         Program(Does("sys.setting", when="-s -w --hctosys --systohc --set makestep", bare=True)),
     ),
-    **programs(
-        "useradd usermod adduser",
-        Program(
-            call=_useradd,
-            values="-G --groups -g --gid --ingroup -d --home -s --shell -u --uid -c --comment -e -f -p --password -l --login -k -K --gecos",
-        ),
-    ),
-    **programs("userdel deluser", Program(Does("sys.user.delete", "*", "other"))),
-    **programs(
-        "groupadd groupmod groupdel addgroup delgroup groupmems newusers chage chfn chsh vipw vigr newgrp",
-        Program(Does("sys.user", "*", "other", bare=True, unless="-l --list"), values="-s --shell -g --gid -R"),
-    ),
-    "passwd": Program(call=_passwd, values="-n -x -w -i"),
-    "chpasswd": Program(Does("priv.grant", note="sets passwords")),
-    "gpasswd": Program(call=_gpasswd, values="-M --members -A --administrators"),
-    "visudo": Program(call=_visudo, values="-f --file"),
-    "kill": Program(call=_kill),
-    **programs(
-        "pkill killall killall5 skill snice",
-        Program(
-            call=_pkill,
-            values="-u --user --euid -U --uid -g --pgroup -G -P --parent -t --terminal -s --session --signal -F --pidfile --ns -o -y --older-than --younger-than",
-        ),
-    ),
-    "xkill": Program(Does("proc.kill.all", bare=True, when="-a -all"), Does("proc.kill", bare=True)),
-    "fuser": Program(call=_fuser, values="-n --namespace"),
-    **programs("renice cpulimit prlimit", Program(Does("proc.exec"))),
     "ip": Program(call=_ip, values="-n --netns -f --family -c"),
     "ifconfig": Program(call=_ifconfig),
     **programs(
@@ -528,10 +381,6 @@ PROGRAMS: dict[str, Program] = {
         Does("sys.setting", unless="-f --force", bare=True),
         dry="-d --debug",
         values="-s --state",
-    ),
-    **programs(
-        "utmpdump last lastb lastlog who w uptime free vmstat lscpu lsusb lspci dmidecode lsmod modinfo uname arch getent id groups whoami logname users finger ps top htop atop btop pgrep pidof pstree lsof ss netstat sar mpstat pidstat systemd-analyze systemd-cgls systemd-cgtop coredumpctl systemd-detect-virt busctl lsb_release sensors nstat ipcs",
-        Program(_READ),
     ),
     "faillog": Program(Does("sys.log", when="-r --reset")),
     "wall": Program(Does("message.send", bare=True)),

@@ -1,0 +1,40 @@
+"""A minute of random text for the shell analysis, seeded with our own cases: it must never raise."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import yaml
+
+SECONDS = 60
+CASES = Path(__file__).parent.parent / "tests" / "cases"
+
+
+def seeds(directory: Path) -> None:
+    """One file for each text of the cases."""
+    for path in sorted(CASES.glob("shell_*.yaml")):
+        for number, case in enumerate(yaml.safe_load(path.read_text(encoding="utf-8"))):
+            (directory / f"{path.stem}-{number}").write_bytes(case["run"].encode("utf-8", "replace"))
+
+
+def main() -> None:
+    """Runs until the time is over or something raises."""
+    import atheris
+
+    with atheris.instrument_imports(include=["verdikt.shell"]):
+        from verdikt.shell.analysis import analyse
+
+    def one(data: bytes) -> None:
+        analyse(
+            data.decode("utf-8", "surrogateescape"), home="/home/dev", cwd="/home/dev/project", read=lambda path: None
+        )
+
+    directory = tempfile.mkdtemp(prefix="fuzz_shell_")
+    seeds(Path(directory))
+    options = [f"-max_total_time={SECONDS}", "-max_len=4096", "-timeout=20"]
+    atheris.Setup([sys.argv[0], directory, *options], one)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

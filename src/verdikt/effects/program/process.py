@@ -1,0 +1,112 @@
+"""Processes: one is ordinary, every one is not."""
+
+from collections.abc import Iterator
+
+from verdikt.effects.argument import words
+from verdikt.effects.call import Call
+from verdikt.effects.program.system import is_protection
+from verdikt.effects.program.table import Does, Program, programs
+from verdikt.model.effect import Effect, Target
+
+_VITAL = words(
+    "init systemd launchd sshd dbus dbus-daemon dbus-broker systemd-logind networkmanager networking lsass.exe csrss.exe winlogon.exe wininit.exe services.exe smss.exe svchost.exe explorer.exe kernel_task windowserver loginwindow xorg gnome-shell kwin"
+)
+
+
+def _kill(call: Call) -> Iterator[Effect]:
+    """`kill`: process 1 and -1 are not processes like others."""
+    texts = [word.text for word in call.command.argv[1:]]
+    if texts[:1] in (["-l"], ["-L"], ["--list"], ["--table"]) or "-0" in texts[:1] or texts[:2] == ["-s", "0"]:
+        yield call.effect("proc.read")
+        return
+    rest = texts[1:] if texts[:1] and texts[0].startswith("-") and texts[0] not in ("--",) else texts
+    if texts[:1] in (["-s"], ["-n"], ["--signal"]):
+        rest = texts[2:]
+    rest = [text for text in rest if text != "--"]
+    targets = tuple(Target(text, "pid") for text in rest)
+    gentle = texts[:1] in (["-HUP"], ["-1"], ["-SIGHUP"], ["-CONT"], ["-USR1"], ["-USR2"]) and rest != ["-1"]
+    if "-1" in rest or (texts == ["-9", "-1"]):
+        yield call.effect("sys.crash", (Target("every process", "pid"),))
+    elif "1" in rest:
+        yield call.effect(
+            "proc.kill.all" if gentle or not {"-9", "-KILL", "-SIGKILL"} & set(texts) else "sys.crash",
+            (Target("the first process", "pid"),),
+        )
+    elif "0" in rest:
+        yield call.effect("proc.kill", targets)
+    else:
+        yield call.effect("proc.kill", targets)
+
+
+_GENERIC = words(
+    "node python python3 java ruby php bash sh zsh code electron chrome firefox docker go npm deno bun perl tmux screen ssh cursor"
+)
+"""Names that belong to programs of every sort, the agent's own among them."""
+
+
+def _pkill(call: Call) -> Iterator[Effect]:
+    args = call.args
+    names = [word.text for word in args.operands]
+    targets = tuple(Target(word.shown, "pid") for word in args.operands)
+    if any(is_protection(part) for name in names for part in name.split()):
+        yield call.effect("sys.security", targets, note="ends what guards or records")
+    elif any(name.lower() in _VITAL for name in names):
+        yield call.effect("sys.crash", targets)
+    elif args.has("-l --list -V --version -0"):
+        yield call.effect("proc.read")
+    elif (
+        any(name in (".", ".*", "", "^", "*", "[a-z]*", "a", "e") for name in names)
+        or (not names and args.has("-u --user --euid -U --uid -t -s -g"))
+        or (call.name == "killall" and args.has("-u --user") and not names)
+    ):
+        yield call.effect("proc.kill.all", targets or (Target("everything of a user", "pid"),))
+    elif any(name in _GENERIC for name in names) and args.has("-9 -KILL -SIGKILL -s --signal -k"):
+        yield call.effect("proc.kill.all", targets)
+    elif call.name == "killall5":
+        yield call.effect("sys.crash", (Target("every process", "pid"),))
+    else:
+        yield call.effect("proc.kill", targets)
+
+
+def _fuser(call: Call) -> Iterator[Effect]:
+    if not call.args.has("-k --kill"):
+        yield call.effect("proc.read")
+    else:
+        whole = call.args.has("-m --mount -c")
+        yield call.effect(
+            "proc.kill.all" if whole else "proc.kill", tuple(Target(word.shown, "other") for word in call.args.operands)
+        )
+
+
+_READ = Does("sys.read")
+_SET = Does("sys.setting", "*", "other", bare=True)
+
+
+PROGRAMS: dict[str, Program] = {
+    "loginctl": Program(
+        _READ,
+        subs={
+            "enable-linger": Does("persist.unit", "*", "unit", possible=True, bare=True),
+            "terminate-user": Does("proc.kill.all", "*", "pid"),
+            "terminate-session": Does("proc.kill.all", "*", "pid"),
+            "kill-user": Does("proc.kill.all", "*", "pid"),
+            "kill-session": Does("proc.kill.all", "*", "pid"),
+            "lock-sessions": _SET,
+        },
+    ),
+    "kill": Program(call=_kill),
+    **programs(
+        "pkill killall killall5 skill snice",
+        Program(
+            call=_pkill,
+            values="-u --user --euid -U --uid -g --pgroup -G -P --parent -t --terminal -s --session --signal -F --pidfile --ns -o -y --older-than --younger-than",
+        ),
+    ),
+    "xkill": Program(Does("proc.kill.all", bare=True, when="-a -all"), Does("proc.kill", bare=True)),
+    "fuser": Program(call=_fuser, values="-n --namespace"),
+    **programs("renice cpulimit prlimit", Program(Does("proc.exec"))),
+    **programs(
+        "utmpdump last lastb lastlog who w uptime free vmstat lscpu lsusb lspci dmidecode lsmod modinfo uname arch getent id groups whoami logname users finger ps top htop atop btop pgrep pidof pstree lsof ss netstat sar mpstat pidstat systemd-analyze systemd-cgls systemd-cgtop coredumpctl systemd-detect-virt busctl lsb_release sensors nstat ipcs",
+        Program(_READ),
+    ),
+}

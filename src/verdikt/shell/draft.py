@@ -1,0 +1,34 @@
+"""A command that is still being put together."""
+
+from verdikt.shell.command import Command, Redirect, Word
+
+
+class Draft:
+    """A `Command` before it is finished: the same fields, still open to change.
+
+    A frozen value is dear to build, and what comes after a command in a pipeline is not known when it is noted. A draft has
+    the layout of a command, so that finishing it is no more than closing it.
+    """
+
+    __slots__ = tuple(Command.__dataclass_fields__)
+
+    argv: tuple[Word, ...]
+    assignments: tuple[tuple[str, Word], ...]
+    redirects: tuple[Redirect, ...]
+    cwd: Word | None
+    via: tuple[str, ...]
+    where: str
+    stdin: str | None
+    pipe_from: int | None
+    pipe_to: int | None
+    background: bool
+    conditional: bool
+    repeated: bool
+    span: tuple[int, int]
+    depth: int
+    feeds: int | None
+
+    def finished(self) -> Command:
+        """The same object, closed."""
+        self.__class__ = Command  # type: ignore[assignment]
+        return self  # type: ignore[return-value]

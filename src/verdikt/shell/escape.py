@@ -1,0 +1,267 @@
+"""Programs that are not wrappers and can still be made to run a command: by an option, by a line they read, by an address."""
+
+import re
+from dataclasses import dataclass
+
+from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.invocation import Invocation
+
+
+@dataclass(frozen=True, slots=True)
+class Escape:
+    """An option whose value is a command; with `prefix`, only a value that begins so; with `language`, a program instead."""
+
+    options: str
+    prefix: str = ""
+    language: str = ""
+
+
+_SSH_OPTIONS = ("ProxyCommand=", "LocalCommand=", "KnownHostsCommand=", "RemoteCommand=")
+_SSH = tuple(Escape("-o", prefix) for prefix in _SSH_OPTIONS)
+_TAR = (
+    Escape("--checkpoint-action", "exec="),
+    Escape("-I --use-compress-program --to-command -F --info-script --new-volume-script --rsh-command --rmt-command"),
+)
+
+ESCAPES: dict[str, tuple[Escape, ...]] = {
+    "tar": _TAR,
+    "gtar": _TAR,
+    "bsdtar": (Escape("--use-compress-program"),),
+    "cpio": (Escape("--rsh-command"),),
+    "rsync": (Escape("-e --rsh"),),
+    "ssh": _SSH,
+    "scp": (*_SSH, Escape("-S")),
+    "sftp": (*_SSH, Escape("-S")),
+    "zip": (Escape("-TT --unzip-command"),),
+    "man": (Escape("-P --pager -H --html"),),
+    "split": (Escape("--filter"),),
+    "gsplit": (Escape("--filter"),),
+    "sort": (Escape("--compress-program"),),
+    "rg": (Escape("--pre --hostname-bin"),),
+    "ag": (Escape("--pager"),),
+    "bat": (Escape("--pager"),),
+    "fzf": (Escape("--preview"), Escape("--bind", "enter:execute(")),
+    "tcpdump": (Escape("-z"),),
+    "wget": (Escape("--use-askpass"),),
+    "nc": (Escape("-e -c --exec --sh-exec"),),
+    "ncat": (Escape("-e -c --exec --sh-exec --lua-exec"),),
+    "netcat": (Escape("-e -c --exec"),),
+    "nc.traditional": (Escape("-e -c"),),
+    "openvpn": (Escape("--up --down --route-up --tls-verify --ipchange --client-connect"),),
+    "pppd": (Escape("pty connect disconnect"),),
+    "hg": (Escape("--config", "alias."),),
+    "svn": (Escape("--editor-cmd --diff-cmd --diff3-cmd"),),
+    "cvs": (Escape("-e"),),
+    "make": (Escape("--eval", language="make"),),
+    "gmake": (Escape("--eval", language="make"),),
+    "nano": (Escape("-s --speller"),),
+    "mutt": (Escape("-e"),),
+    "emacs": (Escape("--eval --execute -eval", language="elisp"),),
+    "emacsclient": (Escape("-e --eval", language="elisp"),),
+    "lynx": (Escape("-editor"),),
+    "w3m": (Escape("-pager -editor"),),
+    "mail": (Escape("--exec"),),
+    "flatpak": (Escape("--command"),),
+    "ansible": (Escape("-a --args"),),
+    "restic": (Escape("--password-command --stdin-from-command"),),
+    "borg": (Escape("--rsh"),),
+    "rclone": (Escape("--password-command --sftp-ssh --metadata-mapper"),),
+    "gpg": (Escape("--agent-program --pinentry-program --photo-viewer --dirmngr-program"),),
+    "aria2c": (Escape("--on-download-complete --on-download-start --on-download-error --on-download-stop"),),
+    "yt-dlp": (Escape("--exec --exec-before-download --netrc-cmd"),),
+    "youtube-dl": (Escape("--exec"),),
+    "apt": (Escape("-o", "APT::Update::Pre-Invoke::="), Escape("-o", "Dpkg::Pre-Invoke::=")),
+    "apt-get": (Escape("-o", "APT::Update::Pre-Invoke::="), Escape("-o", "Dpkg::Pre-Invoke::=")),
+    "cargo": (Escape("--config", "build.rustc-wrapper="), Escape("--config", "build.rustc=")),
+    "gcc": (Escape("-wrapper"),),
+    "cc": (Escape("-wrapper"),),
+    "g++": (Escape("-wrapper"),),
+    "go": (Escape("-exec -toolexec"),),
+    "rake": (Escape("-e --execute", language="ruby"),),
+    "pidstat": (Escape("-e"),),
+    "certbot": (Escape("--pre-hook --post-hook --renew-hook --deploy-hook --manual-auth-hook --manual-cleanup-hook"),),
+    "check_by_ssh": (Escape("-C"), *_SSH),
+    "enscript": (Escape("-I"),),
+    "scrot": (Escape("-e"),),
+    "sshuttle": (Escape("-e --ssh-cmd"),),
+    "csvtool": (Escape("call"),),
+    "bpftrace": (Escape("-e", language="bpftrace"),),
+    "jrunscript": (Escape("-e", language="javascript"),),
+    "knife": (Escape("-E", language="ruby"),),
+    "puppet": (Escape("-e --execute", language="puppet"),),
+    "exiftool": (Escape("-if", language="perl"),),
+    "sqlmap": (Escape("--eval", language="python"),),
+    "git-send-email": (Escape("--to-cmd --cc-cmd --sendmail-cmd"),),
+    "rpm": (Escape("--pipe"), Escape("--eval", language="rpm")),
+    "dpkg": (Escape("--pre-invoke --post-invoke"),),
+}
+
+LINES: dict[str, tuple[str, ...]] = {
+    "vim": (":silent !", "silent !", ":sil !", ":!", "!"),
+    "vi": (":silent !", "silent !", ":!", "!"),
+    "nvim": (":silent !", "silent !", ":!", "!"),
+    "view": (":!", "!"),
+    "vimdiff": (":!", "!"),
+    "ex": (":!", "!"),
+    "ed": ("!",),
+    "less": ("!",),
+    "more": ("!",),
+    "gdb": ("!", "shell "),
+    "lldb": ("platform shell ", "shell "),
+    "ftp": ("!",),
+    "sftp": ("!",),
+    "sqlite3": (".shell ", ".system "),
+    "psql": ("\\! ", "\\!"),
+    "mysql": ("\\! ", "system "),
+    "mariadb": ("\\! ", "system "),
+    "gnuplot": ("!", "system "),
+    "dc": ("!",),
+    "smbclient": ("!",),
+    "lftp": ("!",),
+    "psftp": ("!",),
+    "telnet": ("!",),
+    "crash": ("!",),
+    "tdbtool": ("!",),
+    "cpan": ("! ",),
+    "irb": ("!",),
+}
+"""How a line begins that such a program hands to a shell, in its arguments or on its input."""
+
+_LINE_OPTIONS = frozenset(
+    ("-c", "--cmd", "-ex", "--ex", "-e", "--eval-command", "--execute", "--command", "-cmd", "-o", "--one-line")
+)
+_SOCAT = re.compile(r"(?:EXEC|SYSTEM|SHELL):(?:\"([^\"]*)\"|'([^']*)'|([^,]*))", re.IGNORECASE)
+_APPLESCRIPT = re.compile(r'do shell script\s+"((?:[^"\\]|\\.)*)"')
+_REDIRECTED_COPY = re.compile(r"^\|\s*")
+
+COMMAND_VARIABLES = frozenset(
+    ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND")
+) | {
+    "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "LESSOPEN", "LESSCLOSE",
+    "BROWSER", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "PROMPT_COMMAND", "HGEDITOR", "KUBE_EDITOR",
+}  # fmt: skip
+"""Variables whose value other programs run."""
+
+
+def options(call: Invocation) -> None:
+    """Goes inside the options of a program that runs their values."""
+    words = call.words
+    for row in ESCAPES[call.name]:
+        names = row.options.split()
+        for place in range(1, len(words)):
+            value = _value(words, place, names)
+            if value is None or not value.startswith(row.prefix):
+                continue
+            text = value[len(row.prefix) :]
+            if row.language:
+                call.code(row.language, text)
+            else:
+                call.shell(text, stdin=False)
+
+
+def _value(words: list[Word], place: int, names: list[str]) -> str | None:
+    """The value of one of these options at a place: joined by `=`, glued to a letter, or the next word."""
+    text = words[place].text
+    for name in names:
+        if text == name:
+            return words[place + 1].text if place + 1 < len(words) else None
+        if name.startswith("--"):
+            if text.startswith(name + "="):
+                return text[len(name) + 1 :]
+        elif len(name) == 2 and text.startswith(name) and not text.startswith("--") and len(text) > 3:
+            return text[2:].removeprefix("=")
+    return None
+
+
+def lines(call: Invocation) -> None:
+    """Goes inside the lines that an editor, a pager or a client hands to a shell."""
+    given: list[str] = []
+    words = call.words
+    place = 1
+    while place < len(words):
+        text = words[place].text
+        place += 1
+        if text in _LINE_OPTIONS and place < len(words):
+            given.append(words[place].text)
+            place += 1
+        elif text.startswith(("+", "-c!", "-c:!", "-c\\")):
+            given.append(text.removeprefix("-c").removeprefix("+"))
+        elif call.name == "sqlite3":
+            given.append(text)
+    if call.frame.stdin is not None:
+        given += call.frame.stdin.splitlines()[:200]
+    prefixes = LINES[call.name]
+    for line in given:
+        stripped = line.strip()
+        prefix = next((prefix for prefix in prefixes if stripped.startswith(prefix)), None)
+        if prefix is not None and stripped != prefix:
+            call.shell(stripped[len(prefix) :], stdin=False)
+
+
+def socat(call: Invocation) -> str | None:
+    """`socat TCP:host EXEC:cmd`."""
+    for word in call.words[1:]:
+        for found in _SOCAT.finditer(word.text):
+            text = found[1] or found[2] or found[3] or ""
+            if text:
+                call.shell(text, stdin=False)
+    return None
+
+
+def queue(call: Invocation) -> str | None:
+    """`at` and `batch` run their input later."""
+    if call.frame.stdin is not None and not any(word.text in ("-l", "-d", "-r", "-c") for word in call.words[1:]):
+        call.shell(call.frame.stdin, stdin=False)
+    return None
+
+
+_TYPES = frozenset(("send-keys", "send", "stuff"))
+_STARTS = frozenset(
+    ("new-session", "new", "new-window", "neww", "split-window", "splitw", "run-shell", "respawn-pane", "popup")
+)
+
+
+def terminal(call: Invocation) -> str | None:
+    """`tmux` and `screen`: a command for a new window, or keys typed into one."""
+    words = [word.text for word in call.words]
+    place = next((place for place, word in enumerate(words) if word in _TYPES | _STARTS), 0)
+    if words[place] in _TYPES:
+        typed = _positional(words[place + 1 :], "-t -N")
+        text = " ".join("\n" if key in ("Enter", "C-m", "KPEnter") else key for key in typed)
+    elif place:
+        text = " ".join(_positional(words[place + 1 :], "-t -s -n -c -e -F -x -y -l -p"))
+    elif call.name == "screen" and "-X" not in words:
+        text = " ".join(_positional(words[1:], "-S -t -h -T -c -p -L -s"))
+    else:
+        return None
+    return call.shell(text, stdin=False) if text else None
+
+
+def _positional(words: list[str], valued: str) -> list[str]:
+    """The words after the options."""
+    takes = valued.split()
+    place = 0
+    while place < len(words) and words[place].startswith("-"):
+        place += 2 if words[place] in takes else 1
+    return words[place:]
+
+
+def apple_script(call: Invocation, text: str) -> None:
+    """`do shell script "…"` inside AppleScript."""
+    for found in _APPLESCRIPT.finditer(text):
+        call.shell(found[1].replace('\\"', '"').replace("\\\\", "\\"), stdin=False)
+
+
+def exported(call: Invocation) -> None:
+    """`export GIT_SSH_COMMAND='…'`: the same, for everything that follows."""
+    for word in call.words[1:]:
+        name, _, value = word.text.partition("=")
+        if name in COMMAND_VARIABLES and value and value != UNKNOWN:
+            call.shell(_REDIRECTED_COPY.sub("", value), label=name, stdin=False)
+
+
+def variables(call: Invocation) -> None:
+    """Goes inside variables that other programs run: `GIT_SSH_COMMAND='…' git fetch`."""
+    for name, word in call.assignments:
+        if name in COMMAND_VARIABLES and word.text and word.text != UNKNOWN:
+            call.shell(_REDIRECTED_COPY.sub("", word.text), label=name, stdin=False)

@@ -1,0 +1,84 @@
+"""The commands and files inside sed scripts: `e cmd`, `s/…/…/e`, `w file`."""
+
+import re
+
+from verdikt.shell.command import UNKNOWN
+from verdikt.shell.invocation import Invocation
+from verdikt.shell.redirect import contents
+from verdikt.shell.wrapper import options
+
+_OPTIONS = "e f l --expression --file --line-length"
+_ADDRESS = re.compile(r"[ \t;]*(?:(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*|[+~]\d+)[ \t]*,?[ \t]*)*!*[ \t]*")
+_LONGEST = 50_000
+
+
+def sed(call: Invocation) -> str | None:
+    """Goes inside a sed script."""
+    given, at = options(call.words, 1, _OPTIONS)
+    scripts = [value.text for option, value in given if option in ("-e", "--expression") and value is not None]
+    for option, value in given:
+        if option in ("-f", "--file") and value is not None:
+            scripts.append(contents(call.walker, value, call.scope) or "")
+    if not scripts and at < len(call.words):
+        scripts.append(call.words[at].text)
+    _look(call, "\n".join(scripts)[:_LONGEST])
+    return None
+
+
+def _look(call: Invocation, script: str) -> None:
+    at, size = 0, len(script)
+    while at < size:
+        address = _ADDRESS.match(script, at)
+        at = address.end() if address else at
+        if at >= size:
+            return
+        letter = script[at]
+        at += 1
+        if letter in "sy":
+            at = _substitution(call, script, at, letter)
+        elif letter in "ewW":
+            stop = _line(script, at)
+            argument = script[at:stop].strip()
+            if letter == "e":
+                call.shell(argument or UNKNOWN, stdin=False, repeated=True)
+            elif argument:
+                call.writes(argument)
+            at = stop
+        elif letter in "aic#rR:btT":
+            at = _line(script, at)
+
+
+def _line(script: str, at: int) -> int:
+    """The end of the line, past escaped newlines."""
+    stop = at
+    while True:
+        stop = script.find("\n", stop)
+        if stop < 0:
+            return len(script)
+        if script[stop - 1] != "\\":
+            return stop
+        stop += 1
+
+
+def _substitution(call: Invocation, script: str, at: int, letter: str) -> int:
+    """Reads `s/a/b/flags`, and goes inside its flags."""
+    if at >= len(script):
+        return at
+    mark, parts = script[at], 0
+    at += 1
+    while at < len(script) and parts < 2:
+        if script[at] == "\\":
+            at += 1
+        elif script[at] == mark:
+            parts += 1
+        at += 1
+    while letter == "s" and at < len(script) and script[at] not in ";\n}":
+        flag = script[at]
+        at += 1
+        if flag == "e":
+            call.code("sh", UNKNOWN)
+        elif flag == "w":
+            stop = _line(script, at)
+            call.writes(script[at:stop].strip())
+            return stop
+    return at

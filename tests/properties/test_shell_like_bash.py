@@ -1,0 +1,160 @@
+"""Words made of random pieces expand as the real bash expands them. What is run prints its arguments and nothing else."""
+
+import random
+import subprocess
+
+import pytest
+
+from verdikt.shell import analyse
+
+SETTING = "a=one; b='two words'; c=; d=/usr/local/bin/foo.tar.gz; e='a b  c'; n=a; x1=3; arr=(p 'q r' s); "
+PIECES = [
+    *(
+        "${a}",
+        "$a",
+        "$b",
+        '"$b"',
+        "$c",
+        '"$c"',
+        "${c:-def}",
+        "${zz:-x y}",
+        '"${zz:-x y}"',
+        "${a:+alt}",
+        "${c:+alt}",
+        "${a-x}",
+    ),
+    *(
+        "${zz-y}",
+        "${c-y}",
+        "${zz=kept}",
+        "${d##*/}",
+        "${d#*/}",
+        "${d%.*}",
+        "${d%%.*}",
+        "${d/o/0}",
+        "${d//o/0}",
+        "${d/#\\/usr/X}",
+    ),
+    *(
+        "${d/%gz/Y}",
+        "${d//[aeiou]/_}",
+        "${d#/*/}",
+        "${d##*[/.]}",
+        "${a/n*/N}",
+        "${a^^}",
+        "${a^}",
+        "${d:1:3}",
+        "${d: -3}",
+        "${d:4}",
+    ),
+    *(
+        "${#d}",
+        "${!n}",
+        "$((1+2*3))",
+        "$((2**5%7))",
+        "$(( (1+2) * 3 ))",
+        "$((0x1f))",
+        "$((5>3?1:0))",
+        "$((x1+4))",
+        "$((-7/2))",
+    ),
+    *(
+        "{a,b}",
+        "{1..3}",
+        "{01..03}",
+        "{c..a}",
+        "x{a,b}y",
+        "{a,{b,c}}",
+        "{a}",
+        "{,x}",
+        "'s q'",
+        '"d q"',
+        "\\ ",
+        "\\$a",
+        "'$a'",
+    ),
+    *(
+        '"\\$a"',
+        "$'\\x41\\n\\u0042\\t'",
+        '$"hi"',
+        "''",
+        '""',
+        '"a\\\nb"',
+        "\\\n",
+        "a",
+        "b/c",
+        "-x",
+        "=",
+        "a=b",
+        '"~"',
+        "@",
+        "%",
+        "+",
+    ),
+    *(
+        "$(echo hi)",
+        "$(printf '%s-%s' a b)",
+        "`echo bt`",
+        '"$(echo "q r")"',
+        "$(echo a   b)",
+        "$(echo a; echo b)",
+        "$(seq 3)",
+    ),
+    *(
+        "$(basename /a/b.c .c)",
+        "$(dirname /a/b.c)",
+        "$(printf '\\x41')",
+        "$(cat <<E\nhd $a\nE\n)",
+        "$(echo $(echo deep))",
+    ),
+    *(
+        "${arr[0]}",
+        "${arr[@]}",
+        '"${arr[@]}"',
+        '"${arr[*]}"',
+        "${#arr[@]}",
+        "${arr[@]:1}",
+        '"x${arr[@]}y"',
+        "${e}",
+        '"${e// /-}"',
+    ),
+    *(
+        "$(echo cm0= | base64 -d)",
+        "$(echo mr | rev)",
+        "$(echo HELLO | tr A-Z a-z)",
+        "$(printf %03d 7)",
+        "$(printf '%5s|' ab)",
+    ),
+]
+
+
+def lines(seed: int) -> list[str]:
+    """Argument lists; pieces are kept apart so that `$a` and `b` never become `$ab`, which nobody set."""
+    chance = random.Random(seed)
+    made = []
+    for _ in range(150):
+        words = []
+        for _ in range(chance.randint(1, 4)):
+            pieces = chance.choices(PIECES, k=chance.randint(1, 3))
+            words.append("''".join(pieces))
+        made.append(" ".join(words))
+    return made
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_words_expand_as_bash_expands_them(seed: int) -> None:
+    """Every argument of every list is the same."""
+    made = lines(seed)
+    prints = "".join(f"(printf '%s\\0' {line}; printf '\\001')\n" for line in made)
+    ran = subprocess.run(
+        ["bash", "--norc", "-c", f"{SETTING}set -f\n{prints}"],
+        capture_output=True,
+        check=True,
+        env={"HOME": "/home/dev", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
+        timeout=60,
+    )
+
+    for line, printed in zip(made, ran.stdout.decode().split("\x01"), strict=False):
+        script = analyse(f"{SETTING}run {line}", home="/home/dev", cwd="/")
+        argv = next(command.argv for command in script.commands if command.name == "run")
+        assert ([word.text for word in argv[1:]] or [""]) == printed.split("\0")[:-1], line
