@@ -14,6 +14,7 @@ from verdikt.adapters.wiring.install import HOSTS, Installation, carry_out, foun
 from verdikt.adapters.wiring.place import SCOPES
 from verdikt.errors import VerdiktError
 from verdikt.ledger.home import data_home
+from verdikt.observe.git import find_root
 
 
 @click.command()
@@ -95,7 +96,8 @@ def _chosen(here: Installation, hosts: tuple[str, ...], scope: str) -> list[str]
     if "all" in hosts:
         from verdikt.adapters.wiring.place import PLACES
 
-        return [host for host in HOSTS if host not in PLACES or scope in PLACES[host].files]
+        wired = [host for host in HOSTS if host not in PLACES or scope in PLACES[host].files]
+        return [host for host in wired if host != "git" or find_root(here.project)]
     chosen = list(dict.fromkeys(hosts)) or found(here)
     if not chosen:
         raise click.UsageError("found no client that can be wired; name one with --host, for example --host claude")

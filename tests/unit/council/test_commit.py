@@ -338,3 +338,6 @@ def test_init_wires_git(repo: Repo) -> None:
     done = repo.verdikt("init", "--host", "git", "--yes")
     assert done.returncode == 0, done.stderr
     assert repo.verdikt("git", "status").returncode == 0
+    gone = repo.verdikt("uninstall", "--yes")
+    assert gone.returncode == 0, gone.stderr
+    assert repo.verdikt("git", "status").returncode == 1
