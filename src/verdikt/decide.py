@@ -21,7 +21,7 @@ from verdikt.graph.policy import Policy
 from verdikt.graph.result import EvaluationResult
 from verdikt.model.action import Action
 from verdikt.model.decision import Decision, decision_record, settle
-from verdikt.model.effect import EffectClass
+from verdikt.model.effect import EffectClass, Effects
 from verdikt.model.facts import Facts
 from verdikt.model.grant import Grant, covering
 from verdikt.model.posture import READ_ONLY, Posture
@@ -125,14 +125,29 @@ def _evaluate(action: Action, ctx: GovernanceContext, policy: Policy) -> Verdict
     try:
         manifest: Manifest | None = policy.section("manifest")
         declared = manifest.tools.get(action.tool) if manifest else None
-        known = {declared.name: declared.dump()} if declared else None
         assert ctx.facts is not None
-        ctx.effects, ctx.classified = classify(action, ctx.facts, manifest=known), True
+        ctx.effects, ctx.classified = _effects(action, ctx.facts, policy, declared), True
         verdict = policy.root.evaluate(action, ctx)
         return strictest([verdict, _declared(declared, ctx)]) if declared else verdict
     except (Exception, SystemExit) as error:
         reason = f"the action could not be evaluated: {describe(error)}"
         return Verdict.block(guard="engine", reason=reason, fix=FIX, error=True)
+
+
+def _effects(action: Action, facts: Facts, policy: Policy, declared: ToolDeclaration | None) -> Effects:
+    """What the action would do. The highest layer can say what a tool does; what a lower one declares can only add to it."""
+    if declared is None:
+        return classify(action, facts)
+    said = classify(action, facts, manifest={declared.name: declared.dump()})
+    at = next(
+        at for at, layer in enumerate(policy.layers) if action.tool in getattr(layer.section("manifest"), "tools", ())
+    )
+    if at == 0:
+        return said
+    found = classify(action, facts).items
+    if policy.unknown_tools_above(at) is VerdictKind.PASS:
+        found = tuple(effect for effect in found if effect.what != "unknown.tool")
+    return Effects((*found, *(effect for effect in said if effect not in found)))
 
 
 def _declared(tool: ToolDeclaration, ctx: GovernanceContext) -> Verdict:

@@ -1,10 +1,12 @@
 """The hook entry: exactly one document on stdout, a block before an action, no opinion elsewhere, whatever comes in."""
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import Any
@@ -155,7 +157,7 @@ def python(*arguments: str, env: dict[str, str], **popen: Any) -> "subprocess.Po
 
 
 def test_a_client_that_never_finishes_writing_gets_a_block_in_time(env: dict[str, str]) -> None:
-    """The watchdog answers before the client would give up."""
+    """The watchdog answers before the client would give up, however far the hook has come by then."""
     hook = python("claude", "PreToolUse", env=env | {"VERDIKT_HOOK_SECONDS": "0.3"})
     assert hook.stdin
     assert hook.stdout
@@ -163,9 +165,24 @@ def test_a_client_that_never_finishes_writing_gets_a_block_in_time(env: dict[str
     hook.stdin.flush()
 
     document = json.loads(hook.stdout.readline())
-    assert hook.wait(timeout=20) == 2
-    assert "the decision took too long" in document["reason"]
+    assert hook.wait() == 2
+    assert document["decision"] == "block"
     hook.communicate()
+
+
+def test_the_watchdog_says_that_it_took_too_long(env: dict[str, str]) -> None:
+    """Its signal, once the hook is known to wait for the rest of the payload."""
+    hook = python("claude", "PreToolUse", env=env)
+    assert hook.stdin
+    hook.stdin.write(HALF)
+    hook.stdin.flush()
+    while fcntl.ioctl(hook.stdin, termios.FIONREAD, b"\0" * 4) != b"\0" * 4:  # until the hook has read what there is
+        time.sleep(0.01)
+    hook.send_signal(signal.SIGALRM)
+    stdout, _ = hook.communicate()
+
+    assert hook.returncode == 2
+    assert "the decision took too long" in json.loads(stdout)["reason"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

@@ -21,7 +21,8 @@ from verdikt.model.secret import redact_action
 from verdikt.model.session import SessionState
 from verdikt.model.tool import kind_of
 from verdikt.model.verdict import Verdict, VerdictKind
-from verdikt.policy import parse_policy
+from verdikt.observe.policy import PolicyFile
+from verdikt.policy import build_policy, parse_policy
 
 STANDARD = parse_policy("profile: standard")
 RULED = parse_policy(
@@ -158,6 +159,32 @@ def test_posture_and_manifest_settle_the_verdict(tool: str, posture: str, kind: 
     decision = decided(action(tool, file_path="a", content="b"), posture=posture)
 
     assert (decision.verdict.kind.word, decision.guard) == (kind, guard)
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower", "tool", "kind"),
+    [
+        ("unknown_tools: block", "manifest: {deploy: {effects: [read]}}", "deploy", "block"),
+        ("unknown_tools: ask", "manifest: {deploy: {effects: [read]}}", "deploy", "ask"),
+        ("posture: interactive", "manifest: {deploy: {effects: [read]}}", "deploy", "ask"),
+        ("unknown_tools: pass", "manifest: {deploy: {effects: [read]}}", "deploy", "pass"),
+        ("unknown_tools: pass", "manifest: {deploy: {effects: [read]}}\nunknown_tools: block", "deploy", "pass"),
+        ("manifest: {deploy: {effects: [read]}}", "unknown_tools: block", "deploy", "pass"),
+        (
+            "manifest: {deploy: {effects: [read]}}",
+            "manifest: {deploy: {effects: [read], require_confirmation: true}}",
+            "deploy",
+            "ask",
+        ),
+        ("rules: [{name: lost, class: destructive, verdict: block, reason: no, fix: no}]", "manifest: {mcp__db__delete_all: {effects: [read]}}", "mcp__db__delete_all", "block"),
+    ],
+)  # fmt: skip
+def test_a_lower_layer_cannot_loosen_by_declaring_a_tool(upper: str, lower: str, tool: str, kind: str) -> None:
+    """What a project declares of a tool adds to what is known of it; it does not make it known to the layers above."""
+    found = [("user", upper), ("project", "rules: [{name: never, tool: never, verdict: warn, reason: so}]\n" + lower)]
+    layers = [PolicyFile(name, name, f"profile: none\n{text}".encode()) for name, text in found]
+
+    assert decided(action(tool), build_policy(layers)).verdict.kind.word == kind
 
 
 def test_a_dry_run_keeps_what_would_have_happened_live() -> None:

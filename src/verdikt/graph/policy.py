@@ -108,16 +108,25 @@ class Policy:
     @cached_property
     def unknown_tools(self) -> VerdictKind:
         """What is said of a tool that nobody declared: the strictest that a layer names; the highest asks by default."""
-        named: list[VerdictKind | None] = [layer.setting("unknown_tools") for layer in self.layers]
+        return self.unknown_tools_above(len(self.layers))
+
+    def unknown_tools_above(self, at: int) -> VerdictKind:
+        """What the layers above one say of a tool that only this one declares."""
+        named: list[VerdictKind | None] = [layer.setting("unknown_tools") for layer in self.layers[:at]]
         named[0] = VerdictKind.ASK if named[0] is None else named[0]
         return max(kind for kind in named if kind is not None)
 
     def section(self, name: str) -> Any:
         """A section that another room owns, merged over the layers; None when no layer has it."""
-        values = [value for layer in self.layers if (value := layer.section(name)) is not None]
-        if not values:
-            return None
-        return self.known[name].merge(values) if name in self.known else values[0]
+        if name not in self._merged:
+            values = [value for layer in self.layers if (value := layer.section(name)) is not None]
+            merge = self.known[name].merge if name in self.known else None
+            self._merged[name] = None if not values else merge(values) if merge else values[0]
+        return self._merged[name]
+
+    @cached_property
+    def _merged(self) -> dict[str, Any]:
+        return {}
 
     @cached_property
     def approvals(self) -> tuple[tuple[Matcher, ...], ...]:
