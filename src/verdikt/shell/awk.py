@@ -15,6 +15,7 @@ _SYSTEM = re.compile(r"\bsystem[ \t]*\((?P<expression>[^;{}\n]*)")
 _PIPED = re.compile(r'\|&?[ \t]*(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+))*)')
 _GETLINE = re.compile(r'(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+))*+)[ \t]*\|&?[ \t]*getline')
 _WRITTEN = re.compile(r'\bprintf?\b[^;{}\n>]*>>?[ \t]*(?P<expression>"[ ]*")')
+_SET = re.compile(r'\b(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<string>"[ ]*")[ \t]*[;}\n]')
 _QUOTED = re.compile(rf"{_STRING}|#[^\n]*")
 _PART = re.compile(rf"(?P<string>{_STRING})|(?P<name>[A-Za-z_]\w*)|(?P<other>\$?[\w.]+)|(?P<close>\))|.", re.DOTALL)
 _LONGEST = 100_000
@@ -48,6 +49,8 @@ def _look(call: Invocation, program: str, known: dict[str, str]) -> None:
     blank = _QUOTED.sub(
         lambda found: f'"{" " * (len(found[0]) - 2)}"' if found[0][0] == '"' else " " * len(found[0]), program
     )
+    for found in _SET.finditer(blank):
+        known.setdefault(found["name"], unescape(program[slice(*found.span("string"))][1:-1]))
     for pattern in (_SYSTEM, _PIPED, _GETLINE):
         for found in pattern.finditer(blank):
             call.shell(_constant(program[slice(*found.span("expression"))], known), stdin=False, repeated=True)

@@ -10,8 +10,8 @@ from verdikt.shell.scope import UNSET, Scope, Value
 
 if TYPE_CHECKING:
     from verdikt.shell.frame import Frame
+    from verdikt.shell.run import Runner
     from verdikt.shell.statement import RawAssignment
-    from verdikt.shell.walk import Walker
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _GIVEN = re.compile(r"([A-Za-z_]\w*)(\[[^\]]{0,200}\])?(\+?=)(.*)", re.DOTALL)
@@ -19,7 +19,7 @@ _LONGEST_VALUE = 32_768
 _LONGEST_PATH = 4096
 
 
-def assign(walker: "Walker", given: "RawAssignment", scope: Scope, *, keep: bool) -> tuple[str, Word]:
+def assign(walker: "Runner", given: "RawAssignment", scope: Scope, *, keep: bool) -> tuple[str, Word]:
     """An assignment as written; when `keep`, the rest of the text sees it."""
     name, subscript, op, raw = given
     if raw.startswith("(") and raw.endswith(")"):
@@ -57,7 +57,7 @@ def _store(scope: Scope, name: str, subscript: str, op: str, value: Value) -> No
     scope.set(name, value)
 
 
-def _cd(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+def _cd(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     targets = [word for word in words[1:] if not re.fullmatch(r"-[LPe@]+|--", word.text)]
     before = scope.cwd
     if not targets:
@@ -71,7 +71,7 @@ def _cd(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> No
     scope.set("OLDPWD", before if before is not None else walker.start or UNKNOWN)
 
 
-def _joined(walker: "Walker", scope: Scope, path: str) -> str:
+def _joined(walker: "Runner", scope: Scope, path: str) -> str:
     base = scope.cwd if scope.cwd is not None else walker.start
     joined = join(base, path) if base else path
     if len(joined) > _LONGEST_PATH:
@@ -81,7 +81,7 @@ def _joined(walker: "Walker", scope: Scope, path: str) -> str:
     return normpath(joined) if joined else "."
 
 
-def _pushd(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+def _pushd(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     targets = [word for word in words[1:] if not word.text.startswith(("-", "+"))]
     stack = scope.directories
     if targets:
@@ -90,12 +90,12 @@ def _pushd(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") ->
         scope.directories = (*stack[:-2], stack[-1], stack[-2])
 
 
-def _popd(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+def _popd(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     if len(scope.directories) > 1:
         scope.directories = scope.directories[:-1]
 
 
-def _declare(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+def _declare(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     exports = words[0].text == "export"
     nameref = False
     for word in words[1:]:
@@ -115,7 +115,7 @@ def _declare(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") 
             scope.export(name)
 
 
-def _unset(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+def _unset(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     functions = any(word.text == "-f" for word in words[1:])
     for word in words[1:]:
         if functions or scope.get(word.text) is None:
@@ -124,7 +124,7 @@ def _unset(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") ->
             scope.set(word.text, UNSET)
 
 
-def _read(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+def _read(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     names: list[str] = []
     array = skip = False
     for word in words[1:]:
@@ -145,13 +145,13 @@ def _read(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> 
         scope.set(name, pieces[place] if place < len(pieces) else "")
 
 
-def _mapfile(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+def _mapfile(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     name = words[-1].text if len(words) > 1 and not words[-1].text.startswith("-") else "MAPFILE"
     known = frame.stdin is not None and UNKNOWN not in frame.stdin
     scope.set(name, (frame.stdin or "").splitlines() if known else [UNKNOWN])
 
 
-def _set(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+def _set(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     for place, word in enumerate(words[1:], 1):
         if word.text == "--":
             scope.arguments = [given.text for given in words[place + 1 :]]
@@ -161,13 +161,13 @@ def _set(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> N
             return
 
 
-def _shift(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+def _shift(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     count = words[1].text if len(words) > 1 else "1"
     if scope.arguments is not None:
         scope.arguments = scope.arguments[int(count) :] if re.fullmatch(r"[0-9]{1,6}", count) else None
 
 
-def _alias(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+def _alias(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     for word in words[1:]:
         name, equals, value = word.text.partition("=")
         if equals and word.known:
@@ -175,19 +175,19 @@ def _alias(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") ->
             scope.rename(name, value)
 
 
-def _unalias(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+def _unalias(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     for word in words[1:]:
         scope.rename(word.text, None)
 
 
-def _forget(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+def _forget(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     """`let`, `getopts`: sets variables to what we do not compute."""
     for word in words[1:]:
         for name in _NAME.findall(word.text):
             scope.set(name, UNKNOWN)
 
 
-def _printf(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -> None:
+def _printf(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     if len(words) > 3 and words[1].text == "-v":
         from verdikt.shell.output import printf
 
@@ -196,7 +196,7 @@ def _printf(walker: "Walker", words: list[Word], scope: Scope, frame: "Frame") -
         scope.set(words[2].text, UNKNOWN if formatted is None else formatted)
 
 
-BUILTINS: dict[str, Callable[["Walker", list[Word], Scope, "Frame"], None]] = {
+BUILTINS: dict[str, Callable[["Runner", list[Word], Scope, "Frame"], None]] = {
     "cd": _cd,
     "chdir": _cd,
     "pushd": _pushd,

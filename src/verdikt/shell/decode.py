@@ -136,6 +136,14 @@ def _gzip(args: list[str], text: str) -> str | None:
     return _gunzip(args, text) if _has(args, "-d", "--decompress") else None
 
 
+def _bzip2(args: list[str], text: str) -> str | None:
+    return _bunzip2(args, text) if _has(args, "-d", "--decompress") else None
+
+
+def _xz(args: list[str], text: str) -> str | None:
+    return _unxz(args, text) if _has(args, "-d", "--decompress") else None
+
+
 def _bunzip2(args: list[str], text: str) -> str | None:
     from bz2 import BZ2Decompressor
 
@@ -218,6 +226,8 @@ FILTERS: dict[str, Callable[[list[str], str], str | None]] = {
     "gzip": _gzip,
     "bunzip2": _bunzip2,
     "bzcat": _bunzip2,
+    "bzip2": _bzip2,
+    "xz": _xz,
     "unxz": _unxz,
     "xzcat": _unxz,
     "head": _head,

@@ -178,8 +178,10 @@ class Expander(ABC):
 
     @staticmethod
     def _argument(number: int, scope: Scope) -> str | tuple[str, ...]:
-        if number == 0 or scope.arguments is None:
+        if scope.arguments is None:
             return UNKNOWN
+        if number == 0:
+            return "bash"
         return scope.arguments[number - 1] if number <= len(scope.arguments) else UNSET
 
     def joined(self, values: list[str], scope: Scope) -> str:

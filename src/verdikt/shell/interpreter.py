@@ -94,37 +94,39 @@ def handler(name: str, program: str) -> Callable[[Invocation], str | None] | Non
 
 
 def _shell(call: Invocation) -> str | None:
-    words = call.words
-    at, text_given, from_stdin = 1, False, False
-    while at < len(words):
-        option = words[at].text
-        if option in ("--rcfile", "--init-file", "-O", "+O") or re.fullmatch(r"[-+][a-zA-Z]*o", option):
-            if option in ("--rcfile", "--init-file") and at + 1 < len(words):
-                _file(call, words[at + 1], [])
-            at += 2
-            text_given = text_given or bool(re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", option))
-        elif re.fullmatch(r"-[a-zA-Z]+", option):
-            text_given = text_given or "c" in option
-            from_stdin = from_stdin or "s" in option
-            at += 1
-        elif option.startswith("--command="):
-            return call.shell(option.split("=", 1)[1])
-        elif option == "--command":
-            text_given = True
-            at += 1
-        elif option in ("-", "--"):
-            at += 1
-            break
-        elif option.startswith(("-", "+")) and len(option) > 1:
-            at += 1
-        else:
-            break
-    rest = words[at:]
+    at, text_given, from_stdin = _shell_options(call)
+    rest = call.words[at:]
     if text_given:
-        return call.shell(rest[0].text, arguments=[word.text for word in rest[2:]]) if rest else None
+        if not rest:
+            return None
+        scope = Scope(call.scope)
+        if len(rest) > 1:
+            scope.set("0", rest[1].text)
+        return call.shell(rest[0].text, arguments=[word.text for word in rest[2:]], scope=scope)
     if rest and not from_stdin:
         return _file(call, rest[0], [word.text for word in rest[1:]])
     return _from_stdin(call, [word.text for word in rest])
+
+
+def _shell_options(call: Invocation) -> tuple[int, bool, bool]:
+    """The index after a shell's options, whether a text follows, and whether it reads its input."""
+    words, at = call.words, 1
+    text_given = from_stdin = False
+    while at < len(words):
+        option = words[at].text
+        at += 1
+        if option in ("-", "--"):
+            break
+        if option[:1] not in ("-", "+") or len(option) < 2:
+            return at - 1, text_given, from_stdin
+        letters = "" if option.startswith("--") else option[1:]
+        text_given = text_given or (option[0] == "-" and "c" in letters) or option == "--command"
+        from_stdin = from_stdin or (option[0] == "-" and "s" in letters)
+        if option in ("--rcfile", "--init-file") and at < len(words):
+            _file(call, words[at], [])
+        if option in ("--rcfile", "--init-file", "-O", "+O") or letters.endswith("o"):
+            at += 1
+    return at, text_given, from_stdin
 
 
 _STDIN = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
@@ -144,7 +146,17 @@ def _input(call: Invocation) -> str | None:
     for redirect in call.redirects:
         if redirect.op == "<" and redirect.fd == 0:
             return contents(call.walker, redirect.target, call.scope)
-    return None
+    source = call.frame.pipe_from
+    return None if source is None else _shown(call, source)
+
+
+def _shown(call: Invocation, source: int) -> str | None:
+    """What `cat file` shows to an interpreter: the file is a program then."""
+    words = call.walker.drafts[source].argv
+    if len(words) < 2 or words[0].text.rsplit("/", 1)[-1] != "cat":
+        return None
+    texts = [contents(call.walker, word, call.scope) for word in words[1:]]
+    return None if None in texts else "".join(text for text in texts if text)
 
 
 def _file(call: Invocation, file: Word, arguments: list[str], *, same: bool = False) -> str | None:

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 from verdikt.shell.command import UNKNOWN, Code, Redirect, Word
 from verdikt.shell.frame import Frame
-from verdikt.shell.redirect import place
+from verdikt.shell.redirect import contents, place
 from verdikt.shell.scope import Scope
 
 if TYPE_CHECKING:
-    from verdikt.shell.walk import Walker
+    from verdikt.shell.run import Runner
 
 _DEEPEST = 24
 
@@ -19,7 +19,7 @@ class Invocation:
     __slots__ = ("assignments", "first", "frame", "index", "name", "redirects", "scope", "span", "walker", "words")
 
     def __init__(
-        self, walker: "Walker", words: list[Word], *, scope: Scope, frame: Frame, span: tuple[int, int]
+        self, walker: "Runner", words: list[Word], *, scope: Scope, frame: Frame, span: tuple[int, int]
     ) -> None:
         self.walker = walker
         self.words = words
@@ -71,9 +71,12 @@ class Invocation:
     ) -> str | None:
         """Goes on with a text for a shell; one of which nothing is known is noted as code that is not."""
         if not text.strip(UNKNOWN + " \n\t"):
-            if UNKNOWN in text:
-                self.code("sh", text)
-            return None
+            shown = self._shown() if UNKNOWN in text else None
+            if shown is None:
+                if UNKNOWN in text:
+                    self.code("sh", text)
+                return None
+            text = shown
         frame = self.inside(label, where=where, repeated=repeated)
         if not stdin:
             frame = frame.reading(None)
@@ -83,6 +86,14 @@ class Invocation:
         for name, word in self.assignments:
             inner.set(name, word.text)
         return self.walker.text(text, inner, frame)
+
+    def _shown(self) -> str | None:
+        """The file that `$(cat file)` put into the words: it is a program then."""
+        fed = [draft for draft in self.walker.drafts[self.first or 0 : self.index] if draft.feeds == self.index]
+        if len(fed) != 1 or len(fed[0].argv) > 2 or not fed[0].argv or fed[0].argv[0].text != "cat":
+            return None
+        named = [*fed[0].argv[1:], *(one.target for one in fed[0].redirects if one.op == "<")]
+        return contents(self.walker, named[0], self.scope) if len(named) == 1 else None
 
     def writes(self, path: str) -> None:
         """Notes that a program inside it writes a file."""

@@ -17,6 +17,10 @@ _HEAD = re.compile(r"@?(\w[\w-]*)((?:\s+[^:]+?)?)\s*:(?!=)\s*(.*)$")
 def just(call: Invocation) -> str | None:
     """Goes inside the recipes of a justfile."""
     given, at = options(call.words, 1, "f --justfile d --working-directory --set --shell")
+    if any(
+        option in ("-n", "--dry-run", "-l", "--list", "-s", "--show", "--summary", "--version") for option, _ in given
+    ):
+        return None
     chosen = {option: value for option, value in given if value is not None}
     scope = call.within(chosen.get("-d") or chosen.get("--working-directory"))
     named = chosen.get("-f") or chosen.get("--justfile")

@@ -17,6 +17,9 @@ _MAKE_VALUED = (
 )
 
 
+_DRY = frozenset(("-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "-v", "--version", "-h", "--help"))
+
+
 class _Makefile:
     """The rules and variables of a makefile, as far as a line-by-line reading gives them."""
 
@@ -79,6 +82,8 @@ class _Makefile:
 def make(call: Invocation) -> str | None:
     """Goes inside the recipes of the targets that `make` would make."""
     given, words = permuted(call.words, 1, _MAKE_VALUED)
+    if any(option in _DRY for option, _ in given):
+        return None
     chosen = {option: value for option, value in given if value is not None}
     scope = call.within(chosen.get("-C") or chosen.get("--directory"))
     named = chosen.get("-f") or chosen.get("--file") or chosen.get("--makefile")

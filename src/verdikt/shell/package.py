@@ -15,6 +15,7 @@ _NODE_VERBS = {
     "bun": frozenset(("run",)),
 }
 _LIFECYCLE = frozenset(("test", "start", "stop", "restart", "t", "tst"))
+_PUBLISHES = frozenset(("publish", "pack"))
 _INSTALLS = frozenset(("install", "i", "ci", "add", "isntall"))
 _NODE_VALUED = "--prefix C --dir --cwd --workspace w --filter F --loglevel --registry --silent-level"
 
@@ -35,6 +36,8 @@ def node(call: Invocation) -> str | None:
         names = ["test" if verb in ("t", "tst") else verb]
     elif verb in _INSTALLS:
         names = ["install", "prepare"]
+    elif verb in _PUBLISHES:
+        names = ["prepublishOnly", "prepare", "pack", "publish"]
     else:
         names = [verb] if call.name in ("yarn", "pnpm", "bun") else []
     if names:

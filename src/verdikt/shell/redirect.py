@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 from verdikt.shell.command import UNKNOWN, Redirect, Word
 
 if TYPE_CHECKING:
+    from verdikt.shell.run import Runner
     from verdikt.shell.scope import Scope
     from verdikt.shell.statement import RawRedirect
-    from verdikt.shell.walk import Walker
 
 _WRITES = frozenset((">", ">>", ">|", "&>", "&>>"))
 _LONGEST_APPENDED = 1 << 18
 
 
 def expand(
-    walker: "Walker", raws: "list[RawRedirect]", scope: "Scope"
+    walker: "Runner", raws: "list[RawRedirect]", scope: "Scope"
 ) -> tuple[tuple[Redirect, ...], str | None, bool]:
     """The redirections, the constant text on standard input, and whether they replace standard input."""
     found: list[Redirect] = []
@@ -47,12 +47,12 @@ def outputs(redirects: tuple[Redirect, ...]) -> list[Redirect]:
     ]
 
 
-def place(walker: "Walker", path: str, scope: "Scope") -> str:
+def place(walker: "Runner", path: str, scope: "Scope") -> str:
     """A path as seen from where the text stands, without `.` and `..`."""
     return normpath(join(walker.start or "/", scope.cwd or "", path))
 
 
-def write(walker: "Walker", redirect: Redirect, contents: str | None, scope: "Scope") -> None:
+def write(walker: "Runner", redirect: Redirect, contents: str | None, scope: "Scope") -> None:
     """Remembers what the text wrote, because it may run it next."""
     target = redirect.target
     if not target.known or target.glob:
@@ -63,14 +63,14 @@ def write(walker: "Walker", redirect: Redirect, contents: str | None, scope: "Sc
     scope.write(place(walker, target.text, scope), contents)
 
 
-def written(walker: "Walker", path: Word, scope: "Scope") -> tuple[bool, str | None]:
+def written(walker: "Runner", path: Word, scope: "Scope") -> tuple[bool, str | None]:
     """Whether the text wrote a file before, and what it put there when that is known."""
     if not path.known or path.glob or not path.text:
         return False, None
     return scope.file(place(walker, path.text, scope))
 
 
-def contents(walker: "Walker", path: Word, scope: "Scope") -> str | None:
+def contents(walker: "Runner", path: Word, scope: "Scope") -> str | None:
     """What is in a file: as the text wrote it, else as the caller knows it."""
     found, text = written(walker, path, scope)
     if found or walker.read is None or not path.known or path.glob or not path.text or path.text.startswith("/dev/"):

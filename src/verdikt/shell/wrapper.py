@@ -94,7 +94,9 @@ SUBCOMMANDS: dict[str, str] = {
     "sail": "",
     "tsh": "--proxy --user l",
     "jj": "R --repository",
-    "watchexec": "",
+    "xdotool": "",
+    "composer": "d --working-dir",
+    "gem": "",
 }
 """Programs whose rows are keyed by a subcommand, and their own options that take a value before it."""
 
@@ -138,6 +140,8 @@ WRAPPERS: dict[str, Wrapper] = {
     "sg": Wrapper(skip=1, joined=True, text="-c"),
     "capsh": Wrapper("", after="--", shell="sh"),
     "runas": Wrapper("", joined=True),
+    "aa-exec": Wrapper("p --profile n --namespace"),
+    "run0": Wrapper("u --user g --group D --chdir --unit --slice --setenv", directory="-D --chdir"),
     "fakeroot": Wrapper("l --lib --faked s i"),
     "fakechroot": Wrapper("l --lib b c e d"),
     "proot": Wrapper("r R b m q w v k 0"),
@@ -247,6 +251,27 @@ WRAPPERS: dict[str, Wrapper] = {
         "c --command I --log-in O --log-out B --log-io T --log-timing m o --output-limit t E",
         text="-c --command",
         only_text=True,
+    ),
+    "logsave": Wrapper("", skip=1),
+    "multitime": Wrapper("n s i o r f"),
+    "setlock": Wrapper("", skip=1),
+    "softlimit": Wrapper("a c d f l m o p r s t"),
+    "openvt": Wrapper("c", after="--"),
+    "genie": Wrapper("", text="-c --command", only_text=True),
+    "distcc": Wrapper(""),
+    "ccache": Wrapper(""),
+    "sccache": Wrapper(""),
+    "pexec": Wrapper("", after="--"),
+    "tmate": Wrapper("", text="-c"),
+    "systemd-cat": Wrapper("t --identifier p --priority --stderr-priority --level-prefix"),
+    "chronic": Wrapper(""),
+    "ifne": Wrapper(""),
+    "with-lock-ex": Wrapper("", skip=1),
+    "xdotool exec": Wrapper("--terminator --args"),
+    "composer exec": Wrapper(""),
+    "gem exec": Wrapper("g --gem"),
+    "cargo watch": Wrapper(
+        "w --watch i --ignore d --delay", text="-s --shell -x --exec", only_text=True, repeated=True
     ),
     # Repetition
     "watch": Wrapper("n --interval q --equexit", joined=True, repeated=True),
