@@ -1,12 +1,18 @@
 """THE FLOW: one short method for each of the five moments."""
 
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verdikt.decide import decide
+from verdikt.effects.classifier import classify
+from verdikt.errors import VerdiktError
+from verdikt.graph.leaf import describe
 from verdikt.graph.policy import STRICTNESS, Policy
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.grants import live
@@ -15,11 +21,13 @@ from verdikt.ledger.pause import Pause, current
 from verdikt.ledger.policies import keep_policy
 from verdikt.ledger.store import Writer
 from verdikt.model.action import Action, Outcome
-from verdikt.model.canonical import sha256
+from verdikt.model.canonical import canonical, sha256
 from verdikt.model.decision import Decision, failed
+from verdikt.model.effect import Effects
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
-from verdikt.model.moment import Answer
+from verdikt.model.memory import Memory, Recalled
+from verdikt.model.moment import Answer, Turn
 from verdikt.model.posture import Posture
 from verdikt.model.receipt import action_record
 from verdikt.model.secret import redact_action, redact_text
@@ -29,14 +37,25 @@ from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.crash import record_crash
 from verdikt.observe.guarded import guarded_paths
 from verdikt.observe.world import RealWorld, project_root
-from verdikt.policy import load_file, load_policy
+from verdikt.policy import load_file, load_policy, with_tool_policies
 from verdikt.projections import projections
+
+if TYPE_CHECKING:
+    from verdikt.council.chamber import Chamber, Judgement
+    from verdikt.council.declared import Council, Councils
+    from verdikt.guidance.completion import Completion, TaskCompletionChecker
+    from verdikt.guidance.definition import Guidance, Past
+    from verdikt.guidance.feedback import FeedbackProviderConfig
+    from verdikt.guidance.tool_policy import ToolPolicy, ToolPolicyGuard
+    from verdikt.model.finding import Level
 
 See = Callable[[str], World]
 """The world as seen from a directory."""
 
 ARTIFACT_LIMIT = 1024 * 1024
 """Bytes of an output that are kept; its digest is always that of all of it."""
+
+_UNTOLD = "whether the work is complete could not be told: say so, and ask the person to run `verdikt doctor`"
 
 
 class Governance:
@@ -47,12 +66,17 @@ class Governance:
         policy: Policy,
         store: FileStore,
         *,
+        tool_policies: Iterable["ToolPolicy | ToolPolicyGuard"] = (),
+        feedback: Iterable["FeedbackProviderConfig"] = (),
+        completion: "TaskCompletionChecker | Completion | None" = None,
         see: See | None = None,
         clock: Clock | None = None,
         env: Mapping[str, str] = os.environ,
     ) -> None:
-        self.policy = policy
+        self.policy = with_tool_policies(policy, tool_policies) if tool_policies else policy
         self.store = store
+        self._feedback = tuple(feedback)
+        self._completion = completion
         self.clock = clock or SystemClock()
         self._env = env
         self._see = see or self._real
@@ -74,21 +98,139 @@ class Governance:
         """May this happen? The decision is in the log before it is given; whatever fails on the way is a block."""
         try:
             clean, secrets = redact_action(action)
-            facts = Facts(self._see(clean.cwd), secrets=secrets)
-            return self.store.update(clean.session_id, lambda log: self._decided(log, clean, facts, posture))
+            world = self._see(clean.cwd)
+
+            def decided(log: Writer) -> Decision:
+                facts = Facts(world, secrets=secrets, memory=self._recalled(log))
+                return self._decided(log, clean, facts, posture)
+
+            return self.store.update(clean.session_id, decided)
         except Exception as error:
             self._crashed("before", error)
             return failed(error)
 
     def after(self, action: Action, outcome: Outcome) -> Answer:
-        """It happened: what came of it is logged. Never stands in the way; what cannot be logged leaves a gap."""
+        """It happened: what came of it is logged, and the agent is told what it should know now.
+
+        Never stands in the way; what cannot be logged leaves a gap.
+        """
         try:
             clean, _ = redact_action(action)
-            body, artifacts = _call_record(clean, outcome)
-            self.store.append(clean.session_id, EntryKind.TOOL_CALL, body, artifacts=artifacts)
+            return self.store.update(clean.session_id, lambda log: self._happened(log, clean, outcome))
         except Exception as error:
             self._crashed("after", error, action.session_id)
-        return Answer()
+            return Answer()
+
+    def stop(self, turn: Turn) -> Answer:
+        """The agent wants to finish: may it? A failure refuses once; asked again, it lets go, so that nothing goes round for ever."""
+        if self.guidance is None:
+            return Answer()
+        try:
+            return self.store.update(turn.session_id, lambda log: self._completed(log, turn) or Answer())
+        except Exception as error:
+            self._crashed("stop", error, turn.session_id)
+            return Answer() if turn.stop_hook_active else Answer(allowed=False, reason=_UNTOLD, guard="verdikt")
+
+    def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> "tuple[ToolPolicy, ...]":
+        """The tool policies that have a say about a tool, in the order in which they are asked."""
+        return self.guidance.policies_for_tool(name, agent=agent, prompt=prompt) if self.guidance else ()
+
+    @property
+    def feedback_providers(self) -> "tuple[FeedbackProviderConfig, ...]":
+        """Who tells the agent something, and when."""
+        return self.guidance.feedback if self.guidance else ()
+
+    @property
+    def task_completion_checker(self) -> "TaskCompletionChecker | None":
+        """What must be true before the agent may stop; None when nothing must."""
+        return self.guidance.checker if self.guidance else None
+
+    @cached_property
+    def guidance(self) -> "Guidance | None":
+        """Tool policies, feedback and completion of this definition; None when it has none of them."""
+        sections = ("tool_policies", "feedback", "completion")
+        given = {name: self.policy.section(name) for name in sections}
+        loaded = "verdikt.guidance.tool_policy" in sys.modules  # or no tool policy can stand in the graph
+        if not (any(given.values()) or loaded or self._feedback or self._completion):
+            return None
+        from verdikt.guidance.completion import Completion
+        from verdikt.guidance.definition import Guidance, guards_in
+
+        own = self._completion
+        made = own if own is None or isinstance(own, Completion) else Completion(checker=own)
+        found = Guidance(
+            policies=tuple(guards_in(self.policy.nodes)),
+            feedback=(*(given["feedback"] or ()), *self._feedback),
+            completions=(*(given["completion"] or ()), *([made] if made else [])),
+        )
+        return found if found else None
+
+    def commit(
+        self, repo: str, *, trigger: str = "pre-commit", base: str = "", at: str = "", run: bool = False
+    ) -> Answer:
+        """May this become history? Where a guardrail stands, only with a fresh verdict below HIGH; whatever fails is a no.
+
+        Judges the index against HEAD or `base`, or the commit `at` against `base`; `run` first calls the command
+        reviewers that have not reported.
+        """
+        from verdikt.report.commit import refused
+        from verdikt.report.findings import explain
+
+        called = self.councils.on(trigger)
+        try:
+            with self._chamber(repo, at) as chamber:
+                judged = [self._judgement(chamber, council, base, run) for council in called]
+        except Exception as error:
+            self._crashed("commit", error)
+            words = str(error) if isinstance(error, VerdiktError) else type(error).__name__
+            closed = any(council.guardrail for council in called)
+            said = f"the councils could not be asked: {words}"
+            return Answer(allowed=not closed, reason=said if closed else "", context=said, guard="council")
+        stopping = [one for one in judged if one.blocks]
+        reason = "\n\n".join(refused(one.council.name, one.plan.plan_hash, one.verdict, one.faults) for one in stopping)
+        shown = [explain(one.verdict) for one in judged if not one.blocks and one.verdict and one.verdict.findings]
+        return Answer(allowed=not stopping, reason=reason, context="\n".join(shown), guard="council" if judged else "")
+
+    @property
+    def councils(self) -> "Councils":
+        """The councils of the policy."""
+        from verdikt.council.declared import Councils
+
+        return self.policy.section("councils") or Councils()
+
+    def chamber(self, repo: str) -> "Chamber":
+        """Where the councils of a repository meet."""
+        from verdikt.council.chamber import Chamber
+        from verdikt.council.runs import Runs, runs_directory
+        from verdikt.ledger.findings import finding_log
+        from verdikt.observe.index import GitIndex
+
+        log = finding_log(lambda: self.store)
+        directory = runs_directory(self._env, self.councils.runs_dir)
+        return Chamber(GitIndex(repo, self._env), Runs(directory, self.clock.now, log), self.clock, self._env)
+
+    @contextmanager
+    def _chamber(self, repo: str, at: str) -> "Iterator[Chamber]":
+        chamber = self.chamber(repo)
+        if not at:
+            yield chamber
+            return
+        with chamber.index.at(at) as index:
+            yield replace(chamber, index=index)
+
+    def _judgement(self, chamber: "Chamber", council: "Council", base: str, run: bool) -> "Judgement":
+        plan = chamber.plan(council, base=base)
+        judged = chamber.judge(council, plan, self._standing)
+        waiting = any(reviewer.command for reviewer in council.reviewers) and plan.files
+        if run and waiting and (judged.verdict is None or judged.missing):
+            chamber.run(council, plan)
+            judged = chamber.judge(council, plan, self._standing)
+        return judged
+
+    def _standing(self, plan_hash: str) -> Mapping[str, str]:
+        from verdikt.ledger.findings import standing
+
+        return standing(self.store, plan_hash)
 
     def _decided(self, log: Writer, action: Action, facts: Facts, posture: Posture | None) -> Decision:
         """Decides and records under the session's lock, so that parallel calls see one another's counts."""
@@ -106,6 +248,109 @@ class Governance:
             said = f"paused by {pause.by or 'the operator'}: {pause.reason}"
             return replace(decision, verdict=Verdict.warn(guard="pause", reason=said))
         return decision
+
+    def _happened(self, log: Writer, action: Action, outcome: Outcome) -> Answer:
+        """Logs a call with what guidance learned from it; then what guidance has to say, which is logged too."""
+        body, artifacts = _call_record(action, outcome)
+        guidance = self.guidance
+        if guidance is None:
+            log.append(EntryKind.TOOL_CALL, body, artifacts=artifacts)
+            return Answer()
+        memory = Memory(self._recalled(log))
+        failures: dict[str, str] = {}
+        facts = None
+        try:
+            facts = Facts(self._see(action.cwd))
+            failures = guidance.learn(action, outcome, memory, facts, partial(self._effects, action, facts))
+            canonical(memory.changes)
+        except Exception as error:
+            failures, memory = {"guidance": describe(error)}, Memory()
+        kept = {"kept": memory.changes} if memory.changes else {}
+        log.append(EntryKind.TOOL_CALL, body | kept, artifacts=artifacts)
+        if failures:
+            log.append(EntryKind.GAP, {"moment": "after", "failures": failures})
+        return self._told(log, guidance, action, facts)
+
+    def _told(self, log: Writer, guidance: "Guidance", action: Action, facts: Facts | None) -> Answer:
+        """What the agent is told after a call; it is remembered only if it is delivered."""
+        if not guidance.feedback:
+            return Answer()
+        memory = Memory(self._recalled(log))
+        try:
+            findings = partial(self._open_findings, facts.project_root if facts else "")
+            told = guidance.tell(action, memory, facts, self._past(log), lambda: [title for _, title in findings()])
+            given = [
+                {"provider": each.provider_name, "severity": each.severity, "text": redact_text(each.render())[0]}
+                for each in told.feedback
+            ]
+            body = {"given": given, "failures": dict(told.failures), "kept": memory.changes}
+            canonical(body)
+        except Exception as error:
+            log.append(EntryKind.GAP, {"moment": "after", "failures": {"feedback": describe(error)}})
+            return Answer()
+        if given or told.failures:
+            log.append(EntryKind.FEEDBACK, body)
+        return Answer(context="\n\n".join(each["text"] for each in given))
+
+    def _completed(self, log: Writer, turn: Turn) -> Answer | None:
+        """The refusal of a stop whose work is incomplete; None when the completion checks have nothing against it."""
+        guidance = self.guidance
+        if guidance is None or not any(completion.covers(turn.agent) for completion in guidance.completions):
+            return None
+        from verdikt.guidance.completion import TaskCompletionContext
+
+        memory = Memory(self._recalled(log))
+        facts = Facts(self._see(turn.cwd))
+        context = TaskCompletionContext(
+            session=self._session(log),
+            tentative_output=turn.message,
+            filesystem=facts,
+            adapter=turn.host,
+            stop_reason=str(turn.raw.get("stop_reason") or "") or None,
+            findings=lambda level: self._count_findings(facts.project_root, level),
+        )
+        settled = guidance.settle(context, memory, self._past(log), agent=turn.agent)
+        text = redact_text(settled.text)[0]
+        body = {
+            "by": "completion",
+            "allowed": settled.allowed,
+            "text": text,
+            "skipped": settled.skipped,
+            "unfinished": settled.unfinished,
+        }
+        log.append(EntryKind.COMPLETION, body | {"kept": memory.changes})
+        return None if settled.allowed else Answer(allowed=False, reason=text, guard="completion")
+
+    def _recalled(self, log: Writer) -> Mapping[str, Any]:
+        return Recalled(log.project("memory")) if self.guidance else {}
+
+    def _past(self, log: Writer) -> "Past":
+        from verdikt.guidance.definition import Past
+
+        return Past(session=self._session(log), now=self.clock.now(), **log.project("calls"))
+
+    def _effects(self, action: Action, facts: Facts) -> Effects:
+        manifest = self.policy.section("manifest")
+        declared = manifest.tools.get(action.tool) if manifest else None
+        return classify(action, facts, manifest={declared.name: declared.dump()} if declared else None)
+
+    def _open_findings(self, root: str) -> "list[tuple[Level, str]]":
+        """The open findings about files below a directory, the worst first."""
+        from verdikt.council.runs import Runs, runs_directory
+
+        verdicts, _ = Runs(runs_directory(self._env), self.clock.now).recent(limit=20)
+        found = [
+            (finding.severity, finding.title)
+            for verdict in verdicts
+            for finding in verdict.findings
+            if any(os.path.exists(os.path.join(root, place.file)) for place in finding.evidence)
+        ]
+        return sorted(found, key=lambda each: -each[0])
+
+    def _count_findings(self, root: str, level: str) -> int:
+        from verdikt.model.finding import Level
+
+        return sum(severity >= Level.of(level) for severity, _ in self._open_findings(root))
 
     def _session(self, log: Writer) -> SessionState:
         return SessionState(log.session, **log.project("session")).copy()

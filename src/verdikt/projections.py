@@ -12,6 +12,8 @@ PROJECTIONS: dict[str, str] = {
     "grants": "verdikt.ledger.grants:GRANTS",
     "findings": "verdikt.ledger.findings:FINDINGS",
     "pause": "verdikt.ledger.pause:PAUSE",
+    "memory": "verdikt.ledger.memories:MEMORY",
+    "calls": "verdikt.ledger.memories:CALLS",
 }
 
 

@@ -1,22 +1,18 @@
 """One command as the program tables see it: its arguments, and the means to say what it does."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from posixpath import normpath
 
 from verdikt.effects import zone as places
 from verdikt.effects.argument import Arguments, words
-from verdikt.effects.name import named
+from verdikt.effects.name import manner
 from verdikt.effects.program.table import Does, Program
+from verdikt.effects.surroundings import Surroundings, surroundings_of
 from verdikt.effects.target import Resolver
 from verdikt.effects.target import recoverable as can_return
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.facts import Facts
 from verdikt.shell.command import UNKNOWN, Command, Word
-
-_LOOK = ("fs.write", "fs.append", "fs.overwrite", "fs.truncate", "fs.delete", "fs.shred", "fs.move", "fs.link")
-"""What needs to know what is at its path. Reading does not, so that ordinary commands ask the disk nothing."""
-
-_LOSSY = ("fs.truncate", "fs.delete", "fs.shred")
-"""What loses what was there, so that it matters whether git has it."""
 
 _RAW = words("nc ncat netcat telnet socat openssl socket nc.traditional nc.openbsd websocat")
 _FETCH = words(
@@ -33,13 +29,30 @@ _COMMANDS = words(
 _FILES = words("BASH_ENV ENV PYTHONSTARTUP")
 _LIBRARIES = words("LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES")
 _PLACED = ("fs.", "git.", "cred.", "persist.", "guard.", "code.")
+_OF_THE_MACHINE = (
+    "sys.read",
+    "sys.service",
+    "sys.server",
+    "sys.setting",
+    "sys.user",
+    "sys.network",
+    "sys.power",
+    "proc.",
+    "pkg.",
+    "priv.escalate",
+    "env.",
+    "persist.cron",
+    "cron.",
+)
+"""What happens to a container only, when it happens in one."""
+_WRITTEN = ("fs.write", "fs.append", "fs.overwrite", "fs.move", "fs.link", "fs.chmod", "fs.chown")
 _HARMLESS = words("--help --version --usage")
 
 
 class Call:
     """A command with its arguments sorted for one program."""
 
-    __slots__ = ("_by", "_shell", "args", "command", "commands", "doubt", "name", "resolver", "subcommand")
+    __slots__ = ("_by", "_place", "_shell", "args", "command", "commands", "doubt", "name", "resolver", "subcommand")
 
     def __init__(
         self,
@@ -59,6 +72,14 @@ class Call:
         self.args = _NO_ARGUMENTS
         self.subcommand = ""
         self._by = ""
+        self._place: Surroundings | None = None
+
+    @property
+    def place(self) -> Surroundings:
+        """Where the command runs."""
+        if self._place is None:
+            self._place = surroundings_of(self.command, self.commands)
+        return self._place
 
     @property
     def by(self) -> str:
@@ -197,8 +218,12 @@ class Call:
             found = tuple([Target(word.shown, kind) for word in targets])
             unknown = any(UNKNOWN in word.text for word in targets)
             return [self.effect(what, found, recoverable=recoverable, possible=possible or unknown, note=note)]
-        look, git = what.startswith(_LOOK), what.startswith(_LOSSY)
-        found_at = [self.path(word, look=look, git=git) for word in targets]
+        _, look, git = manner(what)
+        if look or self.command.where:
+            found_at = [self.path(word, look=look, git=git) for word in targets]
+        else:
+            cwd, path = self.command.cwd, self.resolver.path
+            found_at = [path(word, cwd) for word in targets]
         return self.paths(what, found_at, recoverable=recoverable, possible=possible, note=note)
 
     def paths(
@@ -231,6 +256,8 @@ class Call:
     def path(self, word: Word, *, look: bool = False, git: bool = True) -> Target:
         """The path that a word names, where this command runs."""
         if self.command.where:
+            if self.place.kind == "fresh":
+                return self._inside(word, look=look, git=git)
             return self._elsewhere(word)
         return self.resolver.path(word, self.command.cwd, look=look, git=git)
 
@@ -252,9 +279,37 @@ class Call:
             return Target(f"{self.command.where}:{word.shown}", "path", "", Zone.OUTSIDE)
         path = self.resolver.absolute(word.text)
         zone = self.resolver.zone(path)
+        if self.place.kind == "container" and path != "/" and zone in (Zone.SYSTEM, Zone.PERSIST, Zone.OUTSIDE):
+            # A container is no machine: what is lost there is what it wrote, or a volume.
+            return Target(f"{self.command.where}:{word.shown}", "path", "", Zone.OUTSIDE)
         if zone in (Zone.PROJECT, Zone.HOME):
             zone = Zone.OUTSIDE
         return Target(f"{self.command.where}:{word.shown}", "path", path, zone)
+
+    def _inside(self, word: Word, *, look: bool, git: bool) -> Target:
+        """A path in a container made for this command: gone with it, unless it is mounted from outside."""
+        place, text = self.place, word.text
+        if not text.startswith("/"):
+            text = f"{place.directory or '/'}/{text}"
+        outside = place.outside(normpath(text)) if word.known else None
+        if outside is None:
+            doubtful = bool(place.mounts) and not word.known
+            return Target(
+                f"{self.command.where}:{word.shown}",
+                "path",
+                "" if doubtful else text,
+                Zone.OUTSIDE if doubtful else Zone.TEMP,
+            )
+        if outside.startswith(("/", "~", ".", UNKNOWN)):
+            return self.resolver.path(Word(outside, word.raw, word.glob), None, look=look, git=git)
+        return Target(outside, "path", "", Zone.OUTSIDE)
+
+    def _contained(self, what: str) -> bool:
+        """Whether an effect stays in the container that the command runs in."""
+        kind = self.place.kind
+        return (kind in ("fresh", "container") and what.startswith(_OF_THE_MACHINE)) or (
+            kind == "container" and what.startswith(_WRITTEN)
+        )
 
     def effect(
         self,
@@ -266,29 +321,29 @@ class Call:
         note: str = "",
     ) -> Effect:
         """An effect of this command, with class and recoverability by its name and its targets unless given."""
-        entry = named(what)
+        if self.command.where and self._contained(what):
+            what, targets, recoverable = "container.exec", (), None
+        entry, _, lossy = manner(what)
         cls, uncertain = entry.cls, possible or self.doubt
-        if targets and targets[0].kind == "path":
-            lossy = what.startswith(_LOSSY)
-            returns = lossy and all(map(can_return, targets))
+        if lossy and targets and targets[0].kind == "path":
+            returns = all(map(can_return, targets))
             if recoverable is None:
-                recoverable = returns if lossy else entry.recoverable
+                recoverable = returns
             if returns and cls is EffectClass.DESTRUCTIVE and what.startswith("fs.delete"):
                 cls = EffectClass.WRITE  # losing what a build or git can bring back is a write like any other
-            for target in targets:
-                if not target.path:
-                    uncertain = True
-        elif recoverable is None:
-            recoverable = entry.recoverable
+        for target in targets:
+            if not target.path and target.kind == "path":
+                uncertain = True
         # Of files elsewhere nothing is known; a database is dropped wherever the client runs.
-        if self.command.where and what.startswith(_PLACED) and not any(t.zone is Zone.SYSTEM for t in targets):
+        elsewhere = self.command.where and what.startswith(_PLACED) and self.place.kind != "fresh"
+        if elsewhere and not any(t.zone is Zone.SYSTEM for t in targets):
             uncertain = True
         return Effect(
             cls=cls,
             what=what,
             targets=targets,
             certainty=Certainty.POSSIBLE if uncertain else Certainty.CERTAIN,
-            recoverable=recoverable,
+            recoverable=entry.recoverable if recoverable is None else recoverable,
             by=self._by or self.by,
             note=note,
         )
@@ -296,7 +351,9 @@ class Call:
 
 def shown(argv: Sequence[Word]) -> str:
     """A command line for messages."""
-    text = " ".join([word.shown for word in argv])
+    text = " ".join([word.text for word in argv])
+    if UNKNOWN in text:
+        text = " ".join([word.shown for word in argv])
     return text if len(text) <= 120 else text[:119] + "…"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from verdikt.effects import verb
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target, Zone
@@ -168,7 +169,13 @@ def _mc(call: Call) -> Iterator[Effect]:
         yield call.effect("cloud.expose" if rest and rest[0].text == "set" else "cloud.read", there)
     elif operation in ("alias", "config"):
         yield call.effect("cred.write" if rest and rest[0].text in ("set", "add", "host") else "cloud.read")
-    elif operation in ("admin", "mb", "put", "pipe", "ilm", "event", "tag", "share", "undo", "replicate", "encrypt"):
+    elif operation in ("admin", "ilm", "event", "tag", "replicate", "encrypt"):
+        path = [word.text for word in rest]
+        kind = verb.find(path)[1]
+        yield call.effect(
+            "cloud.delete" if kind == "delete" else "cloud.write" if kind == "write" else "cloud.read", there
+        )
+    elif operation in ("mb", "put", "pipe", "share", "undo"):
         yield call.effect("cloud.write", there)
     else:
         yield call.effect("cloud.read")
