@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.decide import decide
 from verdikt.effects.classifier import classify
+from verdikt.errors import VerdiktError
 from verdikt.graph.leaf import describe
 from verdikt.graph.policy import STRICTNESS, Policy
 from verdikt.ledger.files import FileStore
@@ -39,6 +41,8 @@ from verdikt.policy import load_file, load_policy, with_tool_policies
 from verdikt.projections import projections
 
 if TYPE_CHECKING:
+    from verdikt.council.chamber import Chamber, Judgement
+    from verdikt.council.declared import Council, Councils
     from verdikt.guidance.completion import Completion, TaskCompletionChecker
     from verdikt.guidance.definition import Guidance, Past
     from verdikt.guidance.feedback import FeedbackProviderConfig
@@ -160,6 +164,73 @@ class Governance:
             completions=(*(given["completion"] or ()), *([made] if made else [])),
         )
         return found if found else None
+
+    def commit(
+        self, repo: str, *, trigger: str = "pre-commit", base: str = "", at: str = "", run: bool = False
+    ) -> Answer:
+        """May this become history? Where a guardrail stands, only with a fresh verdict below HIGH; whatever fails is a no.
+
+        Judges the index against HEAD or `base`, or the commit `at` against `base`; `run` first calls the command
+        reviewers that have not reported.
+        """
+        from verdikt.report.commit import refused
+        from verdikt.report.findings import explain
+
+        called = self.councils.on(trigger)
+        try:
+            with self._chamber(repo, at) as chamber:
+                judged = [self._judgement(chamber, council, base, run) for council in called]
+        except Exception as error:
+            self._crashed("commit", error)
+            words = str(error) if isinstance(error, VerdiktError) else type(error).__name__
+            closed = any(council.guardrail for council in called)
+            said = f"the councils could not be asked: {words}"
+            return Answer(allowed=not closed, reason=said if closed else "", context=said, guard="council")
+        stopping = [one for one in judged if one.blocks]
+        reason = "\n\n".join(refused(one.council.name, one.plan.plan_hash, one.verdict, one.faults) for one in stopping)
+        shown = [explain(one.verdict) for one in judged if not one.blocks and one.verdict and one.verdict.findings]
+        return Answer(allowed=not stopping, reason=reason, context="\n".join(shown), guard="council" if judged else "")
+
+    @property
+    def councils(self) -> "Councils":
+        """The councils of the policy."""
+        from verdikt.council.declared import Councils
+
+        return self.policy.section("councils") or Councils()
+
+    def chamber(self, repo: str) -> "Chamber":
+        """Where the councils of a repository meet."""
+        from verdikt.council.chamber import Chamber
+        from verdikt.council.runs import Runs, runs_directory
+        from verdikt.ledger.findings import finding_log
+        from verdikt.observe.index import GitIndex
+
+        log = finding_log(lambda: self.store)
+        directory = runs_directory(self._env, self.councils.runs_dir)
+        return Chamber(GitIndex(repo, self._env), Runs(directory, self.clock.now, log), self.clock, self._env)
+
+    @contextmanager
+    def _chamber(self, repo: str, at: str) -> "Iterator[Chamber]":
+        chamber = self.chamber(repo)
+        if not at:
+            yield chamber
+            return
+        with chamber.index.at(at) as index:
+            yield replace(chamber, index=index)
+
+    def _judgement(self, chamber: "Chamber", council: "Council", base: str, run: bool) -> "Judgement":
+        plan = chamber.plan(council, base=base)
+        judged = chamber.judge(council, plan, self._standing)
+        waiting = any(reviewer.command for reviewer in council.reviewers) and plan.files
+        if run and waiting and (judged.verdict is None or judged.missing):
+            chamber.run(council, plan)
+            judged = chamber.judge(council, plan, self._standing)
+        return judged
+
+    def _standing(self, plan_hash: str) -> Mapping[str, str]:
+        from verdikt.ledger.findings import standing
+
+        return standing(self.store, plan_hash)
 
     def _decided(self, log: Writer, action: Action, facts: Facts, posture: Posture | None) -> Decision:
         """Decides and records under the session's lock, so that parallel calls see one another's counts."""
