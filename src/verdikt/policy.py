@@ -21,7 +21,7 @@ SECTIONS: dict[str, str | Section] = {
     "tool_policies": Section(anything("list"), "how tools are to be used"),
     "feedback": Section(anything("mapping"), "what the agent is told after an action"),
     "completion": Section(anything("mapping"), "when work counts as done"),
-    "evidence": Section(anything("mapping"), "which claims need proof"),
+    "evidence": "verdikt.evidence.section:SECTION",
     "councils": Section(anything("mapping"), "who reviews what before a commit"),
     "ledger": Section(anything("mapping"), "how the log is kept"),
     "manifest": "verdikt.effects.section:SECTION",
