@@ -68,7 +68,8 @@ def relevant(call: LoggedCall) -> bool:
             return True
         if own and path not in call.written:
             continue
-        if not path.lower().endswith(DOCS) and not path.startswith(("/tmp/", "/var/tmp/", "/dev/")):
+        passing = path.startswith(("/tmp/", "/var/tmp/", "/dev/")) and not below(path, call.cwd)
+        if not path.lower().endswith(DOCS) and not passing:
             return True
     return False
 
