@@ -10,6 +10,7 @@ from tests.scene import GREEN, RED, Scene
 from verdikt.evidence.contract import read_contract
 from verdikt.evidence.turn import read_turn
 from verdikt.evidence.validator import VALIDATORS, validate
+from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
 from verdikt.model.moment import Prompt
 
@@ -111,25 +112,14 @@ def test_S2_020_a_ledger_fault_never_stands_in_the_way_of_a_tool(scene: Scene, m
     """What cannot be logged leaves a gap."""
     monkeypatch.setattr("verdikt.evidence.call.read_runs", _boom)
 
-    scene.gov.after(_bash(scene, "ls"), _outcome())
+    action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "ls"}, session_id=scene.session)
+    scene.gov.after(action, Outcome(success=True, output="x", exit_code=0))
 
     assert [entry.kind for entry in scene.entries()] == [EntryKind.GAP]
 
 
 def _boom(*args: object, **kwargs: object) -> object:
     raise RuntimeError("planted")
-
-
-def _bash(scene: Scene, command: str):  # type: ignore[no-untyped-def]
-    from verdikt.model.action import Action, ActionKind
-
-    return Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, session_id=scene.session)
-
-
-def _outcome():  # type: ignore[no-untyped-def]
-    from verdikt.model.action import Outcome
-
-    return Outcome(success=True, output="x", exit_code=0)
 
 
 @pytest.mark.parametrize(
