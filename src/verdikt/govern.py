@@ -1,13 +1,17 @@
 """THE FLOW: one short method for each of the five moments."""
 
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verdikt.decide import decide
+from verdikt.effects.classifier import classify
 from verdikt.evidence.section import EvidenceSettings
+from verdikt.graph.leaf import describe
 from verdikt.graph.policy import STRICTNESS, Policy
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.grants import live
@@ -16,10 +20,12 @@ from verdikt.ledger.pause import Pause, current
 from verdikt.ledger.policies import keep_policy
 from verdikt.ledger.store import Writer
 from verdikt.model.action import Action, Outcome
-from verdikt.model.canonical import sha256
+from verdikt.model.canonical import canonical, sha256
 from verdikt.model.decision import Decision, failed
+from verdikt.model.effect import Effects
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
+from verdikt.model.memory import Memory, Recalled
 from verdikt.model.moment import Answer, Prompt, Turn
 from verdikt.model.posture import Posture
 from verdikt.model.receipt import action_record
@@ -32,14 +38,23 @@ from verdikt.observe.crash import record_crash
 from verdikt.observe.crashes import note_crashes
 from verdikt.observe.guarded import guarded_paths
 from verdikt.observe.world import RealWorld, project_root
-from verdikt.policy import load_file, load_policy
+from verdikt.policy import load_file, load_policy, with_tool_policies
 from verdikt.projections import projections
+
+if TYPE_CHECKING:
+    from verdikt.guidance.completion import Completion, TaskCompletionChecker
+    from verdikt.guidance.definition import Guidance, Past
+    from verdikt.guidance.feedback import FeedbackProviderConfig
+    from verdikt.guidance.tool_policy import ToolPolicy, ToolPolicyGuard
+    from verdikt.model.finding import Level
 
 See = Callable[[str], World]
 """The world as seen from a directory."""
 
 ARTIFACT_LIMIT = 1024 * 1024
 """Bytes of an output that are kept; its digest is always that of all of it."""
+
+_UNTOLD = "whether the work is complete could not be told: say so, and ask the person to run `verdikt doctor`"
 
 
 class Governance:
@@ -50,12 +65,17 @@ class Governance:
         policy: Policy,
         store: FileStore,
         *,
+        tool_policies: Iterable["ToolPolicy | ToolPolicyGuard"] = (),
+        feedback: Iterable["FeedbackProviderConfig"] = (),
+        completion: "TaskCompletionChecker | Completion | None" = None,
         see: See | None = None,
         clock: Clock | None = None,
         env: Mapping[str, str] = os.environ,
     ) -> None:
-        self.policy = policy
+        self.policy = with_tool_policies(policy, tool_policies) if tool_policies else policy
         self.store = store
+        self._feedback = tuple(feedback)
+        self._completion = completion
         self.clock = clock or SystemClock()
         self._env = env
         self._see = see or self._real
@@ -77,22 +97,62 @@ class Governance:
         """May this happen? The decision is in the log before it is given; whatever fails on the way is a block."""
         try:
             clean, secrets = redact_action(action)
-            facts = Facts(self._see(clean.cwd), secrets=secrets)
-            return self.store.update(clean.session_id, lambda log: self._decided(log, clean, facts, posture))
+            world = self._see(clean.cwd)
+
+            def decided(log: Writer) -> Decision:
+                facts = Facts(world, secrets=secrets, memory=self._recalled(log))
+                return self._decided(log, clean, facts, posture)
+
+            return self.store.update(clean.session_id, decided)
         except Exception as error:
             self._crashed("before", error)
             return failed(error)
 
     def after(self, action: Action, outcome: Outcome) -> Answer:
-        """It happened: what came of it is logged. Never stands in the way; what cannot be logged leaves a gap."""
+        """It happened: what came of it is logged, and the agent is told what it should know now.
+
+        Never stands in the way; what cannot be logged leaves a gap.
+        """
         try:
             clean, _ = redact_action(action)
-            body, artifacts = _call_record(clean, outcome)
-            body["evidence"] = self._proves(clean, outcome)
-            self.store.append(clean.session_id, EntryKind.TOOL_CALL, body, artifacts=artifacts)
+            return self.store.update(clean.session_id, lambda log: self._happened(log, clean, outcome))
         except Exception as error:
             self._crashed("after", error, action.session_id)
-        return Answer()
+            return Answer()
+
+    def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> "tuple[ToolPolicy, ...]":
+        """The tool policies that have a say about a tool, in the order in which they are asked."""
+        return self.guidance.policies_for_tool(name, agent=agent, prompt=prompt) if self.guidance else ()
+
+    @property
+    def feedback_providers(self) -> "tuple[FeedbackProviderConfig, ...]":
+        """Who tells the agent something, and when."""
+        return self.guidance.feedback if self.guidance else ()
+
+    @property
+    def task_completion_checker(self) -> "TaskCompletionChecker | None":
+        """What must be true before the agent may stop; None when nothing must."""
+        return self.guidance.checker if self.guidance else None
+
+    @cached_property
+    def guidance(self) -> "Guidance | None":
+        """Tool policies, feedback and completion of this definition; None when it has none of them."""
+        sections = ("tool_policies", "feedback", "completion")
+        given = {name: self.policy.section(name) for name in sections}
+        loaded = "verdikt.guidance.tool_policy" in sys.modules  # or no tool policy can stand in the graph
+        if not (any(given.values()) or loaded or self._feedback or self._completion):
+            return None
+        from verdikt.guidance.completion import Completion
+        from verdikt.guidance.definition import Guidance, guards_in
+
+        own = self._completion
+        made = own if own is None or isinstance(own, Completion) else Completion(checker=own)
+        found = Guidance(
+            policies=tuple(guards_in(self.policy.nodes)),
+            feedback=(*(given["feedback"] or ()), *self._feedback),
+            completions=(*(given["completion"] or ()), *([made] if made else [])),
+        )
+        return found if found else None
 
     def prompt(self, prompt: Prompt) -> Answer:
         """A person asked: what for is kept as a contract, and words that try to get past a check are audited. Never stands in the way."""
@@ -106,7 +166,10 @@ class Governance:
     def stop(self, turn: Turn) -> Answer:
         """May the agent finish? What it claims is held against the log; what fails on the way refuses once, never for ever."""
         try:
-            return self._stopped(turn)
+            incomplete = (
+                self.store.update(turn.session_id, lambda log: self._completed(log, turn)) if self.guidance else None
+            )
+            return incomplete or self._stopped(turn)
         except Exception as error:
             self._crashed("stop", error, turn.session_id)
             return self._stop_failed(turn)
@@ -182,6 +245,19 @@ class Governance:
             return Answer(allowed=False, reason=judged.reason, guard="evidence")
         return Answer()
 
+    def _proven(self, log: Writer, name: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether a validator holds in the present turn."""
+        from verdikt.evidence.turn import read_turn
+        from verdikt.evidence.validator import find_validator, run
+
+        validator = find_validator(name, self._evidence.validators)
+        state = log.project("evidence")
+        evidence = read_turn(self.store.entries(log.session, since=state["turn"]), best=state["best"])
+        return (
+            validator is not None
+            and run(validator, {key: str(value) for key, value in arguments.items()}, evidence).holds
+        )
+
     def _unread(self, turn: Turn, settings: EvidenceSettings, status: str) -> Answer:
         """A transcript that is there and says nothing that can be read: what was claimed cannot be known."""
         enforced = settings.mode == "enforce" and not turn.stop_hook_active
@@ -197,7 +273,8 @@ class Governance:
         """Blocks once: the second time, or while the host already goes round, the agent may stop."""
         from verdikt.observe.breach import first_today
 
-        if self._evidence.mode != "enforce" or turn.stop_hook_active:
+        held = self._evidence.mode == "enforce" or self.policy.section("completion") or self._completion
+        if not held or turn.stop_hook_active:
             return Answer()
         try:
             first = first_today(self.store.home / "_gate_crash.json", turn.session_id, self.clock.now())
@@ -205,12 +282,7 @@ class Governance:
             first = False
         if not first:
             return Answer()
-        return Answer(
-            allowed=False,
-            reason="verdikt: the evidence gate failed, so nothing in this turn counts as proven\n"
-            "Instead: say what was done and what was not verified; a person should run `verdikt doctor`",
-            guard="evidence",
-        )
+        return Answer(allowed=False, reason=_UNTOLD, guard="verdikt")
 
     def _decided(self, log: Writer, action: Action, facts: Facts, posture: Posture | None) -> Decision:
         """Decides and records under the session's lock, so that parallel calls see one another's counts."""
@@ -238,6 +310,111 @@ class Governance:
         )
         written = {path: found for path in edited if path != "*" and (found := file_digest(path))}
         return call_evidence(action, outcome, written=written, ended=self.clock.now(), edited=edited)
+
+    def _happened(self, log: Writer, action: Action, outcome: Outcome) -> Answer:
+        """Logs a call with what guidance learned from it; then what guidance has to say, which is logged too."""
+        body, artifacts = _call_record(action, outcome)
+        body["evidence"] = self._proves(action, outcome)
+        guidance = self.guidance
+        if guidance is None:
+            log.append(EntryKind.TOOL_CALL, body, artifacts=artifacts)
+            return Answer()
+        memory = Memory(self._recalled(log))
+        failures: dict[str, str] = {}
+        facts = None
+        try:
+            facts = Facts(self._see(action.cwd))
+            failures = guidance.learn(action, outcome, memory, facts, partial(self._effects, action, facts))
+            canonical(memory.changes)
+        except Exception as error:
+            failures, memory = {"guidance": describe(error)}, Memory()
+        kept = {"kept": memory.changes} if memory.changes else {}
+        log.append(EntryKind.TOOL_CALL, body | kept, artifacts=artifacts)
+        if failures:
+            log.append(EntryKind.GAP, {"moment": "after", "failures": failures})
+        return self._told(log, guidance, action, facts)
+
+    def _told(self, log: Writer, guidance: "Guidance", action: Action, facts: Facts | None) -> Answer:
+        """What the agent is told after a call; it is remembered only if it is delivered."""
+        if not guidance.feedback:
+            return Answer()
+        memory = Memory(self._recalled(log))
+        try:
+            findings = partial(self._open_findings, facts.project_root if facts else "")
+            told = guidance.tell(action, memory, facts, self._past(log), lambda: [title for _, title in findings()])
+            given = [
+                {"provider": each.provider_name, "severity": each.severity, "text": redact_text(each.render())[0]}
+                for each in told.feedback
+            ]
+            body = {"given": given, "failures": dict(told.failures), "kept": memory.changes}
+            canonical(body)
+        except Exception as error:
+            log.append(EntryKind.GAP, {"moment": "after", "failures": {"feedback": describe(error)}})
+            return Answer()
+        if given or told.failures:
+            log.append(EntryKind.FEEDBACK, body)
+        return Answer(context="\n\n".join(each["text"] for each in given))
+
+    def _completed(self, log: Writer, turn: Turn) -> Answer | None:
+        """The refusal of a stop whose work is incomplete; None when the completion checks have nothing against it."""
+        guidance = self.guidance
+        if guidance is None or not any(completion.covers(turn.agent) for completion in guidance.completions):
+            return None
+        from verdikt.guidance.completion import TaskCompletionContext
+
+        memory = Memory(self._recalled(log))
+        facts = Facts(self._see(turn.cwd))
+        context = TaskCompletionContext(
+            session=self._session(log),
+            tentative_output=turn.message,
+            filesystem=facts,
+            adapter=turn.host,
+            stop_reason=str(turn.raw.get("stop_reason") or "") or None,
+            findings=lambda level: self._count_findings(facts.project_root, level),
+            proven=partial(self._proven, log),
+        )
+        settled = guidance.settle(context, memory, self._past(log), agent=turn.agent)
+        text = redact_text(settled.text)[0]
+        body = {
+            "by": "completion",
+            "allowed": settled.allowed,
+            "text": text,
+            "skipped": settled.skipped,
+            "unfinished": settled.unfinished,
+        }
+        log.append(EntryKind.COMPLETION, body | {"kept": memory.changes})
+        return None if settled.allowed else Answer(allowed=False, reason=text, guard="completion")
+
+    def _recalled(self, log: Writer) -> Mapping[str, Any]:
+        return Recalled(log.project("memory")) if self.guidance else {}
+
+    def _past(self, log: Writer) -> "Past":
+        from verdikt.guidance.definition import Past
+
+        return Past(session=self._session(log), now=self.clock.now(), **log.project("calls"))
+
+    def _effects(self, action: Action, facts: Facts) -> Effects:
+        manifest = self.policy.section("manifest")
+        declared = manifest.tools.get(action.tool) if manifest else None
+        return classify(action, facts, manifest={declared.name: declared.dump()} if declared else None)
+
+    def _open_findings(self, root: str) -> "list[tuple[Level, str]]":
+        """The open findings about files below a directory, the worst first."""
+        from verdikt.council.runs import Runs, runs_directory
+
+        verdicts, _ = Runs(runs_directory(self._env), self.clock.now).recent(limit=20)
+        found = [
+            (finding.severity, finding.title)
+            for verdict in verdicts
+            for finding in verdict.findings
+            if any(os.path.exists(os.path.join(root, place.file)) for place in finding.evidence)
+        ]
+        return sorted(found, key=lambda each: -each[0])
+
+    def _count_findings(self, root: str, level: str) -> int:
+        from verdikt.model.finding import Level
+
+        return sum(severity >= Level.of(level) for severity, _ in self._open_findings(root))
 
     def _session(self, log: Writer) -> SessionState:
         return SessionState(log.session, **log.project("session")).copy()

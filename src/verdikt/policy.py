@@ -18,9 +18,9 @@ from verdikt.observe.policy import MANAGED, PolicyFile, read_policy_file, read_p
 DEFAULT_PROFILE = "standard"
 
 SECTIONS: dict[str, str | Section] = {
-    "tool_policies": Section(anything("list"), "how tools are to be used"),
-    "feedback": Section(anything("mapping"), "what the agent is told after an action"),
-    "completion": Section(anything("mapping"), "when work counts as done"),
+    "tool_policies": "verdikt.guidance.section:TOOL_POLICIES",
+    "feedback": "verdikt.guidance.section:FEEDBACK",
+    "completion": "verdikt.guidance.section:COMPLETION",
     "evidence": "verdikt.evidence.section:SECTION",
     "councils": Section(anything("mapping"), "who reviews what before a commit"),
     "ledger": Section(anything("mapping"), "how the log is kept"),
@@ -149,3 +149,25 @@ def restore_policy(document: Mapping[str, Any]) -> Policy:
         own.refuse()
         layers += [layer] if layer else []
     return Policy(layers=tuple(layers), known=names.sections)
+
+
+def with_tool_policies(policy: Policy, tool_policies: Iterable[Any]) -> Policy:
+    """The policy with tool policies that a program made; a `ToolPolicyGuard` says for whom one is meant.
+
+    They are a layer like any other, written down as a file would have them, so that decisions can be made again.
+    """
+    from verdikt.guidance.section import described, merge_policies
+    from verdikt.guidance.tool_policy import ToolPolicyGuard
+
+    guards = merge_policies(
+        [[made if isinstance(made, ToolPolicyGuard) else ToolPolicyGuard(made) for made in tool_policies]]
+    )
+    if not guards:
+        return policy
+    layer = PolicyLayer(
+        name="program",
+        file="program",
+        document={"tool_policies": [described(guard) for guard in guards]},
+        sections={"tool_policies": guards},
+    )
+    return Policy(layers=(*policy.layers, layer), known=policy.known or registry().sections)

@@ -13,6 +13,8 @@ PROJECTIONS: dict[str, str] = {
     "findings": "verdikt.ledger.findings:FINDINGS",
     "evidence": "verdikt.ledger.turns:EVIDENCE",
     "pause": "verdikt.ledger.pause:PAUSE",
+    "memory": "verdikt.ledger.memories:MEMORY",
+    "calls": "verdikt.ledger.memories:CALLS",
 }
 
 

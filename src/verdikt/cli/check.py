@@ -53,10 +53,11 @@ def command(
     Example: verdikt check --tool Bash 'rm -rf build'
              verdikt check --manifest tools.json < call.json
     """
-    if batch:
-        _batch(profile or "standard")
-        return
     try:
+        if batch:
+            policy = _policy(profile or (None if policy_file else "standard"), policy_file, cwd)
+            _batch(policy, Posture(posture) if posture else policy.posture)
+            return
         if manifest is not None:
             _spine(manifest, words, tool, Posture(posture or Posture.INTERACTIVE))
         policy = _policy(profile, policy_file, cwd)
@@ -72,11 +73,10 @@ def command(
     sys.exit(EXIT[decision.disposition])
 
 
-def _batch(profile: str) -> None:
+def _batch(policy: "Policy", posture: Posture) -> None:
     from verdikt.cli.batch import answers
-    from verdikt.policy import parse_policy
 
-    for line in answers(sys.stdin.buffer, parse_policy(f"profile: {profile}"), home=os.environ.get("HOME", "")):
+    for line in answers(sys.stdin.buffer, policy, posture=posture, home=os.environ.get("HOME", "")):
         click.echo(line)
 
 
@@ -174,18 +174,9 @@ def _payload(words: tuple[str, ...], tool: str | None) -> dict[str, Any]:
 
 def _decide(action: "Action", policy: "Policy", posture: Posture) -> "Decision":
     """The same core as a hook, over the world as it is."""
-    from verdikt.decide import decide
-    from verdikt.model.facts import Facts
-    from verdikt.model.secret import redact_action
-    from verdikt.model.session import SessionState
-    from verdikt.observe.guarded import guarded_paths
-    from verdikt.observe.world import RealWorld, project_root
+    from verdikt.cli.batch import look_and_decide
 
-    root = project_root(action.cwd, os.environ.get("HOME", ""))
-    world = RealWorld(action.cwd, guarded=guarded_paths(root, os.environ))
-    action, kinds = redact_action(action)
-    facts = Facts(world, secrets=kinds)
-    return decide(action, facts, SessionState(), posture, policy)
+    return look_and_decide(action, policy, posture, home=os.environ.get("HOME", ""))
 
 
 _COLOURS = {"pass": "green", "warn": "yellow", "ask": "magenta", "block": "red"}

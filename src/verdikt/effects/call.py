@@ -5,7 +5,7 @@ from posixpath import normpath
 
 from verdikt.effects import zone as places
 from verdikt.effects.argument import Arguments, words
-from verdikt.effects.name import named
+from verdikt.effects.name import manner
 from verdikt.effects.program.table import Does, Program
 from verdikt.effects.surroundings import Surroundings, surroundings_of
 from verdikt.effects.target import Resolver
@@ -13,12 +13,6 @@ from verdikt.effects.target import recoverable as can_return
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.facts import Facts
 from verdikt.shell.command import UNKNOWN, Command, Word
-
-_LOOK = ("fs.write", "fs.append", "fs.overwrite", "fs.truncate", "fs.delete", "fs.shred", "fs.move", "fs.link")
-"""What needs to know what is at its path. Reading does not, so that ordinary commands ask the disk nothing."""
-
-_LOSSY = ("fs.truncate", "fs.delete", "fs.shred")
-"""What loses what was there, so that it matters whether git has it."""
 
 _RAW = words("nc ncat netcat telnet socat openssl socket nc.traditional nc.openbsd websocat")
 _FETCH = words(
@@ -224,8 +218,12 @@ class Call:
             found = tuple([Target(word.shown, kind) for word in targets])
             unknown = any(UNKNOWN in word.text for word in targets)
             return [self.effect(what, found, recoverable=recoverable, possible=possible or unknown, note=note)]
-        look, git = what.startswith(_LOOK), what.startswith(_LOSSY)
-        found_at = [self.path(word, look=look, git=git) for word in targets]
+        _, look, git = manner(what)
+        if look or self.command.where:
+            found_at = [self.path(word, look=look, git=git) for word in targets]
+        else:
+            cwd, path = self.command.cwd, self.resolver.path
+            found_at = [path(word, cwd) for word in targets]
         return self.paths(what, found_at, recoverable=recoverable, possible=possible, note=note)
 
     def paths(
@@ -325,20 +323,17 @@ class Call:
         """An effect of this command, with class and recoverability by its name and its targets unless given."""
         if self.command.where and self._contained(what):
             what, targets, recoverable = "container.exec", (), None
-        entry = named(what)
+        entry, _, lossy = manner(what)
         cls, uncertain = entry.cls, possible or self.doubt
-        if targets and targets[0].kind == "path":
-            lossy = what.startswith(_LOSSY)
-            returns = lossy and all(map(can_return, targets))
+        if lossy and targets and targets[0].kind == "path":
+            returns = all(map(can_return, targets))
             if recoverable is None:
-                recoverable = returns if lossy else entry.recoverable
+                recoverable = returns
             if returns and cls is EffectClass.DESTRUCTIVE and what.startswith("fs.delete"):
                 cls = EffectClass.WRITE  # losing what a build or git can bring back is a write like any other
-            for target in targets:
-                if not target.path:
-                    uncertain = True
-        elif recoverable is None:
-            recoverable = entry.recoverable
+        for target in targets:
+            if not target.path and target.kind == "path":
+                uncertain = True
         # Of files elsewhere nothing is known; a database is dropped wherever the client runs.
         elsewhere = self.command.where and what.startswith(_PLACED) and self.place.kind != "fresh"
         if elsewhere and not any(t.zone is Zone.SYSTEM for t in targets):
@@ -348,7 +343,7 @@ class Call:
             what=what,
             targets=targets,
             certainty=Certainty.POSSIBLE if uncertain else Certainty.CERTAIN,
-            recoverable=recoverable,
+            recoverable=entry.recoverable if recoverable is None else recoverable,
             by=self._by or self.by,
             note=note,
         )
@@ -356,7 +351,9 @@ class Call:
 
 def shown(argv: Sequence[Word]) -> str:
     """A command line for messages."""
-    text = " ".join([word.shown for word in argv])
+    text = " ".join([word.text for word in argv])
+    if UNKNOWN in text:
+        text = " ".join([word.shown for word in argv])
     return text if len(text) <= 120 else text[:119] + "…"
 
 

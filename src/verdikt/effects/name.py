@@ -26,6 +26,19 @@ class Name(NamedTuple):
     words: str
 
 
+class Manner(NamedTuple):
+    """How an effect of one name is to be looked into: `looks` needs to know what is at its path, `loses` what git has of it."""
+
+    entry: Name
+    looks: bool
+    loses: bool
+
+
+_LOOKS = ("fs.write", "fs.append", "fs.overwrite", "fs.truncate", "fs.delete", "fs.shred", "fs.move", "fs.link")
+"""Reading does not look, so that ordinary commands ask the disk nothing."""
+_LOSES = ("fs.truncate", "fs.delete", "fs.shred")
+
+
 NAMES: dict[str, Name] = {
     # files: `recoverable` of a path effect comes from the path's zone and git state, not from here
     "fs.read": Name(R, True, "reads a file's contents"),
@@ -272,3 +285,9 @@ def named(what: str) -> Name:
             return NAMES[what]
         what = what.rpartition(".")[0]
     return NAMES["unknown"]
+
+
+@cache
+def manner(what: str) -> Manner:
+    """How effects of this name are looked into."""
+    return Manner(named(what), what.startswith(_LOOKS), what.startswith(_LOSES))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from verdikt.effects import host
 from verdikt.effects.call import Call
 from verdikt.effects.code import read_code
-from verdikt.effects.consequence import consequences, hidden, is_foreign
+from verdikt.effects.consequence import consequences, hidden, is_foreign, of
 from verdikt.effects.flow import RAW, SHELLS, copies, follow
 from verdikt.effects.program import lookup
 from verdikt.effects.program.table import Program
@@ -88,6 +88,7 @@ class Reading:
         for index, effects in enumerate(found):
             if more := consequences(effects, facts, self._copies):
                 effects.extend(more)
+                effects.extend(self._spliced(more, commands[index]))
                 notable = True
             if notable:
                 self._copies.update(copies(index, commands, found))
@@ -147,22 +148,31 @@ class Reading:
 
     def _program(self, call: Call) -> list[Effect]:
         command = call.command
-        found = []
-        for word in command.argv:
-            # Nobody writes `~/.s''sh` but to be overlooked.
-            if word.raw != word.text and _SPLICED.search(word.raw) and self._foreign(target := call.path(word)):
-                found.append(call.effect("cred.read.hidden", (target,), note="its name is taken apart"))
+        found: list[Effect] = []
         program = lookup(call.name)
         if program is not None:
-            found += call.run(program)
+            found = call.run(program)
         elif command.argv[0].glob:
             for name in meant(call.name):
                 found += call.run(lookup(name) or Program())
         elif "/" in command.argv[0].text:
             found += call.on("code.run", [command.argv[0]])
         else:
-            found += self._unknown_program(call)
-        return found + self._ran(call, found)
+            found = self._unknown_program(call)
+        for effect in found:
+            if effect.what == "code.run":
+                return found + self._ran(call, found)
+        return found
+
+    def _spliced(self, effects: Sequence[Effect], command: Command) -> list[Effect]:
+        """Secrets whose name is taken apart: nobody writes `~/.s''sh` but to be overlooked."""
+        if not any(_SPLICED.search(word.raw) for word in command.argv if word.raw != word.text):
+            return []
+        return [
+            of("cred.read.hidden", effect, effect.targets, note="its name is taken apart")
+            for effect in effects
+            if effect.what == "cred.read" and any(map(self._foreign, effect.targets))
+        ]
 
     def _foreign(self, target: Target) -> bool:
         return is_foreign(target, self._resolver.root)

@@ -11,6 +11,7 @@ _WILD = "*?["
 _WHOLE = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))
 
 
+_QUOTES = frozenset("'\"$\\")
 _TEMP = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
 
 
@@ -44,12 +45,14 @@ class Resolver:
         """The absolute, normalised path of constant text; empty when the directory it starts from is unknown."""
         if tilde and text.startswith("~") and (text == "~" or text[1] == "/"):
             text = self._home + text[1:]
-        if not text.startswith("/"):
-            base = self._cwd if cwd is None else cwd.text
-            if UNKNOWN in base:
-                return ""
-            if not base.startswith("/"):
-                base = f"{self._cwd}/{base}"
+        if text[:1] != "/":
+            base = self._cwd
+            if cwd is not None:
+                base = cwd.text
+                if UNKNOWN in base:
+                    return ""
+                if not base.startswith("/"):
+                    base = f"{self._cwd}/{base}"
             text = f"{base}/{text}"
         if "/." not in text and "//" not in text and text[-1] != "/":
             return text  # already normal
@@ -58,16 +61,18 @@ class Resolver:
 
     def path(self, word: Word, cwd: Word | None = None, *, look: bool = False, git: bool = True) -> Target:
         """The target that a word names as a path; with `look`, symbolic links are followed and the state is told."""
-        text = word.text
-        if not word.known:
+        text, raw, glob = word
+        if UNKNOWN in text:
             return self._partial(word, cwd)
         # The shell has put the home directory in the place of a tilde that stands for it.
-        path = self.absolute(text, cwd, tilde=not word.raw.startswith(("'", '"', "$", "\\")))
+        path = self.absolute(text, cwd, tilde=text[:1] == "~" and raw[:1] not in _QUOTES)
         if not path:
-            return Target(word.shown)
-        if word.glob:
+            return Target(text)
+        if glob:
             return self._wild(word, path, look=look and git)
-        return self.at(path, word.shown, look=look, git=git)
+        if not look:
+            return Target(text or path, "path", path, self.zone(path))
+        return self.at(path, text, look=True, git=git)
 
     def at(self, path: str, text: str = "", *, look: bool = False, git: bool = True) -> Target:
         """The target at an absolute path; `git` says whether git may be asked about its state."""
@@ -104,10 +109,12 @@ class Resolver:
             return Zone.PROJECT
         if not self._temp:
             self._temp = tuple([f"{place}/" for place in (*self._facts.temp, *_TEMP)])
-        if path.startswith(self._temp):
+        own = path == self._home or path.startswith(self._home + "/")
+        # A home that was put among temporary things is a home all the same.
+        if path.startswith(self._temp) and not (own and self._home.startswith(self._temp)):
             return Zone.TEMP
         if short.startswith("~"):
-            return Zone.HOME if path == self._home or path.startswith(self._home + "/") else Zone.SYSTEM
+            return Zone.HOME if own else Zone.SYSTEM
         return Zone.SYSTEM if places.is_system(path) else Zone.OUTSIDE
 
     def _state(self, path: str, zone: Zone, kind: str, *, git: bool) -> str:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 Filing = list[tuple[str, Any]]
 """Table and key for each alternative of one condition."""
 
+_COMMON = {"zone": 50, "class": 50, "kind": 50, "target": 5}
+"""Nearly every action has some of these, however few rules ask for them."""
+
 _SCALARS = (str, int, float, bool, type(None))
 
 
@@ -33,7 +36,9 @@ class Index:
         tables: dict[str, dict[Any, list[int]]] = defaultdict(lambda: defaultdict(list))
         for number, several in enumerate(filings):
             # The condition that the fewest rules share; of equals the first, which is the cheapest to look up.
-            best = min(several, key=lambda filing: sum(crowd[key] for key in filing), default=None)
+            best = min(
+                several, key=lambda filing: sum(crowd[key] * _COMMON.get(key[0], 1) for key in filing), default=None
+            )
             if best is None:
                 self._always.append(number)
                 continue

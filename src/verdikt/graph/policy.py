@@ -82,7 +82,7 @@ class Policy:
     def __post_init__(self) -> None:
         if not self.layers:
             raise PolicyError("a policy needs at least one layer")
-        if not any(part.nodes for layer in self.layers for part in (layer, layer.base) if part):
+        if not any(part.nodes for layer in self.layers for part in (layer, layer.base) if part) and not self.guards:
             # It would pass everything.
             raise PolicyError("expected at least one rule, guard or profile, found none", where=self.layers[-1].file)
 
@@ -90,9 +90,17 @@ class Policy:
     def nodes(self) -> tuple[PolicyNode, ...]:
         """Every node of every layer, a layer's own before its profile's: the children of the root."""
         found = [node for layer in self.layers for part in (layer, layer.base) if part for node in part.nodes]
+        found += self.guards
         if self.unknown_tools is not VerdictKind.PASS:
             found.append(unknown_tools(self.unknown_tools))
         return tuple(_joined(found))
+
+    @cached_property
+    def guards(self) -> tuple[PolicyNode, ...]:
+        """What the sections of other rooms add to the graph."""
+        parts = [part for layer in self.layers for part in (layer, layer.base) if part]
+        names = [name for name in dict.fromkeys(name for part in parts for name in part.sections) if name in self.known]
+        return tuple(node for name in names for node in self.known[name].guards(self.section(name)))
 
     @cached_property
     def root(self) -> PolicyNode:

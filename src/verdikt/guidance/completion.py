@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from verdikt.errors import GuidanceError
+from verdikt.graph.leaf import describe
+from verdikt.guidance.audience import Audience
 from verdikt.guidance.budget import Budget
-from verdikt.guidance.memory import Memory
 from verdikt.model.facts import Facts
+from verdikt.model.memory import Memory
 from verdikt.model.session import SessionState
 
 INCOMPLETE = "Tasks are incomplete"
@@ -43,7 +45,7 @@ class TaskCompletionContext:
     """What a checker may look at.
 
     `since` is when the work began. `ran` tells whether a command succeeded since the last edit, `proven` whether a
-    validator of the evidence gate holds, `findings` how many findings of at least a level are open.
+    validator of the evidence gate holds, `findings` how many findings of at least a level are open (None: nobody can tell).
     """
 
     session: SessionState = field(default_factory=SessionState)
@@ -54,7 +56,7 @@ class TaskCompletionContext:
     since: float = 0.0
     ran: Callable[[str], bool] = lambda command: False
     proven: Callable[[str, Mapping[str, Any]], bool] = lambda validator, args: False
-    findings: Callable[[str], int] = lambda level: 0
+    findings: Callable[[str], int | None] = lambda level: None
 
 
 @runtime_checkable
@@ -162,6 +164,8 @@ class FindingsChecker:
     def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
         """Incomplete while one is."""
         count = context.findings(self.level)
+        if count is None:
+            return blocker("Nobody can tell whether findings are open.")
         if not count:
             return TaskCompletionResult.ok(f"No open findings of {self.level} or worse.")
         return blocker(f"{count} open finding(s) of {self.level} or worse.")
@@ -191,42 +195,74 @@ class CompositeChecker:
         return TaskCompletionResult(self.all_must_pass, text or None)
 
 
+def commands_of(checker: object) -> tuple[str, ...]:
+    """The commands that a checker wants to have succeeded."""
+    if isinstance(checker, CommandChecker):
+        return (checker.command,)
+    if isinstance(checker, CompositeChecker):
+        return tuple(command for inner in checker.checkers for command in commands_of(inner))
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What comes of a stop: whether the agent may, and what it is told. `unfinished` is a stop that was let go unproven."""
+    """What comes of a stop: whether the agent may, and what it is told. `skipped` says why nobody checked.
+
+    `unfinished` is a stop that was let go although the work is incomplete, because it had been refused often enough.
+    """
 
     allowed: bool
     text: str = ""
+    skipped: str = ""
     unfinished: bool = False
 
 
-def settle_completion(
-    checker: TaskCompletionChecker | None,
-    context: TaskCompletionContext,
-    memory: Memory,
-    *,
-    budget: Budget | None = None,
-    used: Budget | None = None,
-    deadline: float | None = None,
-    now: float = 0.0,
-    refusals: int = REFUSALS,
-) -> Settled:
-    """Whether the agent may stop. Out of time or budget it may; and after so many refusals for one reason it may, unfinished."""
-    if refusals < 1:
-        raise GuidanceError(f"expected at least one refusal, found {refusals}")
-    if checker is None or (deadline is not None and now >= deadline):
-        return Settled(True)
-    if budget is not None and budget.exhausted(used or Budget()):
-        return Settled(True)
-    result = checker.check(context)
-    if result.complete:
-        memory.keep(None, "completion", "refused")
-        return Settled(True)
-    text = result.feedback or INCOMPLETE
-    last = memory.get("completion", "refused") or {}
-    count = int(last.get("count", 0)) + 1 if last.get("text") == text[:200] else 1
-    if count > refusals:
-        memory.keep(None, "completion", "refused")
-        return Settled(True, text, unfinished=True)
-    memory.keep({"count": count, "text": text[:200]}, "completion", "refused")
-    return Settled(False, text)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """A checker, and the bounds of its say: budget, deadline (seconds since the session began), refusals for one reason."""
+
+    checker: TaskCompletionChecker
+    budget: Budget = field(default_factory=Budget)
+    deadline_seconds: float | None = None
+    refusals: int = REFUSALS
+    scope: Audience = field(default_factory=Audience)
+
+    def __post_init__(self) -> None:
+        if self.refusals < 1:
+            raise GuidanceError(f"expected at least one refusal, found {self.refusals}")
+        if self.deadline_seconds is not None and not self.deadline_seconds >= 1:
+            raise GuidanceError(f"expected a deadline at least 1 second ahead, found {self.deadline_seconds}")
+
+    def deadline(self, since: float) -> float | None:
+        """When time is up, in seconds since the epoch."""
+        return None if self.deadline_seconds is None else since + self.deadline_seconds
+
+    def covers(self, agent: str) -> bool:
+        """Whether it is meant for this agent; one that works for another is checked only where it is named."""
+        return self.scope.covers(agent=agent) and (not agent or bool(self.scope.agents))
+
+    def settle(
+        self, context: TaskCompletionContext, memory: Memory, *, used: Budget, now: float, key: str = "0"
+    ) -> Settled:
+        """Whether the agent may stop. Out of time or budget it may; after so many refusals for one reason it may, unfinished."""
+        deadline = self.deadline(context.since)
+        if deadline is not None and now >= deadline:
+            return Settled(True, skipped="the deadline has passed")
+        if gone := self.budget.exhausted(used):
+            return Settled(True, skipped=f"the budget of {gone} is used up")
+        try:
+            result = self.checker.check(context)
+        except Exception as error:  # a check of a user's own: it counts as not passed, and is bounded like any other
+            result = blocker(f"The check itself failed: {describe(error)}")
+        if result.complete:
+            if memory.get("refused", key) is not None:
+                memory.keep(None, "refused", key)
+            return Settled(True, result.feedback or "")
+        text = result.feedback or INCOMPLETE
+        last = memory.get("refused", key) or {}
+        count = int(last.get("count", 0)) + 1 if last.get("text") == text[:200] else 1
+        if count > self.refusals:
+            memory.keep(None, "refused", key)
+            return Settled(True, text, unfinished=True)
+        memory.keep({"count": count, "text": text[:200]}, "refused", key)
+        return Settled(False, text)

@@ -1,17 +1,22 @@
 """Feedback: what the agent is told after an action, when something triggers it. Advice, never a gate."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from verdikt.errors import GuidanceError
+from verdikt.graph.leaf import describe
+from verdikt.guidance.audience import Audience
 from verdikt.guidance.budget import Budget
-from verdikt.guidance.memory import Memory
 from verdikt.model.facts import Facts
+from verdikt.model.memory import Memory
 from verdikt.model.session import SessionState
 
 LIMIT = 2000
 """Characters of one provider's text; what is longer is cut."""
+
+TOTAL = 6000
+"""Characters of all that is said after one call."""
 
 SEVERITIES = ("info", "caution", "warning")
 
@@ -74,6 +79,7 @@ class Feedback:
         text = "\n".join(lines)
         if len(text) > LIMIT:
             text = text[: LIMIT - 1] + "…"
+        text = "".join(char for char in text if char == "\n" or char.isprintable())
         name = _plain(self.provider_name).replace("'", "&#39;").replace("\n", " ")[:80]
         return f"<feedback provider='{name}'>\n{text}\n</feedback>"
 
@@ -85,7 +91,10 @@ def _plain(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackContext:
-    """What a provider may look at. `known` holds what verdikt itself can tell: stale evidence, open findings and so on."""
+    """What a provider may look at. `known` holds what verdikt itself can tell: stale evidence, missing proof, the last fix.
+
+    `findings` gives the titles of the open findings, the worst first.
+    """
 
     session: SessionState = field(default_factory=SessionState)
     prompt: str = ""
@@ -97,11 +106,13 @@ class FeedbackContext:
     filesystem: Facts | None = None
     memory: Memory = field(default_factory=Memory)
     known: Mapping[str, Any] = field(default_factory=dict)
+    calls: int | None = None
+    findings: Callable[[], Sequence[str]] = tuple
 
     @property
     def tool_call_count(self) -> int:
-        """Calls so far, the refused ones included."""
-        return self.session.action_count
+        """Calls so far for this prompt, the refused ones included."""
+        return self.session.action_count if self.calls is None else self.calls
 
     @property
     def last_feedback(self) -> Mapping[str, Any] | None:
@@ -159,6 +170,7 @@ class FeedbackProviderConfig:
     provider: FeedbackProvider
     trigger: FeedbackTrigger
     key: str = ""
+    scope: Audience = field(default_factory=Audience)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,19 +187,31 @@ class Delivered:
 
 
 def run_feedback_providers(configs: Sequence[FeedbackProviderConfig], context: FeedbackContext) -> Delivered:
-    """Runs every provider whose trigger fires; what is delivered is remembered, and one that fails silences no other."""
+    """Runs every provider whose trigger fires; what is delivered is remembered, and one that fails silences no other.
+
+    What is more than `TOTAL` characters together waits: whoever does not fit is asked again after the next call.
+    """
     given: list[Feedback] = []
     failures: dict[str, str] = {}
+    room = TOTAL
     for at, config in enumerate(configs):
         key = config.key or f"{at}:{config.provider.name}"
         try:
             if not _fires(config.trigger, key, context) or not config.provider.should_run(context):
                 continue
-            feedback = config.provider.provide(context)
-            feedback.render()
+            feedback = replace(
+                config.provider.provide(context),
+                timestamp=context.now,
+                call_index=context.tool_call_count,
+                prompt_name=context.prompt,
+            )
+            size = len(feedback.render())
         except Exception as error:
-            failures[config.provider.name] = f"{type(error).__name__}: {error}"[:300]
+            failures[key] = describe(error)
             continue
+        if size > room:
+            continue
+        room -= size
         mark = {"call": context.tool_call_count, "at": round(context.now, 3)}
         context.memory.keep(mark, "feedback", context.prompt, key)
         context.memory.keep({**mark, "provider": feedback.provider_name}, "feedback", context.prompt, "last")

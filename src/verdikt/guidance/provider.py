@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from verdikt.errors import GuidanceError
 from verdikt.guidance.feedback import Feedback, FeedbackContext
+from verdikt.guidance.run import TESTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,10 @@ class BlockedStreakFeedback:
     blocks: int = 3
     name: str = "BlockedStreak"
 
+    def __post_init__(self) -> None:
+        if not 1 <= self.blocks <= 16:
+            raise GuidanceError(f"expected `blocks` from 1 to 16, found {self.blocks}")
+
     def should_run(self, context: FeedbackContext) -> bool:
         """When the last refusals were one guard's, without a passed call between them."""
         return self._guard(context) != ""
@@ -93,21 +99,21 @@ class BlockedStreakFeedback:
         )
 
     def _guard(self, context: FeedbackContext) -> str:
-        blocked = [call for call in context.session.history if call.get("verdict")]
-        newest = (
-            blocked[-self.blocks - 1 : -1]
-            if blocked and blocked[-1].get("verdict") != "block"
-            else blocked[-self.blocks :]
-        )
-        guards = {str(call.get("guard")) for call in newest if call.get("verdict") == "block"}
+        """The guard of the newest streak. The call just made may have ended it, so a single passed one is looked past."""
+        calls = [call for call in context.session.history if call.get("verdict")]
+        if calls and calls[-1].get("verdict") != "block":
+            calls = calls[:-1]
+        newest = calls[-self.blocks :]
+        guards = {str(call.get("guard")) for call in newest}
         whole = len(newest) == self.blocks and all(call.get("verdict") == "block" for call in newest)
         return guards.pop() if whole and len(guards) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
 class StaleEvidenceFeedback:
-    """Speaks up when files were edited after the last test run."""
+    """Speaks up when files were edited after the last test run; `commands` are the beginnings of what runs tests."""
 
+    commands: tuple[str, ...] = TESTS
     name: str = "StaleEvidence"
 
     def should_run(self, context: FeedbackContext) -> bool:
@@ -133,11 +139,11 @@ class OpenFindingsFeedback:
 
     def should_run(self, context: FeedbackContext) -> bool:
         """When there are some."""
-        return bool(context.known.get("open_findings"))
+        return bool(context.findings())
 
     def provide(self, context: FeedbackContext) -> Feedback:
         """The titles, the worst first."""
-        titles = [str(title) for title in context.known.get("open_findings") or ()]
+        titles = [str(title)[:200] for title in context.findings()]
         return Feedback(
             provider_name=self.name,
             summary=f"{len(titles)} open finding(s) would stop a commit: {'; '.join(titles[:3])}",

@@ -10,6 +10,12 @@ from verdikt.guidance.tool_policy import PolicyContext, PolicyDecision
 from verdikt.model.action import ActionKind, Outcome
 from verdikt.model.tool import kind_of
 
+_SEEN = frozenset({"fs.read", "fs.write", "fs.overwrite", "fs.append"})
+"""Effects after which the agent knows what a file holds."""
+
+MOST = 64
+"""Files of one call that are marked."""
+
 _FIELDS = ("path", "file_path", "notebook_path", "absolute_path", "filename")
 
 
@@ -18,22 +24,20 @@ class ReadBeforeWritePolicy:
     """A file that exists must have been read, as it is now, before it is overwritten; new files are free.
 
     What the agent itself just wrote counts as read. A file that changed on disk since then does not. Where there is no
-    filesystem to look at, nobody can tell, and the call is denied.
+    filesystem to look at, nobody can tell, and the call is denied. With `shell`, what a shell command certainly replaces
+    must have been read too.
     """
 
     read_tools: frozenset[str] = frozenset({"read_file"})
     write_tools: frozenset[str] = frozenset({"write_file", "edit_file"})
     mount_point: str | None = None
+    shell: bool = False
     name: str = "read_before_write"
     fix: str = "read the file first, then write it"
 
     def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
         """Denied for a file that exists and whose present contents the session has not seen."""
-        if not self._writes(tool):
-            return PolicyDecision.allow()
-        raw = _path(params)
-        # A patch names its files in its text: then the effects tell them.
-        names = [raw] if raw else [t.path for effect in context.effects.named("fs") for t in effect.targets if t.path]
+        names = self._overwritten(tool, params, context)
         if not names:
             return PolicyDecision.allow()
         if context.filesystem is None:
@@ -44,25 +48,40 @@ class ReadBeforeWritePolicy:
         return PolicyDecision.deny(f"File '{unread}' must be read before overwriting.")
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
-        """Notes the contents of what was read or written."""
+        """Marks the contents of what was read or written."""
         if context.filesystem is None:
             return
         raw = _path(params)
-        paths = [self._canonical(raw, context)] if raw and (self._reads(tool) or self._writes(tool)) else []
-        for effect in context.effects:
-            if effect.certain and effect.what.startswith(("fs.read", "fs.write", "fs.overwrite", "fs.append")):
-                paths += [target.path for target in effect.targets if target.path]
-        for path in paths:
-            stamp = context.filesystem.stamp(path)
-            if stamp:
-                context.memory.keep(stamp, self.name, path)
+        if raw and (self._reads(tool) or self._writes(tool)):
+            paths = [self._canonical(raw, context)]
+        elif self._writes(tool) or kind_of(tool) is ActionKind.BASH:
+            seen = [effect for effect in context.effects if effect.certain and effect.what in _SEEN]
+            paths = [target.path for effect in seen for target in effect.targets if target.path]
+        else:
+            return
+        for path in paths[:MOST]:
+            real = context.filesystem.path(path, git=False).real
+            if stamp := context.filesystem.stamp(real):
+                context.memory.mark(stamp, self.name, real.casefold())
+
+    def _overwritten(self, tool: str, params: Mapping[str, Any], context: PolicyContext) -> list[str]:
+        """The files that a call would overwrite, as it names them."""
+        if self._writes(tool):
+            raw = _path(params)
+            # A patch names its files in its text: then the effects tell them.
+            return [raw] if raw else [t.path for e in context.effects.named("fs") for t in e.targets if t.path]
+        if not self.shell or kind_of(tool) is not ActionKind.BASH:
+            return []
+        replaced = [effect for effect in context.effects if effect.certain and effect.what == "fs.overwrite"]
+        return [target.path for effect in replaced for target in effect.targets if target.path]
 
     def _unread(self, path: str, context: PolicyContext) -> bool:
         facts = context.filesystem
         assert facts is not None
-        if not facts.path(path, git=False).exists:
+        if facts.path(path, git=False).kind == "absent":
             return False
-        return bool(context.memory.get(self.name, path) != facts.stamp(path))
+        # Where case does not tell files apart, two spellings are one file; where it does, the contents do.
+        return context.memory.marked(self.name, path.casefold()) != (facts.stamp(path) or "unknown")
 
     def _reads(self, tool: str) -> bool:
         return tool in self.read_tools or kind_of(tool) is ActionKind.READ

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.errors import GuidanceError
+from verdikt.guidance.run import mentions, proves, shell_text, succeeded
 from verdikt.guidance.tool_policy import PolicyContext, PolicyDecision, PolicyState
 from verdikt.model.action import ActionKind, Outcome
 from verdikt.model.effect import Effect, Zone
@@ -12,6 +13,9 @@ from verdikt.model.tool import kind_of
 
 EDIT = "edit"
 """In `reset_by`: any call that writes a file."""
+
+MOST = 256
+"""Values of a parameter for which a session counts calls."""
 
 LONGEST = 128
 """Calls within a window that a rate limit can count."""
@@ -21,14 +25,22 @@ def edits(tool: str, context: PolicyContext) -> bool:
     """Whether a call changes files."""
     if kind_of(tool) is ActionKind.WRITE:
         return True
+    if kind_of(tool) in (ActionKind.READ, ActionKind.FETCH):
+        return False
     return any(
-        effect.what.startswith("fs.") and effect.cls.value in ("write", "destructive") for effect in context.effects
+        effect.what.startswith("fs.")
+        and effect.cls.value in ("write", "destructive")
+        and (not effect.targets or any(target.zone is not Zone.TEMP for target in effect.targets))
+        for effect in context.effects
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SequentialDependencyPolicy:
-    """A tool may be used once others have succeeded: tool → those. `reset_by` names what makes their success stale."""
+    """A tool may be used once others have succeeded: tool → those. `reset_by` names what makes their success stale.
+
+    A name is that of a tool, or the beginning of a shell command, as in `git push`.
+    """
 
     dependencies: Mapping[str, Iterable[str]]
     reset_by: tuple[str, ...] = ()
@@ -42,33 +54,40 @@ class SequentialDependencyPolicy:
 
     def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
         """Denied while something it requires has not succeeded since it was last made stale."""
-        reset = context.memory.get(self.name, "reset") or 0
-        missing = [
-            need
-            for need in sorted(self.dependencies.get(tool, ()))
-            if (context.memory.get(self.name, "done", need) or 0) <= reset
-        ]
-        if not missing:
-            return PolicyDecision.allow()
-        return PolicyDecision.deny(f"Tool '{tool}' requires: {', '.join(missing)}")
+        text = shell_text(tool, params)
+        for gated, needs in self.dependencies.items():
+            if gated == tool or (text and mentions(text, gated)):
+                missing = [need for need in sorted(needs) if not self._fresh(need, context)]
+                if missing:
+                    return PolicyDecision.deny(f"Tool '{gated}' requires: {', '.join(missing)}")
+        return PolicyDecision.allow()
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
         """Counts the calls that matter, so that each success stands before or after a reset."""
-        needed = any(tool in needs for needs in self.dependencies.values())
-        stale = tool in self.reset_by or (EDIT in self.reset_by and edits(tool, context))
-        if not needed and not stale:
+        text = shell_text(tool, params)
+        done = [n for n in sorted(self._needed) if n == tool or (text and succeeded(result) and proves(text, n))]
+        stale = tool in self.reset_by or any(text and mentions(text, name) for name in self.reset_by)
+        stale = stale or (EDIT in self.reset_by and not done and edits(tool, context))
+        if not done and not stale:
             return
         step = (context.memory.get(self.name, "step") or 0) + 1
         context.memory.keep(step, self.name, "step")
         if stale:
             context.memory.keep(step, self.name, "reset")
-        else:
-            context.memory.keep(step, self.name, "done", tool)
+            return
+        for need in done:
+            context.memory.keep(step, self.name, "done", need)
+
+    def _fresh(self, need: str, context: PolicyContext) -> bool:
+        return (context.memory.get(self.name, "done", need) or 0) > (context.memory.get(self.name, "reset") or 0)
+
+    @property
+    def _needed(self) -> frozenset[str]:
+        return frozenset(need for needs in self.dependencies.values() for need in needs)
 
     def state(self, context: PolicyContext) -> PolicyState:
         """What has succeeded, as the seed's slice."""
-        tools = {need for needs in self.dependencies.values() for need in needs}
-        return PolicyState(self.name, frozenset(t for t in tools if context.memory.get(self.name, "done", t)))
+        return PolicyState(self.name, frozenset(need for need in self._needed if self._fresh(need, context)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,18 +106,28 @@ class OncePolicy:
 
     def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
         """Denied when it has succeeded that often."""
-        if tool != self.tool or (context.memory.get(*self._key(params)) or 0) < self.times:
+        if tool != self.tool:
             return PolicyDecision.allow()
-        times = "once" if self.times == 1 else f"{self.times} times"
-        return PolicyDecision.deny(f"Tool '{tool}' may succeed {times} in a session, and has")
+        count = context.memory.get(*self._key(params)) or 0
+        if count >= self.times:
+            times = "once" if self.times == 1 else f"{self.times} times"
+            return PolicyDecision.deny(f"Tool '{tool}' may succeed {times} in a session, and has")
+        # What cannot be counted any more is not let through uncounted.
+        if not count and (context.memory.get(self.name, "values") or 0) >= MOST:
+            return PolicyDecision.deny(f"Tool '{tool}' was used with {MOST} values of `{self.key}` in this session")
+        return PolicyDecision.allow()
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
         """Counts a success."""
-        if tool == self.tool:
-            context.memory.keep((context.memory.get(*self._key(params)) or 0) + 1, *self._key(params))
+        if tool != self.tool:
+            return
+        count = context.memory.get(*self._key(params)) or 0
+        if not count:
+            context.memory.keep((context.memory.get(self.name, "values") or 0) + 1, self.name, "values")
+        context.memory.keep(count + 1, *self._key(params))
 
     def _key(self, params: Mapping[str, Any]) -> tuple[str, ...]:
-        return (self.name, self.tool, str(params.get(self.key, "")) if self.key else "")
+        return (self.name, "of", self.tool, str(params.get(self.key, "")) if self.key else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,17 @@
 """Tool policies: what must have happened before a tool may be used. The protocol, and the policy as a guard."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.guard import BaseGuard
-from verdikt.guidance.memory import Memory
+from verdikt.guidance.audience import Audience
 from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action, Outcome
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
+from verdikt.model.memory import Memory
 from verdikt.model.verdict import Verdict
 
 DENIED = "Denied by policy."
@@ -43,15 +44,33 @@ class PolicyState:
     invoked_keys: frozenset[tuple[str, str]] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class PolicyContext:
-    """What a policy may look at: the session's memory, the filesystem (None where there is none), effects and the time."""
+    """What a policy may look at: the session's memory, the filesystem (None where there is none), effects and the time.
+
+    Effects are told, and the time is looked up, only when a policy asks; `at` and `tell` say by whom.
+    """
 
     memory: Memory = field(default_factory=Memory)
     filesystem: Facts | None = None
-    effects: Effects = field(default_factory=Effects)
     action: Action | None = None
-    now: float = 0.0
+    at: float | None = None
+    tell: Callable[[], Effects] = Effects
+    _effects: Effects | None = field(default=None, init=False, repr=False)
+
+    @property
+    def effects(self) -> Effects:
+        """What the call does."""
+        if self._effects is None:
+            self._effects = self.tell()
+        return self._effects
+
+    @property
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        if self.at is not None:
+            return self.at
+        return self.filesystem.now if self.filesystem is not None else 0.0
 
 
 @runtime_checkable
@@ -73,43 +92,51 @@ class ToolPolicy(Protocol):
 
 
 class ToolPolicyGuard(BaseGuard):
-    """A tool policy as a guard, so that it can stand anywhere in the graph. Denied is blocked; without facts it is denied too."""
+    """A tool policy as a guard, so that it can stand anywhere in the graph. Denied is blocked, and so is what cannot be told."""
 
     governance_layer: ClassVar[GovernanceLayer] = GovernanceLayer.RESOURCE
 
-    def __init__(self, policy: ToolPolicy) -> None:
+    def __init__(self, policy: ToolPolicy, scope: Audience | None = None) -> None:
         self.policy = policy
+        self.scope = scope or Audience()
         self.name = policy.name
 
     def check(self, action: Action, ctx: GovernanceContext) -> Verdict:
         """The policy's decision as a verdict."""
-        kept = ctx.facts.kept if ctx.facts is not None else lambda key: None
+        if not self.covers(action):
+            return Verdict.pass_(guard=self.name)
         context = PolicyContext(
-            memory=Memory(_Asking(kept)), filesystem=ctx.facts, effects=ctx.effects, action=action, now=ctx.now
+            memory=Memory(_Asking(ctx.facts)), filesystem=ctx.facts, action=action, tell=lambda: ctx.effects
         )
-        params = action.payload if isinstance(action.payload, Mapping) else {}
-        decision = self.policy.check(action.tool, params, context=context)
-        if decision.allowed:
+        decision = self.policy.check(action.tool, parameters(action), context=context)
+        if decision.allowed is True:
             return Verdict.pass_(guard=self.name)
         fix = getattr(self.policy, "fix", "") or "do first what the policy asks for, then try again"
         return Verdict.block(guard=self.name, reason=decision.reason or DENIED, fix=fix)
+
+    def covers(self, action: Action) -> bool:
+        """Whether the policy is meant for whoever makes this call, and for this tool."""
+        return self.scope.covers(agent=action.agent, prompt=action.task_type, tool=action.tool)
+
+
+def parameters(action: Action) -> dict[str, Any]:
+    """A call's arguments; none when they are no mapping."""
+    return dict(action.payload) if isinstance(action.payload, Mapping) else {}
 
 
 class _Asking(Mapping[str, Any]):
     """A session's keys, each asked for once and recorded with the decision."""
 
-    def __init__(self, kept: Any) -> None:
-        self._kept = kept
+    def __init__(self, facts: Facts | None) -> None:
+        self._facts = facts
 
     def __getitem__(self, key: str) -> Any:
-        return self._kept(key)
+        value = None if self._facts is None else self._facts.kept(key)
+        if value is None:
+            raise KeyError(key)
+        return value
 
-    def get(self, key: str, default: Any = None) -> Any:
-        """What is kept under a key."""
-        value = self._kept(key)
-        return default if value is None else value
-
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[str]:
         return iter(())
 
     def __len__(self) -> int:

@@ -3,10 +3,13 @@
 import enum
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class EffectClass(enum.StrEnum):
     """The six classes, in declaration order of the least to the most restrictive."""
+
+    __hash__ = str.__hash__  # that of `Enum` is written in Python, and these are looked up all the time
 
     READ = "read"
     WRITE = "write"
@@ -40,12 +43,16 @@ def most_restrictive(effects: Iterable[EffectClass]) -> EffectClass:
 class Certainty(enum.StrEnum):
     """Whether the effect follows from the text alone, or depends on something that cannot be known from it."""
 
+    __hash__ = str.__hash__  # that of `Enum` is written in Python, and these are looked up all the time
+
     CERTAIN = "certain"
     POSSIBLE = "possible"
 
 
 class Zone(enum.StrEnum):
     """Where a path target lies, which is half of what makes an effect dangerous."""
+
+    __hash__ = str.__hash__  # that of `Enum` is written in Python, and these are looked up all the time
 
     PROJECT = "project"  # below the project root
     TEMP = "temp"  # /tmp, $TMPDIR, /var/tmp
@@ -58,8 +65,7 @@ class Zone(enum.StrEnum):
     UNKNOWN = "unknown"  # the text does not tell
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """What an effect falls on. `text` is as written; `path` is absolute and resolved, for path targets only.
 
     `state` is what git and the disk know of a path: tracked, modified, untracked, ignored, absent, or "" when nobody looked.

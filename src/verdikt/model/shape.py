@@ -155,9 +155,10 @@ class Section:
     """A section of the policy file that another room owns.
 
     `merge` gets the values of the layers that have the section, the highest first, and must never loosen what a higher
-    one says.
+    one says. `guards` gives the nodes of the policy graph that the merged value stands for.
     """
 
     shape: Shape
     about: str
     merge: Merge = field(default=keep_highest)
+    guards: Callable[[Any], tuple[Any, ...]] = field(default=lambda value: ())

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from verdikt.shell.command import Script
+from verdikt.shell.plain import plain
 from verdikt.shell.scope import Scope
 from verdikt.shell.walk import Walker
 
@@ -26,21 +27,23 @@ def analyse(
     `env` holds variables known to be set, `read` gives the text of a file or None, `aliases` are those of the shell (and of
     git, as `git co`). `script`: the text is that of a file, whose arguments are not known; a command line has none.
     """
+    if not script and not aliases and (commands := plain(text)) is not None:
+        return Script(text=text, commands=commands)
     walker = Walker(home=home, cwd=cwd, env=env, read=read)
-    plain = _plain(text, walker)
+    cleaned = _clean(text, walker)
     scope = Scope()
     scope.arguments = None if script else []
     for name, stands_for in (aliases or {}).items():
         walker.renames = True
         scope.rename(name, stands_for)
     try:
-        walker.begin(plain, scope)
+        walker.begin(cleaned, scope)
         walker.finish()
     except RecursionError:
         # Our own bounds stop long before; a caller who is deep already may leave us less room than they need.
         walker.problem("it is nested too deeply to follow")
-    if not plain.isascii():
-        _in_bytes(walker, plain)
+    if not cleaned.isascii():
+        _in_bytes(walker, cleaned)
     return Script(
         text=text,
         commands=tuple([draft.finished() for draft in walker.drafts]),
@@ -49,7 +52,7 @@ def analyse(
     )
 
 
-def _plain(text: str, walker: Walker) -> str:
+def _clean(text: str, walker: Walker) -> str:
     """The text as a shell would get it."""
     if len(text) > _LONGEST:
         walker.problem(f"it is longer than {_LONGEST} characters, and only its beginning was read")

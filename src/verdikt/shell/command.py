@@ -1,13 +1,13 @@
 """What a piece of shell text would run: the values that the rest of verdikt reads."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 UNKNOWN = "\ufffc"
 """Stands in `Word.text` for each part that the text alone does not tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """One word after expansion, as far as constants allow. `raw` is the source; `glob` means it holds live wildcards."""
 
     text: str

@@ -232,7 +232,8 @@ def lookup(name: str) -> Program | None:
     """What is known about a program of this name (without its directory)."""
     family = _HOME.get(name)
     if family is None:
-        lowered = name.lower().removesuffix(".exe")
-        return lookup(lowered) if lowered != name else None
+        # `npx prisma@latest` runs `prisma`.
+        plain = name.lower().removesuffix(".exe").partition("@")[0]
+        return lookup(plain) if plain and plain != name else None
     found: Program = import_module(f"verdikt.effects.program.{family}").PROGRAMS[name]
     return found

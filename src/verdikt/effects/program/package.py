@@ -230,6 +230,31 @@ def _npm_public(call: Call, verb: str, rest: list[Word]) -> Iterator[Effect]:
 
 def _npx(call: Call) -> Iterator[Effect]:
     yield from install(call, call.args.operands[:1], "pkg.run", repositories=True)
+    yield from _brought(call, call.args.operands[:1])
+
+
+_BRINGS = {
+    "@angular/cli": "ng",
+    "@changesets/cli": "changeset",
+    "@nestjs/cli": "nest",
+    "@railway/cli": "railway",
+    "@sentry/cli": "sentry-cli",
+    "@shopify/cli": "shopify",
+    "aws-cdk": "cdk",
+    "firebase-tools": "firebase",
+    "netlify-cli": "netlify",
+    "eas-cli": "eas",
+    "appwrite-cli": "appwrite",
+}
+"""A package → the program that it brings, where their names differ."""
+
+
+def _brought(call: Call, packages: list[Word]) -> Iterator[Effect]:
+    for word in packages:
+        name = word.text[:1] + word.text[1:].partition("@")[0]
+        if name in _BRINGS:
+            texts = [other.text for other in call.command.argv]
+            yield from call.shell(shlex.join([_BRINGS[name], *texts[texts.index(word.text) + 1 :]]))
 
 
 _GO_SOURCES = words("GOPROXY GOSUMDB GONOSUMDB GOINSECURE GONOSUMCHECK GOFLAGS")

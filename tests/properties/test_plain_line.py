@@ -1,0 +1,52 @@
+"""A plain line is read the short way or the long way: the answer is the same."""
+
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.effects.test_cases import CASES
+from verdikt.shell import plain as short
+from verdikt.shell.analysis import analyse
+from verdikt.shell.command import Script
+from verdikt.shell.plain import plain
+
+PROGRAMS = sorted(short._PROGRAMS)
+WORDS = st.one_of(
+    st.sampled_from(
+        "-n -la -r -rf -f -c -e -i -exec -delete --pre --pager=x -x -- - 2>&1 2>/dev/null | src/app.py status log 1,5p '1,5p' '*.py' A=1 /etc/passwd ../x {} *.py $x ~ ; && > config get".split()
+    ),
+    st.sampled_from(["'a b'", '"a b"']),
+    st.text(alphabet="abz019_./:@%+,=-'\" \\", max_size=8),
+)  # fmt: skip
+LINES = st.builds(
+    lambda first, rest: " ".join([first, *rest]), st.sampled_from(PROGRAMS), st.lists(st.one_of(WORDS, st.sampled_from(PROGRAMS)), max_size=8)
+)  # fmt: skip
+
+
+def long_way(text: str) -> Script:
+    """The walker's own answer; an alias that nobody uses keeps the short way closed."""
+    return analyse(text, home="/home/dev", cwd="/home/dev/project", aliases={"unused": "unused"})
+
+
+@given(LINES)
+def test_both_ways_give_the_same_commands(text: str) -> None:
+    """Whatever is put together of programs, flags, quotes, pipes and traps."""
+    commands = plain(text)
+
+    if commands is not None:
+        assert long_way(text) == Script(text=text, commands=commands)
+
+
+def test_every_case_reads_the_same_both_ways() -> None:
+    """And a good part of them is plain, so that the short way is worth its keep."""
+    texts = [
+        case["run"]
+        for file in sorted(CASES.glob("*.yaml"))
+        if isinstance(found := yaml.safe_load(file.read_text()), list)
+        for case in found
+        if isinstance(case, dict) and isinstance(case.get("run"), str)
+    ]
+    plain_ones = [text for text in texts if plain(text) is not None]
+
+    assert len(plain_ones) > 100
+    assert [text for text in plain_ones if long_way(text) != Script(text=text, commands=plain(text) or ())] == []
