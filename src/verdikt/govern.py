@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.decide import decide
 from verdikt.effects.classifier import classify
+from verdikt.errors import VerdiktError
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.graph.leaf import describe
 from verdikt.graph.policy import STRICTNESS, Policy
@@ -33,15 +35,16 @@ from verdikt.model.secret import redact_action, redact_text
 from verdikt.model.session import SessionState
 from verdikt.model.verdict import Verdict
 from verdikt.observe.clock import Clock, SystemClock
-from verdikt.observe.content import file_digest
 from verdikt.observe.crash import record_crash
-from verdikt.observe.crashes import note_crashes
 from verdikt.observe.guarded import guarded_paths
 from verdikt.observe.world import RealWorld, project_root
 from verdikt.policy import load_file, load_policy, with_tool_policies
 from verdikt.projections import projections
+from verdikt.proving import Proving
 
 if TYPE_CHECKING:
+    from verdikt.council.chamber import Chamber, Judgement
+    from verdikt.council.declared import Council, Councils
     from verdikt.guidance.completion import Completion, TaskCompletionChecker
     from verdikt.guidance.definition import Guidance, Past
     from verdikt.guidance.feedback import FeedbackProviderConfig
@@ -120,6 +123,34 @@ class Governance:
             self._crashed("after", error, action.session_id)
             return Answer()
 
+    def prompt(self, prompt: Prompt) -> Answer:
+        """A person asked: what for is kept as a contract, and words that try to get past a check are audited. Never in the way."""
+        try:
+            if prompt.human:
+                self.proving.asked(prompt)
+        except Exception as error:
+            self._crashed("prompt", error, prompt.session_id)
+        return Answer()
+
+    def stop(self, turn: Turn) -> Answer:
+        """The agent wants to finish: may it? A failure refuses once; asked again, it lets go, so that nothing goes round for ever."""
+        try:
+            incomplete = (
+                self.store.update(turn.session_id, partial(self._completed, turn=turn)) if self.guidance else None
+            )
+            return incomplete or self.proving.stopped(turn)
+        except Exception as error:
+            self._crashed("stop", error, turn.session_id)
+            held = self.guidance is not None or self.proving.settings.mode == "enforce"
+            if not held or turn.stop_hook_active or not self.proving.first_failure(turn):
+                return Answer()
+            return Answer(allowed=False, reason=_UNTOLD, guard="verdikt")
+
+    @cached_property
+    def proving(self) -> Proving:
+        """What is asked for, what proves it, and the gate between the two."""
+        return Proving(self.policy.section("evidence") or EvidenceSettings(), self.store, self.clock)
+
     def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> "tuple[ToolPolicy, ...]":
         """The tool policies that have a say about a tool, in the order in which they are asked."""
         return self.guidance.policies_for_tool(name, agent=agent, prompt=prompt) if self.guidance else ()
@@ -154,135 +185,72 @@ class Governance:
         )
         return found if found else None
 
-    def prompt(self, prompt: Prompt) -> Answer:
-        """A person asked: what for is kept as a contract, and words that try to get past a check are audited. Never stands in the way."""
+    def commit(
+        self, repo: str, *, trigger: str = "pre-commit", base: str = "", at: str = "", run: bool = False
+    ) -> Answer:
+        """May this become history? Where a guardrail stands, only with a fresh verdict below HIGH; whatever fails is a no.
+
+        Judges the index against HEAD or `base`, or the commit `at` against `base`; `run` first calls the command
+        reviewers that have not reported.
+        """
+        from verdikt.report.commit import refused
+        from verdikt.report.findings import explain
+
+        called = self.councils.on(trigger)
         try:
-            if prompt.human:
-                self._asked(replace(prompt, text=redact_text(prompt.text)[0]))
+            with self._chamber(repo, at) as chamber:
+                judged = [self._judgement(chamber, council, base, run) for council in called]
         except Exception as error:
-            self._crashed("prompt", error, prompt.session_id)
-        return Answer()
-
-    def stop(self, turn: Turn) -> Answer:
-        """May the agent finish? What it claims is held against the log; what fails on the way refuses once, never for ever."""
-        try:
-            incomplete = (
-                self.store.update(turn.session_id, lambda log: self._completed(log, turn)) if self.guidance else None
-            )
-            return incomplete or self._stopped(turn)
-        except Exception as error:
-            self._crashed("stop", error, turn.session_id)
-            return self._stop_failed(turn)
-
-    def _asked(self, prompt: Prompt) -> None:
-        from verdikt.evidence.contract import Contract, as_yaml, extend, goes_on, read_contract
-        from verdikt.evidence.override import find_overrides
-        from verdikt.ledger.contracts import write_contract
-        from verdikt.ledger.overrides import note_overrides, record_overrides
-
-        session, now = prompt.session_id, self.clock.now()
-        if found := find_overrides(prompt.text):
-            self.store.append(session, EntryKind.OVERRIDE, {"found": [list(one) for one in found]})
-            record_overrides(self.store.home, session, found, now)
-            wanted = self._evidence
-            note_overrides(
-                self.store.home, now, threshold=wanted.overrides_per_day, memory=wanted.memory, notices=wanted.notices
-            )
-        contract = read_contract(prompt.text)
-        state = self.store.project("evidence", session)
-        known = self.store.reader.entry(session, state["contract"]) if state["contract"] else None
-        before = Contract.of(known.body) if known else None
-        extends = 0
-        if before and (state["open"] or goes_on(prompt.text)):
-            contract, extends = (extend(before, contract) if contract else before), state["contract"]
-            if state["open"] and contract == before:
-                return
-        if contract is None:
-            return
-        body = contract.record() | {"extends": extends}
-        entry = self.store.append(session, EntryKind.CONTRACT, body)
-        write_contract(self.store.home, session, entry.seq, as_yaml({"session": session, "seq": entry.seq, **body}))
+            self._crashed("commit", error)
+            words = str(error) if isinstance(error, VerdiktError) else type(error).__name__
+            closed = any(council.guardrail for council in called)
+            said = f"the councils could not be asked: {words}"
+            return Answer(allowed=not closed, reason=said if closed else "", context=said, guard="council")
+        stopping = [one for one in judged if one.blocks]
+        reason = "\n\n".join(refused(one.council.name, one.plan.plan_hash, one.verdict, one.faults) for one in stopping)
+        shown = [explain(one.verdict) for one in judged if not one.blocks and one.verdict and one.verdict.findings]
+        return Answer(allowed=not stopping, reason=reason, context="\n".join(shown), guard="council" if judged else "")
 
     @property
-    def _evidence(self) -> EvidenceSettings:
-        return self.policy.section("evidence") or EvidenceSettings()
+    def councils(self) -> "Councils":
+        """The councils of the policy."""
+        from verdikt.council.declared import Councils
 
-    def _stopped(self, turn: Turn) -> Answer:
-        settings = self._evidence
-        if settings.mode == "off":
-            return Answer()
-        from verdikt.evidence.claims import find_claims
-        from verdikt.evidence.gate import GateResult, GateState, judge_turn, proof_record
-        from verdikt.evidence.turn import read_turn
-        from verdikt.observe.transcript import Transcript, read_transcript
+        return self.policy.section("councils") or Councils()
 
-        session = turn.session_id
-        transcript = read_transcript(turn.transcript_path) if turn.transcript_path else Transcript("unreadable")
-        if turn.message is None and transcript.status in ("unparseable", "schema_drift"):
-            return self._unread(turn, settings, transcript.status)
-        message = redact_text(transcript.message if turn.message is None else turn.message)[0]
-        state = self.store.project("evidence", session)
-        evidence = read_turn(self.store.entries(session, since=state["turn"]), best=state["best"])
-        holes = [f"{tool} {id}" for id, tool in transcript.tool_uses if id and id not in evidence.decided]
-        judged = judge_turn(
-            find_claims(message),
-            evidence,
-            settings,
-            GateState.of(state),
-            holes=holes if settings.coverage != "off" else (),
-            stop_hook_active=turn.stop_hook_active,
-            faults=_final_faults(message, evidence, settings, self.store, session),
-        )
-        enforced = settings.mode == "enforce"
-        for claim, proof in judged.proofs:
-            self.store.append(session, EntryKind.VALIDATOR_PASS, proof_record(claim, proof))
-        body = judged.record() | {"enforced": enforced, "parse_status": transcript.status, "host": turn.host}
-        self.store.append(session, EntryKind.COMPLETION, body)
-        parent = turn.raw.get("session_id")
-        if turn.agent and isinstance(parent, str) and parent and parent != session:
-            self.store.append(parent, EntryKind.COMPLETION, {"child": session, "result": judged.result.value})
-        if enforced and judged.result is GateResult.REFUSED:
-            return Answer(allowed=False, reason=judged.reason, guard="evidence")
-        return Answer()
+    def chamber(self, repo: str) -> "Chamber":
+        """Where the councils of a repository meet."""
+        from verdikt.council.chamber import Chamber
+        from verdikt.council.runs import Runs, runs_directory
+        from verdikt.ledger.findings import finding_log
+        from verdikt.observe.index import GitIndex
 
-    def _proven(self, log: Writer, name: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether a validator holds in the present turn."""
-        from verdikt.evidence.turn import read_turn
-        from verdikt.evidence.validator import find_validator, run
+        log = finding_log(lambda: self.store)
+        directory = runs_directory(self._env, self.councils.runs_dir)
+        return Chamber(GitIndex(repo, self._env), Runs(directory, self.clock.now, log), self.clock, self._env)
 
-        validator = find_validator(name, self._evidence.validators)
-        state = log.project("evidence")
-        evidence = read_turn(self.store.entries(log.session, since=state["turn"]), best=state["best"])
-        return (
-            validator is not None
-            and run(validator, {key: str(value) for key, value in arguments.items()}, evidence).holds
-        )
+    @contextmanager
+    def _chamber(self, repo: str, at: str) -> "Iterator[Chamber]":
+        chamber = self.chamber(repo)
+        if not at:
+            yield chamber
+            return
+        with chamber.index.at(at) as index:
+            yield replace(chamber, index=index)
 
-    def _unread(self, turn: Turn, settings: EvidenceSettings, status: str) -> Answer:
-        """A transcript that is there and says nothing that can be read: what was claimed cannot be known."""
-        enforced = settings.mode == "enforce" and not turn.stop_hook_active
-        body = {"by": "evidence", "result": "unread", "parse_status": status, "enforced": enforced}
-        self.store.append(turn.session_id, EntryKind.COMPLETION, body)
-        if not enforced:
-            return Answer()
-        what = "holds no JSON" if status == "unparseable" else "has no message of a known type"
-        reason = f"verdikt: the transcript {what} ({status}), so what this turn claims cannot be checked\nInstead: say what was done and what was not verified; a person should run `verdikt doctor`"
-        return Answer(allowed=False, reason=reason, guard="evidence")
+    def _judgement(self, chamber: "Chamber", council: "Council", base: str, run: bool) -> "Judgement":
+        plan = chamber.plan(council, base=base)
+        judged = chamber.judge(council, plan, self._standing)
+        waiting = any(reviewer.command for reviewer in council.reviewers) and plan.files
+        if run and waiting and (judged.verdict is None or judged.missing):
+            chamber.run(council, plan)
+            judged = chamber.judge(council, plan, self._standing)
+        return judged
 
-    def _stop_failed(self, turn: Turn) -> Answer:
-        """Blocks once: the second time, or while the host already goes round, the agent may stop."""
-        from verdikt.observe.breach import first_today
+    def _standing(self, plan_hash: str) -> Mapping[str, str]:
+        from verdikt.ledger.findings import standing
 
-        held = self._evidence.mode == "enforce" or self.policy.section("completion") or self._completion
-        if not held or turn.stop_hook_active:
-            return Answer()
-        try:
-            first = first_today(self.store.home / "_gate_crash.json", turn.session_id, self.clock.now())
-        except OSError:
-            first = False
-        if not first:
-            return Answer()
-        return Answer(allowed=False, reason=_UNTOLD, guard="verdikt")
+        return standing(self.store, plan_hash)
 
     def _decided(self, log: Writer, action: Action, facts: Facts, posture: Posture | None) -> Decision:
         """Decides and records under the session's lock, so that parallel calls see one another's counts."""
@@ -301,20 +269,10 @@ class Governance:
             return replace(decision, verdict=Verdict.warn(guard="pause", reason=said))
         return decision
 
-    def _proves(self, action: Action, outcome: Outcome) -> dict[str, Any]:
-        from verdikt.evidence.call import call_evidence, named_edits
-
-        edited = tuple(
-            path if path == "*" else os.path.normpath(os.path.join(action.cwd, os.path.expanduser(path)))
-            for path in named_edits(action)
-        )
-        written = {path: found for path in edited if path != "*" and (found := file_digest(path))}
-        return call_evidence(action, outcome, written=written, ended=self.clock.now(), edited=edited)
-
     def _happened(self, log: Writer, action: Action, outcome: Outcome) -> Answer:
         """Logs a call with what guidance learned from it; then what guidance has to say, which is logged too."""
         body, artifacts = _call_record(action, outcome)
-        body["evidence"] = self._proves(action, outcome)
+        body["evidence"] = self.proving.evidence(action, outcome)
         guidance = self.guidance
         if guidance is None:
             log.append(EntryKind.TOOL_CALL, body, artifacts=artifacts)
@@ -371,7 +329,7 @@ class Governance:
             adapter=turn.host,
             stop_reason=str(turn.raw.get("stop_reason") or "") or None,
             findings=lambda level: self._count_findings(facts.project_root, level),
-            proven=partial(self._proven, log),
+            proven=partial(self.proving.holds, log),
         )
         settled = guidance.settle(context, memory, self._past(log), agent=turn.agent)
         text = redact_text(settled.text)[0]
@@ -432,15 +390,7 @@ class Governance:
         """Leaves a trace where it can: beside the log always, in the log when it still takes entries."""
         record_crash(self.store.home, moment, error)
         try:
-            wanted = self._evidence
-            note_crashes(
-                self.store.home,
-                moment,
-                SystemClock().now(),  # the crash file is written by the machine's clock
-                threshold=wanted.crashes_per_hour,
-                memory=wanted.memory,
-                notices=wanted.notices,
-            )
+            self.proving.crashed(moment)
         except OSError as again:
             record_crash(self.store.home, f"{moment}.note", again)
         if session:
@@ -479,18 +429,3 @@ def _call_record(action: Action, outcome: Outcome) -> tuple[dict[str, Any], dict
         "streams": digests,
     }
     return body, artifacts
-
-
-def _final_faults(
-    message: str, evidence: Any, settings: EvidenceSettings, store: FileStore, session: str
-) -> tuple[str, ...]:
-    """What is wrong with the fenced final block, where one is asked for."""
-    if settings.final_block != "enforce":
-        return ()
-    from verdikt.evidence.final import final_faults
-
-    def signed(seq: int) -> bool:
-        entry = store.reader.entry(session, seq)
-        return bool(entry and entry.kind is EntryKind.VALIDATOR_PASS and entry.sig)
-
-    return final_faults(message, settings.final_name, evidence.contract, signed)

@@ -22,7 +22,7 @@ SECTIONS: dict[str, str | Section] = {
     "feedback": "verdikt.guidance.section:FEEDBACK",
     "completion": "verdikt.guidance.section:COMPLETION",
     "evidence": "verdikt.evidence.section:SECTION",
-    "councils": Section(anything("mapping"), "who reviews what before a commit"),
+    "councils": "verdikt.council.declared:SECTION",
     "ledger": Section(anything("mapping"), "how the log is kept"),
     "manifest": "verdikt.effects.section:SECTION",
 }

@@ -10,6 +10,8 @@ from verdikt.errors import VerdiktError
 
 COMMANDS: dict[str, str] = {
     "findings": "what reviewers found: record, show, explain, retro, clear, import, export, gate",
+    "council": "reviewers of what is about to be committed: plan, run, done, history, purge",
+    "git": "hooks that make commits wait for the councils: install, uninstall, status, check",
     "demo": "a scripted agent session through the real engine",
     "policy": "show, check and test policies",
     "check": "what the policy says of a tool call, or of many",

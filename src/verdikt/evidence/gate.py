@@ -40,7 +40,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class GateJudgement:
     """What the gate makes of a turn's claims."""
 
     result: GateResult
@@ -89,7 +89,7 @@ def judge_turn(
     holes: Sequence[str] = (),
     stop_hook_active: bool = False,
     faults: Sequence[str] = (),
-) -> Judgement:
+) -> GateJudgement:
     """Whether the agent may stop, and what is to be recorded. `faults` are those of the final block."""
     claims = [claim for claim in claims if _binding(claim, turn)]
     proofs: list[tuple[Claim, Proof]] = []
@@ -103,13 +103,13 @@ def judge_turn(
     gaps = tuple(holes) if claims and settings.coverage == "enforce" else ()
     if not missing and not gaps and not faults:
         result = GateResult.PROVEN if proofs else GateResult.SILENT
-        return Judgement(result, tuple(proofs), holes=tuple(holes))
+        return GateJudgement(result, tuple(proofs), holes=tuple(holes))
     # Progress is what was learned, not what was said or edited: the same checks with the same results are no news.
     progress = progress_of(turn)
     count = state.refusals if progress == state.progress or not state.refusals else 0
     spent = count >= settings.refusals or (stop_hook_active and not state.refusals)
     reason = "" if spent else _refusal(missing, gaps, faults, settings, left=settings.refusals - count - 1)
-    return Judgement(
+    return GateJudgement(
         GateResult.UNPROVEN if spent else GateResult.REFUSED,
         tuple(proofs),
         tuple(missing),
