@@ -261,7 +261,8 @@ class Governance:
             # Only when something stands in the way is it worth asking whether an operator let it through.
             if grants := live(self.store, action.session_id, self.clock.now()):
                 decision = decide(action, facts, self._session(log), stance, self.policy, grants=grants)
-            pause = current(self.store)
+            # Nor does it take red lines away: what was let through meanwhile could make the pause one for ever.
+            pause = None if decision.verdict.red_line else current(self.store)
         keep_policy(self.store.home, self.policy.digest, self.policy.document)
         log.append(EntryKind.DECISION, _decision_record(decision, action, pause))
         if pause and not decision.passed:
