@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from verdikt.shell.command import Script
 from verdikt.shell.plain import plain
 from verdikt.shell.scope import Scope
+from verdikt.shell.syntax import parse
 from verdikt.shell.walk import Walker
 
 _LONGEST = 1 << 20
@@ -27,18 +28,20 @@ def analyse(
     `env` holds variables known to be set, `read` gives the text of a file or None, `aliases` are those of the shell (and of
     git, as `git co`). `script`: the text is that of a file, whose arguments are not known; a command line has none.
     """
-    if not script and not aliases and (commands := plain(text)) is not None:
-        return Script(text=text, commands=commands)
+    cleaned, problems = _clean(text)
+    statement, faults = parse(cleaned)
+    if not faults and not problems and not aliases and cleaned.isascii() and (drafts := plain(statement)) is not None:
+        return Script(text=text, commands=tuple([draft.finished() for draft in drafts]))
     walker = Walker(home=home, cwd=cwd, env=env, read=read)
-    cleaned = _clean(text, walker)
     scope = Scope()
     scope.arguments = None if script else []
     for name, stands_for in (aliases or {}).items():
         walker.renames = True
         scope.rename(name, stands_for)
+    for problem in (*problems, *faults):
+        walker.problem(problem)
     try:
-        walker.begin(cleaned, scope)
-        walker.finish()
+        walker.begin(cleaned, statement, scope)
     except RecursionError:
         # Our own bounds stop long before; a caller who is deep already may leave us less room than they need.
         walker.problem("it is nested too deeply to follow")
@@ -52,19 +55,20 @@ def analyse(
     )
 
 
-def _clean(text: str, walker: Walker) -> str:
-    """The text as a shell would get it."""
+def _clean(text: str) -> tuple[str, list[str]]:
+    """The text as a shell would get it, and what is strange about it."""
+    problems: list[str] = []
     if len(text) > _LONGEST:
-        walker.problem(f"it is longer than {_LONGEST} characters, and only its beginning was read")
+        problems.append(f"it is longer than {_LONGEST} characters, and only its beginning was read")
         text = text[:_LONGEST]
     if "\0" in text:
-        walker.problem("it holds NUL bytes, which a shell leaves out")
+        problems.append("it holds NUL bytes, which a shell leaves out")
         text = text.replace("\0", "")
     if "\r\n" in text:
         text = text.replace("\r\n", "\n")
     if not text.isascii() and _DIRECTION.search(text):
-        walker.problem("it holds characters that turn the direction of the text, so that it does not read as it runs")
-    return text
+        problems.append("it holds characters that turn the direction of the text, so that it does not read as it runs")
+    return text, problems
 
 
 def _in_bytes(walker: Walker, text: str) -> None:
