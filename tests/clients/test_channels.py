@@ -1,6 +1,7 @@
 """What the policy has to say after an action and at a stop, on the real clients: heard, obeyed, and then let go."""
 
 import json
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +12,7 @@ from verdikt.adapters.live.screenplay import Say
 from verdikt.model.entry import EntryKind
 
 VERSIONS = ["claude-2.1.325", "claude-2.1.197", "codex-0.166.0", "gemini-0.61.0", "copilot-1.0.102"]
+LATEST = ["claude-2.1.325", "codex-0.166.0", "gemini-0.61.0"]
 
 POLICY = """\
 profile: standard
@@ -48,4 +50,40 @@ def test_feedback_is_heard_and_an_early_stop_is_refused_until_the_file_exists(
     assert len(played.model.requests) == 5
     assert "I am done, second time" in told
     assert [entry.body["allowed"] for entry in entries(table, EntryKind.COMPLETION)] == [False, False, True]
+    assert table.crashes() == []
+
+
+PROOF = """\
+profile: standard
+evidence: {mode: enforce}
+"""
+
+TESTS = "from app import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
+
+
+@pytest.mark.parametrize("version", LATEST)
+def test_done_without_evidence_is_sent_back_and_with_evidence_is_let_through(
+    version: str, bench: Callable[[str], Bench]
+) -> None:
+    """The claim is the same both times; between them lies a run of the tests."""
+    table = bench(version)
+    table.govern(PROOF)
+    (table.project / "test_app.py").write_text(TESTS)
+    pytest_here = f"PYTHONDONTWRITEBYTECODE=1 {sys.executable} -m pytest -q -p no:cacheprovider test_app.py"
+    played = table.play(
+        Say("writing", (table.shell("printf 'def double(x):\\n    return 2 * x\\n' > app.py"),)),
+        Say("Done. double is implemented in app.py and all tests pass."),
+        Say("testing", (table.shell(pytest_here),)),
+        Say("Done. double is implemented in app.py and all tests pass."),
+        Say("never said"),
+        prompt="Implement double in app.py so that the tests in test_app.py pass",
+    )
+    judged = [entry.body for entry in entries(table, EntryKind.COMPLETION)]
+
+    assert table.ran("app.py"), played.run.stderr
+    assert played.heard("no test run in this turn"), json.dumps(judged)
+    assert len(played.model.requests) == 4, json.dumps(judged)
+    assert [body["result"] for body in judged] == ["refused", "proven"]
+    assert len(entries(table, EntryKind.CONTRACT)) == 1
+    assert entries(table, EntryKind.VALIDATOR_PASS)
     assert table.crashes() == []
