@@ -72,7 +72,9 @@ def _decide(
     engine: str,
 ) -> Decision:
     # The host's id for the call is not in the receipt, so nothing may depend on it.
-    judged = replace(action, call_id="", payload=shield(action.payload) if facts.secrets else action.payload)
+    judged = action
+    if action.call_id or facts.secrets:
+        judged = replace(action, call_id="", payload=shield(action.payload) if facts.secrets else action.payload)
     asked = _AskedSession(session)
     inputs = {name: getattr(session, name) for name in COUNTERS}
     ctx = _AskedContext(judged, session=asked, facts=facts, posture=posture, risk_score=session.risk * RISK_KEPT)

@@ -1,21 +1,25 @@
 """Many tool calls at once: JSON lines in, one JSON line out for each, in order, nothing recorded."""
 
 import json
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from verdikt.effects.classifier import classify
+from verdikt.decide import decide
 from verdikt.errors import CanonicalError
-from verdikt.graph.context import GovernanceContext
 from verdikt.graph.policy import Policy
 from verdikt.model.action import Action
 from verdikt.model.canonical import parse
-from verdikt.model.effect import Effect, Effects
-from verdikt.model.facts import Facts, World
+from verdikt.model.decision import Decision, failed
+from verdikt.model.effect import Effect
+from verdikt.model.facts import Facts
+from verdikt.model.posture import Posture
+from verdikt.model.secret import redact_action
+from verdikt.model.session import SessionState
 from verdikt.model.tool import kind_of
-from verdikt.model.verdict import Verdict
-from verdikt.observe.world import RealWorld
+from verdikt.observe.guarded import guarded_paths
+from verdikt.observe.world import RealWorld, project_root
 
 _HOME = re.compile(r"^(/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
 
@@ -24,14 +28,14 @@ class BadLine(ValueError):
     """A line that is no tool call; the message says what was expected."""
 
 
-def answers(lines: Iterable[bytes], policy: Policy, *, home: str) -> Iterator[str]:
+def answers(lines: Iterable[bytes], policy: Policy, *, posture: Posture, home: str) -> Iterator[str]:
     """One line of JSON for each line of input that is not empty. A line that cannot be read gets a line with `error`."""
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            yield json.dumps(answer(line, number, policy, home=home), ensure_ascii=False)
+            yield json.dumps(answer(line, number, policy, posture=posture, home=home), ensure_ascii=False)
 
 
-def answer(line: bytes, number: int, policy: Policy, *, home: str) -> dict[str, Any]:
+def answer(line: bytes, number: int, policy: Policy, *, posture: Posture, home: str) -> dict[str, Any]:
     """The answer to one line."""
     found: Any = None
     try:
@@ -40,29 +44,28 @@ def answer(line: bytes, number: int, policy: Policy, *, home: str) -> dict[str, 
     except (CanonicalError, BadLine) as error:
         name = found.get("id") if isinstance(found, Mapping) else None
         return {"id": name, "line": number, "error": str(error)}
-    effects, verdict = judge(action, policy, lambda: RealWorld(action.cwd, home=home_of(action.cwd, home)))
+    decision = look_and_decide(action, policy, posture, home=home_of(action.cwd, home))
+    verdict = decision.verdict
     return {
         "id": found.get("id"),
         "verdict": verdict.kind.word,
         "guard": verdict.guard,
         "reason": verdict.reason,
         "fix": verdict.fix,
-        "effects": [plain(effect) for effect in effects],
+        "effects": [plain(effect) for effect in decision.effects],
     }
 
 
-def judge(action: Action, policy: Policy, world: Callable[[], World]) -> tuple[Effects, Verdict]:
-    """What the action would do, and what the policy says of it. A failure is a block."""
+def look_and_decide(action: Action, policy: Policy, posture: Posture, *, home: str) -> Decision:
+    """The decision on an action by the same core as a hook's, over the world as it is. A failure is a block."""
     try:
-        facts = Facts(world())
-        effects = classify(action, facts)
-        context = GovernanceContext(action=action, effects=effects, facts=facts)
-        return effects, policy.root.evaluate(action, context)
+        action, secrets = redact_action(action)
+        root = project_root(action.cwd, home) if os.path.isdir(action.cwd) else action.cwd
+        guarded = guarded_paths(root, {**os.environ, "HOME": home} if home else os.environ)
+        facts = Facts(RealWorld(action.cwd, home=home, guarded=guarded), secrets=secrets)
+        return decide(action, facts, SessionState(), posture, policy)
     except Exception as error:
-        reason = f"the action could not be judged: {type(error).__name__}: {error}"
-        return Effects(), Verdict.block(
-            guard="crash", reason=reason, fix="report this; until then it is blocked", error=True
-        )
+        return failed(error)
 
 
 def home_of(cwd: str, home: str) -> str:

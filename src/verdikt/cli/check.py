@@ -53,14 +53,15 @@ def command(
     Example: verdikt check --tool Bash 'rm -rf build'
              verdikt check --manifest tools.json < call.json
     """
-    if batch:
-        _batch(profile or "standard")
-        return
     try:
+        if batch:
+            policy = the_policy(profile or (None if policy_file else "standard"), policy_file, cwd)
+            _batch(policy, Posture(posture) if posture else policy.posture)
+            return
         if manifest is not None:
             _spine(manifest, words, tool, Posture(posture or Posture.INTERACTIVE))
-        policy = _policy(profile, policy_file, cwd)
-        decision = _decide(_action(words, tool, cwd), policy, Posture(posture) if posture else policy.posture)
+        policy = the_policy(profile, policy_file, cwd)
+        decision = the_decision(the_action(words, tool, cwd), policy, Posture(posture) if posture else policy.posture)
     except HookError as error:
         _refuse(error, BAD_PAYLOAD)
     except (ManifestError, PolicyError) as error:
@@ -72,11 +73,10 @@ def command(
     sys.exit(EXIT[decision.disposition])
 
 
-def _batch(profile: str) -> None:
+def _batch(policy: "Policy", posture: Posture) -> None:
     from verdikt.cli.batch import answers
-    from verdikt.policy import parse_policy
 
-    for line in answers(sys.stdin.buffer, parse_policy(f"profile: {profile}"), home=os.environ.get("HOME", "")):
+    for line in answers(sys.stdin.buffer, policy, posture=posture, home=os.environ.get("HOME", "")):
         click.echo(line)
 
 
@@ -102,7 +102,8 @@ def _spine(manifest: Path, words: tuple[str, ...], tool: str | None, posture: Po
     sys.exit(EXIT[receipt.disposition])
 
 
-def _policy(profile: str | None, file: str | None, cwd: str) -> "Policy":
+def the_policy(profile: str | None, file: str | None, cwd: str) -> "Policy":
+    """The policy that a command was told to use, or the one in force."""
     from verdikt.policy import load_file, load_policy, parse_policy
 
     if profile and file:
@@ -112,7 +113,8 @@ def _policy(profile: str | None, file: str | None, cwd: str) -> "Policy":
     return load_file(file) if file else load_policy(cwd)
 
 
-def _action(words: tuple[str, ...], tool: str | None, cwd: str) -> "Action":
+def the_action(words: tuple[str, ...], tool: str | None, cwd: str) -> "Action":
+    """The tool call that was given as words, or as JSON on stdin."""
     from verdikt.model.action import Action
     from verdikt.model.tool import kind_of
 
@@ -172,20 +174,11 @@ def _payload(words: tuple[str, ...], tool: str | None) -> dict[str, Any]:
     return {key: text}
 
 
-def _decide(action: "Action", policy: "Policy", posture: Posture) -> "Decision":
+def the_decision(action: "Action", policy: "Policy", posture: Posture) -> "Decision":
     """The same core as a hook, over the world as it is."""
-    from verdikt.decide import decide
-    from verdikt.model.facts import Facts
-    from verdikt.model.secret import redact_action
-    from verdikt.model.session import SessionState
-    from verdikt.observe.guarded import guarded_paths
-    from verdikt.observe.world import RealWorld, project_root
+    from verdikt.cli.batch import look_and_decide
 
-    root = project_root(action.cwd, os.environ.get("HOME", ""))
-    world = RealWorld(action.cwd, guarded=guarded_paths(root, os.environ))
-    action, kinds = redact_action(action)
-    facts = Facts(world, secrets=kinds)
-    return decide(action, facts, SessionState(), posture, policy)
+    return look_and_decide(action, policy, posture, home=os.environ.get("HOME", ""))
 
 
 _COLOURS = {"pass": "green", "warn": "yellow", "ask": "magenta", "block": "red"}

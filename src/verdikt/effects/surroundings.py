@@ -1,5 +1,6 @@
 """Where a command runs: on this machine, in a container made for it, in one that goes on running, or on another machine."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,9 @@ _MACHINES_HERE = frozenset(("vagrant", "lxc", "incus", "multipass", "limactl"))
 _MACHINES = frozenset(
     ("ssh", "kubectl", "oc", "chroot", "adb", "gcloud", "fly", "flyctl", "heroku", "tsh", "machinectl")
 )
+
+
+_NEAR = 64
 
 
 class Surroundings(NamedTuple):
@@ -38,12 +42,7 @@ def surroundings_of(command: Command, commands: Sequence[Command]) -> Surroundin
         return Surroundings("elsewhere")
     if not around & _ENGINES:
         return Surroundings("container")
-    outer = None
-    for other in commands:
-        if other is command:
-            break
-        if other.name in _ENGINES and len(other.via) < len(command.via):
-            outer = other
+    outer = _around(command, commands)
     if outer is None:
         return Surroundings("elsewhere")
     words = [word.text for word in outer.argv[1:]]
@@ -51,6 +50,20 @@ def surroundings_of(command: Command, commands: Sequence[Command]) -> Surroundin
     if "run" not in before and "create" not in before:
         return Surroundings("container")
     return Surroundings("fresh", tuple(_mounts(outer.argv[1:])), _value(words, "-w", "--workdir"))
+
+
+def before(command: Command, commands: Sequence[Command]) -> Sequence[Command]:
+    """The commands shortly before one, itself included; however long the text, only so many."""
+    last = bisect_right(commands, command.span[0], key=lambda other: other.span[0])
+    return commands[max(0, last - _NEAR) : last]
+
+
+def _around(command: Command, commands: Sequence[Command]) -> Command | None:
+    """The container engine's own command, which stands not far before what it runs."""
+    for other in reversed(before(command, commands)):
+        if other.name in _ENGINES and len(other.via) < len(command.via) and other.span[1] >= command.span[0]:
+            return other
+    return None
 
 
 def _mounts(argv: Sequence[Word]) -> list[tuple[str, str]]:

@@ -109,10 +109,12 @@ class Resolver:
             return Zone.PROJECT
         if not self._temp:
             self._temp = tuple([f"{place}/" for place in (*self._facts.temp, *_TEMP)])
-        if path.startswith(self._temp):
+        own = path == self._home or path.startswith(self._home + "/")
+        # A home that was put among temporary things is a home all the same.
+        if path.startswith(self._temp) and not (own and self._home.startswith(self._temp)):
             return Zone.TEMP
         if short.startswith("~"):
-            return Zone.HOME if path == self._home or path.startswith(self._home + "/") else Zone.SYSTEM
+            return Zone.HOME if own else Zone.SYSTEM
         return Zone.SYSTEM if places.is_system(path) else Zone.OUTSIDE
 
     def _state(self, path: str, zone: Zone, kind: str, *, git: bool) -> str:

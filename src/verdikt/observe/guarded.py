@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 
 from verdikt.observe.agent import host_project
 
@@ -40,13 +41,36 @@ _HOME = (
 )
 
 
+_VARIABLES = (
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "VERDIKT_HOME",
+    "VERDIKT_RUNS_DIR",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+)
+
+
 def guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, ...]:
     """Absolute files and directories; what lies below a directory is guarded with it. Some need not exist."""
+    # Wherever the agent has gone, the project it was started in stays guarded.
+    roots = tuple(root for root in dict.fromkeys((project_root, host_project(env))) if root)
+    given = tuple(env.get(name) for name in _VARIABLES)
+    fixed = all(path is None or path.startswith("/") for path in (*roots, *given))
+    names = _named(project_root, roots, given, "" if fixed else os.getcwd())
+    hooks = (os.path.abspath(os.path.join(_git_directory(root), "hooks")) for root in roots)
+    return tuple(dict.fromkeys((*names, *hooks)))
+
+
+@lru_cache(maxsize=64)
+def _named(project_root: str, roots: tuple[str, ...], given: tuple[str | None, ...], cwd: str) -> tuple[str, ...]:
+    """What is guarded by name alone. `cwd` is there when a relative path depends on it."""
+    env = {name: value for name, value in zip(_VARIABLES, given, strict=True) if value is not None}
     home = env.get("HOME") or os.path.expanduser("~")
     config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     data = env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
-    # Wherever the agent has gone, the project it was started in stays guarded.
-    roots = [root for root in dict.fromkeys((project_root, host_project(env))) if root]
     paths = [
         env.get("VERDIKT_HOME") or os.path.join(data, "verdikt"),
         os.path.join(config, "verdikt"),
@@ -63,7 +87,6 @@ def guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, ...]:
         paths += [os.path.join(env["CLAUDE_CONFIG_DIR"], name) for name in ("settings.json", "settings.local.json")]
     if "CODEX_HOME" in env:
         paths += [os.path.join(env["CODEX_HOME"], name) for name in ("hooks.json", "config.toml")]
-    paths += [os.path.join(_git_directory(root), "hooks") for root in roots]
     paths += _package(project_root)
     return tuple(dict.fromkeys(os.path.abspath(os.path.expanduser(path)) for path in paths))
 

@@ -1,6 +1,7 @@
 """`verdikt check` without a manifest: the policy in force, over the world as it is, with nothing recorded."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -134,3 +135,54 @@ def test_secrets_are_not_repeated(run: Run) -> None:
     """Neither for people nor in the receipt."""
     for words in (["PASSWORD=hunter2 rm -rf /usr/share/other"], ["--json", "PASSWORD=hunter2 rm -rf /usr/share/other"]):
         assert "hunter2" not in run(*words).output
+
+
+BATCH = (
+    ("Bash", {"command": "ls -la"}),
+    ("Bash", {"command": "rm -rf ~/Documents"}),
+    ("Bash", {"command": "git push --force origin main"}),
+    ("Bash", {"command": 'rm -rf "$BUILD_DIR"'}),
+    ("Bash", {"command": "echo password=hunter2hunter2 > .verdikt/x"}),
+    ("Bash", {"command": "touch $HOME/../VERDIKT_HOME/canary"}),
+    ("Write", {"file_path": "governance.yaml", "content": ""}),
+    ("Write", {"file_path": 7}),
+    ("Weird", {"deep": [[[]]]}),
+    ("Bash", {"command": "a\0b"}),
+)
+
+
+@pytest.mark.parametrize("posture", ["interactive", "autonomous", "locked"])
+def test_a_batch_says_what_each_check_says(run: Run, posture: str) -> None:
+    """Verdict, guard, reason and fix, in order: both ask the same core."""
+    lines = [
+        json.dumps({"id": n, "tool": tool, "input": given, "cwd": os.getcwd()}) for n, (tool, given) in enumerate(BATCH)
+    ]
+    answered = [
+        json.loads(line) for line in run("--batch", "--posture", posture, stdin="\n".join(lines)).stdout.splitlines()
+    ]
+
+    for line, answer in zip(lines, answered, strict=True):
+        receipt = json.loads(run("--profile", "standard", "--posture", posture, "--json", stdin=line).stdout)
+        verdict = receipt["verdict"]
+        assert {key: answer[key] for key in ("verdict", "guard", "reason", "fix")} == {
+            "verdict": verdict["kind"], "guard": verdict["guard"], "reason": verdict["reason"], "fix": verdict["fix"]
+        }  # fmt: skip
+
+
+def test_a_batch_tells_no_secret_and_goes_on_after_a_bad_line(run: Run) -> None:
+    """A line that is no call gets a line with `error`; a policy that cannot be loaded gets status 65."""
+    token = "ghp_" + "a1B2" * 9
+    lines = [
+        b"{",
+        b"[]",
+        json.dumps({"id": "x", "tool": "Bash", "input": {"command": f"rm -rf /{token}"}}).encode(),
+        b"\xff",
+    ]
+    result = run("--batch", stdin=b"\n".join(lines))
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+
+    assert result.exit_code == 0
+    assert ["error" in answer for answer in answers] == [True, True, False, True]
+    assert (answers[2]["id"], answers[2]["verdict"]) == ("x", "ask")
+    assert token not in result.stdout
+    assert run("--batch", "--policy", "nowhere.yaml").exit_code == 65

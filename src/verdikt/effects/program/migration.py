@@ -8,6 +8,7 @@ from verdikt.effects.argument import words
 from verdikt.effects.call import Call
 from verdikt.effects.code.sql import read_sql
 from verdikt.effects.program.table import Does, Program, programs
+from verdikt.effects.surroundings import before
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
@@ -16,8 +17,9 @@ _LIVE = re.compile(r"\b(?:prod|production|live|staging)\b", re.IGNORECASE)
 
 def _live(call: Call) -> bool:
     """Whether the environment says that the database is one that others use."""
-    assigned = [pair for command in (*call.commands, call.command) for pair in command.assignments]
-    exported = [Word(word.text) for command in call.commands if command.name == "export" for word in command.argv[1:]]
+    near = (*before(call.command, call.commands), call.command)
+    assigned = [pair for command in near for pair in command.assignments]
+    exported = [word for command in near if command.name == "export" for word in command.argv[1:]]
     assigned += [(word.text.partition("=")[0], Word(word.text.partition("=")[2])) for word in exported]
     named = call.args.all("-e --env --environment --database --settings")
     return any(name.endswith(("ENV", "ENVIRONMENT")) and _LIVE.search(value.text) for name, value in assigned) or any(
