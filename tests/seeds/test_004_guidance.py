@@ -31,7 +31,7 @@ from verdikt.guidance.reading import ReadBeforeWritePolicy
 from verdikt.guidance.sequence import SequentialDependencyPolicy
 from verdikt.guidance.tool_policy import PolicyContext, PolicyDecision, PolicyState, ToolPolicy, ToolPolicyGuard
 from verdikt.model.action import Outcome
-from verdikt.model.entry import EntryKind
+from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.facts import Facts
 from verdikt.model.memory import Memory
 from verdikt.model.session import SessionState
@@ -502,6 +502,12 @@ def files(*names: str) -> TaskCompletionContext:
     return TaskCompletionContext(filesystem=Facts(world))
 
 
+def completions(agent: Guided) -> list[Entry]:
+    """What the log holds of the checks at stop."""
+    found = [entry for entry in agent.store().entries("s") if entry.kind is EntryKind.COMPLETION]
+    return [entry for entry in found if entry.body["by"] == "completion"]
+
+
 def test_S4_40_results() -> None:
     """Two factories."""
     assert TaskCompletionResult.ok().complete
@@ -571,7 +577,7 @@ def test_S4_44_S4_46_an_early_stop_is_refused_with_what_is_missing(tmp_path: Pat
     assert (refused.allowed, refused.guard) == (False, "completion")
     assert refused.reason == "<blocker>\n1 required output file(s) not found: out.md\n</blocker>"
     assert agent.stop().allowed
-    assert [e.body["allowed"] for e in agent.store().entries("s") if e.kind is EntryKind.COMPLETION] == [False, True]
+    assert [entry.body["allowed"] for entry in completions(agent)] == [False, True]
 
 
 @pytest.mark.parametrize("bound", ["deadline_seconds: 60", "budget: {calls: 2}", "budget: {seconds: 60}"])
@@ -585,8 +591,7 @@ def test_S4_45_S4_46_out_of_time_or_budget_nothing_is_checked(tmp_path: Path, bo
 
     assert not before.allowed
     assert agent.stop().allowed
-    last = list(agent.store().entries("s"))[-1]
-    assert last.body["skipped"]
+    assert completions(agent)[-1].body["skipped"]
 
 
 def test_S4_82_an_agent_that_works_for_another_is_checked_only_by_name(tmp_path: Path) -> None:
@@ -611,7 +616,7 @@ def test_S4_83_W4_8_refusals_are_bounded_and_never_without_words(tmp_path: Path)
 
     assert [answer.allowed for answer in answers] == [False, False, True]
     assert answers[0].reason == "Tasks are incomplete"
-    assert list(agent.store().entries("s"))[-1].body["unfinished"]
+    assert completions(agent)[-1].body["unfinished"]
 
 
 def test_S4_84_there_is_one_budget_rule() -> None:
