@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.invocation import Invocation
 
@@ -130,9 +131,9 @@ LINES: dict[str, tuple[str, ...]] = {
 _LINE_OPTIONS = frozenset(
     ("-c", "--cmd", "-ex", "--ex", "-e", "--eval-command", "--execute", "--command", "-cmd", "-o", "--one-line")
 )
-_SOCAT = re.compile(r"(?:EXEC|SYSTEM|SHELL):(?:\"([^\"]*)\"|'([^']*)'|([^,]*))", re.IGNORECASE)
-_APPLESCRIPT = re.compile(r'do shell script\s+"((?:[^"\\]|\\.)*)"')
-_REDIRECTED_COPY = re.compile(r"^\|\s*")
+_SOCAT = regex(r"(?:EXEC|SYSTEM|SHELL):(?:\"([^\"]*)\"|'([^']*)'|([^,]*))", re.IGNORECASE)
+_APPLESCRIPT = regex(r'do shell script\s+"((?:[^"\\]|\\.)*)"')
+_REDIRECTED_COPY = regex(r"^\|\s*")
 
 COMMAND_VARIABLES = frozenset(
     ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND")
