@@ -36,6 +36,7 @@ ROOMS: dict[str, set[str]] = {
         "ledger",
         "observe",
     },
+    "proving": {"errors", "model", "evidence", "ledger", "observe"},
     "decide": {"errors", "layers", "model", "shell", "effects", "graph", "guards"},
     "replay": {"errors", "layers", "model", "shell", "effects", "graph", "guards", "decide"},
     "govern": {
@@ -54,6 +55,7 @@ ROOMS: dict[str, set[str]] = {
         "projections",
         "report",
         "policy",
+        "proving",
         "decide",
     },
     "adapters": {"errors", "model", "govern", "observe", "ledger"},
