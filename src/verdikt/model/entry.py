@@ -10,13 +10,13 @@ signature covers the hash, and what remains uncovered is nothing.
 
 import enum
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from verdikt.errors import ChainBroken, LedgerError
 from verdikt.model.canonical import canonical, sha256
-from verdikt.model.regex import regex
 
 VERSION = 1
 GENESIS = "0" * 64
@@ -25,7 +25,7 @@ GENESIS = "0" * 64
 SEALS = ("hash", "sig")
 """The two fields that the hash does not cover, because they are made from it."""
 
-_SEAL = regex(rb',"hash":"([0-9a-f]{64})","sig":"((?:[0-9a-f]{2})*)"\}\Z')
+_SEAL = re.compile(rb',"hash":"([0-9a-f]{64})","sig":"((?:[0-9a-f]{2})*)"\}\Z')
 _DOMAIN = b"verdikt entry v1\n"
 
 
