@@ -27,6 +27,9 @@ def spare() -> None:
 
     # A collection costs, and what one decision leaves behind ends with the process; a hostile input still gets collected.
     gc.set_threshold(100_000, 50, 100)
+    if "hashlib" not in sys.modules:
+        # Python's own SHA-256 is as good for a few kilobytes as OpenSSL's, which takes longer to load than to use.
+        sys.modules.setdefault("_hashlib", None)  # type: ignore[arg-type]
     if "dataclasses" in sys.modules:
         return
     if "inspect" not in sys.modules:
