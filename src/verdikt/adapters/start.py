@@ -4,8 +4,10 @@ import sys
 from types import ModuleType
 from typing import Any
 
-ROOMS = frozenset(["adapters", "effects", "ledger", "model", "observe", "shell"])
-"""Where constructors may be written later too: nobody asks what these take. Guards' constructors are asked."""
+ROOMS = frozenset(["adapters", "effects", "graph", "ledger", "model", "observe", "shell"])
+"""Where constructors may be written later too, because nobody asks what they take, as is asked of guards and other nodes."""
+
+NODES = frozenset(f"graph.{name}" for name in ("combinator", "guard", "leaf", "pipeline", "rule"))
 
 
 class _Later(ModuleType):
@@ -46,7 +48,8 @@ def _written_later(write: Any) -> Any:
 
     def create(name: str, *given: Any, **named: Any) -> Any:
         package, _, rest = str((named.get("globals") or {}).get("__name__", "")).partition(".")
-        if package != "verdikt" or (name == "__init__" and rest.partition(".")[0] not in ROOMS):
+        asked = rest in NODES or rest.partition(".")[0] not in ROOMS
+        if package != "verdikt" or (asked and name == "__init__"):
             return write(name, *given, **named)
         made: list[Any] = []
 

@@ -225,8 +225,11 @@ def _scalar(event: Any) -> Any:
 
 def plain(value: Any) -> Any:
     """A copy made of dict, list and scalars only."""
-    if isinstance(value, Mapping):
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return value  # nearly every value; asking for abstract types costs ten times as much
+    if kind is dict or isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
+    if kind is list or isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
     return value
