@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
-from verdikt.errors import VerdiktError
+from verdikt.errors import PolicyError, VerdiktError
+
+BAD_POLICY = 65
 
 COMMANDS: dict[str, str] = {
     "findings": "what reviewers found: record, show, explain, retro, clear, import, export, gate",
@@ -47,11 +49,13 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; what verdikt refuses on purpose is told in a line, with status 1."""
+        """Runs the command; what verdikt refuses on purpose is told in a line, with status 1, or 65 when it is the policy."""
         try:
             return super().invoke(ctx)
         except VerdiktError as error:
-            raise click.ClickException(str(error)) from error
+            told = click.ClickException(str(error))
+            told.exit_code = BAD_POLICY if isinstance(error, PolicyError) else 1
+            raise told from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without loading any of them."""
