@@ -39,9 +39,14 @@ _PLAIN = words(
 )
 
 
+_SKIPS = {"HUSKY": ("0",), "HUSKY_SKIP_HOOKS": ("1", "true"), "LEFTHOOK": ("0", "false"), "SKIP": ()}
+"""Variables by which tools that run hooks leave them out; pre-commit's names the hooks, and others may be left out."""
+
+
 def _git(call: Call) -> Iterator[Effect]:
     argv = call.command.argv[1:]
     index = 0
+    yield from _surroundings(call)
     while index < len(argv) and argv[index].text.startswith("-"):
         flag, equals, value = argv[index].text.partition("=")
         following = argv[index + 1] if index + 1 < len(argv) else Word("")
@@ -59,6 +64,21 @@ def _git(call: Call) -> Iterator[Effect]:
         yield call.effect("git.write", possible=True)
         return
     yield from _subcommand(call, sub.text, rest, expand=True)
+
+
+def _surroundings(call: Call) -> Iterator[Effect]:
+    """What variables before the command tell git to do: `-c` by another name, or hooks left out."""
+    given = {name: value for name, value in call.command.assignments if name.startswith("GIT_CONFIG") or name in _SKIPS}
+    for name, value in given.items():
+        if name.startswith("GIT_CONFIG_KEY_"):
+            setting = given.get(name.replace("_KEY_", "_VALUE_"), Word(""))
+            yield from _configure(call, value.text.lower(), setting, passing=True)
+        elif name == "GIT_CONFIG_PARAMETERS" and _HOOKS_PATH in value.text.lower():
+            yield call.effect("git.hook.skip", note="changes which hooks git runs")
+        elif name in _SKIPS and value.text in _SKIPS[name]:
+            yield call.effect("git.hook.skip", note=f"{name} leaves hooks out")
+        elif name == "SKIP" and "verdikt" in value.text:
+            yield call.effect("git.hook.skip", note="leaves the commit check out")
 
 
 def _subcommand(call: Call, name: str, rest: tuple[Word, ...], *, expand: bool) -> Iterator[Effect]:
