@@ -43,13 +43,13 @@ def _after(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> 
 
 
 def _prompt(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
-    prompt = getattr(governance, "prompt", None)
-    return Ruling.of_answer(prompt(moment.prompt)) if prompt else Ruling()
+    assert moment.prompt is not None
+    return Ruling.of_answer(governance.prompt(moment.prompt))
 
 
 def _stop(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
-    stop = getattr(governance, "stop", None)
-    ruling = Ruling.of_answer(stop(moment.turn)) if stop else Ruling()
+    assert moment.turn is not None
+    ruling = Ruling.of_answer(governance.stop(moment.turn))
     return ruling if moment.agent else _told(ruling, governance, moment, _integrity(governance, moment, env).changes())
 
 

@@ -181,11 +181,9 @@ def _general(here: Installation) -> dict[str, Any]:
 
 def _overrides(here: Installation, since: float) -> int:
     """How often somebody tried to talk the agent past the policy in the last day."""
-    count = 0
-    for file in Path(here.data, "overrides").glob("*.jsonl"):
-        if file.stat().st_mtime >= since:
-            count += sum(1 for _ in file.open(errors="replace"))
-    return count
+    from verdikt.ledger.overrides import overrides_since
+
+    return overrides_since(Path(here.data), since)
 
 
 def _good(text: str) -> str:

@@ -217,6 +217,11 @@ def _one_of(
         if proof.holds:
             return proof
         reasons.append(proof.reason)
+    named = {validator.name for validator, _ in ways}
+    for seq, kind, name in turn.passes:
+        # Somebody had it checked by name: it counts like a find of ours, and goes stale like one.
+        if kind == claim.type.value and seq > turn.last_edit and (name in named or not _about_checks(claim)):
+            return Proof(name, ProofStatus.PASS, entries=(seq,))
     telling = [reason for reason in reasons if not reason.startswith("no ")]
     return Missing(claim, (telling or reasons)[0], command)
 

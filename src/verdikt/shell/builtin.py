@@ -183,6 +183,13 @@ def _unalias(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") 
         scope.rename(word.text, None)
 
 
+def _hash(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
+    """`hash -p /bin/rm x`: `x` is then that program."""
+    if len(words) == 4 and words[1].text == "-p" and words[2].known and words[3].known:
+        walker.renames = True
+        scope.rename(words[3].text, words[2].text)
+
+
 def _forget(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     """`let`, `getopts`: sets variables to what we do not compute."""
     for word in words[1:]:
@@ -217,6 +224,7 @@ BUILTINS: dict[str, Callable[["Runner", list[Word], Scope, "Frame"], None]] = {
     "shift": _shift,
     "alias": _alias,
     "unalias": _unalias,
+    "hash": _hash,
     "let": _forget,
     "getopts": _forget,
     "printf": _printf,

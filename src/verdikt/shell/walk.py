@@ -187,7 +187,7 @@ class Walker(Runner):
         self._emit(call)
         if fed:
             made = (place for place in range(call.index - 1, first - 1, -1) if self.drafts[place].feeds == call.index)
-            frame = frame.reading(stdin, next(made, None))
+            frame = frame.reading(stdin, next(made, None), redirect.source(call.redirects))
         writes = redirect.outputs(call.redirects)
         if writes:
             frame = frame.copy()
