@@ -8,8 +8,6 @@ import click
 
 from verdikt.errors import PolicyError, VerdiktError
 
-BAD_POLICY = 65
-
 COMMANDS: dict[str, str] = {
     "findings": "what reviewers found: record, show, explain, retro, clear, import, export, gate",
     "council": "reviewers of what is about to be committed: plan, run, done, history, purge",
@@ -34,6 +32,12 @@ COMMANDS: dict[str, str] = {
 """Command → what it is for. `verdikt.cli.<command>` (dashes as underscores) holds `command`, a click command."""
 
 
+class BadPolicy(click.ClickException):
+    """Ends the command with the status of a policy that cannot be loaded."""
+
+    exit_code = 65
+
+
 class Commands(click.Group):
     """Loads a command's module when the command is called, so that `verdikt check` does not pay for `verdikt council`."""
 
@@ -53,9 +57,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except VerdiktError as error:
-            told = click.ClickException(str(error))
-            told.exit_code = BAD_POLICY if isinstance(error, PolicyError) else 1
-            raise told from error
+            raise (BadPolicy if isinstance(error, PolicyError) else click.ClickException)(str(error)) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without loading any of them."""
