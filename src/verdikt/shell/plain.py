@@ -5,12 +5,13 @@ Whatever is not surely of this kind is left to the walker, which says the same o
 
 import re
 
+from verdikt.model.regex import regex
 from verdikt.shell.command import Command, Redirect, Word
 from verdikt.shell.draft import Draft
 
 _WORD = r"""[A-Za-z0-9_./:@%+,=-]+|'[^'\n]*'|"[^"$`\\!\n]*\""""
-_LINE = re.compile(rf"(?:{_WORD})(?: +(?:2>/dev/null|2>&1|{_WORD}|\|(?= )))*", re.ASCII).fullmatch
-_TOKENS = re.compile(rf"2>/dev/null|2>&1|{_WORD}|\|", re.ASCII).finditer
+_LINE = regex(rf"(?:{_WORD})(?: +(?:2>/dev/null|2>&1|{_WORD}|\|(?= )))*", re.ASCII).fullmatch
+_TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|\|", re.ASCII).finditer
 _LONGEST = 400
 
 _ALONE = frozenset("ls git pytest ps df id tree whoami find mypy ruff".split())
@@ -28,7 +29,7 @@ _GIT = frozenset(
     "rev-list show-ref name-rev merge-base stash restore reset push".split()
 )
 _KUBECTL = frozenset("get describe logs version config api-resources explain top cluster-info".split())
-_LINES = re.compile(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*").fullmatch
+_LINES = regex(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*").fullmatch
 
 _HARMLESS = frozenset(
     "ls cat head tail wc nl cut uniq tr grep egrep fgrep ps df du stat diff file mkdir touch rm chmod pytest".split()
