@@ -40,7 +40,7 @@ from verdikt.policy import load_file, load_policy, with_tool_policies
 from verdikt.projections import projections
 
 if TYPE_CHECKING:
-    from verdikt.council.chamber import Chamber
+    from verdikt.council.chamber import Chamber, Progress
     from verdikt.council.declared import Councils
     from verdikt.guidance.completion import Completion, TaskCompletionChecker
     from verdikt.guidance.definition import Guidance, Past
@@ -187,7 +187,14 @@ class Governance:
         return found if found else None
 
     def commit(
-        self, repo: str, *, trigger: str = "pre-commit", base: str = "", at: str = "", run: bool = False
+        self,
+        repo: str,
+        *,
+        trigger: str = "pre-commit",
+        base: str = "",
+        at: str = "",
+        run: bool = False,
+        progress: "Progress | None" = None,
     ) -> Answer:
         """May this become history? Where a guardrail stands, only with a fresh verdict below HIGH; whatever fails is a no.
 
@@ -200,7 +207,9 @@ class Governance:
         called = self.councils.on(trigger)
         try:
             with self.chamber(repo).at(at) as chamber:
-                judged = [chamber.ask(council, self._standing, base=base, run=run) for council in called]
+                judged = [
+                    chamber.ask(council, self._standing, base=base, run=run, progress=progress) for council in called
+                ]
         except Exception as error:
             self._crashed("commit", error)
             words = str(error) if isinstance(error, VerdiktError) else type(error).__name__
