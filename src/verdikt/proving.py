@@ -2,16 +2,20 @@
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.store import Writer
 from verdikt.model.action import Action, Outcome
-from verdikt.model.entry import EntryKind
+from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.moment import Answer, Prompt, Turn
 from verdikt.model.secret import redact_text
 from verdikt.observe.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from verdikt.evidence.turn import TurnEvidence
+    from verdikt.evidence.validator import Proof
 
 _UNREAD = {"unparseable": "holds no JSON", "schema_drift": "has no message of a known type"}
 
@@ -27,6 +31,7 @@ class Proving:
     def asked(self, prompt: Prompt) -> None:
         """Keeps what a person asked for as a contract, and audits words that try to get past a check."""
         from verdikt.evidence.contract import Contract, as_yaml, extend, goes_on, read_contract
+        from verdikt.evidence.final import asks_for_block
         from verdikt.ledger.contracts import write_contract
 
         session, text = prompt.session_id, redact_text(prompt.text)[0]
@@ -42,6 +47,8 @@ class Proving:
                 return
         if contract is not None:
             body = contract.record() | {"extends": extends}
+            if self.settings.final_block != "off" and asks_for_block(contract):
+                body["required_response_mode"] = "schema"
             entry = self.store.append(session, EntryKind.CONTRACT, body)
             write_contract(self.store.home, session, entry.seq, as_yaml({"session": session, "seq": entry.seq, **body}))
 
@@ -109,11 +116,22 @@ class Proving:
             return Answer(allowed=False, reason=judged.reason, guard="evidence")
         return Answer()
 
-    def turn(self, session: str, state: Mapping[str, Any]) -> Any:
+    def turn(self, session: str, state: Mapping[str, Any]) -> "TurnEvidence":
         """The present turn of a session, from the log."""
         from verdikt.evidence.turn import read_turn
 
-        return read_turn(self.store.entries(session, since=state["turn"]), best=state["best"])
+        return read_turn(self.store.entries(session, since=state["turn"]), best=state["best"], trusted=self._vouched)
+
+    def validated(self, session: str, claim: str, name: str, arguments: Mapping[str, str]) -> "Proof":
+        """What a validator says of an explicit claim in the present turn; a pass is signed into the log."""
+        from verdikt.evidence.validator import validate
+
+        state = self.store.project("evidence", session)
+        proof = validate(name, claim, arguments, self.turn(session, state), self.settings.validators)
+        if proof.holds:
+            body = {"claim": claim, "explicit": True, **proof.record()}
+            self.store.append(session, EntryKind.VALIDATOR_PASS, body)
+        return proof
 
     def holds(self, log: Writer, name: str, arguments: Mapping[str, Any]) -> bool:
         """Whether a validator holds in the present turn."""
@@ -156,7 +174,7 @@ class Proving:
         if not enforced:
             return Answer()
         reason = (
-            f"verdikt: the transcript {_UNREAD[status]} ({status}), so what this turn claims cannot be checked\n"
+            f"the transcript {_UNREAD[status]} ({status}), so what this turn claims cannot be checked\n"
             "Instead: say what was done and what was not verified; a person should run `verdikt doctor`"
         )
         return Answer(allowed=False, reason=reason, guard="evidence")
@@ -172,8 +190,10 @@ class Proving:
     def _signed(self, session: str) -> Callable[[int], bool]:
         def signed(seq: int) -> bool:
             entry = self.store.reader.entry(session, seq)
-            if entry is None or entry.kind is not EntryKind.VALIDATOR_PASS or not entry.sig:
-                return False
-            return self.store.keyring.check(entry.kid, entry.hash, entry.sig, entry.ts) is None
+            return entry is not None and entry.kind is EntryKind.VALIDATOR_PASS and self._vouched(entry)
 
         return signed
+
+    def _vouched(self, entry: Entry) -> bool:
+        """Whether an entry's signature is by a key of ours."""
+        return bool(entry.sig) and self.store.keyring.check(entry.kid, entry.hash, entry.sig, entry.ts) is None

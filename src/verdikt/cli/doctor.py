@@ -4,7 +4,10 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,8 @@ from typing import Any
 import click
 
 from verdikt.adapters.live.canary import Canary
+from verdikt.adapters.wiring import settings
+from verdikt.adapters.wiring.change import read, write
 from verdikt.adapters.wiring.checkup import Wired, crashes, same_guard, wired
 from verdikt.adapters.wiring.install import Installation
 from verdikt.adapters.wiring.place import PLACES
@@ -57,14 +62,17 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
         general = _general(here)
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
-    healthy = bool(reports) and all(report["healthy"] for report in reports) and general["wrapper"] == "intact"
+    hooks = general["git"]
+    wrapped = general["wrapper"] == "intact" or not reports
+    healthy = bool(reports or hooks["installed"]) and all(report["healthy"] for report in reports) and wrapped
+    healthy = healthy and not (hooks["installed"] and hooks["missing"])
     if as_json:
         click.echo(json.dumps({"healthy": healthy, "hosts": reports, **general}))
     else:
         for report in reports:
             _print(report)
-        _print_general(general)
-        if not reports:
+        _print_general(general, wired=bool(reports))
+        if not reports and not hooks["installed"]:
             click.echo(_bad("nothing is wired here") + ": run `verdikt init`")
     raise SystemExit(0 if healthy else 1)
 
@@ -144,16 +152,18 @@ def _live(here: Installation, found: Wired) -> str:
     canary = Canary(data=here.data)
     canary.remove()
     use = ToolUse(client.shell, {client.argument: canary.command})
-    with ScriptedModel(Screenplay(turns=(Say("canary", (use,)), Say("done")))) as model:
+    with (
+        ScriptedModel(Screenplay(turns=(Say("canary", (use,)), Say("done")))) as model,
+        _guest(here, found.host) as guest,
+    ):
         try:
-            home = Path(os.environ.get("HOME", "/"))
             client.run(
                 Path(binary),
                 project=Path(here.project),
-                home=home,
+                home=Path(os.environ.get("HOME", "/")),
                 model=model,
                 prompt="verdikt doctor",
-                env=os.environ,
+                env={**os.environ, **guest},
             )
         except subprocess.TimeoutExpired:
             return "the client did not end"
@@ -162,6 +172,27 @@ def _live(here: Installation, found: Wired) -> str:
         canary.remove()
         return "RAN: the forbidden command was not stopped"
     return "blocked" if answered else "the client did not reach the scripted model"
+
+
+@contextmanager
+def _guest(here: Installation, host: str) -> Iterator[dict[str, str]]:
+    """The environment in which a client talks to the scripted model whoever is logged in, and keeps no trust from it."""
+    codex = os.path.join(here.env.get("CODEX_HOME") or os.path.join(here.env.get("HOME", "/"), ".codex"), "config.toml")
+    before = read(codex)
+    with tempfile.TemporaryDirectory() as directory:
+        env = {}
+        if host == "gemini":
+            user = PLACES[host].file("user", here.project, here.env)
+            own = settings.parse(read(user), user)
+            security = {**own.get("security", {}), "auth": {"selectedType": "gemini-api-key"}}
+            write(os.path.join(directory, ".gemini", "settings.json"), settings.render({**own, "security": security}))
+            env = {"GEMINI_CLI_HOME": directory}
+        try:
+            yield env
+        finally:
+            # Codex trusts a project in which it was once allowed everything; that is for a person to say.
+            if host == "codex" and read(codex) != before:
+                write(codex, before)
 
 
 def _general(here: Installation) -> dict[str, Any]:
@@ -176,16 +207,28 @@ def _general(here: Installation) -> dict[str, Any]:
         "crashes": crashes(here, since=day),
         "overrides": _overrides(here, day),
         "paused": now.reason if now else "",
+        "git": _git(here),
+    }
+
+
+def _git(here: Installation) -> dict[str, list[str]]:
+    """Which hooks of the project's repository call us, and which do not."""
+    from verdikt.adapters.wiring import git
+    from verdikt.observe.git import find_root
+    from verdikt.observe.index import GitIndex
+
+    found = git.status(GitIndex(here.project, here.env).hooks_directory()) if find_root(here.project) else []
+    return {
+        "installed": [hook.name for hook in found if hook.installed],
+        "missing": [hook.name for hook in found if not hook.installed],
     }
 
 
 def _overrides(here: Installation, since: float) -> int:
     """How often somebody tried to talk the agent past the policy in the last day."""
-    count = 0
-    for file in Path(here.data, "overrides").glob("*.jsonl"):
-        if file.stat().st_mtime >= since:
-            count += sum(1 for _ in file.open(errors="replace"))
-    return count
+    from verdikt.ledger.overrides import overrides_since
+
+    return overrides_since(Path(here.data), since)
 
 
 def _good(text: str) -> str:
@@ -199,7 +242,7 @@ def _bad(text: str) -> str:
 def _print(report: dict[str, Any]) -> None:
     mark = _good("✓") if report["healthy"] else _bad("✗")
     click.echo(f"{mark} {click.style(report['host'], bold=True)} ({report['scope']}: {report['file']})")
-    wiring = f"{len(report['events'])} events"
+    wiring = f"{len(report['events'])} event{'s' if len(report['events']) != 1 else ''}"
     if report["missing"]:
         wiring += _bad(f", missing: {', '.join(report['missing'])}") + "; run `verdikt init`"
     click.echo(f"    wired    {wiring}")
@@ -222,8 +265,16 @@ def _print(report: dict[str, Any]) -> None:
         click.echo(f"    {_bad('open   ') if hole['open'] else 'hole   '}  {hole['what']}\n             {hole['fix']}")
 
 
-def _print_general(general: dict[str, Any]) -> None:
-    if general["wrapper"] != "intact":
+def _print_general(general: dict[str, Any], *, wired: bool) -> None:
+    hooks = general["git"]
+    if hooks["installed"]:
+        lacking = _bad(f"; missing: {', '.join(hooks['missing'])}") + "; run `verdikt init --host git`"
+        mark = _bad("✗") if hooks["missing"] else _good("✓")
+        click.echo(
+            f"{mark} {click.style('git', bold=True)} ({', '.join(hooks['installed'])})"
+            + (lacking if hooks["missing"] else "")
+        )
+    if wired and general["wrapper"] != "intact":
         click.echo(_bad(f"✗ the wrapper is {general['wrapper']}") + "; run `verdikt init`")
     if general["paused"]:
         click.echo(click.style("! paused", fg="yellow") + f": {general['paused']}; `verdikt pause --end` ends it")

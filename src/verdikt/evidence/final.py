@@ -6,19 +6,25 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from verdikt.evidence.contract import Contract
+from verdikt.model.regex import regex
 
 TYPES = ("done", "partial", "blocked", "delegation")
-HIGH_STAKES = re.compile(
+HIGH_STAKES = regex(
     r"\b(?:deploy|release|publish|ship|migrate|delete|drop|merge|push|roll ?(?:out|back)|rotate|revoke|terminate)\w*\b",
     re.IGNORECASE,
 )
 """Verbs of requests after which the block is asked for, where it is at all."""
 
 _SLOTS = ("what_succeeded", "what_remains", "next_route_or_question")
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = regex(
     r"^\W*(?:tbd|todo|n/?a|none|null|placeholder|xxx+|pending|example|your[-_ ].*|<.*>|\.\.\.|0+|dummy|fake|test)?\W*$",
     re.I,
 )
+
+
+def asks_for_block(contract: Contract) -> bool:
+    """Whether the request is of the sort after which the block is wanted."""
+    return bool(HIGH_STAKES.search(contract.objective))
 
 
 def blocks(message: str, name: str) -> list[str]:
@@ -32,7 +38,7 @@ def final_faults(message: str, name: str, contract: Contract | None, signed: Cal
 
     `signed` says whether an entry of this session is a signed `validator_pass`.
     """
-    if contract is None or not HIGH_STAKES.search(contract.objective):
+    if contract is None or not asks_for_block(contract):
         return ()
     found = blocks(message, name)
     if len(found) != 1:

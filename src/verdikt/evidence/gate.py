@@ -16,9 +16,13 @@ from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.turn import DOCS, TurnEvidence, same_path
 from verdikt.evidence.validator import VALIDATORS, Proof, ProofStatus, Validator, custom_validator, run
 from verdikt.model.canonical import digest
+from verdikt.model.regex import regex
 
 LINES = 12
 """Of a refusal, at most."""
+
+MOST = 12
+"""Refusals in one turn, whatever new evidence there is: nothing goes round for ever."""
 
 
 class GateResult(enum.StrEnum):
@@ -71,13 +75,14 @@ class GateJudgement:
 class GateState:
     """What the log keeps of a turn's refusals so far."""
 
-    refusals: int = 0
+    refusals: int = 0  # since there was new evidence
     progress: str = ""
+    refused: int = 0  # in the whole turn
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> "GateState":
         """From the projection."""
-        return cls(int(record.get("refusals", 0)), str(record.get("progress", "")))
+        return cls(int(record.get("refusals", 0)), str(record.get("progress", "")), int(record.get("refused", 0)))
 
 
 def judge_turn(
@@ -107,7 +112,7 @@ def judge_turn(
     # Progress is what was learned, not what was said or edited: the same checks with the same results are no news.
     progress = progress_of(turn)
     count = state.refusals if progress == state.progress or not state.refusals else 0
-    spent = count >= settings.refusals or (stop_hook_active and not state.refusals)
+    spent = count >= settings.refusals or (stop_hook_active and not state.refused) or state.refused >= MOST
     reason = "" if spent else _refusal(missing, gaps, faults, settings, left=settings.refusals - count - 1)
     return GateJudgement(
         GateResult.UNPROVEN if spent else GateResult.REFUSED,
@@ -140,13 +145,13 @@ def _binding(claim: Claim, turn: TurnEvidence) -> bool:
     return turn.contract is not None
 
 
-_TESTS = re.compile(
+_TESTS = regex(
     r"\b(?:tests?|specs?|suite|ci|pytest|jest|vitest)\b|\bpass(?:es|ed|ing)?\b|\bgreen\b|\bfailures\b", re.IGNORECASE
 )
-_BUILD = re.compile(r"\b(?:builds?|compil\w+|tsc|bundle)\b", re.IGNORECASE)
-_LINT = re.compile(r"\b(?:lint\w*|mypy|ruff|eslint|type[- ]?check\w*|clippy|flake8|pylint|types?)\b", re.IGNORECASE)
-_COMMIT = re.compile(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
-_LIVE = re.compile(r"\b(?:deployed|deployment|live|shipped|released|published|rolled out)\b", re.IGNORECASE)
+_BUILD = regex(r"\b(?:builds?|compil\w+|tsc|bundle)\b", re.IGNORECASE)
+_LINT = regex(r"\b(?:lint\w*|mypy|ruff|eslint|type[- ]?check\w*|clippy|flake8|pylint|types?)\b", re.IGNORECASE)
+_COMMIT = regex(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
+_LIVE = regex(r"\b(?:deployed|deployment|live|shipped|released|published|rolled out)\b", re.IGNORECASE)
 
 
 def _prove(claim: Claim, turn: TurnEvidence, settings: EvidenceSettings) -> Proof | Missing:
@@ -217,6 +222,11 @@ def _one_of(
         if proof.holds:
             return proof
         reasons.append(proof.reason)
+    named = {validator.name for validator, _ in ways}
+    for seq, kind, name in turn.passes:
+        # Somebody had it checked by name: it counts like a find of ours, and goes stale like one.
+        if kind == claim.type.value and seq > turn.last_edit and (name in named or not _about_checks(claim)):
+            return Proof(name, ProofStatus.PASS, entries=(seq,))
     telling = [reason for reason in reasons if not reason.startswith("no ")]
     return Missing(claim, (telling or reasons)[0], command)
 
@@ -312,13 +322,16 @@ def _command(turn: TurnEvidence, kind: str) -> str:
 def _refusal(
     missing: Sequence[Missing], holes: Sequence[str], faults: Sequence[str], settings: EvidenceSettings, *, left: int
 ) -> str:
-    lines = ["verdikt: this turn claims what its log does not prove"]
-    for one in missing[:3]:
-        said = " ".join(one.claim.words.split())[:100]
-        lines.append(f"- claimed: “{said}” ({one.claim.type.value})")
-        lines.append(f"  missing: {one.reason[:200]}")
-        if one.command:
-            lines.append(f"  prove it: {one.command[:200]}")
+    lines = ["this turn claims what its log does not prove"]
+    alike: dict[tuple[str, str], list[Claim]] = {}
+    for one in missing:
+        alike.setdefault((one.reason, one.command), []).append(one.claim)
+    for (reason, command), claims in list(alike.items())[:3]:
+        said = ", ".join(f"“{' '.join(claim.words.split())[:80]}”" for claim in claims[:3])
+        lines.append(f"- claimed: {said} ({claims[0].type.value})")
+        lines.append(f"  missing: {reason[:200]}")
+        if command:
+            lines.append(f"  prove it: {command[:200]}")
     if len(lines) <= 9:
         lines += [f"- {fault[:200]}" for fault in faults[:2]]
     if holes and len(lines) <= 10:

@@ -4,13 +4,13 @@ The YAML is that of JSON with comments and indentation: `yes` is a text and not 
 merge keys or second documents, because a policy must mean what a reader thinks it means.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.errors import PolicyError
 from verdikt.model.canonical import MAX_EXACT
+from verdikt.model.regex import regex
 
 Path = tuple[str | int, ...]
 """The keys and positions that lead from the top of a document to a value."""
@@ -22,8 +22,8 @@ MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
 
 _WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
-_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?")
+_INTEGER = regex(r"[-+]?(?:0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = regex(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?")
 
 
 @dataclass(slots=True)
@@ -54,6 +54,42 @@ class Document:
         """Raises everything found wrong as one `PolicyError`, if anything was."""
         if self.faults:
             raise PolicyError.of(self.faults)
+
+    def dump(self) -> dict[str, Any]:
+        """A document without faults as plain data, the places included and the file's name not."""
+        return {"value": self.value, "values": _told(self.values), "keys": _told(self.keys)}
+
+    @classmethod
+    def load(cls, file: str, dumped: Any) -> "Document | None":
+        """The document that was dumped; None for anything else."""
+        match dumped:
+            case {"value": value, "values": dict() as values, "keys": dict() as keys}:
+                return cls(file, value, _Marks(values), _Marks(keys))
+        return None
+
+
+class _Marks(dict[Path, Mark]):
+    """Places as they were dumped, each made a path only when somebody asks for it, which is seldom."""
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._told = told
+
+    def __contains__(self, path: object) -> bool:
+        return isinstance(path, tuple) and _joined(path) in self._told
+
+    def __getitem__(self, path: Path) -> Mark:
+        line, column = self._told[_joined(path)]
+        return int(line), int(column)
+
+
+def _joined(path: Path) -> str:
+    # A position and a key that looks like one must not meet.
+    return "\0".join(f"\1{part}" if isinstance(part, int) else part for part in path)
+
+
+def _told(marks: Mapping[Path, Mark]) -> dict[str, list[int]]:
+    return {_joined(path): list(mark) for path, mark in marks.items()}
 
 
 def parse_document(data: bytes | str, file: str) -> Document:
@@ -189,8 +225,11 @@ def _scalar(event: Any) -> Any:
 
 def plain(value: Any) -> Any:
     """A copy made of dict, list and scalars only."""
-    if isinstance(value, Mapping):
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return value  # nearly every value; asking for abstract types costs ten times as much
+    if kind is dict or isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
+    if kind is list or isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
     return value

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.scope import UNSET, Scope, Value
 
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from verdikt.shell.run import Runner
     from verdikt.shell.statement import RawAssignment
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_GIVEN = re.compile(r"([A-Za-z_]\w*)(\[[^\]]{0,200}\])?(\+?=)(.*)", re.DOTALL)
+_NAME = regex(r"[A-Za-z_]\w*")
+_GIVEN = regex(r"([A-Za-z_]\w*)(\[[^\]]{0,200}\])?(\+?=)(.*)", re.DOTALL)
 _LONGEST_VALUE = 32_768
 _LONGEST_PATH = 4096
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.invocation import Invocation
 
@@ -126,20 +127,20 @@ _EDITORS = frozenset(("vim", "vi", "nvim", "view", "vimdiff", "ex"))
 _LINE_OPTIONS = frozenset(
     ("-c", "--cmd", "-ex", "--ex", "-e", "--eval-command", "--execute", "--command", "-cmd", "-o", "--one-line")
 )
-_SOCAT = re.compile(r"(?:EXEC|SYSTEM|SHELL):(?:\"([^\"]*)\"|'([^']*)'|([^,]*))", re.IGNORECASE)
-_CALLED = re.compile(
+_SOCAT = regex(r"(?:EXEC|SYSTEM|SHELL):(?:\"([^\"]*)\"|'([^']*)'|([^,]*))", re.IGNORECASE)
+_CALLED = regex(
     r"""\b(?:system(?:list)?|shell-command(?:-to-string)?|shell_command|callCommand|os:cmd|shell|popen|execute)\W{1,3}
     (?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?P=quote)""",
     re.VERBOSE | re.DOTALL,
 )
 _SPOKEN: dict[str, re.Pattern[str]] = {
-    "osascript": re.compile(r'do shell script\s+"(?P<text>(?:[^"\\]|\\.)*)"'),
-    "expect": re.compile(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?P<text>[^\n;\]]+)"),
+    "osascript": regex(r'do shell script\s+"(?P<text>(?:[^"\\]|\\.)*)"'),
+    "expect": regex(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?P<text>[^\n;\]]+)"),
     **dict.fromkeys(("elisp", "vim", "gnuplot", "octave", "erlang", "haskell", "scheme", "scala", "bpftrace"), _CALLED),
 }
 """How such a language says that a shell is to run something."""
 _LONGEST = 100_000
-_REDIRECTED_COPY = re.compile(r"^\|\s*")
+_REDIRECTED_COPY = regex(r"^\|\s*")
 
 COMMAND_VARIABLES = frozenset(
     ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND")

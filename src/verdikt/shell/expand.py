@@ -5,17 +5,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import lru_cache
 
+from verdikt.model.regex import regex
 from verdikt.shell import brace, parameter, span
 from verdikt.shell.arithmetic import evaluate
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.quoting import unescape
 from verdikt.shell.scope import UNSET, Pattern, Scope, Value
 
-_PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,=-]+").fullmatch
-_CONSTANT = re.compile(r"""(?:[A-Za-z0-9_./:@%+,=-][A-Za-z0-9_./:@%+,=~^-]*+|'[^']*+'|"[^"$`\\]*+")++""").fullmatch
-_QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
-_VARIABLE = re.compile(r'"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})"').fullmatch
-_PART = re.compile(
+_PLAIN = regex(r"[A-Za-z0-9_./:@%+,=-]+")
+_CONSTANT = regex(r"""(?:[A-Za-z0-9_./:@%+,=-][A-Za-z0-9_./:@%+,=~^-]*+|'[^']*+'|"[^"$`\\]*+")++""")
+_QUOTED = regex(r"""'([^']*)'|"([^"]*)\"""")
+_VARIABLE = regex(r'"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})"')
+_PART = regex(
     r"""(?P<plain>[^\\'"$`<>*?\[]+)
     | (?P<wild>[*?\[])
     | '(?P<single>[^']*)'
@@ -26,7 +27,7 @@ _PART = re.compile(
     | (?P<rest>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_IN_DOUBLE = re.compile(
+_IN_DOUBLE = regex(
     r"""(?P<plain>[^\\$`]+)
     | \\(?P<escape>[$`"\\\n])
     | \$(?P<name>[A-Za-z_]\w*|[0-9@*\#?$!-])
@@ -34,7 +35,7 @@ _IN_DOUBLE = re.compile(
     | (?P<rest>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_TILDE = re.compile(r"~([A-Za-z_][\w-]*|[+-])?(?=/|$)")
+_TILDE = regex(r"~([A-Za-z_][\w-]*|[+-])?(?=/|$)")
 _MOST_FIELDS = 512
 _SMALL = 64
 DEEPEST = 90
@@ -44,9 +45,9 @@ _LARGEST_VOLUME = 1 << 23
 @lru_cache(maxsize=4096)
 def plain_word(raw: str) -> Word | None:
     """The word itself when nothing in it can expand; the same few words come again and again."""
-    if _PLAIN(raw):
+    if _PLAIN.fullmatch(raw):
         return Word(raw, raw)
-    if _CONSTANT(raw):
+    if _CONSTANT.fullmatch(raw):
         return Word(_QUOTED.sub(r"\1\2", raw), raw)
     return None
 
@@ -126,7 +127,7 @@ class Expander(ABC):
         """The words that one written word stands for: none when it vanishes, several when it splits."""
         if (word := plain_word(raw)) is not None:
             return [word]
-        if raw[0] == '"' and (simple := _VARIABLE(raw)) is not None:
+        if raw[0] == '"' and (simple := _VARIABLE.fullmatch(raw)) is not None:
             value = self.look_up(simple[1] or simple[2], scope)
             if isinstance(value, str) and len(value) < _SMALL:
                 return [Word(value, raw, isinstance(value, Pattern))]
@@ -141,7 +142,7 @@ class Expander(ABC):
 
     def word(self, raw: str, scope: Scope) -> Word:
         """One word, never split: the value of an assignment, the target of a redirection."""
-        if _PLAIN(raw):
+        if _PLAIN.fullmatch(raw):
             return Word(raw, raw)
         fields = _Fields(False, "")
         self._expand(raw, scope, fields, assigned=True)

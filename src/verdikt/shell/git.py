@@ -2,13 +2,14 @@
 
 import re
 
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.scope import Scope
 from verdikt.shell.wrapper import options
 
 _GLOBAL = "c C --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source"
-_RUNS = re.compile(
+_RUNS = regex(
     r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|pager\.\w+|diff\.external|sequence\.editor"
     r"|(?:diff|merge)tool\..+\.(?:cmd|path)|filter\..+\.(?:clean|smudge|process)|diff\..+\.(?:textconv|command)|merge\..+\.driver"
     r"|gpg\.(?:.+\.)?program|remote\..+\.(?:uploadpack|receivepack|vcs)|credential\.(?:.+\.)?helper|sendemail\.\w*cmd|browser\..+\.cmd"

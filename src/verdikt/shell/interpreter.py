@@ -1,10 +1,10 @@
 """Shells and other interpreters: the program is an argument, a file or the input."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.escape import spoken
 from verdikt.shell.invocation import Invocation
@@ -16,8 +16,8 @@ _SHELLS = frozenset(
     ("sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh", "yash", "bash.exe", "sh.exe")
 )
 _SHELL_OPTIONS = "o O --rcfile --init-file c"
-_VERSION = re.compile(r"-?[\d.]+(?:\.exe)?$|\.exe$")
-_SHEBANG = re.compile(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \t]*\S*?([^/\s]+)(?:\s|$)")
+_VERSION = regex(r"-?[\d.]+(?:\.exe)?$|\.exe$")
+_SHEBANG = regex(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \t]*\S*?([^/\s]+)(?:\s|$)")
 _LONGEST_SCRIPT = 200_000
 
 

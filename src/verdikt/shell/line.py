@@ -1,7 +1,6 @@
 """Texts without compound statements: lists and pipelines of simple commands, which need no grammar."""
 
-import re
-
+from verdikt.model.regex import regex
 from verdikt.shell import span
 from verdikt.shell.lexer import (
     COMPLEX,
@@ -17,14 +16,14 @@ from verdikt.shell.statement import ASSIGNMENT, Piped, RawRedirect, Simple, Stat
 
 _WORD = r"""(?:[^ \t\n"'\\$`;&|<>()#]++|'[^']*+'|"[^"\\$`]*+"|\$[A-Za-z_]\w*+)++"""
 _MARK = r"\|\||&&|[|;&\n]"
-_SEND = r"[0-9]?(?:>>|>&|>|<(?![<(&>]))|&>>?"
-_EASY = re.compile(rf"(?:[ \t]*+(?:(?:{_SEND})[ \t]*+{_WORD}|{_WORD}|{_MARK}))*+[ \t]*+").fullmatch
-_PIECES = re.compile(rf"([ \t]*+)(?:(({_SEND})([ \t]*+{_WORD}))|({_WORD})|({_MARK}))").findall
+_SEND = r"[0-9]*+(?:>>|>&|>|<(?![<(&>]))|&>>?"
+_EASY = regex(rf"(?:[ \t]*+(?:(?:{_SEND})[ \t]*+{_WORD}|{_WORD}|{_MARK}))*+[ \t]*+")
+_PIECES = regex(rf"([ \t]*+)(?:(({_SEND})([ \t]*+{_WORD}))|({_WORD})|({_MARK}))")
 
 
 def read(text: str) -> tuple[Statement, list[str]] | None:
     """What such a text says and what is wrong with it; None as soon as it turns out to be another kind of text."""
-    if _EASY(text) and (easy := _easily(text)) is not None:
+    if _EASY.fullmatch(text) and (easy := _easily(text)) is not None:
         return easy, []
     line = _Line(text)
     return (line.statement(), line.problems) if line.read() else None
@@ -38,7 +37,7 @@ def _easily(text: str) -> Statement | None:
     words: list[str] = []
     redirects: list[RawRedirect] = []
     at = start = 0
-    for blank, sent, op, target, word, mark in _PIECES(text):
+    for blank, sent, op, target, word, mark in _PIECES.findall(text):
         at += len(blank)
         if word:
             if not words:

@@ -1,78 +1,122 @@
-"""Commands so plain that nothing is left to find out: every word means itself, and the program runs no other.
+"""Lines so plain that every word means itself, run by programs that run no others: they need no analysis.
 
-Whatever is not surely of this kind is left to the walker, which says the same of these, only later.
+Whatever is not surely of this kind is left to the walker, which says the same of these lines, only later.
 """
 
 import re
 
-from verdikt.shell.builtin import BUILTINS
-from verdikt.shell.command import Redirect, Word
+from verdikt.model.regex import regex
+from verdikt.shell.command import Command, Redirect, Word
 from verdikt.shell.draft import Draft
-from verdikt.shell.expand import plain_word
-from verdikt.shell.git import is_quiet
-from verdikt.shell.nest import HANDLERS
-from verdikt.shell.output import COMPUTED
-from verdikt.shell.statement import Piped, Simple, Statement
 
-_LONGEST_WORD = 256
-_NAME = re.compile(r"[A-Za-z_][\w+-]*").fullmatch
-_DIGITS = frozenset("0123456789")
-"""A name that ends in one may be an interpreter with a version."""
+_WORD = r"""[A-Za-z0-9_./:@%+,=-]+|'[^'\n]*'|"[^"$`\\!\n]*\""""
+_LINE = regex(rf"(?:{_WORD})(?: +(?:2>/dev/null|2>&1|{_WORD}|\|(?= )))*", re.ASCII)
+_TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|\|", re.ASCII)
+_LONGEST = 400
+
+_ALONE = frozenset("ls git pytest ps df id tree whoami find mypy ruff".split())
+"""Programs that do something without a word; the others read what they are given."""
+
+_PROGRAMS = _ALONE | frozenset(
+    "cat head tail wc nl tac cut sort uniq tr grep egrep fgrep rg du stat file diff cmp comm join paste column realpath readlink which uname hostname jq "
+    "md5sum sha1sum sha256sum mkdir touch rm rmdir chmod sed black flake8 pylint isort tsc eslint prettier jest vitest rustc gofmt ldd nm objdump terraform "
+    "kubectl helm tldr dig ping lsof netstat ss lsblk free uptime".split()
+)
+"""Programs that run no other, but for what the flags below may make them do."""
+
+_GIT = frozenset(
+    "status log diff show blame branch rev-parse ls-files add fetch pull tag remote describe shortlog reflog commit checkout switch merge mv rm ls-tree cat-file "
+    "rev-list show-ref name-rev merge-base stash restore reset push".split()
+)
+_KUBECTL = frozenset("get describe logs version config api-resources explain top cluster-info".split())
+_LINES = regex(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*").fullmatch
+
+_HARMLESS = frozenset(
+    "ls cat head tail wc nl cut uniq tr grep egrep fgrep ps df du stat diff file mkdir touch rm chmod pytest".split()
+)
+"""Programs none of whose flags runs anything."""
+_RUNS = frozenset(
+    "-exec -execdir -ok -okdir -c -C -x -e -f -i -E -r -s -z -O -u -P -H -o -S -I --exec --extcmd --expression --file --in-place --open-files-in-pager --upload-pack "
+    "--receive-pack --pre --compress-program --pager --hostname-bin --filter --editor --rsh --config --config-env --git-dir".split()
+)
+"""Flags with which some of the others may run a program, or that must be understood to tell."""
+_VALUED = tuple(f"{flag}=" for flag in _RUNS if flag.startswith("--"))
 
 
-def plain(statement: Statement) -> list[Draft] | None:
-    """The drafts of a plain command or pipeline; None for everything else."""
-    if isinstance(statement, Simple):
-        draft = _draft(statement, None)
-        return None if draft is None else [draft]
-    if not isinstance(statement, Piped):
+def plain(text: str) -> tuple[Command, ...] | None:
+    """The commands of a plain line; None for every other text."""
+    if (
+        text[:16].partition(" ")[0] not in _PROGRAMS
+        or len(text) > _LONGEST
+        or not text.isascii()
+        or _LINE.fullmatch(text) is None
+    ):
         return None
     drafts: list[Draft] = []
-    for index, stage in enumerate(statement.stages):
-        draft = _draft(stage, index - 1 if index else None) if isinstance(stage, Simple) else None
-        # What a command surely prints may be read by the next.
-        if draft is None or (index < len(statement.stages) - 1 and draft.argv[0].text in COMPUTED):
-            return None
-        draft.pipe_to = index + 1
-        drafts.append(draft)
-    drafts[-1].pipe_to = None
-    return drafts
-
-
-def _draft(simple: Simple, pipe_from: int | None) -> Draft | None:
-    raws = simple.words
-    if not raws or simple.assignments or simple.test or (raws[0] in HANDLERS and raws[0] != "git"):
-        return None
     words: list[Word] = []
-    for raw in raws:
-        word = plain_word(raw) if len(raw) < _LONGEST_WORD else None
-        if word is None:
-            return None
-        words.append(word)
-    if not _runs_nothing(words):
-        return None
     redirects: list[Redirect] = []
-    for op, fd, raw, heredoc in simple.redirects:
-        target = plain_word(raw) if len(raw) < _LONGEST_WORD and heredoc is None and op != "<<<" else None
-        if target is None:
-            return None
-        redirects.append(Redirect(op, fd, target))
+    start, end = -1, 0
+    for found in _TOKENS.finditer(text):
+        raw = found[0]
+        if raw == "|":
+            if not _add(drafts, words, redirects, (start, end)):
+                return None
+            words, redirects, start = [], [], -1
+            continue
+        if start < 0:
+            start = found.start()
+        end = found.end()
+        if raw[:2] == "2>":
+            redirects.append(_NOWHERE if raw == "2>/dev/null" else _TOGETHER)
+        else:
+            words.append(Word(raw, raw) if raw[0] not in "'\"" else Word(raw[1:-1], raw))
+    if not _add(drafts, words, redirects, (start, end)):
+        return None
+    drafts[-1].pipe_to = None
+    return tuple([draft.finished() for draft in drafts])
+
+
+_NOWHERE = Redirect(">", 2, Word("/dev/null", "/dev/null"))
+_TOGETHER = Redirect(">&", 2, Word("1", "1"))
+
+
+def _add(drafts: list[Draft], words: list[Word], redirects: list[Redirect], span: tuple[int, int]) -> bool:
+    """Adds a command to the pipeline, if it is plain."""
+    index = len(drafts)
+    if not words or not _is_plain(words, index > 0):
+        return False
     draft = Draft()
     draft.argv = tuple(words)
     draft.redirects = tuple(redirects)
     draft.assignments = draft.via = ()
-    draft.cwd = draft.stdin = draft.feeds = draft.pipe_to = None
+    draft.cwd = draft.stdin = draft.feeds = None
     draft.where = ""
-    draft.pipe_from = None if any(redirect.fd == 0 for redirect in redirects) else pipe_from
+    draft.pipe_from = index - 1 if index else None
+    draft.pipe_to = index + 1
     draft.background = draft.conditional = draft.repeated = False
-    draft.span = (simple.start, simple.end)
+    draft.span = span
     draft.depth = 0
-    return draft
+    drafts.append(draft)
+    return True
 
 
-def _runs_nothing(words: list[Word]) -> bool:
-    """Whether nobody would go inside the command."""
-    name = words[0].text
-    if name in HANDLERS:
-        return name == "git" and len(words) > 1 and is_quiet(words[1].text, words)
-    return name not in BUILTINS and name[-1] not in _DIGITS and _NAME(name) is not None
+def _is_plain(words: list[Word], fed: bool) -> bool:
+    """Whether the program runs no other, and nothing about it must be understood."""
+    name = words[0].raw
+    if name not in _PROGRAMS:
+        return False
+    if len(words) == 1:
+        return fed or name in _ALONE
+    if name in _HARMLESS:
+        return True
+    if name == "sed":
+        return (
+            len(words) > 2 and words[1].text == "-n" and _LINES(words[2].text) is not None and words[-1].text[:1] != "-"
+        )
+    for word in words:
+        text = word.text
+        if text[:1] == "-" and (text in _RUNS or text.startswith(_VALUED)):
+            return False
+    if name == "git":
+        return words[1].text in _GIT
+    return name != "kubectl" or words[1].text in _KUBECTL

@@ -1,9 +1,9 @@
 """Simple commands → drafts, with everything inside them."""
 
-import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 
+from verdikt.model.regex import regex
 from verdikt.shell import builtin, escape, nest, redirect
 from verdikt.shell.command import UNKNOWN, Code, Word
 from verdikt.shell.draft import Draft
@@ -17,12 +17,12 @@ from verdikt.shell.scope import Scope, Value, known_environment
 from verdikt.shell.statement import Function, Simple, Statement
 
 _MOST_COMMANDS = 20_000
-_NAMES = re.compile(r"[A-Za-z_]\w*")
-_PROGRAM = re.compile(r"[a-z][a-z0-9_-]*")
-_SET = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\s{0,9}(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)")
+_NAMES = regex(r"[A-Za-z_]\w*")
+_PROGRAM = regex(r"[a-z][a-z0-9_-]*")
+_SET = regex(r"([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\s{0,9}(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)")
 
-_MARK = re.compile(r"[;|&\n]")
-_RUNS_FILES = re.compile(r"sh\b|source|python|node|perl|ruby|php|lua|make|eval|chmod|exec|<|[;|&({\s][.~/$`\"']")
+_MARK = regex(r"[;|&\n]")
+_RUNS_FILES = regex(r"sh\b|source|python|node|perl|ruby|php|lua|make|eval|chmod|exec|<|[;|&({\s][.~/$`\"']")
 
 _OUTERMOST = Frame()
 

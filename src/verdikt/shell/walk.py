@@ -1,7 +1,6 @@
 """Statements → the commands they would run, in order."""
 
-import re
-
+from verdikt.model.regex import regex
 from verdikt.shell import redirect
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.expand import DEEPEST
@@ -18,10 +17,10 @@ _MOST_STEPS = 100_000
 _MOST_TURNS = 400
 _LONGEST_INNER = 1 << 20
 _MOST_READINGS = 5
-_ASSIGNED = re.compile(
+_ASSIGNED = regex(
     r"\b([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\+?=|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]{0,200})|\(\(([^)]{0,200})\)\)"
 )
-_NAMES = re.compile(r"[A-Za-z_]\w*")
+_NAMES = regex(r"[A-Za-z_]\w*")
 
 
 class Walker(Runner):

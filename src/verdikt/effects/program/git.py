@@ -1,12 +1,12 @@
 """git: what it reads, adds, rewrites, throws away and publishes."""
 
-import re
 from collections.abc import Callable, Iterator
 
 from verdikt.effects.argument import Arguments, words
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Program
 from verdikt.model.effect import Effect, Target, Zone
+from verdikt.model.regex import regex
 from verdikt.shell.command import Command, Word
 
 Part = Callable[[Call, Arguments], Iterator[Effect]]
@@ -26,7 +26,7 @@ _WRITE = words(
     "push rebase filter-branch filter-repo reflog gc prune prune-packed update-ref symbolic-ref config remote replace checkout-index difftool hook shell upload-pack receive-pack fetch-pack send-pack http-push"
 )
 
-_EXEC_KEYS = re.compile(
+_EXEC_KEYS = regex(
     r"^(?:core\.(?:hookspath|fsmonitor|sshcommand|gitproxy|askpass|pager|editor|alternaterefscommand|worktree)|sequence\.editor|pager\..*|diff\.external|"
     r"diff\..*\.(?:command|textconv)|merge\..*\.driver|filter\..*\.(?:clean|smudge|process)|credential\.(?:.*\.)?helper|gpg\.(?:.*\.)?program|"
     r"url\..*\.(?:push)?insteadof|include(?:if\..*)?\.path|init\.templatedir|protocol\..*allow|browser\..*\.cmd|web\.browser|man\..*\.cmd|mergetool\..*\.cmd|"
