@@ -11,6 +11,7 @@ STATUSES: tuple[tuple[str, int, str], ...] = (
     ("`findings`", 2, "the call, a level, a plan's name or a file cannot be used"),
     ("`findings gate`", 2, "a finding of that level or worse, an unreadable verdict, or none at all"),
     ("`council run`, `git check`", 2, "a council with a guardrail stops the commit"),
+    ("`completion check`", 2, "a check is not met"),
     ("`git status`", 1, "one of the hooks is missing"),
 )
 """Command, status, what it means."""
