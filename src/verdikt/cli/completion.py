@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdikt.cli.data import home_option, json_option, the_home
+from verdikt.cli.policy import refuse
+from verdikt.errors import PolicyError
 
 if TYPE_CHECKING:
     from verdikt.govern import Governance
@@ -81,7 +83,10 @@ def _governance(file: str | None, home: Path | None) -> "Governance":
     from verdikt.govern import Governance
 
     env = {**os.environ, "VERDIKT_HOME": str(the_home(home))}
-    return Governance.load(file, cwd=os.getcwd(), env=env)
+    try:
+        return Governance.load(file, cwd=os.getcwd(), env=env)
+    except PolicyError as error:
+        refuse(error)
 
 
 def _completions(governance: "Governance") -> "tuple[Completion, ...]":
