@@ -42,7 +42,7 @@ from verdikt.projections import projections
 from verdikt.proving import Proving
 
 if TYPE_CHECKING:
-    from verdikt.council.chamber import Chamber
+    from verdikt.council.chamber import Chamber, Progress
     from verdikt.council.declared import Councils
     from verdikt.guidance.completion import (
         Completion,
@@ -206,7 +206,14 @@ class Governance:
         return found if found else None
 
     def commit(
-        self, repo: str, *, trigger: str = "pre-commit", base: str = "", at: str = "", run: bool = False
+        self,
+        repo: str,
+        *,
+        trigger: str = "pre-commit",
+        base: str = "",
+        at: str = "",
+        run: bool = False,
+        progress: "Progress | None" = None,
     ) -> Answer:
         """May this become history? Where a guardrail stands, only with a fresh verdict below HIGH; whatever fails is a no.
 
@@ -219,7 +226,9 @@ class Governance:
         called = self.councils.on(trigger)
         try:
             with self.chamber(repo).at(at) as chamber:
-                judged = [chamber.ask(council, self._standing, base=base, run=run) for council in called]
+                judged = [
+                    chamber.ask(council, self._standing, base=base, run=run, progress=progress) for council in called
+                ]
         except Exception as error:
             self._crashed("commit", error)
             words = str(error) if isinstance(error, VerdiktError) else type(error).__name__
