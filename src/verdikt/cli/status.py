@@ -25,7 +25,6 @@ STATUSES: tuple[tuple[str, int, str], ...] = (
     ("`findings show`, `explain`, `clear`, `export`, `gate`", 1, "there is no verdict on that plan"),
     ("`findings`", 2, "the call, a level, a plan's name or a file cannot be used"),
     ("`findings gate`", 2, "a finding of that level or worse, an unreadable verdict, or none at all"),
-    ("`council run`, `git check`", 2, "a council with a guardrail stops the commit"),
     ("`completion check`", 2, "a check is not met"),
     ("`council run`, `git check`", 2, "a council with a guardrail stops the commit, or cannot be asked"),
     ("`git status`", 1, "one of the hooks is missing"),
