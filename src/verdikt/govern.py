@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from verdikt.decide import decide
 from verdikt.effects.classifier import classify
 from verdikt.errors import VerdiktError
-from verdikt.evidence.section import EvidenceSettings
 from verdikt.graph.leaf import describe
 from verdikt.graph.policy import STRICTNESS, Policy
 from verdikt.ledger.files import FileStore
@@ -39,7 +38,6 @@ from verdikt.observe.guarded import guarded_paths
 from verdikt.observe.world import RealWorld, project_root
 from verdikt.policy import load_file, load_policy, with_tool_policies
 from verdikt.projections import projections
-from verdikt.proving import Proving
 
 if TYPE_CHECKING:
     from verdikt.council.chamber import Chamber, Progress
@@ -54,6 +52,7 @@ if TYPE_CHECKING:
     from verdikt.guidance.feedback import FeedbackProviderConfig
     from verdikt.guidance.tool_policy import ToolPolicy, ToolPolicyGuard
     from verdikt.model.finding import Level
+    from verdikt.proving import Proving
 
 See = Callable[[str], World]
 """The world as seen from a directory."""
@@ -151,8 +150,11 @@ class Governance:
             return Answer(allowed=False, reason=_UNTOLD, guard="verdikt")
 
     @cached_property
-    def proving(self) -> Proving:
+    def proving(self) -> "Proving":
         """What is asked for, what proves it, and the gate between the two."""
+        from verdikt.evidence.section import EvidenceSettings
+        from verdikt.proving import Proving
+
         return Proving(self.policy.section("evidence") or EvidenceSettings(), self.store, self.clock)
 
     def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> "tuple[ToolPolicy, ...]":

@@ -10,8 +10,8 @@ from verdikt.shell.command import Command, Redirect, Word
 from verdikt.shell.draft import Draft
 
 _WORD = r"""[A-Za-z0-9_./:@%+,=-]+|'[^'\n]*'|"[^"$`\\!\n]*\""""
-_LINE = regex(rf"(?:{_WORD})(?: +(?:2>/dev/null|2>&1|{_WORD}|\|(?= )))*", re.ASCII).fullmatch
-_TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|\|", re.ASCII).finditer
+_LINE = regex(rf"(?:{_WORD})(?: +(?:2>/dev/null|2>&1|{_WORD}|\|(?= )))*", re.ASCII)
+_TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|\|", re.ASCII)
 _LONGEST = 400
 
 _ALONE = frozenset("ls git pytest ps df id tree whoami find mypy ruff".split())
@@ -45,13 +45,13 @@ _VALUED = tuple(f"{flag}=" for flag in _RUNS if flag.startswith("--"))
 
 def plain(text: str) -> tuple[Command, ...] | None:
     """The commands of a plain line; None for every other text."""
-    if len(text) > _LONGEST or not text.isascii() or _LINE(text) is None:
+    if len(text) > _LONGEST or not text.isascii() or _LINE.fullmatch(text) is None:
         return None
     drafts: list[Draft] = []
     words: list[Word] = []
     redirects: list[Redirect] = []
     start, end = -1, 0
-    for found in _TOKENS(text):
+    for found in _TOKENS.finditer(text):
         raw = found[0]
         if raw == "|":
             if not _add(drafts, words, redirects, (start, end)):
