@@ -36,7 +36,7 @@ _HARMLESS = frozenset(
 )
 """Programs none of whose flags runs anything."""
 _RUNS = frozenset(
-    "-exec -execdir -ok -okdir -c -C -x -e -f -i -E -r -s -z -O -u -P -H -o -S -I --exec --extcmd --expression --file --in-place --open-files-in-pager --upload-pack "
+    "-exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls -c -C -x -e -f -i -E -r -s -z -O -u -P -H -o -S -I --exec --extcmd --expression --file --in-place --open-files-in-pager --upload-pack "
     "--receive-pack --pre --compress-program --pager --hostname-bin --filter --editor --rsh --config --config-env --git-dir".split()
 )
 """Flags with which some of the others may run a program, or that must be understood to tell."""

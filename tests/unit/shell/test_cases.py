@@ -9,7 +9,7 @@ import yaml
 from verdikt.shell import analyse
 from verdikt.shell.command import UNKNOWN, Command, Script
 
-CASES = Path(__file__).parent.parent / "cases"
+CASES = Path(__file__).parent.parent.parent / "cases"
 HOME, CWD = "/home/dev", "/home/dev/project"
 
 
