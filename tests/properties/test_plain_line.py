@@ -10,7 +10,7 @@ from verdikt.shell.analysis import analyse
 from verdikt.shell.command import Script
 from verdikt.shell.plain import plain
 
-PROGRAMS = sorted(short._PROGRAMS)
+PROGRAMS = sorted({*short._HARMLESS, *short._CAREFUL, *short._SUBCOMMANDS, "sed"})
 WORDS = st.one_of(
     st.sampled_from(
         "-n -la -r -rf -f -c -e -i -exec -delete --pre --pager=x -x -- - 2>&1 2>/dev/null | src/app.py status log 1,5p '1,5p' '*.py' A=1 /etc/passwd ../x {} *.py $x ~ ; && > config get".split()

@@ -26,6 +26,8 @@ _COMMANDS = words(
     "MANPAGER BROWSER PROMPT_COMMAND FZF_DEFAULT_COMMAND SUDO_ASKPASS SYSTEMD_PAGER HGEDITOR SVN_EDITOR PSQL_EDITOR PSQL_PAGER KUBE_EDITOR AWS_PAGER"
 )
 """Variables whose value other programs run as a command."""
+_AROUND = words("CLAUDE_CODE_SIMPLE CLAUDE_CONFIG_DIR CODEX_HOME")
+"""Variables that tell an agent to leave its settings, and our hooks in them, aside."""
 _FILES = words("BASH_ENV ENV PYTHONSTARTUP")
 _LIBRARIES = words("LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES")
 _PLACED = ("fs.", "git.", "cred.", "persist.", "guard.", "code.")
@@ -123,7 +125,9 @@ class Call:
 
     def assigned(self, name: str, value: Word) -> Iterator[Effect]:
         """What giving a variable a value makes other programs run."""
-        if name in _COMMANDS and value.text not in ("", "cat"):
+        if name.startswith("VERDIKT_") or name in _AROUND:
+            yield self.effect("guard.environment", (Target(name, "other"),))
+        elif name in _COMMANDS and value.text not in ("", "cat"):
             yield from self.shell(value.text)
         elif name in _FILES and value.text not in ("", "/dev/null"):
             yield from self.on("code.run", [value])
@@ -142,7 +146,7 @@ class Call:
         if len(argv) <= 3:
             for word in argv:
                 # `cargo yank --version 1.0` gives a version; `cargo --version` asks for one.
-                if word.text in _HARMLESS and (word.text != "--version" or word is argv[-1]):
+                if word.text[:2] == "--" and word.text in _HARMLESS and (word.text != "--version" or word is argv[-1]):
                     return []
         self.args = Arguments(argv, words(program.values), single=program.single)
         return self._follow(program, argv)

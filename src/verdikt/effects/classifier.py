@@ -21,27 +21,34 @@ def classify(action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None
     `manifest` maps tools to declared effects and annotations; arguments raise what it declares and never lower it.
     """
     resolver = Resolver(facts)
-    shell = action.kind is ActionKind.BASH
-    effects = _unique(_bash(action, resolver) if shell else [*read_tool(action, resolver, manifest)])
-    return Effects(effects or (Effect(cls=EffectClass.READ, what="none", by=action.tool),))
+    if action.kind is not ActionKind.BASH:
+        effects = [*read_tool(action, resolver, manifest)]
+    elif action.tool in _POWERSHELL:
+        effects = _powershell(command_text(action), resolver)
+    else:
+        text = command_text(action)
+        effects = Reading(resolver).script(text) if text and not text.isspace() else []
+    if not effects:
+        effects = [Effect(cls=EffectClass.READ, what="none", by=action.tool)]
+    return Effects(_unique(effects))
 
 
-def _bash(action: Action, resolver: Resolver) -> list[Effect]:
-    command = command_text(action)
-    if not command.strip():
-        return []
-    if action.tool.lower() in ("powershell", "write_powershell"):
-        from verdikt.effects.call import Call
-        from verdikt.effects.code import read_code
-        from verdikt.shell.command import Command, Word
+_POWERSHELL = frozenset("PowerShell powershell write_powershell".split())
 
-        return [*read_code("powershell", command, Call(Command(argv=(Word(command[:80]),)), resolver))]
-    return Reading(resolver).script(command)
+
+def _powershell(text: str, resolver: Resolver) -> list[Effect]:
+    from verdikt.effects.call import Call
+    from verdikt.effects.code import read_code
+    from verdikt.shell.command import Command, Word
+
+    return [*read_code("powershell", text, Call(Command(argv=(Word(text[:80]),)), resolver))]
 
 
 def command_text(action: Action) -> str:
     """The shell text of an action, whichever way its host writes it."""
     payload = action.payload
+    if type(payload) is dict and type(text := payload.get("command")) is str:
+        return text
     if isinstance(payload, Mapping):
         for key in ("command", "cmd", "script", "chars", "input"):
             value = payload.get(key)

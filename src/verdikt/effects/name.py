@@ -154,6 +154,7 @@ NAMES: dict[str, Name] = {
     "priv.grant": Name(W, False, "gives somebody more rights"),
     # this guard, other guards, what runs again later
     "guard.tamper": Name(D, False, "changes what watches over the agent"),
+    "guard.environment": Name(S, False, "sends an agent around its policy or its log"),
     "guard.config": Name(W, False, "changes what an agent may do or can do"),
     "guard.bypass": Name(S, False, "starts an agent that nobody watches"),
     "persist.write": Name(W, False, "makes something run again later"),

@@ -132,7 +132,8 @@ class Reading:
             found.append(call.effect("sys.crash", note="a function that starts itself over and over"))
         if name in _RUNNERS:
             found += self._substituted(call, index)
-        found += self._program(call)
+        effects = self._program(call)
+        found = found + effects if found else effects
         if name in _DOWNLOADERS or name in _WRITERS:
             self._remember(call)
         return found

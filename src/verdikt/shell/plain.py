@@ -8,38 +8,51 @@ import re
 from verdikt.shell.command import Command, Redirect, Word
 from verdikt.shell.draft import Draft
 
-_WORD = r"""[A-Za-z0-9_./:@%+,=-]+|'[^'\n]*'|"[^"$`\\!\n]*\""""
+_WORD = r"""[A-Za-z0-9_./:@%+,=*?-]+|'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*"|!|\\[()]"""
 _LINE = re.compile(rf"(?:{_WORD})(?: +(?:2>/dev/null|2>&1|{_WORD}|\|(?= )))*", re.ASCII).fullmatch
 _TOKENS = re.compile(rf"2>/dev/null|2>&1|{_WORD}|\|", re.ASCII).finditer
 _LONGEST = 400
 
-_ALONE = frozenset("ls git pytest ps df id tree whoami find mypy ruff".split())
+_HARMLESS = frozenset(
+    "ls cat head tail wc nl cut uniq tr grep egrep fgrep ps df du stat diff file mkdir touch rm chmod rmdir pytest cmp comm join paste column realpath readlink which "
+    "uname hostname jq md5sum sha1sum sha256sum tac id whoami tree lsof netstat ss lsblk free uptime dig ping tldr nm ldd objdump gofmt black isort flake8 pylint mypy".split()
+)
+"""Programs that run no other, whatever they are told."""
+
+_CAREFUL = frozenset("find rg sort ruff tsc eslint prettier jest vitest rustc terraform helm".split())
+"""Programs that run no other, unless a flag of the next table makes them."""
+
+_SUBCOMMANDS: dict[str, frozenset[str]] = {
+    "git": frozenset(
+        "status log diff show blame branch rev-parse ls-files add fetch pull tag remote describe shortlog reflog commit checkout switch merge mv rm ls-tree cat-file "
+        "rev-list show-ref name-rev merge-base stash restore reset push init cherry-pick revert notes bundle archive worktree check-ignore count-objects".split()
+    ),
+    "kubectl": frozenset("get describe logs version config api-resources explain top cluster-info".split()),
+    "cargo": frozenset(
+        "build check test clippy fmt doc tree metadata add update search bench init new install".split()
+    ),
+    "npm": frozenset("install ci ls list view search audit outdated init pack".split()),
+    "pip": frozenset("install list freeze show check download".split()),
+    "pip3": frozenset("install list freeze show check download".split()),
+    "docker": frozenset("ps images logs inspect build pull network volume search top stats version info".split()),
+    "go": frozenset("build vet get mod doc env fmt list version install".split()),
+    "gh": frozenset("pr issue run workflow repo release auth".split()),
+}
+"""Programs with subcommands, and those of them that run nothing."""
+
+_ALONE = frozenset("ls git pytest ps df id tree whoami find mypy ruff cargo npm docker".split())
 """Programs that do something without a word; the others read what they are given."""
 
-_PROGRAMS = _ALONE | frozenset(
-    "cat head tail wc nl tac cut sort uniq tr grep egrep fgrep rg du stat file diff cmp comm join paste column realpath readlink which uname hostname jq "
-    "md5sum sha1sum sha256sum mkdir touch rm rmdir chmod sed black flake8 pylint isort tsc eslint prettier jest vitest rustc gofmt ldd nm objdump terraform "
-    "kubectl helm tldr dig ping lsof netstat ss lsblk free uptime".split()
-)
-"""Programs that run no other, but for what the flags below may make them do."""
-
-_GIT = frozenset(
-    "status log diff show blame branch rev-parse ls-files add fetch pull tag remote describe shortlog reflog commit checkout switch merge mv rm ls-tree cat-file "
-    "rev-list show-ref name-rev merge-base stash restore reset push".split()
-)
-_KUBECTL = frozenset("get describe logs version config api-resources explain top cluster-info".split())
 _LINES = re.compile(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*").fullmatch
+_EDIT = re.compile(r"\d+(?:,\d+)?d|s/[^/\\\n]*/[^/\\\n]*/g?").fullmatch
 
-_HARMLESS = frozenset(
-    "ls cat head tail wc nl cut uniq tr grep egrep fgrep ps df du stat diff file mkdir touch rm chmod pytest".split()
-)
-"""Programs none of whose flags runs anything."""
 _RUNS = frozenset(
     "-exec -execdir -ok -okdir -c -C -x -e -f -i -E -r -s -z -O -u -P -H -o -S -I --exec --extcmd --expression --file --in-place --open-files-in-pager --upload-pack "
-    "--receive-pack --pre --compress-program --pager --hostname-bin --filter --editor --rsh --config --config-env --git-dir".split()
+    "--receive-pack --pre --compress-program --pager --hostname-bin --filter --editor --rsh --config --config-env --git-dir -toolexec -exec= -v --volume".split()
 )
-"""Flags with which some of the others may run a program, or that must be understood to tell."""
-_VALUED = tuple(f"{flag}=" for flag in _RUNS if flag.startswith("--"))
+"""Flags with which some programs may run another, or that must be understood to tell."""
+_FINDS = frozenset("-exec -execdir -ok -okdir".split())
+_VALUED = tuple(f"{flag}=" for flag in _RUNS if flag.startswith("-"))
 
 
 def plain(text: str) -> tuple[Command, ...] | None:
@@ -63,7 +76,7 @@ def plain(text: str) -> tuple[Command, ...] | None:
         if raw[:2] == "2>":
             redirects.append(_NOWHERE if raw == "2>/dev/null" else _TOGETHER)
         else:
-            words.append(Word(raw, raw) if raw[0] not in "'\"" else Word(raw[1:-1], raw))
+            words.append(_word(raw))
     if not _add(drafts, words, redirects, (start, end)):
         return None
     drafts[-1].pipe_to = None
@@ -94,23 +107,37 @@ def _add(drafts: list[Draft], words: list[Word], redirects: list[Redirect], span
     return True
 
 
+def _word(raw: str) -> Word:
+    first = raw[0]
+    if first in "'\"":
+        return Word(raw[1:-1], raw)
+    if first == "\\":
+        return Word(raw[1:], raw)
+    return Word(raw, raw, "*" in raw or "?" in raw)
+
+
 def _is_plain(words: list[Word], fed: bool) -> bool:
     """Whether the program runs no other, and nothing about it must be understood."""
     name = words[0].raw
-    if name not in _PROGRAMS:
-        return False
     if len(words) == 1:
-        return fed or name in _ALONE
+        return name in _ALONE or (fed and name in _HARMLESS)
     if name in _HARMLESS:
         return True
     if name == "sed":
-        return (
-            len(words) > 2 and words[1].text == "-n" and _LINES(words[2].text) is not None and words[-1].text[:1] != "-"
-        )
+        return len(words) > 2 and words[-1].text[:1] != "-" and _is_plain_sed(words[1].text, words[2].text)
+    commands = _SUBCOMMANDS.get(name)
+    if commands is None and name not in _CAREFUL:
+        return False
+    if name == "find":
+        return not any(word.text in _FINDS for word in words)
     for word in words:
         text = word.text
+        if text.startswith("ext::"):
+            return False
         if text[:1] == "-" and (text in _RUNS or text.startswith(_VALUED)):
             return False
-    if name == "git":
-        return words[1].text in _GIT
-    return name != "kubectl" or words[1].text in _KUBECTL
+    return commands is None or words[1].text in commands
+
+
+def _is_plain_sed(flag: str, script: str) -> bool:
+    return (flag == "-n" and _LINES(script) is not None) or (flag == "-i" and _EDIT(script) is not None)
