@@ -31,7 +31,8 @@ def main() -> None:
 
     directory = tempfile.mkdtemp(prefix="fuzz_shell_")
     seeds(Path(directory))
-    options = [f"-max_total_time={SECONDS}", "-max_len=4096", "-timeout=20"]
+    options = [f"-max_total_time={SECONDS}", "-max_len=4096", "-timeout=20", "-verbosity=0"]
+    print(f"{SECONDS} seconds of random text", flush=True)
     atheris.Setup([sys.argv[0], directory, *options], one)
     atheris.Fuzz()
 

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.decide import decide
 from verdikt.effects.classifier import classify
+from verdikt.errors import VerdiktError
+from verdikt.evidence.section import EvidenceSettings
 from verdikt.graph.leaf import describe
 from verdikt.graph.policy import STRICTNESS, Policy
 from verdikt.ledger.files import FileStore
@@ -25,7 +28,7 @@ from verdikt.model.effect import Effects
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
 from verdikt.model.memory import Memory, Recalled
-from verdikt.model.moment import Answer, Turn
+from verdikt.model.moment import Answer, Prompt, Turn
 from verdikt.model.posture import Posture
 from verdikt.model.receipt import action_record
 from verdikt.model.secret import redact_action, redact_text
@@ -37,8 +40,11 @@ from verdikt.observe.guarded import guarded_paths
 from verdikt.observe.world import RealWorld, project_root
 from verdikt.policy import load_file, load_policy, with_tool_policies
 from verdikt.projections import projections
+from verdikt.proving import Proving
 
 if TYPE_CHECKING:
+    from verdikt.council.chamber import Chamber, Judgement
+    from verdikt.council.declared import Council, Councils
     from verdikt.guidance.completion import Completion, TaskCompletionChecker
     from verdikt.guidance.definition import Guidance, Past
     from verdikt.guidance.feedback import FeedbackProviderConfig
@@ -117,15 +123,33 @@ class Governance:
             self._crashed("after", error, action.session_id)
             return Answer()
 
+    def prompt(self, prompt: Prompt) -> Answer:
+        """A person asked: what for is kept as a contract, and words that try to get past a check are audited. Never in the way."""
+        try:
+            if prompt.human:
+                self.proving.asked(prompt)
+        except Exception as error:
+            self._crashed("prompt", error, prompt.session_id)
+        return Answer()
+
     def stop(self, turn: Turn) -> Answer:
         """The agent wants to finish: may it? A failure refuses once; asked again, it lets go, so that nothing goes round for ever."""
-        if self.guidance is None:
-            return Answer()
         try:
-            return self.store.update(turn.session_id, lambda log: self._completed(log, turn) or Answer())
+            incomplete = (
+                self.store.update(turn.session_id, partial(self._completed, turn=turn)) if self.guidance else None
+            )
+            return incomplete or self.proving.stopped(turn)
         except Exception as error:
             self._crashed("stop", error, turn.session_id)
-            return Answer() if turn.stop_hook_active else Answer(allowed=False, reason=_UNTOLD, guard="verdikt")
+            held = self.guidance is not None or self.proving.settings.mode == "enforce"
+            if not held or turn.stop_hook_active or not self.proving.first_failure(turn):
+                return Answer()
+            return Answer(allowed=False, reason=_UNTOLD, guard="verdikt")
+
+    @cached_property
+    def proving(self) -> Proving:
+        """What is asked for, what proves it, and the gate between the two."""
+        return Proving(self.policy.section("evidence") or EvidenceSettings(), self.store, self.clock)
 
     def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> "tuple[ToolPolicy, ...]":
         """The tool policies that have a say about a tool, in the order in which they are asked."""
@@ -161,6 +185,73 @@ class Governance:
         )
         return found if found else None
 
+    def commit(
+        self, repo: str, *, trigger: str = "pre-commit", base: str = "", at: str = "", run: bool = False
+    ) -> Answer:
+        """May this become history? Where a guardrail stands, only with a fresh verdict below HIGH; whatever fails is a no.
+
+        Judges the index against HEAD or `base`, or the commit `at` against `base`; `run` first calls the command
+        reviewers that have not reported.
+        """
+        from verdikt.report.commit import refused
+        from verdikt.report.findings import explain
+
+        called = self.councils.on(trigger)
+        try:
+            with self._chamber(repo, at) as chamber:
+                judged = [self._judgement(chamber, council, base, run) for council in called]
+        except Exception as error:
+            self._crashed("commit", error)
+            words = str(error) if isinstance(error, VerdiktError) else type(error).__name__
+            closed = any(council.guardrail for council in called)
+            said = f"the councils could not be asked: {words}"
+            return Answer(allowed=not closed, reason=said if closed else "", context=said, guard="council")
+        stopping = [one for one in judged if one.blocks]
+        reason = "\n\n".join(refused(one.council.name, one.plan.plan_hash, one.verdict, one.faults) for one in stopping)
+        shown = [explain(one.verdict) for one in judged if not one.blocks and one.verdict and one.verdict.findings]
+        return Answer(allowed=not stopping, reason=reason, context="\n".join(shown), guard="council" if judged else "")
+
+    @property
+    def councils(self) -> "Councils":
+        """The councils of the policy."""
+        from verdikt.council.declared import Councils
+
+        return self.policy.section("councils") or Councils()
+
+    def chamber(self, repo: str) -> "Chamber":
+        """Where the councils of a repository meet."""
+        from verdikt.council.chamber import Chamber
+        from verdikt.council.runs import Runs, runs_directory
+        from verdikt.ledger.findings import finding_log
+        from verdikt.observe.index import GitIndex
+
+        log = finding_log(lambda: self.store)
+        directory = runs_directory(self._env, self.councils.runs_dir)
+        return Chamber(GitIndex(repo, self._env), Runs(directory, self.clock.now, log), self.clock, self._env)
+
+    @contextmanager
+    def _chamber(self, repo: str, at: str) -> "Iterator[Chamber]":
+        chamber = self.chamber(repo)
+        if not at:
+            yield chamber
+            return
+        with chamber.index.at(at) as index:
+            yield replace(chamber, index=index)
+
+    def _judgement(self, chamber: "Chamber", council: "Council", base: str, run: bool) -> "Judgement":
+        plan = chamber.plan(council, base=base)
+        judged = chamber.judge(council, plan, self._standing)
+        waiting = any(reviewer.command for reviewer in council.reviewers) and plan.files
+        if run and waiting and (judged.verdict is None or judged.missing):
+            chamber.run(council, plan)
+            judged = chamber.judge(council, plan, self._standing)
+        return judged
+
+    def _standing(self, plan_hash: str) -> Mapping[str, str]:
+        from verdikt.ledger.findings import standing
+
+        return standing(self.store, plan_hash)
+
     def _decided(self, log: Writer, action: Action, facts: Facts, posture: Posture | None) -> Decision:
         """Decides and records under the session's lock, so that parallel calls see one another's counts."""
         stance = max(self._posture(log), posture or Posture.INTERACTIVE, key=STRICTNESS.index)
@@ -170,7 +261,8 @@ class Governance:
             # Only when something stands in the way is it worth asking whether an operator let it through.
             if grants := live(self.store, action.session_id, self.clock.now()):
                 decision = decide(action, facts, self._session(log), stance, self.policy, grants=grants)
-            pause = current(self.store)
+            # Nor does it take red lines away: what was let through meanwhile could make the pause one for ever.
+            pause = None if decision.verdict.red_line else current(self.store)
         keep_policy(self.store.home, self.policy.digest, self.policy.document)
         log.append(EntryKind.DECISION, _decision_record(decision, action, pause))
         if pause and not decision.passed:
@@ -181,6 +273,7 @@ class Governance:
     def _happened(self, log: Writer, action: Action, outcome: Outcome) -> Answer:
         """Logs a call with what guidance learned from it; then what guidance has to say, which is logged too."""
         body, artifacts = _call_record(action, outcome)
+        body["evidence"] = self.proving.evidence(action, outcome)
         guidance = self.guidance
         if guidance is None:
             log.append(EntryKind.TOOL_CALL, body, artifacts=artifacts)
@@ -237,6 +330,7 @@ class Governance:
             adapter=turn.host,
             stop_reason=str(turn.raw.get("stop_reason") or "") or None,
             findings=lambda level: self._count_findings(facts.project_root, level),
+            proven=partial(self.proving.holds, log),
         )
         settled = guidance.settle(context, memory, self._past(log), agent=turn.agent)
         text = redact_text(settled.text)[0]
@@ -296,6 +390,10 @@ class Governance:
     def _crashed(self, moment: str, error: Exception, session: str = "") -> None:
         """Leaves a trace where it can: beside the log always, in the log when it still takes entries."""
         record_crash(self.store.home, moment, error)
+        try:
+            self.proving.crashed(moment)
+        except OSError as again:
+            record_crash(self.store.home, f"{moment}.note", again)
         if session:
             try:
                 note = {"moment": moment, "error": type(error).__name__}

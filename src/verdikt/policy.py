@@ -21,8 +21,8 @@ SECTIONS: dict[str, str | Section] = {
     "tool_policies": "verdikt.guidance.section:TOOL_POLICIES",
     "feedback": "verdikt.guidance.section:FEEDBACK",
     "completion": "verdikt.guidance.section:COMPLETION",
-    "evidence": Section(anything("mapping"), "which claims need proof"),
-    "councils": Section(anything("mapping"), "who reviews what before a commit"),
+    "evidence": "verdikt.evidence.section:SECTION",
+    "councils": "verdikt.council.declared:SECTION",
     "ledger": Section(anything("mapping"), "how the log is kept"),
     "manifest": "verdikt.effects.section:SECTION",
 }

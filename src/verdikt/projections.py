@@ -11,6 +11,7 @@ PROJECTIONS: dict[str, str] = {
     "posture": "verdikt.ledger.sessions:POSTURE",
     "grants": "verdikt.ledger.grants:GRANTS",
     "findings": "verdikt.ledger.findings:FINDINGS",
+    "evidence": "verdikt.ledger.turns:EVIDENCE",
     "pause": "verdikt.ledger.pause:PAUSE",
     "memory": "verdikt.ledger.memories:MEMORY",
     "calls": "verdikt.ledger.memories:CALLS",

@@ -415,6 +415,29 @@ def test_an_event_nobody_knows_is_judged_by_what_it_holds(host: str, payload: di
     assert adapters.host(host).decode(payload).kind is kind
 
 
+UNKNOWN = {
+    "claude": {"tool_name": "Bash", "tool_input": {"command": "ls"}},
+    "codex": {"tool_name": "Bash", "tool_input": {"command": "ls"}},
+    "gemini": {"tool_name": "run_shell_command", "tool_input": {"command": "ls"}},
+    "copilot": {"toolName": "bash", "toolArgs": {"command": "ls"}},
+    "opencode": {"input": {"tool": "bash"}, "output": {"args": {"command": "ls"}}},
+    "cursor": {"tool_name": "Shell", "tool_input": {"command": "ls"}},
+    "generic": {"tool": "Bash", "arguments": {"command": "ls"}, "attended": True},
+}
+
+
+@pytest.mark.parametrize("event", ["", "BeforeWhatever"])
+@pytest.mark.parametrize("ruling", ["ask", "block"])
+@pytest.mark.parametrize("host", adapters.HOSTS)
+def test_a_refusal_holds_on_an_event_nobody_knows(host: str, ruling: str, event: str) -> None:
+    """An ask there could be dropped by us or ignored by the client; either way the tool would run."""
+    adapter = adapters.host(host)
+    moment = adapter.decode(UNKNOWN[host], event, {"CLAUDE_CODE_SESSION_ATTENDED": "1"})
+
+    assert moment.kind is MomentKind.BEFORE
+    assert blocks(adapter.encode(moment, RULINGS[ruling].where(moment)))
+
+
 @pytest.mark.parametrize(
     ("payload", "message"),
     [

@@ -46,7 +46,7 @@ def judge(graph: tuple[Any, ...]) -> Answer:
             if first[0] != "block" or "red" in first[1]:
                 return first
             second = judge(fallback)
-            return first if second[0] == "ignored" else second
+            return ("block", first[1] | second[1]) if second[0] in ("ignored", "block") else second
     return LEAVES[graph[0]]
 
 

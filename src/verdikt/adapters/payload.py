@@ -100,6 +100,8 @@ def read(
         raise HookError(f"expected the event `{event}`, found `{named}`")
     name = event or named
     kind = events.get(name) or _guess(fields, keys)
+    # Nobody knows what the host makes of an answer to an event that is not in the table, so nothing is asked there.
+    asks = asks and name in events
     agent_id = fields.text("agent_id")
     common = {
         "session_id": ".".join(part for part in (fields.text(keys.session), agent_id) if part) or "default",

@@ -10,9 +10,12 @@ from verdikt.errors import VerdiktError
 
 COMMANDS: dict[str, str] = {
     "findings": "what reviewers found: record, show, explain, retro, clear, import, export, gate",
+    "council": "reviewers of what is about to be committed: plan, run, done, history, purge",
+    "git": "hooks that make commits wait for the councils: install, uninstall, status, check",
     "demo": "a scripted agent session through the real engine",
     "policy": "show, check and test policies",
     "check": "what the policy says of a tool call, or of many",
+    "explain": "what a command would do, part by part, and who decides",
     "manifest": "what tools declare that they do: validate, classify",
     "hook": "what hosts call: decides about one event",
     "ledger": "the tamper-evident log: verify, tail, show, stats, export, checkpoint, rotate, reindex",
@@ -24,7 +27,7 @@ COMMANDS: dict[str, str] = {
     "init": "make this project governed: policy and hooks",
     "uninstall": "take the hooks out, files as they were",
     "doctor": "prove that the hooks fire",
-    "pause": "let everything through for a while, on record",
+    "pause": "let everything but red lines through for a while, on record",
 }
 """Command → what it is for. `verdikt.cli.<command>` (dashes as underscores) holds `command`, a click command."""
 

@@ -55,13 +55,13 @@ def command(
     """
     try:
         if batch:
-            policy = _policy(profile or (None if policy_file else "standard"), policy_file, cwd)
+            policy = the_policy(profile or (None if policy_file else "standard"), policy_file, cwd)
             _batch(policy, Posture(posture) if posture else policy.posture)
             return
         if manifest is not None:
             _spine(manifest, words, tool, Posture(posture or Posture.INTERACTIVE))
-        policy = _policy(profile, policy_file, cwd)
-        decision = _decide(_action(words, tool, cwd), policy, Posture(posture) if posture else policy.posture)
+        policy = the_policy(profile, policy_file, cwd)
+        decision = the_decision(the_action(words, tool, cwd), policy, Posture(posture) if posture else policy.posture)
     except HookError as error:
         _refuse(error, BAD_PAYLOAD)
     except (ManifestError, PolicyError) as error:
@@ -102,7 +102,8 @@ def _spine(manifest: Path, words: tuple[str, ...], tool: str | None, posture: Po
     sys.exit(EXIT[receipt.disposition])
 
 
-def _policy(profile: str | None, file: str | None, cwd: str) -> "Policy":
+def the_policy(profile: str | None, file: str | None, cwd: str) -> "Policy":
+    """The policy that a command was told to use, or the one in force."""
     from verdikt.policy import load_file, load_policy, parse_policy
 
     if profile and file:
@@ -112,7 +113,8 @@ def _policy(profile: str | None, file: str | None, cwd: str) -> "Policy":
     return load_file(file) if file else load_policy(cwd)
 
 
-def _action(words: tuple[str, ...], tool: str | None, cwd: str) -> "Action":
+def the_action(words: tuple[str, ...], tool: str | None, cwd: str) -> "Action":
+    """The tool call that was given as words, or as JSON on stdin."""
     from verdikt.model.action import Action
     from verdikt.model.tool import kind_of
 
@@ -172,7 +174,7 @@ def _payload(words: tuple[str, ...], tool: str | None) -> dict[str, Any]:
     return {key: text}
 
 
-def _decide(action: "Action", policy: "Policy", posture: Posture) -> "Decision":
+def the_decision(action: "Action", policy: "Policy", posture: Posture) -> "Decision":
     """The same core as a hook, over the world as it is."""
     from verdikt.cli.batch import look_and_decide
 

@@ -14,6 +14,7 @@ from verdikt.adapters.wiring.install import HOSTS, Installation, carry_out, foun
 from verdikt.adapters.wiring.place import SCOPES
 from verdikt.errors import VerdiktError
 from verdikt.ledger.home import data_home
+from verdikt.observe.git import find_root
 
 
 @click.command()
@@ -70,15 +71,18 @@ def command(
         if trust_codex:
             changes = plan(here, chosen, profile=profile, scope=scope, trust=True)
         _show(changes, dry_run=dry_run, as_json=as_json)
-        if not changes or dry_run or not _agreed(yes or as_json):
+        if (not changes and "git" not in chosen) or dry_run or not _agreed(yes or as_json):
             return
         carry_out(here, changes)
+        if "git" in chosen:
+            from verdikt.cli.git import installed
+
+            for line in installed(here.project):
+                click.echo(line, err=as_json)
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
         return
-    if "git" in chosen:
-        click.echo("for commits, run `verdikt git install`")
     if "codex" in chosen and not trust_codex:
         click.echo(
             "Codex skips hooks that nobody approved: open `/hooks` in Codex, or run `verdikt init --host codex --trust-codex`"
@@ -92,7 +96,8 @@ def _chosen(here: Installation, hosts: tuple[str, ...], scope: str) -> list[str]
     if "all" in hosts:
         from verdikt.adapters.wiring.place import PLACES
 
-        return [host for host in HOSTS if host not in PLACES or scope in PLACES[host].files]
+        wired = [host for host in HOSTS if host not in PLACES or scope in PLACES[host].files]
+        return [host for host in wired if host != "git" or find_root(here.project)]
     chosen = list(dict.fromkeys(hosts)) or found(here)
     if not chosen:
         raise click.UsageError("found no client that can be wired; name one with --host, for example --host claude")

@@ -20,7 +20,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 @click.option("--end", "over", is_flag=True, help="End the pause now.")
 @click.option("--json", "as_json", is_flag=True, help="The state as JSON.")
 def command(*, duration: str | None, reason: str, over: bool, as_json: bool) -> None:
-    """Lets everything through for a while, or shows whether it does. What happens meanwhile is still decided and logged.
+    """Lets everything but red lines through for a while, or shows whether it does. What happens meanwhile is still decided and logged.
 
     Works only from a terminal of your own: not from a pipe, and not from an agent.
 

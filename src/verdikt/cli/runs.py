@@ -20,7 +20,17 @@ def the_runs() -> Runs:
     from verdikt.projections import projections
 
     log = finding_log(lambda: open_store(data_home(os.environ), projections=projections()))
-    return Runs(runs_directory(os.environ), SystemClock().now, log)
+    return Runs(runs_directory(os.environ, _configured()), SystemClock().now, log)
+
+
+def _configured() -> str:
+    """The directory that the policy in force here names."""
+    if os.environ.get("VERDIKT_RUNS_DIR"):
+        return ""
+    from verdikt.council.declared import Councils
+    from verdikt.policy import load_policy
+
+    return (load_policy().section("councils") or Councils()).runs_dir
 
 
 def found(plan_hash: str) -> CouncilVerdict:

@@ -6,10 +6,13 @@ import sys
 
 import click
 
+from verdikt.adapters.wiring import git
 from verdikt.adapters.wiring.install import HOSTS, Installation, take_back, undo
 from verdikt.errors import VerdiktError
 from verdikt.ledger.home import data_home
 from verdikt.observe.agent import agent_around
+from verdikt.observe.git import find_root
+from verdikt.observe.index import GitIndex
 
 
 @click.command()
@@ -41,12 +44,15 @@ def command(*, hosts: tuple[str, ...], everything: bool, dry_run: bool, yes: boo
         if as_json:
             plain = [{"path": change.path, "host": change.host, "what": change.what} for change in changes]
             click.echo(json.dumps({"changes": plain, "done": not dry_run}))
-        elif not changes:
+        elif not changes and not _git_hooks(here, hosts):
             click.echo("nothing on record for this project; `--all` looks at every project")
         for change in () if as_json else changes:
             word = "remove" if change.after is None else "restore"
             click.echo(f"{click.style(word, fg='cyan')} {change.path}  ({change.what})")
-        if not changes or dry_run:
+        hooks = _git_hooks(here, hosts)
+        for path in () if as_json else hooks:
+            click.echo(f"{click.style('restore', fg='cyan')} {path}  (git's hooks, as they were before)")
+        if not (changes or hooks) or dry_run:
             return
         if not (yes or as_json):
             if not sys.stdin.isatty():
@@ -56,5 +62,15 @@ def command(*, hosts: tuple[str, ...], everything: bool, dry_run: bool, yes: boo
             if not click.confirm("Make these changes?", default=True):
                 return
         take_back(here, changes)
+        if hooks:
+            git.uninstall(os.path.dirname(hooks[0]))
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
+
+
+def _git_hooks(here: Installation, hosts: tuple[str, ...]) -> list[str]:
+    """The hooks of the project's repository that are ours and are to go."""
+    if (hosts and "git" not in hosts) or not find_root(here.project):
+        return []
+    states = git.status(GitIndex(here.project, here.env).hooks_directory())
+    return [state.path for state in states if state.installed]

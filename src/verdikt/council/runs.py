@@ -12,7 +12,18 @@ from typing import Any
 
 from verdikt.errors import FindingError
 from verdikt.model.entry import EntryKind
-from verdikt.model.finding import CouncilVerdict, Finding, Level, finding_id, finding_record, recorded_finding, seconds
+from verdikt.model.finding import (
+    CouncilVerdict,
+    Finding,
+    Level,
+    Review,
+    finding_id,
+    finding_record,
+    recorded_finding,
+    recorded_reviews,
+    seconds,
+)
+from verdikt.model.plan import Plan, recorded_plan
 
 PLAN_HASH = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 SUFFIX = ".verdict.json"
@@ -20,9 +31,9 @@ MAX_BYTES = 64 * 1024 * 1024
 """A verdict file longer than this is not one of ours."""
 
 
-def runs_directory(env: Mapping[str, str]) -> Path:
-    """`$VERDIKT_RUNS_DIR`, else `~/.claude/toolbox-runs`."""
-    if named := env.get("VERDIKT_RUNS_DIR"):
+def runs_directory(env: Mapping[str, str], configured: str = "") -> Path:
+    """`$VERDIKT_RUNS_DIR`, else what the policy names, else `~/.claude/toolbox-runs`."""
+    if named := env.get("VERDIKT_RUNS_DIR") or configured:
         return Path(named).expanduser()
     return Path(env.get("HOME") or os.path.expanduser("~")) / ".claude" / "toolbox-runs"
 
@@ -63,10 +74,12 @@ class Runs:
         """What was replaced, superseded and cleared, by whom and why, oldest first."""
         return _history(_document(self.verdict_path(plan_hash)))
 
-    def record(self, plan_hash: str, *findings: Finding) -> CouncilVerdict:
+    def record(self, plan_hash: str, *findings: Finding, review: Review | None = None) -> CouncilVerdict:
         """Adds findings, perhaps none. One with the same id is replaced; one that is refined is superseded."""
         with self._changing(plan_hash) as change:
             fresh = [change.add(finding) for finding in findings]
+            if review:
+                change.reviews = [*(old for old in change.reviews if old.reviewer != review.reviewer), review]
             verdict = change.save()
         for finding in fresh:
             self._log(plan_hash, EntryKind.FINDING, {"finding": finding_record(finding)})
@@ -105,17 +118,68 @@ class Runs:
         chosen.sort(key=lambda verdict: (-verdict.updated_at, verdict.plan_hash))
         return chosen[: max(limit, 0)], unreadable
 
+    def save_plan(self, plan: Plan) -> Plan:
+        """Keeps a plan, unless it is there; the one that was there comes back as `cached`."""
+        path = self.plan_path(plan.plan_hash)
+        with _writing(path):
+            self.directory.mkdir(parents=True, exist_ok=True)
+            with locked(path):
+                try:
+                    known = self.load_plan(plan.plan_hash)
+                except FindingError:
+                    known = None
+                if known is None or known.guardrail != plan.guardrail:
+                    write_json(path, plan.record())
+        return plan if known is None else replace(plan, created_at=known.created_at, source="cached")
+
+    def load_plan(self, plan_hash: str) -> Plan | None:
+        """A plan, if its contents are those that its name stands for; None when there is none."""
+        document = _document(self.plan_path(plan_hash))
+        if document is None:
+            return None
+        plan = recorded_plan(document)
+        if plan.plan_hash != plan_hash:
+            raise FindingError(f"`{plan_hash}.json`: expected the plan {plan_hash}, found {plan.plan_hash}")
+        return plan
+
+    def plans(self) -> tuple[list[Plan], list[str]]:
+        """Every plan, newest first, and the names of files that could not be read."""
+        found: list[Plan] = []
+        unreadable: list[str] = []
+        for path in sorted(self.directory.glob("*.json")):
+            if path.name.endswith(SUFFIX) or path.name.startswith("."):
+                continue
+            try:
+                plan = self.load_plan(path.name.removesuffix(".json"))
+            except FindingError:
+                unreadable.append(path.name)
+            else:
+                found += [plan] if plan else []
+        return sorted(found, key=lambda plan: (-plan.created_at, plan.plan_hash)), unreadable
+
+    def purge(self, older_than_seconds: float) -> list[str]:
+        """Deletes plans and verdicts that nobody changed for so long, unreadable ones included; their names."""
+        last = self._now() - older_than_seconds
+        ages: dict[str, float] = {}
+        for path in self.directory.glob("*.json"):
+            name = path.name.removesuffix(".json").removesuffix(".verdict")
+            if PLAN_HASH.match(name):
+                ages[name] = max(ages.get(name, 0.0), _age(path))
+        gone = sorted(name for name, at in ages.items() if at < last)
+        for name in gone:
+            for path in (self.plan_path(name), self.verdict_path(name)):
+                with _writing(path), locked(path):
+                    path.unlink(missing_ok=True)
+                    path.with_name(path.name + ".lock").unlink(missing_ok=True)
+        return gone
+
     @contextmanager
     def _changing(self, plan_hash: str) -> Iterator["_Change"]:
         path = self.verdict_path(plan_hash)
-        try:
+        with _writing(path):
             self.directory.mkdir(parents=True, exist_ok=True)
             with locked(path):
                 yield _Change(path, plan_hash, self._now)
-        except OSError as error:
-            raise FindingError(
-                f"cannot write `{path}`: {error.strerror}; check the directory, or set VERDIKT_RUNS_DIR"
-            ) from error
 
 
 class _Change:
@@ -128,6 +192,7 @@ class _Change:
         self.verdict = CouncilVerdict(plan_hash) if document is None else read_verdict(document, plan_hash)
         self.findings = list(self.verdict.findings)
         """What stands there now."""
+        self.reviews = list(self.verdict.reviews)
         self._history = _history(document)
 
     def add(self, finding: Finding) -> Finding:
@@ -152,11 +217,14 @@ class _Change:
         """Takes a finding away."""
         self._note("cleared", finding, by=by, why=why)
         self.findings.remove(finding)
+        # Whoever found it has reported, and a failure that somebody cleared is one no longer.
+        old = next((one for one in self.reviews if one.reviewer == finding.agent), Review(finding.agent))
+        self.reviews = [*(one for one in self.reviews if one.reviewer != finding.agent), replace(old, failure="")]
 
     def save(self) -> CouncilVerdict:
         """Writes the verdict anew."""
         created = self.verdict.created_at or self._at
-        fresh = CouncilVerdict(self.verdict.plan_hash, tuple(self.findings), created, self._at)
+        fresh = CouncilVerdict(self.verdict.plan_hash, tuple(self.findings), created, self._at, tuple(self.reviews))
         write_json(self._path, fresh.record() | ({"history": self._history} if self._history else {}))
         return fresh
 
@@ -186,6 +254,7 @@ def read_verdict(document: Mapping[str, Any], plan_hash: str) -> CouncilVerdict:
         tuple(recorded_finding(item) for item in findings),
         seconds(document.get("created_at")),
         seconds(document.get("updated_at")),
+        recorded_reviews(document.get("reviews")),
     )
 
 
@@ -201,11 +270,39 @@ def write_json(path: Path, record: Mapping[str, Any]) -> None:
 
 
 @contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FindingError(
+            f"cannot write `{path}`: {error.strerror}; check the directory, or set VERDIKT_RUNS_DIR"
+        ) from error
+
+
+def _age(path: Path) -> float:
+    """When the file says it was last changed, or when the disk does."""
+    try:
+        document = _document(path) or {}
+    except FindingError:
+        document = {}
+    told = seconds(document.get("updated_at")) or seconds(document.get("created_at"))
+    return told or path.stat().st_mtime
+
+
+@contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Alone with a file, among everybody who asks this way; waits for those before."""
-    with open(path.with_name(path.name + ".lock"), "a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    name = path.with_name(path.name + ".lock")
+    while True:
+        with open(name, "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            try:
+                same = os.path.samestat(os.fstat(lock.fileno()), os.stat(name))
+            except FileNotFoundError:
+                same = False
+            if same:  # and not one that a purge deleted while we waited
+                yield
+                return
 
 
 def _document(path: Path) -> dict[str, Any] | None:

@@ -89,7 +89,7 @@ def _sorted(effect: Effect, facts: Facts) -> tuple[tuple[Target, ...], ...]:
         zone = target.zone
         if zone is Zone.GUARD:
             (hooks if is_hook(homely(target.path, facts.home)) else guards).append(target)
-        elif whole and _holds_guard(target.path, facts):
+        elif whole and _holds_guard(target, facts):
             guards.append(target)
         elif zone is Zone.PERSIST:
             later.append(target)
@@ -100,9 +100,13 @@ def _sorted(effect: Effect, facts: Facts) -> tuple[tuple[Target, ...], ...]:
     return tuple(guards), tuple(hooks), tuple(later), tuple(secrets)
 
 
-def _holds_guard(path: str, facts: Facts) -> bool:
-    """Whether something that watches over the agent lies below a directory."""
+def _holds_guard(target: Target, facts: Facts) -> bool:
+    """Whether something that watches over the agent lies below a directory.
+
+    Not asked of the machine's own places and of a whole home: that they would be lost says more than what lies in them.
+    """
+    path = target.path
+    if not path or target.zone is Zone.SYSTEM or path == facts.home:
+        return False
     below = path.rstrip("/") + "/"
-    return bool(path) and any(
-        place.startswith(below) and facts.path(place, git=False).exists for place in facts.guarded
-    )
+    return any(place.startswith(below) and facts.path(place, git=False).exists for place in facts.guarded)

@@ -182,7 +182,8 @@ class Escalate:
         ctx.thorough = thorough
         if verdict.kind is VerdictKind.BLOCK and not verdict.red_line:
             fallback = self.fallback.evaluate(action, ctx, depth + 1)
-            verdict = verdict if _ignored(fallback) else fallback
+            # The failure of the primary stays visible: `Not` above must not make a pass of what followed from it.
+            verdict = verdict if _ignored(fallback) else _marked(fallback, [fallback, verdict])
         return _record(ctx, at, self.name, verdict, depth)
 
 

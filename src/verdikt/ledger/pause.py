@@ -58,10 +58,14 @@ def current(store: FileStore) -> Pause | None:
     now = store.clock.now()
     if not known or known["until"] <= now:
         return None
-    entry = next(store.reader.legible(OPERATOR, since=known["seq"] - 1), None)
+    entries = store.reader.legible(OPERATOR, since=known["seq"] - 1)
+    entry = next(entries, None)
     if entry is None or entry.seq != known["seq"] or entry.kind is not EntryKind.GRANT or not entry.sig:
         return None
     if store.keyring.check(entry.kid, entry.hash, entry.sig, entry.ts) is not None:
+        return None
+    # The last word counts: an index that points to an earlier one cannot bring an ended pause back.
+    if any("pause" in later.body for later in entries):
         return None
     pause = entry.body.get("pause")
     if not isinstance(pause, Mapping) or not now < pause.get("until", 0) <= now + LONGEST_SECONDS:

@@ -116,6 +116,25 @@ def _unicode(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Review:
+    """That a reviewer looked at a plan, and how that ended; `status` is a command's own, None for an agent."""
+
+    reviewer: str
+    status: int | None = None
+    seconds: float = 0.0
+    failure: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """The review as plain data."""
+        return {
+            "reviewer": self.reviewer,
+            "status": self.status,
+            "seconds": self.seconds,
+            "failure": self.failure,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class CouncilVerdict:
     """What was found for one plan. Level and summary always follow from the findings."""
 
@@ -123,6 +142,7 @@ class CouncilVerdict:
     findings: tuple[Finding, ...] = ()
     created_at: float = 0.0
     updated_at: float = 0.0
+    reviews: tuple[Review, ...] = ()
 
     @property
     def level(self) -> str:
@@ -143,6 +163,11 @@ class CouncilVerdict:
         """Whether it stops a commit where a guardrail stands."""
         return Level[self.level] in BLOCKING
 
+    def reported(self, reviewer: str) -> bool:
+        """Whether a reviewer has said something: that it is done, or a finding."""
+        done = any(review.reviewer == reviewer and not review.failure for review in self.reviews)
+        return done or any(finding.agent == reviewer for finding in self.findings)
+
     def record(self) -> dict[str, Any]:
         """The verdict as plain data, as it is kept on disk."""
         return {
@@ -152,6 +177,7 @@ class CouncilVerdict:
             "findings": [finding_record(finding) for finding in self.findings],
             "created_at": self.created_at,
             "updated_at": self.updated_at,
+            **({"reviews": [review.record() for review in self.reviews]} if self.reviews else {}),
         }
 
 
@@ -183,6 +209,23 @@ def recorded_finding(record: Mapping[str, Any]) -> Finding:
         created_at=seconds(record.get("created_at")),
         supersedes=tuple(map(str, lineage)) if isinstance(lineage, list) else (),
     )
+
+
+def recorded_reviews(value: Any) -> tuple[Review, ...]:
+    """Reviews read back; what is odd in one makes it a failure."""
+    found = []
+    for item in _mappings(value):
+        status, failure = item.get("status"), item.get("failure")
+        odd = not isinstance(item.get("reviewer"), str) or not isinstance(failure, str)
+        found.append(
+            Review(
+                str(item.get("reviewer", "")),
+                status if isinstance(status, int) and not isinstance(status, bool) else None,
+                seconds(item.get("seconds")),
+                "unreadable" if odd else str(failure),
+            )
+        )
+    return tuple(found)
 
 
 def _evidence(record: Mapping[str, Any]) -> Evidence:

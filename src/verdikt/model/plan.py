@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.errors import FindingError
-from verdikt.model.canonical import digest, sha256
+from verdikt.model.canonical import sha256
 
 SCOPES = ("diff", "full", "explicit")
 MAX_TOKENS = 150_000
@@ -21,7 +21,7 @@ class Plan:
     agents: tuple[str, ...]
     files: tuple[str, ...]
     scope_mode: str = "diff"
-    contents: Mapping[str, str] = field(default_factory=dict)  # file → SHA-256, empty for a file that goes
+    contents: Mapping[str, str] = field(default_factory=dict)  # file → mode and git id, empty for a file that goes
     guardrail: bool = False
     budget_tokens: int = MAX_TOKENS
     budget_seconds: int = MAX_SECONDS
@@ -71,7 +71,8 @@ def plan_hash(
         "toolbox": toolbox,
     }
     if contents:
-        named["contents"] = digest(dict(contents))
+        # Not canonical bytes: a path may hold bytes that are no Unicode.
+        named["contents"] = sha256(json.dumps(dict(contents), sort_keys=True).encode())
     return sha256(json.dumps(named, sort_keys=True).encode())[:16]
 
 

@@ -3,16 +3,25 @@
 import os
 from collections.abc import Mapping
 
-_MARKS: dict[str, tuple[str, ...]] = {
-    "Claude Code": ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID"),
-    "Codex": ("CODEX_SANDBOX", "CODEX_THREAD_ID", "CODEX_MANAGED_BY_NPM", "CODEX_CI"),
+MARKS: dict[str, tuple[str, ...]] = {
+    "Claude Code": ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION"),
+    "Codex": (
+        "CODEX_SANDBOX",
+        "CODEX_SANDBOX_NETWORK_DISABLED",
+        "CODEX_THREAD_ID",
+        "CODEX_SESSION_ID",
+        "CODEX_MANAGED_BY_NPM",
+        "CODEX_CI",
+    ),
     "Gemini CLI": ("GEMINI_CLI", "GEMINI_SESSION_ID"),
     "Copilot CLI": ("COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"),
-    "OpenCode": ("OPENCODE", "OPENCODE_PID"),
+    "OpenCode": ("OPENCODE", "OPENCODE_PID", "OPENCODE_SESSION_ID"),
     "Cursor": ("CURSOR_AGENT", "CURSOR_TRACE_ID"),
+    "Cline": ("CLINE_ACTIVE",),
+    "Augment": ("AUGMENT_AGENT",),
     "an agent": ("AI_AGENT", "AGENT"),
 }
-"""Agent → variables that it sets for the commands it runs."""
+"""Agent → variables that it sets for the commands it runs. Settings that people keep in their shells (CODEX_HOME …) are not among them."""
 
 
 HOST_PROJECT = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
@@ -26,4 +35,4 @@ def host_project(env: Mapping[str, str]) -> str:
 
 def agent_around(env: Mapping[str, str]) -> str:
     """The agent whose environment this is, or nothing."""
-    return next((agent for agent, marks in _MARKS.items() if any(env.get(mark) for mark in marks)), "")
+    return next((agent for agent, marks in MARKS.items() if any(env.get(mark) for mark in marks)), "")

@@ -9,7 +9,7 @@ from verdikt.model.facts import GitFact
 SECONDS = 3.0
 """How long git may take; a slower answer counts as none."""
 
-_QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat")
+QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat")
 """Settings by which a repository could have git run programs of its own."""
 
 
@@ -92,7 +92,7 @@ def _run(root: str, env: Mapping[str, str], *arguments: str) -> str | None:
     clean |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(
-            ["git", *_QUIET, "-C", root, *arguments],
+            ["git", *QUIET, "-C", root, *arguments],
             env=clean,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

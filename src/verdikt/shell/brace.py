@@ -7,43 +7,44 @@ from verdikt.shell import span
 from verdikt.shell.command import UNKNOWN
 
 _MOST = 256
-_LARGEST = 1 << 20
+_MOST_RUNS = 16
+_LARGEST = 1 << 17
 _LONGEST = 4096
+_DEEPEST = 12
 _RANGE = re.compile(r"(?:(-?\d{1,9})\.\.(-?\d{1,9})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,9}))?")
-_STEP = re.compile(r"""[^\\'"$`{},]+|\\.|'[^']*'|\$'(?:[^'\\]|\\.)*+'|(?P<open>"|\$\(|\$\{|`)|.""", re.DOTALL)
+_STEP = re.compile(r"""[^\\'"$`{},]+|\\.|'[^']*'|\$'(?:[^'\\]|\\.)*+'|(?P<open>"|\$\(|\$\{|`|[<>]\()|.""", re.DOTALL)
 
 
 def expand(raw: str) -> list[str]:
     """The words that a word with braces stands for, in order; one that is unknown at the end when there are too many."""
-    # A long word is not multiplied as often: what it makes is bounded too.
-    budget = [min(_MOST, _LARGEST // (len(raw) + 1))]
     if len(raw) > _LONGEST:
-        return [raw] if _first(raw) is None else [UNKNOWN]
-    words = _expand(raw, 0, budget)
-    if len(words) > _MOST:
-        return [*words[:_MOST], UNKNOWN]
-    return words
+        return [raw] if _first(raw, 0) is None else [UNKNOWN]
+    # A word that is long or holds commands is not multiplied as often: each of its copies is read, and runs them.
+    most = min(_MOST_RUNS if "(" in raw or "`" in raw else _MOST, _LARGEST // (len(raw) + 1))
+    words = _expand(raw, most, 0)
+    return words if len(words) <= most else [*words[:most], UNKNOWN]
 
 
-def _expand(raw: str, depth: int, budget: list[int]) -> list[str]:
-    if depth > 12 or budget[0] <= 0:
-        return [raw]
-    found = _first(raw)
-    if found is None:
-        return [raw]
-    start, stop, pieces = found
-    head = raw[:start]
-    inner = [word for piece in pieces for word in _expand(piece, depth + 1, budget)]
-    tails = _expand(raw[stop:], depth + 1, budget)
-    budget[0] -= len(inner) * len(tails)
-    return [head + piece + tail for piece in inner[: _MOST + 1] for tail in tails[: _MOST + 1]][: _MOST + 1]
+def _expand(raw: str, most: int, depth: int) -> list[str]:
+    """At most one word more than `most`."""
+    done = [""]
+    at = 0
+    while len(done) <= most and depth < _DEEPEST and (found := _first(raw, at)) is not None:
+        start, stop, pieces = found
+        inner: list[str] = []
+        for piece in pieces:
+            if len(inner) <= most:
+                inner += _expand(piece, most, depth + 1)
+        done = [f"{before}{raw[at:start]}{one}" for before in done for one in inner][: most + 1]
+        at = stop
+    return [before + raw[at:] for before in done]
 
 
-def _first(raw: str) -> tuple[int, int, list[str]] | None:
+def _first(raw: str, start: int) -> tuple[int, int, list[str]] | None:
     """The first brace that expands: where it starts, where it ends, its alternatives."""
     opened: list[tuple[int, list[int]]] = []
     closed: list[tuple[int, int, list[str]]] = []
-    at, size = 0, len(raw)
+    at, size = start, len(raw)
     while at < size:
         step = _STEP.match(raw, at)
         if step is None:
@@ -57,10 +58,10 @@ def _first(raw: str) -> tuple[int, int, list[str]] | None:
         elif token == "," and opened:
             opened[-1][1].append(begin)
         elif token == "}" and opened:
-            start, commas = opened.pop()
-            pieces = _pieces(raw, start, begin, commas)
+            place, commas = opened.pop()
+            pieces = _pieces(raw, place, begin, commas)
             if pieces is not None:
-                closed.append((start, at, pieces))
+                closed.append((place, at, pieces))
                 if not opened:
                     break
     return min(closed) if closed else None

@@ -104,13 +104,16 @@ def _declare(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") 
             nameref = nameref or "n" in word.text
             continue
         found = _GIVEN.fullmatch(word.text)
+        name = found[1] if found else word.text
+        if walker.locals is not None and words[0].text in ("local", "declare", "typeset"):
+            walker.locals.setdefault(name, scope.get(name))
+            scope.set(name, UNSET)
         if found:
             raw_value = word.raw.split("=", 1)[-1]
             if raw_value.startswith("(") and raw_value.endswith(")"):
                 scope.set(found[1], walker.array(raw_value, scope))
             else:
                 _store(scope, found[1], found[2] or "", found[3], UNKNOWN if nameref else found[4])
-        name = found[1] if found else word.text
         if exports:
             scope.export(name)
 

@@ -268,7 +268,7 @@ class Expander(ABC):
             self._put(UNKNOWN if number is None else str(number), fields, quoted=quoted, every=False)
         else:
             if opener == "`":
-                inside = re.sub(r"\\([$`\\])", r"\1", inside)
+                inside = re.sub(r"\\([$`\\\"])" if quoted else r"\\([$`\\])", r"\1", inside)
             output = self.substitute(inside, scope, opener)
             self._put(output, fields, quoted=quoted or opener in ("<(", ">("), every=False)
         self.level -= 1

@@ -1,5 +1,7 @@
 """The circumstances in which a piece of the text would run."""
 
+from verdikt.shell.command import UNKNOWN
+
 
 class Frame:
     """What a command inherits from where it stands; copied and changed on the way in, never after."""
@@ -73,6 +75,7 @@ class Frame:
         new.depth = self.depth + 1
         new.span = span
         if where:
+            where = where.replace(UNKNOWN, "…")
             new.where = f"{self.where}/{where}" if self.where else where
         if repeated:
             new.repeated = True

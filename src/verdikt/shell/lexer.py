@@ -185,9 +185,9 @@ class Lexer:
         if op == "(":
             self.compound = True
             if self._state != _INSIDE and self._closing and text.startswith("(", at):
-                stop = span.end(text, start, "(", self._cases)
-                if stop > 0 and text[stop - 2 : stop] == "))":
-                    return self._arithmetic(start, stop)
+                stop = span.end(text, start, "((", self._cases)
+                if stop > 0 and text.startswith(")", stop):
+                    return self._arithmetic(start, stop + 1)
                 self._closing = stop > 0
             self._brackets.append("f(" if self._state == _INSIDE else "(")
             self._emit(op)

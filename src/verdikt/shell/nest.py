@@ -118,7 +118,7 @@ def _idle(call: Invocation, where: str) -> str | None:
 
 
 def _xargs(call: Invocation) -> str | None:
-    spec = "a --arg-file d --delimiter E I L --max-lines n --max-args P --max-procs s --max-chars --replace --process-slot-var"
+    spec = "J R S a --arg-file d --delimiter E I L --max-lines n --max-args P --max-procs s --max-chars --replace --process-slot-var"
     given, at = options(call.words, 1, spec)
     chosen = dict(given)
     inner = call.words[at:] or [Word("echo", "echo")]

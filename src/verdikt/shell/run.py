@@ -13,7 +13,7 @@ from verdikt.shell.invocation import Invocation
 from verdikt.shell.lexer import TARGET, WORD, Lexer
 from verdikt.shell.likeness import lookalike
 from verdikt.shell.output import constant_output
-from verdikt.shell.scope import Scope, known_environment
+from verdikt.shell.scope import Scope, Value, known_environment
 from verdikt.shell.statement import Function, Simple, Statement
 
 _MOST_COMMANDS = 20_000
@@ -27,6 +27,7 @@ Read = Callable[[str], str | None]
 class Runner(Expander):
     """Runs simple commands in thought. What it finds is in `drafts`, `codes` and `problems`."""
 
+    locals: dict[str, Value | None] | None = None  # what a function's own variables hid
     renames = False  # there are aliases or functions
     _whole = ""
 
@@ -191,10 +192,13 @@ class Runner(Expander):
             call.words = []
             self._emit(call)
             call.words = words
-        # It runs in the same shell: what it sets stays set, except its arguments.
+        # It runs in the same shell: what it sets stays set, except its arguments and what it declares local.
         before, scope.arguments = scope.arguments, [word.text for word in words[1:]]
+        outside, self.locals = self.locals, {}
         self.walk(body, scope, call.frame.inside(f"{name}()", call.span).silently())
-        scope.arguments = before
+        for local, value in self.locals.items():
+            scope.restore(local, value)
+        scope.arguments, self.locals = before, outside
 
     def _emit(self, call: Invocation) -> None:
         frame, cwd, drafts = call.frame, call.scope.cwd, self.drafts

@@ -78,6 +78,13 @@ class Scope:
         """Sets a variable here."""
         self.values[name] = value
 
+    def restore(self, name: str, value: Value | None) -> None:
+        """Gives a variable back the value that it had, or none."""
+        if value is None:
+            self.values.pop(name, None)
+        else:
+            self.values[name] = value
+
     def export(self, name: str) -> None:
         """Hands a variable to child processes."""
         if self._exported is None:

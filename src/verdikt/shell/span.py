@@ -75,7 +75,7 @@ def end(text: str, start: int, opener: str, cases: bool = True) -> int:
                     return at
         elif kind == "open":
             token = found["open"]
-            if token == "$(" and text.startswith("(", at):
+            if token in ("$(", "(") and level.opener != "((" and text.startswith("(", at):
                 levels.append(_Level("(", False))
                 token, at = "((", at + 1
             elif token == "(" and level.opener == "((":

@@ -5,11 +5,12 @@ import os
 import pty
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from verdikt.cli.operator import AGENT_MARKS
+from verdikt.observe.agent import MARKS
 
 WORDS = ["grant", "add", "--guard", "fs_delete", "--target", "/srv/cache", "--session", "s", "--reason", "cleanup"]
 
@@ -17,7 +18,7 @@ WORDS = ["grant", "add", "--guard", "fs_delete", "--target", "/srv/cache", "--se
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
     """A person's environment."""
-    mine = {name: value for name, value in os.environ.items() if name not in AGENT_MARKS}
+    mine = {name: value for name, value in os.environ.items() if name not in {*chain(*MARKS.values())}}
     return {**mine, "VERDIKT_HOME": str(tmp_path / "home"), "TERM": "dumb"}
 
 
@@ -100,7 +101,7 @@ def test_an_agent_grants_nothing_even_at_a_terminal(env: dict[str, str], mark: s
     code, text = at_terminal({**env, mark: "1"}, "fs_delete", *WORDS)
 
     assert code == 1
-    assert f"this runs inside an agent (`{mark}` is set)" in text
+    assert "this runs inside " in text
     assert run({**env, mark: "1"}, "grant", "revoke", "x").returncode == 1
 
 

@@ -1,19 +1,20 @@
 """`verdikt keys`."""
 
 import json
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from verdikt.cli import root
-from verdikt.cli.operator import AGENT_MARKS
+from verdikt.observe.agent import MARKS
 
 
 @pytest.fixture(autouse=True)
 def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VERDIKT_HOME", str(tmp_path / "home"))
-    for mark in AGENT_MARKS:
+    for mark in chain(*MARKS.values()):
         monkeypatch.delenv(mark, raising=False)
 
 
@@ -61,4 +62,4 @@ def test_an_agent_does_not_rotate_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("keys", "rotate")
 
     assert result.exit_code == 1
-    assert "this runs inside an agent (`CLAUDECODE` is set)" in result.output
+    assert "this runs inside Claude Code" in result.output

@@ -3,16 +3,20 @@
 import json
 import os
 import pty
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, FakeWorld
 from verdikt.errors import LedgerError
+from verdikt.govern import Governance
 from verdikt.ledger import pause
 from verdikt.ledger.files import FileStore, open_store
+from verdikt.model.action import Action, ActionKind
+from verdikt.policy import parse_policy
 from verdikt.projections import projections
 
 
@@ -117,3 +121,31 @@ def test_an_index_that_lies_pauses_nothing(store: FileStore) -> None:
 
     with pytest.raises(LedgerError, match="at most 8 hours"):
         pause.begin(store, seconds=1e6, reason="x", by="")
+
+
+def test_an_index_that_points_to_an_earlier_word_brings_no_pause_back(store: FileStore) -> None:
+    """What was ended stays ended, whatever `state.db` says."""
+    pause.begin(store, seconds=600, reason="an errand", by="ada")
+    pause.end(store, by="ada")
+    told = store.project(pause.PAUSE.name, "operator")
+    forged = {"seq": told["seq"] - 1, "until": int(store.clock.now()) + 600}
+    with sqlite3.connect(store.home / "state.db") as state:
+        rows = state.execute("UPDATE state SET state = ? WHERE name = 'pause'", (json.dumps(forged),)).rowcount
+
+    assert rows == 1
+    assert pause.current(FileStore(store.home, store.clock, projections())) is None
+
+
+def test_a_pause_takes_no_red_line_away(store: FileStore) -> None:
+    """verdikt's own files stay the operator's, or a pause of minutes could be made one for ever."""
+    world = FakeWorld(guarded=("/home/dev/.local/share/verdikt",))
+    governance = Governance(parse_policy("profile: standard"), store, see=lambda cwd: world, clock=store.clock)
+    pause.begin(store, seconds=600, reason="an errand", by="ada")
+
+    def said(command: str) -> tuple[str, str]:
+        action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=world.cwd)
+        verdict = governance.before(action).verdict
+        return verdict.kind.word, verdict.guard
+
+    assert said("rm -rf ~/Documents") == ("warn", "pause")
+    assert said("rm -rf ~/.local/share/verdikt") == ("block", "guard_tamper")

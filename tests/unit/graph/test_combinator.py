@@ -105,6 +105,12 @@ def test_escalate_asks_the_fallback_only_about_a_block(primary: str, fallback: s
     assert second.asked == asked
 
 
+@pytest.mark.parametrize("primary", ["raise", "block"])
+def test_not_makes_no_pass_of_a_fallback_that_was_asked_because_of_an_error(primary: str) -> None:
+    """Without the error it might never have been asked."""
+    assert word(Not(Escalate(Says(primary), Says("block")))) == ("block" if primary == "raise" else "pass")
+
+
 @pytest.mark.parametrize("primary", [All(Says("block"), Says("red")), Any(Says("block"), Says("red"))])
 def test_a_red_line_beside_an_ordinary_block_is_still_a_red_line(primary: Child) -> None:
     """Whatever stands before it."""

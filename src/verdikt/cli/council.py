@@ -1,0 +1,261 @@
+"""`verdikt council`: what should be reviewed, the reviewers at work, and what was reviewed."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from verdikt.errors import VerdiktError
+
+if TYPE_CHECKING:
+    from verdikt.council.chamber import Chamber, Progress
+    from verdikt.council.declared import Council
+    from verdikt.govern import Governance
+    from verdikt.model.plan import Plan
+
+BLOCKED = 2
+DAY = 86_400.0
+
+repo_option = click.option("--repo", type=click.Path(exists=True, file_okay=False), default=".", help="Default: here.")
+json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for machines.")
+base_option = click.option("--base", default="", help="Compare with where this branch left that commit, not with HEAD.")
+files_option = click.option("--files", multiple=True, help="These files instead of the council's scope; repeatable.")
+scope_option = click.option("--scope", type=click.Choice(["diff", "full"]), help="Instead of the council's own.")
+
+
+@click.group()
+def command() -> None:
+    """Reviewers of what is about to be committed, declared under `councils` in the policy.
+
+    Example: verdikt council run ship-it
+    """
+
+
+def _asked(gov: "Governance", name: str | None, trigger: str) -> list["Council"]:
+    if name:
+        return [gov.councils.named(name)]
+    if trigger:
+        return gov.councils.on(trigger)
+    return list(gov.councils.councils.values())
+
+
+def _plan(chamber: "Chamber", council: "Council", base: str, files: Sequence[str], scope: str | None) -> "Plan":
+    if base:
+        there = chamber.index.commit(base)
+        if not there:
+            raise click.UsageError(f"expected a commit, found `{base}`, which git does not know")
+        base = chamber.index.merge_base(there, "HEAD")
+    return chamber.plan(council, base=base, files=files, scope=scope or "")
+
+
+@command.command()
+@click.argument("name", required=False)
+@click.option("--trigger", default="", help="The councils that this calls: pre-commit, file-save, session-start …")
+@click.option("--path", default="", help="The file that was saved, for --trigger file-save.")
+@click.option("--dry-run", is_flag=True, help="Keep nothing.")
+@base_option
+@files_option
+@scope_option
+@repo_option
+@json_option
+def plan(
+    *,
+    name: str | None,
+    trigger: str,
+    path: str,
+    dry_run: bool,
+    base: str,
+    files: tuple[str, ...],
+    scope: str | None,
+    repo: str,
+    as_json: bool,
+) -> None:
+    """Makes the plan of a council, or of every one: which files, which contents, who looks at them.
+
+    With --json, a line for each council. Agents record what they find under the plan's hash.
+
+    Example: verdikt council plan ship-it --json
+    """
+    from verdikt.council.declared import TRIGGERS
+    from verdikt.govern import Governance
+
+    if trigger and trigger not in TRIGGERS:
+        raise VerdiktError(f"expected a trigger of {', '.join(TRIGGERS)}, found `{trigger}`")
+    gov = Governance.load(cwd=repo)
+    chamber = gov.chamber(repo)
+    for council in _asked(gov, name, trigger):
+        if path and not council.concerns(path):
+            continue
+        made = _plan(chamber, council, base, files or ((path,) if path else ()), scope)
+        made = made if dry_run else chamber.runs.save_plan(made)
+        if as_json:
+            row = {
+                "trigger": trigger or "manual",
+                "toolbox": council.name,
+                "plan_hash": made.plan_hash,
+                "plan_file": str(chamber.runs.plan_path(made.plan_hash)),
+                "agents": list(made.agents),
+                "files": list(made.files),
+                "source": made.source,
+                "guardrail": made.guardrail,
+            }
+            click.echo(json.dumps(row))
+        else:
+            _show_plan(council, made)
+
+
+def _show_plan(council: "Council", plan: "Plan") -> None:
+    from verdikt.report.findings import visible
+
+    click.echo(f"[plan] {plan.plan_hash}  council={council.name}  {plan.scope_mode}  {len(plan.files)} file(s)")
+    for file in plan.files:
+        click.echo(f"  {visible(file)}{'' if plan.contents.get(file) else '  (deleted)'}")
+    for reviewer in council.reviewers:
+        if reviewer.agent:
+            click.echo(f"  agent {reviewer.name}: {visible(reviewer.agent)}")
+            click.echo(
+                f"    verdikt findings record --plan-hash {plan.plan_hash} --agent {reviewer.name}"
+                " --level LEVEL --title TITLE --evidence FILE:LINE:NOTE"
+            )
+            click.echo(f"    verdikt council done --plan-hash {plan.plan_hash} --agent {reviewer.name}")
+        else:
+            click.echo(f"  command {reviewer.name}: {' '.join(map(visible, reviewer.command))}")
+
+
+@command.command()
+@click.argument("name", required=False)
+@base_option
+@files_option
+@scope_option
+@repo_option
+@json_option
+def run(*, name: str | None, base: str, files: tuple[str, ...], scope: str | None, repo: str, as_json: bool) -> None:
+    """Runs the command reviewers of a council, or of every one, and shows the verdict; ends with 2 when it stops a commit.
+
+    Example: verdikt council run ship-it --base origin/main
+    """
+    from verdikt.govern import Governance
+    from verdikt.ledger.findings import standing
+    from verdikt.report.findings import explain
+
+    gov = Governance.load(cwd=repo)
+    councils = _asked(gov, name, "")
+    if not councils:
+        raise VerdiktError("the policy declares no council; name one under `councils` in governance.yaml")
+    chamber = gov.chamber(repo)
+    blocked = False
+    rows = []
+    for council in councils:
+        made = _plan(chamber, council, base, files, scope)
+        with display(council, quiet=as_json) as progress:
+            verdict = chamber.run(council, made, progress=progress)
+        judged = chamber.judge(council, made, lambda plan_hash: standing(gov.store, plan_hash))
+        blocked = blocked or judged.blocks
+        rows.append({**verdict.record(), "council": council.name, "blocks": judged.blocks, "faults": judged.faults})
+        if not as_json:
+            click.echo(explain(verdict))
+            for fault in judged.faults:
+                click.echo(f"  ! {fault}")
+            if judged.missing:
+                _show_plan(council, made)
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+    sys.exit(BLOCKED if blocked else 0)
+
+
+@contextmanager
+def display(council: "Council", *, quiet: bool) -> Iterator["Progress | None"]:
+    """Shows what each reviewer is doing: moving on a terminal, a line each elsewhere."""
+    if quiet:
+        yield None
+    elif not sys.stderr.isatty():
+        yield lambda name, doing: click.echo(f"{council.name}: {name}: {doing}", err=True)
+    else:
+        from rich.console import Console
+        from rich.progress import Progress as Bars
+        from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+        with Bars(*columns, console=Console(stderr=True)) as bars:
+            tasks: dict[str, Any] = {}
+
+            def progress(name: str, doing: str) -> None:
+                if name not in tasks:
+                    tasks[name] = bars.add_task(name, total=1)
+                finished = 0 if doing == "running" else 1
+                bars.update(tasks[name], description=f"{name}: {doing}", completed=finished)
+
+            yield progress
+
+
+@command.command()
+@click.option("--plan-hash", required=True, help="The plan that was reviewed.")
+@click.option("--agent", required=True, help="Who is done.")
+@json_option
+def done(*, plan_hash: str, agent: str, as_json: bool) -> None:
+    """Records that a reviewer looked at a plan and has no more to say.
+
+    Example: verdikt council done --plan-hash abc123 --agent security-reviewer
+    """
+    from verdikt.cli.runs import missing, the_runs
+    from verdikt.model.finding import Review
+    from verdikt.report.findings import explain
+
+    runs = the_runs()
+    if runs.load_plan(plan_hash) is None and runs.load(plan_hash) is None:
+        missing(plan_hash)
+    verdict = runs.record(plan_hash, review=Review(agent))
+    click.echo(json.dumps(verdict.record(), indent=2, ensure_ascii=False) if as_json else explain(verdict))
+
+
+@command.command()
+@click.option("--council", "name", default="", help="Only this council's.")
+@click.option("--limit", type=int, default=20, show_default=True, help="How many.")
+@json_option
+def history(*, name: str, limit: int, as_json: bool) -> None:
+    """Lists plans with their verdicts, newest first.
+
+    Example: verdikt council history --limit 5
+    """
+    from verdikt.cli.runs import the_runs
+    from verdikt.errors import FindingError
+    from verdikt.report.findings import visible
+
+    runs = the_runs()
+    plans, unreadable = runs.plans()
+    rows = []
+    for made in [made for made in plans if not name or made.toolbox == name][: max(limit, 0)]:
+        try:
+            verdict = runs.load(made.plan_hash)
+            said = "no verdict" if verdict is None else f"{verdict.level}  {verdict.summary}"
+        except FindingError:
+            said = "unreadable verdict"
+        rows.append({"plan_hash": made.plan_hash, "toolbox": made.toolbox, "files": len(made.files), "verdict": said})
+    if as_json:
+        click.echo(json.dumps({"plans": rows, "unreadable": unreadable}, indent=2))
+        return
+    for row in rows:
+        click.echo(f"{row['plan_hash']}  {visible(str(row['toolbox']))}  {row['files']} file(s)  {row['verdict']}")
+    for file in unreadable:
+        click.echo(f"! unreadable: {visible(file)}")
+
+
+@command.command()
+@click.option("--older-than-days", type=float, default=30.0, show_default=True)
+@json_option
+def purge(*, older_than_days: float, as_json: bool) -> None:
+    """Deletes plans and verdicts that nobody changed for a while; the log keeps what was found.
+
+    Example: verdikt council purge --older-than-days 90
+    """
+    from verdikt.cli.runs import the_runs
+    from verdikt.observe.agent import agent_around
+
+    if agent := agent_around(os.environ):
+        raise click.ClickException(f"{agent} runs this command, and agents cannot delete verdicts")
+    gone = the_runs().purge(older_than_days * DAY)
+    click.echo(json.dumps({"purged": gone}) if as_json else f"{len(gone)} plan(s) deleted")

@@ -1,0 +1,157 @@
+"""`verdikt git`: the hooks of a repository, and the check that they call."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+
+import click
+
+from verdikt.errors import VerdiktError
+
+BLOCKED = 2
+ZERO = frozenset("0")
+
+repo_option = click.option("--repo", type=click.Path(exists=True, file_okay=False), default=".", help="Default: here.")
+json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for machines.")
+
+
+@click.group()
+def command() -> None:
+    """Commits and pushes that wait for the councils' word.
+
+    Example: verdikt git install
+    """
+
+
+def hooks_directory(repo: str) -> str:
+    """Where git looks for hooks in a repository; `core.hooksPath` is respected."""
+    from verdikt.observe.index import GitIndex
+
+    return GitIndex(repo, os.environ).hooks_directory()
+
+
+@command.command()
+@repo_option
+@json_option
+def install(*, repo: str, as_json: bool) -> None:
+    """Puts the hooks in: pre-commit, pre-merge-commit, pre-push. A hook that is there goes on, before ours.
+
+    Example: verdikt git install --repo .
+    """
+    for line in installed(repo, as_json=as_json):
+        click.echo(line)
+
+
+def installed(repo: str, *, as_json: bool = False) -> Iterator[str]:
+    """Puts the hooks in and says so."""
+    from verdikt.adapters.wiring.git import install as put
+    from verdikt.adapters.wiring.install import Installation
+    from verdikt.ledger.home import data_home
+
+    directory = hooks_directory(repo)
+    here = Installation(project=os.path.realpath(repo), data=str(data_home(os.environ)), env=os.environ)
+    changed = put(directory, here.registration().python)
+    if as_json:
+        yield json.dumps({"directory": directory, "changed": changed})
+        return
+    yield from (f"{click.style('write ', fg='cyan')} {path}" for path in changed)
+    yield f"commits in this repository wait for the councils of its policy (hooks in {directory})"
+
+
+@command.command()
+@repo_option
+@json_option
+def uninstall(*, repo: str, as_json: bool) -> None:
+    """Takes the hooks out; those that were there before come back as they were.
+
+    Example: verdikt git uninstall
+    """
+    from verdikt.adapters.wiring.git import uninstall as take
+    from verdikt.observe.agent import agent_around
+
+    if agent := agent_around(os.environ):
+        raise click.ClickException(f"{agent} runs this command, and agents cannot switch verdikt off")
+    changed = take(hooks_directory(repo))
+    if as_json:
+        click.echo(json.dumps({"changed": changed}))
+    else:
+        click.echo("\n".join(f"restored {path}" for path in changed) or "no hooks of ours are installed here")
+
+
+@command.command()
+@repo_option
+@json_option
+def status(*, repo: str, as_json: bool) -> None:
+    """Shows how the hooks stand; ends with 1 when one of ours is missing.
+
+    Example: verdikt git status
+    """
+    from verdikt.adapters.wiring.git import status as look
+
+    states = look(hooks_directory(repo))
+    if as_json:
+        rows = [{"hook": s.name, "path": s.path, "installed": s.installed, "other": s.other} for s in states]
+        click.echo(json.dumps(rows))
+    else:
+        for state in states:
+            word = "installed" if state.installed else "missing"
+            beside = f", with the hook that was there before ({state.path}.before-verdikt)"
+            more = (beside if state.installed else ", another hook is there") if state.other else ""
+            colour = "green" if state.installed else "red"
+            click.echo(f"{state.name:<17} {click.style(word, fg=colour)}{more}")
+    sys.exit(0 if all(state.installed for state in states) else 1)
+
+
+@command.command()
+@click.option("--hook", type=click.Choice(["pre-commit", "pre-merge-commit", "pre-push"]), default="pre-commit")
+@click.option("--run/--no-run", default=True, help="Call command reviewers that have not reported.")
+@repo_option
+@json_option
+@click.argument("arguments", nargs=-1)
+def check(*, hook: str, run: bool, repo: str, as_json: bool, arguments: tuple[str, ...]) -> None:
+    """What the hooks call: ends with 2 when a council with a guardrail stops the commit.
+
+    Example: verdikt git check --no-run
+    """
+    from verdikt.govern import Governance
+    from verdikt.model.moment import Answer
+
+    try:
+        gov = Governance.load(cwd=repo)
+        if hook == "pre-push":
+            pushed = pushes(repo, arguments[0] if arguments else "")
+            answers = [gov.commit(repo, trigger="pre-push", base=base, at=at, run=run) for base, at in pushed]
+        else:
+            answers = [gov.commit(repo, run=run)]
+    except VerdiktError as error:
+        # Without a policy nobody can tell whether a guardrail stands.
+        answers = [Answer(allowed=False, reason=f"the councils could not be asked: {error}", guard="council")]
+    allowed = all(answer.allowed for answer in answers)
+    if as_json:
+        said = [{"allowed": a.allowed, "reason": a.reason, "context": a.context} for a in answers]
+        click.echo(json.dumps({"allowed": allowed, "answers": said}))
+    for answer in () if as_json else answers:
+        if answer.reason or answer.context:
+            word = "" if answer.allowed else click.style("verdikt: ", fg="red", bold=True)
+            click.echo(word + "\n".join(filter(None, (answer.reason, answer.context))), err=True)
+    sys.exit(0 if allowed else BLOCKED)
+
+
+def pushes(repo: str, remote: str) -> list[tuple[str, str]]:
+    """What is pushed, as git tells its hook: from which commit on, up to which one. A deleted branch is nothing."""
+    from verdikt.observe.index import GitIndex
+
+    index = GitIndex(repo, os.environ)
+    if upto := os.environ.get("PRE_COMMIT_TO_REF"):  # as the pre-commit framework tells it
+        lines = [f"x {upto} x {os.environ.get('PRE_COMMIT_FROM_REF') or '0'}"]
+    else:
+        lines = sys.stdin.read().splitlines() if not sys.stdin.isatty() else [f"x {index.commit('HEAD')} x 0"]
+    found = []
+    for line in lines:
+        words = line.split(" ")
+        if len(words) == 4 and words[1] and set(words[1]) != ZERO:
+            there = "" if set(words[3]) == ZERO else index.commit(words[3])
+            known = there or index.commit(f"refs/remotes/{remote or 'origin'}/HEAD") or index.commit("@{upstream}")
+            found.append((index.merge_base(known, words[1]) if known else index.empty_tree(), words[1]))
+    return found

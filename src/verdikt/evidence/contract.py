@@ -1,0 +1,209 @@
+"""What a person asked for, as the thing that claims are held against. Pure."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+FIELDS = ("paths", "urls", "command_hints", "backtick_tokens", "keywords")
+"""What validators bind to, the most telling first."""
+
+LONGEST = 64_000
+MOST = 200
+
+_URL = re.compile(r"\bhttps?://[^\s<>\"'`)\]]+")
+_TICKS = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_PATH = re.compile(r"(?<![\w/.~-])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+*-]+)*/?")
+_RELATIVE = re.compile(r"(?<![\w/.@-])(?:[\w.@+-]+/)+[\w.@+*-]+|(?<![\w/.@-])[\w-]+(?:\.[\w-]+)*\.(?:%s)\b")
+_ENDINGS = (
+    "py|pyi|js|jsx|ts|tsx|mjs|cjs|go|rs|java|kt|kts|c|h|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|zsh|sql|html|css|scss|vue"
+    "|svelte|md|rst|txt|json|jsonc|yaml|yml|toml|ini|cfg|conf|xml|lock|proto|tf|gradle|ipynb|csv|env|lua|ex|exs|dart|r"
+)
+_RELATIVE = re.compile(_RELATIVE.pattern % _ENDINGS)
+_COMMANDS = (
+    "pytest|tox|nox|npm|npx|yarn|pnpm|bun|make|cargo|go|mvn|gradle|ctest|cmake|docker|kubectl|helm|terraform|git|pip|uv|poetry"
+    "|python|python3|node|deno|ruff|mypy|eslint|tsc|jest|vitest|curl|bash|sh|alembic|flask|rails|rake|bundle|composer|dotnet|swift"
+)
+_COMMAND = re.compile(rf"(?<![\w/.-])(?:{_COMMANDS})(?: (?:-{{0,2}}[\w./:=@-]+)){{1,8}}")
+_VERBS = (
+    "add|adjust|allow|append|apply|automate|avoid|bring|cache|cover|edit|expose|hook|insert|introduce|modify|prevent|record|roll back|seed|speed up|sync|track down|trim|backport|build|bump|change|clean|commit|complete|configure|connect|convert|copy|correct|create"
+    "|debug|delete|deploy|disable|do|document|download|drop|enable|ensure|expand|export|extend|extract|finish|fix|format"
+    "|generate|get|handle|implement|import|improve|increase|initiali[sz]e|install|integrate|investigate and fix|lint|make|merge"
+    "|migrate|move|optimi[sz]e|patch|port|publish|push|put|rebase|redesign|reduce|refactor|release|remove|rename|reorgani[sz]e"
+    "|repair|replace|resolve|restore|restructure|revert|rewrite|roll out|run|scaffold|set|set up|setup|ship|simplify|solve|sort"
+    "|split|start|stop|support|swap|switch|test|tidy|translate|turn|uninstall|unify|update|upgrade|use|validate|verify|wire|wrap|write"
+)
+_ASKED = re.compile(
+    rf"(?:^|[.!:;\n]\s*|[-*]\s+|\d[.)]\s+|,? (?:and|then|please|also|now|just)\s+)"
+    rf"(?:please |now |then |also |just |first |next |finally |ok(?:ay)?,? |hi,? |hey,? |hello,? |so |go ahead and |go and |try to |let's |let us )*"
+    rf"(?:{_VERBS})\b(?! (?:you|i|we|it|they|this|that) (?:mean|think|know|say|explain))"
+    rf"|\b(?:can|could|would|will) you (?:please |also |now |just |go ahead and |try to )*(?:{_VERBS})\b"
+    rf"|\b(?:i|we) (?:want|need|would like|'d like)(?: you)? to (?:{_VERBS})\b|\b(?:i'd like|i want|i need|we need|need) (?:you to|a|an|the|to have)\b"
+    rf"|\b(?:should|must|needs? to|has to|have to) (?:be )?(?:{_VERBS})\w*",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(
+    r"^\W*(?:what|why|how|which|who|where|when|is|are|was|were|does|do|did|can i|could i|should i|has|have|explain|describe|tell me|show me how|hi|hello|hey|thanks|thank you|good (?:morning|evening|afternoon))\b",
+    re.IGNORECASE,
+)
+_GO_ON = re.compile(
+    r"^\W*(?:yes|yep|yeah|sure|ok(?:ay)?|go(?: ahead| on)?|continue|proceed|do it|please do|try again|again|keep going|next|sounds good|perfect, go|approved|lgtm|carry on|resume|retry)\b[^?]{0,60}$",
+    re.IGNORECASE,
+)
+_TEST = re.compile(r"\btests?\b|\bpytest\b|\bspecs?\b|\bsuite\b", re.IGNORECASE)
+_STOP = frozenset(
+    "the a an and or but with without for from into onto this that these those then than when where what which who how why all any"
+    " some not now please just also should would could will can need want make sure have has had been being are was were you your"
+    " our its their them they there here about after before under over again more most other such only same too very use using new"
+    " add fix run get set put let see via per out off on in to of it is be do we me my at by as if so no up".split()
+)
+
+LADDER = (
+    "look in the project: read and search the files",
+    "run the tool that would tell: a command, a test, a script",
+    "look outside: documentation, a fetch, a search",
+    "try another way to the same end",
+)
+"""What an agent tries before it may call itself blocked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """What was asked for: the words, what they name, what has to be tried and what would prove it."""
+
+    objective: str
+    target_fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ladder: tuple[str, ...] = LADDER
+    verification: tuple[str, ...] = ()
+    intent: str = "actionable"
+
+    def named(self, *fields: str) -> tuple[str, ...]:
+        """The values of these fields, in their order."""
+        return tuple(value for name in fields for value in self.target_fields.get(name, ()))
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing in particular is named."""
+        return not any(self.target_fields.get(name) for name in FIELDS)
+
+    def record(self) -> dict[str, Any]:
+        """The contract as plain data."""
+        return {
+            "objective": self.objective,
+            "intent": self.intent,
+            "required_response_mode": "prose",
+            "target_fields": {name: list(self.target_fields.get(name, ())) for name in FIELDS},
+            "capability_ladder": list(self.ladder),
+            "expected_verification": list(self.verification),
+        }
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> "Contract":
+        """The contract that `record` wrote down."""
+        fields = record.get("target_fields") or {}
+        return cls(
+            objective=str(record.get("objective", "")),
+            target_fields={name: tuple(map(str, fields.get(name, ()))) for name in FIELDS},
+            ladder=tuple(map(str, record.get("capability_ladder", LADDER))),
+            verification=tuple(map(str, record.get("expected_verification", ()))),
+            intent=str(record.get("intent", "actionable")),
+        )
+
+
+def read_contract(text: str) -> Contract | None:
+    """The contract that a prompt makes; None for a greeting or a question, which ask for no work."""
+    text = text[:LONGEST]
+    bare = _TICKS.sub(" ", text)
+    asks = bare.rstrip().endswith("?")
+    if not _ASKED.search(bare) or (asks and _ASKING.match(bare) and not re.search(r"[.!\n]\s*\S", bare)):
+        return None
+    return Contract(text.strip(), _targets(text), verification=_verification(text))
+
+
+def goes_on(text: str) -> bool:
+    """Whether a prompt only says that the work asked for before should go on."""
+    return bool(_GO_ON.match(text.strip())) and len(text) < 120
+
+
+def extend(contract: Contract, more: Contract) -> Contract:
+    """Both as one: what was asked for later in the same turn comes on top."""
+    fields = {name: _unique((*contract.named(name), *more.named(name))) for name in FIELDS}
+    objective = f"{contract.objective}\n\n{more.objective}"[:LONGEST]
+    return Contract(objective, fields, contract.ladder, _unique((*contract.verification, *more.verification)))
+
+
+def _targets(text: str) -> dict[str, tuple[str, ...]]:
+    urls = _unique(url.rstrip(".,;:!?") for url in _URL.findall(text))
+    rest = _URL.sub(" ", text)
+    ticks = _unique(found[1].strip() for found in _TICKS.findall(rest) if found[1].strip())
+    paths = _unique(
+        path.rstrip(".,;:") for path in (*_PATH.findall(rest), *_RELATIVE.findall(rest)) if path.strip("/.~")
+    )
+    hints = _unique(
+        (
+            *(token for token in ticks if _COMMAND.fullmatch(token) or re.match(rf"(?:{_COMMANDS})(?:\s|$)", token)),
+            *(_trimmed(hint) for hint in _COMMAND.findall(_TICKS.sub(" ", rest))),
+        )
+    )
+    words = re.findall(r"[A-Za-z][\w-]{2,}", _TICKS.sub(" ", rest))
+    keywords = _unique(word.lower() for word in words if word.lower() not in _STOP)
+    return {
+        "paths": paths,
+        "urls": urls,
+        "command_hints": hints,
+        "backtick_tokens": ticks,
+        "keywords": keywords,
+    }
+
+
+def _trimmed(hint: str) -> str:
+    """A command in running text without the English that follows it."""
+    words = hint.split()
+    kept = words[:2]
+    for word in words[2:]:
+        if not (word.startswith("-") or "/" in word or "." in word or ":" in word):
+            break
+        kept.append(word)
+    while len(kept) > 1 and kept[-1].lower() in _STOP:
+        kept.pop()
+    return " ".join(kept) if len(kept) > 1 else ""
+
+
+def _verification(text: str) -> tuple[str, ...]:
+    found = []
+    if _TEST.search(text):
+        found.append("tests_pass")
+    if re.search(r"\b(?:build|compile)\w*\b", text, re.IGNORECASE):
+        found.append("build_passes")
+    if re.search(r"\b(?:lint\w*|format\w*|type[- ]?check\w*|mypy|ruff|eslint)\b", text, re.IGNORECASE):
+        found.append("lint_clean")
+    if re.search(r"\b(?:commit|push)\b", text, re.IGNORECASE):
+        found.append("commit_exists")
+    if _URL.search(text):
+        found.append("http_2xx")
+    return tuple(found)
+
+
+def _unique(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(value for value in values if value))[:MOST]
+
+
+def as_yaml(record: Mapping[str, Any]) -> str:
+    """The contract as a YAML file, every text quoted."""
+    lines = []
+    for key, value in record.items():
+        if isinstance(value, Mapping):
+            lines.append(f"{key}:")
+            lines += [line for name, inner in value.items() for line in _listed(name, inner, "  ")]
+        else:
+            lines += _listed(key, value, "")
+    return "\n".join(lines) + "\n"
+
+
+def _listed(key: str, value: Any, indent: str) -> list[str]:
+    if not isinstance(value, list | tuple):
+        return [f"{indent}{key}: {json.dumps(value, ensure_ascii=False)}"]
+    if not value:
+        return [f"{indent}{key}: []"]
+    return [f"{indent}{key}:", *(f"{indent}  - {json.dumps(item, ensure_ascii=False)}" for item in value)]

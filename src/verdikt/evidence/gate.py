@@ -1,0 +1,337 @@
+"""The gate: claims held against the contract and the log of the turn. Pure; whoever calls it reads and writes.
+
+It does the agent's paperwork: it looks for the evidence itself. Found: silence. Not found: a refusal that says what is
+claimed, what is missing and which command would prove it.
+"""
+
+import enum
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from verdikt.evidence.claims import Claim, ClaimType
+from verdikt.evidence.section import EvidenceSettings
+from verdikt.evidence.turn import DOCS, TurnEvidence, same_path
+from verdikt.evidence.validator import VALIDATORS, Proof, ProofStatus, Validator, custom_validator, run
+from verdikt.model.canonical import digest
+
+LINES = 12
+"""Of a refusal, at most."""
+
+
+class GateResult(enum.StrEnum):
+    """What came of a stop."""
+
+    SILENT = "silent"  # nothing is claimed, or nothing was asked for
+    PROVEN = "proven"
+    REFUSED = "refused"
+    UNPROVEN = "ended_unproven"
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A claim without proof: why, and what would prove it."""
+
+    claim: Claim
+    reason: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class GateJudgement:
+    """What the gate makes of a turn's claims."""
+
+    result: GateResult
+    proofs: tuple[tuple[Claim, Proof], ...] = ()
+    missing: tuple[Missing, ...] = ()
+    holes: tuple[str, ...] = ()
+    refusals: int = 0
+    progress: str = ""
+    reason: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """The judgement as plain data."""
+        return {
+            "by": "evidence",
+            "result": self.result.value,
+            "claims": [claim.record() for claim, _ in self.proofs] + [one.claim.record() for one in self.missing],
+            "missing": [
+                {"words": one.claim.words, "reason": one.reason, "command": one.command} for one in self.missing
+            ],
+            "holes": list(self.holes)[:50],
+            "refusals": self.refusals,
+            "progress": self.progress,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class GateState:
+    """What the log keeps of a turn's refusals so far."""
+
+    refusals: int = 0
+    progress: str = ""
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> "GateState":
+        """From the projection."""
+        return cls(int(record.get("refusals", 0)), str(record.get("progress", "")))
+
+
+def judge_turn(
+    claims: Sequence[Claim],
+    turn: TurnEvidence,
+    settings: EvidenceSettings,
+    state: GateState,
+    *,
+    holes: Sequence[str] = (),
+    stop_hook_active: bool = False,
+    faults: Sequence[str] = (),
+) -> GateJudgement:
+    """Whether the agent may stop, and what is to be recorded. `faults` are those of the final block."""
+    claims = [claim for claim in claims if _binding(claim, turn)]
+    proofs: list[tuple[Claim, Proof]] = []
+    missing: list[Missing] = []
+    for claim in claims:
+        found = _prove(claim, turn, settings)
+        if isinstance(found, Proof):
+            proofs.append((claim, found))
+        else:
+            missing.append(found)
+    gaps = tuple(holes) if claims and settings.coverage == "enforce" else ()
+    if not missing and not gaps and not faults:
+        result = GateResult.PROVEN if proofs else GateResult.SILENT
+        return GateJudgement(result, tuple(proofs), holes=tuple(holes))
+    # Progress is what was learned, not what was said or edited: the same checks with the same results are no news.
+    progress = progress_of(turn)
+    count = state.refusals if progress == state.progress or not state.refusals else 0
+    spent = count >= settings.refusals or (stop_hook_active and not state.refusals)
+    reason = "" if spent else _refusal(missing, gaps, faults, settings, left=settings.refusals - count - 1)
+    return GateJudgement(
+        GateResult.UNPROVEN if spent else GateResult.REFUSED,
+        tuple(proofs),
+        tuple(missing),
+        tuple(holes),
+        count if spent else count + 1,
+        progress,
+        reason,
+    )
+
+
+def progress_of(turn: TurnEvidence) -> str:
+    """A digest of what the turn's checks have shown so far; editing and talking do not change it."""
+    shown: set[str] = set()
+    for call in turn.calls:
+        for one in call.runs:
+            if one.kind != "look" and not one.dry:
+                counts = (call.tests.passed, call.tests.failed) if call.tests and one.kind == "test" else ()
+                shown.add(f"{one.key} {call.ok and one.speaks} {counts}")
+        if call.kind in ("fetch", "mcp"):
+            shown.add(f"{call.tool} {call.target} {call.http} {call.failed}")
+    return digest(sorted(shown))
+
+
+def _binding(claim: Claim, turn: TurnEvidence) -> bool:
+    """Whether a claim is held against anything: work was asked for, or done."""
+    if claim.type is ClaimType.DONE:
+        return turn.contract is not None or bool(turn.edits)
+    return turn.contract is not None
+
+
+_TESTS = re.compile(
+    r"\b(?:tests?|specs?|suite|ci|pytest|jest|vitest)\b|\bpass(?:es|ed|ing)?\b|\bgreen\b|\bfailures\b", re.IGNORECASE
+)
+_BUILD = re.compile(r"\b(?:builds?|compil\w+|tsc|bundle)\b", re.IGNORECASE)
+_LINT = re.compile(r"\b(?:lint\w*|mypy|ruff|eslint|type[- ]?check\w*|clippy|flake8|pylint|types?)\b", re.IGNORECASE)
+_COMMIT = re.compile(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
+_LIVE = re.compile(r"\b(?:deployed|deployment|live|shipped|released|published|rolled out)\b", re.IGNORECASE)
+
+
+def _prove(claim: Claim, turn: TurnEvidence, settings: EvidenceSettings) -> Proof | Missing:
+    """The proof of a claim, or what is missing."""
+    if claim.type is ClaimType.BLOCKED:
+        return _one_of(claim, turn, [(VALIDATORS["ladder_exhaustion_proof"], {})], "")
+    if claim.type is ClaimType.DELEGATION:
+        return _one_of(claim, turn, [(VALIDATORS["fetch_attempt_proof"], {})], "")
+    untouched = _untouched(turn)
+    if untouched and not _about_checks(claim):
+        named = ", ".join(f"`{path}`" for path in untouched[:4])
+        return Missing(claim, f"nothing was done about {named}, which the request names", _command(turn, "test"))
+    wanted: list[tuple[Validator, dict[str, str]]] = [(custom_validator(one), {}) for one in settings.validators]
+    for validator, arguments in wanted:
+        # What users require is required of every claim, whatever else would prove it.
+        proof = run(validator, arguments, turn)
+        if not proof.holds:
+            command = next(one.command for one in settings.validators if one.name == validator.name)
+            return Missing(claim, proof.reason, command)
+    kind, ways = _ways(claim, turn)
+    found = _one_of(claim, turn, [*ways, *wanted], _command(turn, kind))
+    if isinstance(found, Proof) and max(found.entries, default=0) < turn.unproven_child:
+        return Missing(
+            claim,
+            "a sub-agent ended without proof of its own claim, and nothing was checked since",
+            _command(turn, "test"),
+        )
+    return found
+
+
+def _about_checks(claim: Claim) -> bool:
+    return bool(_TESTS.search(claim.words) or _LINT.search(claim.words) or _BUILD.search(claim.words))
+
+
+def _ways(claim: Claim, turn: TurnEvidence) -> tuple[str, list[tuple[Validator, dict[str, str]]]]:
+    """The validators that could prove a claim, by what it is about."""
+    words = claim.words
+    if _TESTS.search(words):
+        return "test", [(VALIDATORS["tests_pass"], {})]
+    if _BUILD.search(words):
+        return "build", [(VALIDATORS["build_passes"], {}), (VALIDATORS["tests_pass"], {})]
+    if _LINT.search(words):
+        return "lint", [(VALIDATORS["lint_clean"], {})]
+    if _COMMIT.search(words):
+        return "commit", [(VALIDATORS["commit_exists"], {}), (_PUSHED, {})]
+    contract = turn.contract
+    urls = contract.named("urls") if contract else ()
+    ways: list[tuple[Validator, dict[str, str]]] = [(VALIDATORS["http_2xx"], {"url": url}) for url in urls]
+    if _LIVE.search(words):
+        return "live", [*ways, (VALIDATORS["http_2xx"], {}), (_EFFECT, {})]
+    ways += [(VALIDATORS[name], {}) for name in ("tests_pass", "build_passes", "lint_clean")]
+    if contract:
+        ways += [(VALIDATORS["command_zero_exit"], {"command": hint}) for hint in contract.named("command_hints")]
+    if turn.edits:
+        ways.append((_EXERCISED, {}))
+    else:
+        # Nothing was changed that a test could be about: an edit of a document, or a command with an effect, is the work.
+        ways += [(_DOCUMENT, {}), (_EFFECT, {})]
+    return "test", ways
+
+
+def _one_of(
+    claim: Claim, turn: TurnEvidence, ways: Sequence[tuple[Validator, dict[str, str]]], command: str
+) -> Proof | Missing:
+    reasons = []
+    for validator, arguments in ways:
+        proof = run(validator, arguments, turn)
+        if proof.holds:
+            return proof
+        reasons.append(proof.reason)
+    telling = [reason for reason in reasons if not reason.startswith("no ")]
+    return Missing(claim, (telling or reasons)[0], command)
+
+
+def _exercised(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
+    """A fresh run that names an edited file, or the module it is: the work was at least executed."""
+    stems = {posixpath.splitext(posixpath.basename(path))[0] for path in turn.written if path != "*"}
+    for call in reversed(turn.calls):
+        for one in call.speaking("other", "http"):
+            named = any(same_path(word, path) for word in one.argv for path in turn.written if path != "*")
+            if turn.fresh(call) and (
+                named or any(stem in word.split(".") for word in one.argv for stem in stems if len(stem) > 2)
+            ):
+                return (call.seq,)
+    return "no check has run since the last edit"
+
+
+def _effect(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
+    for call in reversed(turn.calls):
+        if call.speaking("other", "commit", "http", "build", "test") or (
+            call.kind in ("mcp", "other", "agent") and call.ok
+        ):
+            return (call.seq,)
+    return "no command in this turn did anything"
+
+
+def _document(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
+    found = [
+        call.seq for call in turn.calls if not call.failed and any(path.lower().endswith(DOCS) for path in call.edited)
+    ]
+    return tuple(found[-1:]) or "no document was edited"
+
+
+def _pushed(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
+    for call in reversed(turn.calls):
+        if any(one.argv[:2] in (("git", "push"), ("git", "merge"), ("gh", "pr")) for one in call.speaking("other")):
+            return (call.seq,)
+    return "no commit, push or merge in this turn"
+
+
+_EXERCISED = Validator("work_exercised", "done", "the edited file was run since", _exercised)
+_EFFECT = Validator("command_effect", "done", "a command that does more than look succeeded", _effect)
+_DOCUMENT = Validator("document_edited", "done", "a document was edited", _document)
+_PUSHED = Validator("pushed", "done", "the work was pushed or merged", _pushed)
+
+
+def _untouched(turn: TurnEvidence) -> tuple[str, ...]:
+    """The files that the request names and nothing in the turn was about."""
+    if turn.contract is None:
+        return ()
+    seen = " ".join(f"{call.command} {call.target} {' '.join(call.edited)}" for call in turn.calls)
+    names = {word.strip("'\"`,;:()") for word in seen.split()}
+    return tuple(
+        path
+        for path in turn.contract.named("paths")
+        if "*" not in path and not any(same_path(path, name) or path.rstrip("/") in name for name in names)
+    )
+
+
+_BY_ENDING = {
+    "test": {".py": "pytest -q", ".js": "npm test", ".ts": "npm test", ".tsx": "npm test", ".jsx": "npm test", ".go": "go test ./...",
+             ".rs": "cargo test", ".java": "mvn -q test", ".kt": "./gradlew test", ".c": "ctest", ".cpp": "ctest", ".rb": "rspec"},
+    "build": {".ts": "npm run build", ".tsx": "npm run build", ".js": "npm run build", ".go": "go build ./...", ".rs": "cargo build",
+              ".java": "mvn -q compile", ".c": "make", ".cpp": "make", ".py": "python -m compileall -q ."},
+    "lint": {".py": "ruff check .", ".js": "npx eslint .", ".ts": "npx tsc --noEmit", ".tsx": "npx tsc --noEmit", ".go": "go vet ./...",
+             ".rs": "cargo clippy"},
+}  # fmt: skip
+
+
+def _command(turn: TurnEvidence, kind: str) -> str:
+    """The command that would prove it: one that was run or named before, else the usual one for the files edited."""
+    if kind == "commit":
+        return "git commit"
+    if kind == "live":
+        urls = turn.contract.named("urls") if turn.contract else ()
+        return f"curl -sS -o /dev/null -w '%{{http_code}}' {urls[0] if urls else 'URL'}"
+    for call in reversed(turn.calls):
+        for one in call.runs:
+            if one.kind == kind and not one.dry:
+                return one.key
+    hints = turn.contract.named("command_hints") if turn.contract else ()
+    from verdikt.evidence.ran import read_runs
+
+    for hint in hints:
+        if any(one.kind == kind for one in read_runs(hint)):
+            return hint
+    for path in reversed(turn.written):
+        if command := _BY_ENDING.get(kind, {}).get(posixpath.splitext(path)[1]):
+            return command
+    return {"test": "make test", "build": "make", "lint": "make lint"}.get(kind, "make test")
+
+
+def _refusal(
+    missing: Sequence[Missing], holes: Sequence[str], faults: Sequence[str], settings: EvidenceSettings, *, left: int
+) -> str:
+    lines = ["verdikt: this turn claims what its log does not prove"]
+    for one in missing[:3]:
+        said = " ".join(one.claim.words.split())[:100]
+        lines.append(f"- claimed: “{said}” ({one.claim.type.value})")
+        lines.append(f"  missing: {one.reason[:200]}")
+        if one.command:
+            lines.append(f"  prove it: {one.command[:200]}")
+    if len(lines) <= 9:
+        lines += [f"- {fault[:200]}" for fault in faults[:2]]
+    if holes and len(lines) <= 10:
+        lines.append(f"- {len(holes)} tool calls have no decision in the log: {', '.join(holes[:3])}"[:240])
+    lines = lines[: LINES - 1]
+    lines.append(
+        "Or say plainly what is not verified."
+        + (f" {left} more before this turn ends as unproven." if left > 0 else " After this the turn ends as unproven.")
+    )
+    return "\n".join(lines)
+
+
+def proof_record(claim: Claim, proof: Proof) -> dict[str, Any]:
+    """What a signed `validator_pass` entry says."""
+    assert proof.status is ProofStatus.PASS
+    return {"claim": claim.type.value, "words": claim.words[:500], **proof.record()}

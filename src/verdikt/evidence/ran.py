@@ -1,0 +1,164 @@
+"""What a shell command ran, and for which of its parts the exit status speaks. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from verdikt.evidence.program import dry, kind_of_run, program_name
+from verdikt.shell import analyse
+from verdikt.shell.command import Command, Script
+
+WORDS, LETTERS, RUNS = 60, 300, 40
+
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+_THROUGH = frozenset(
+    "timeout env nice ionice time sudo doas command exec nohup stdbuf poetry uv pipenv hatch pdm rye npx bunx pnpm yarn xvfb-run"
+    " setsid caffeinate dotenv direnv mise nix conda chrt taskset unbuffer".split()
+)
+"""Wrappers that end with the status of what they run."""
+
+_EDITORS = frozenset("patch tee cp mv rm rsync install ln truncate dd touch unzip tar".split())
+_GIT_EDITS = frozenset(
+    "apply am checkout restore stash revert merge rebase pull cherry-pick reset switch clean".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One program that ran. `speaks`: a status of 0 for the whole command means that this one ended with 0 too."""
+
+    argv: tuple[str, ...]
+    kind: str
+    speaks: bool
+    dry: bool = False
+    cwd: str = ""
+
+    @property
+    def key(self) -> str:
+        """The same for two runs of the same thing."""
+        return " ".join(self.argv)
+
+    def record(self) -> dict[str, Any]:
+        """The run as plain data."""
+        return {"argv": list(self.argv), "kind": self.kind, "speaks": self.speaks, "dry": self.dry, "cwd": self.cwd}
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> "Run":
+        """The run that `record` wrote down."""
+        return cls(
+            tuple(map(str, record.get("argv", ()))),
+            str(record.get("kind", "other")),
+            bool(record.get("speaks")),
+            bool(record.get("dry")),
+            str(record.get("cwd", "")),
+        )
+
+
+def read_runs(text: str, depth: int = 0) -> tuple[Run, ...]:
+    """The programs that a command text runs, in order."""
+    script = analyse(text)
+    return tuple(_runs(script, depth))[:RUNS]
+
+
+def _runs(script: Script, depth: int) -> Iterator[Run]:
+    raw = script.text.encode("utf-8", "replace")
+    outer = [command for command in script.commands if command.depth == 0 and command.feeds is None]
+    errexit, pipefail = _options(outer)
+    for place, command in enumerate(outer):
+        speaks = not script.problems and _speaks(raw, outer, place, errexit=errexit, pipefail=pipefail)
+        inner = _shell_text(command)
+        if inner is not None and depth < 3:
+            for run in read_runs(inner, depth + 1):
+                yield Run(run.argv, run.kind, run.speaks and speaks, run.dry, run.cwd or _cwd(command))
+            continue
+        real = _behind(script, command)
+        argv = tuple(word.shown[:LETTERS] for word in real.argv[:WORDS])
+        whole = all(word.known for word in real.argv[:1]) and not real.where
+        told = any("collect-only" in word.text or "-DskipTests" in word.text for _, word in real.assignments)
+        yield Run(argv, kind_of_run(argv), speaks and whole, dry(argv) or told, _cwd(real))
+
+
+def _cwd(command: Command) -> str:
+    return command.cwd.shown if command.cwd is not None else ""
+
+
+def _shell_text(command: Command) -> str | None:
+    """What a shell was given to run with `-c`."""
+    if program_name(command.name) not in _SHELLS:
+        return None
+    for at, word in enumerate(command.argv[1:-1], start=1):
+        if re.fullmatch(r"-[a-z]*c", word.text):
+            text = command.argv[at + 1]
+            options = " ".join(option.text for option in command.argv[1:at])
+            lead = "set -e; " if "e" in word.text or "-e" in options else ""
+            return lead + text.text if text.known else None
+    return None
+
+
+def _behind(script: Script, command: Command) -> Command:
+    """The command that wrappers run in the end, when they end with its status; else the command itself."""
+    found = command
+    for other in script.commands:
+        if other.depth and other.span == command.span and other.feeds is None and set(other.via) <= _THROUGH:
+            found = other
+    return found
+
+
+def _options(commands: Iterable[Command]) -> tuple[bool, bool]:
+    """Whether `set -e` and `set -o pipefail` are in force."""
+    words = [word.text for command in commands if command.name == "set" for word in command.argv[1:]]
+    return any(re.fullmatch(r"-[a-z]*e[a-z]*|errexit", word) for word in words), "pipefail" in words
+
+
+def _speaks(raw: bytes, commands: list[Command], place: int, *, errexit: bool, pipefail: bool) -> bool:
+    """Whether the whole can only end with 0 when this command ran and ended with 0."""
+    command = commands[place]
+    before = raw[(commands[place - 1].span[1] if place else 0) : command.span[0]].decode("utf-8", "replace")
+    if (
+        command.background
+        or command.repeated
+        or re.search(r"(?:^|[;\s(])(?:!|if|while|until|elif|do|else|case|trap)\s*$", before)
+    ):
+        return False
+    if command.conditional and not re.fullmatch(r"[\s)}]*&&[\s({]*", before):
+        return False
+    for at in range(place, len(commands)):
+        end = commands[at + 1].span[0] if at + 1 < len(commands) else len(raw)
+        after = re.sub(r"(?m)(?:^|(?<=\s))#.*$", "", raw[commands[at].span[1] : end].decode("utf-8", "replace"))
+        joint = after.strip(" \t\r)}({")
+        if "||" in joint:
+            return False
+        if "&&" in joint:
+            continue
+        if joint.startswith("|"):
+            if not pipefail:
+                return False
+            continue
+        if at + 1 == len(commands):
+            return not joint.strip("; \n\t") or joint.strip("; \n\t") in ("fi", "done")
+        if not errexit or commands[at].conditional:
+            return False
+    return True
+
+
+def edited_paths(text: str) -> tuple[str, ...]:
+    """The files that a command text changes, as it names them; `*` when it changes what it does not name."""
+    found: list[str] = []
+    for command in analyse(text).commands:
+        found += [
+            redirect.target.shown
+            for redirect in command.redirects
+            if redirect.op in (">", ">>", ">|", "&>", "&>>")
+            and not redirect.target.text.startswith(("/dev/", "&"))
+            and not redirect.target.text.isdigit()
+        ]
+        words = [word.shown for word in command.argv[1:]]
+        plain = [word for word in words if not word.startswith("-")]
+        if command.name in ("sed", "perl") and any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in words):
+            found += plain[1:] if command.name == "sed" else plain[-1:]
+        elif command.name in _EDITORS:
+            found += plain[-1:] if command.name in ("cp", "mv", "ln", "rsync", "install") else plain
+        elif command.name == "git" and plain[:1] and plain[0] in _GIT_EDITS:
+            found.append("*")
+    return tuple(dict.fromkeys(path for path in found if path))[:RUNS]

@@ -1,0 +1,388 @@
+"""The validators: what each proves, what it binds to, and when it holds. One registry, nothing besides it. Pure."""
+
+import enum
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from verdikt.evidence.call import LoggedCall
+from verdikt.evidence.contract import Contract
+from verdikt.evidence.ran import Run, read_runs
+from verdikt.evidence.section import CustomValidator
+from verdikt.evidence.turn import TurnEvidence, same_path, same_place
+
+Arguments = Mapping[str, str]
+
+
+class ProofStatus(enum.StrEnum):
+    """What a validator says; the command's exit statuses are 0, 2 and 3."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A validator's answer: the entries it rests on, or why there is none."""
+
+    validator: str
+    status: ProofStatus
+    reason: str = ""
+    entries: tuple[int, ...] = ()
+    arguments: Mapping[str, str] | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim is proven."""
+        return self.status is ProofStatus.PASS
+
+    def record(self) -> dict[str, Any]:
+        """The proof as plain data."""
+        return {
+            "validator": self.validator,
+            "status": self.status.value,
+            "reason": self.reason,
+            "entries": list(self.entries),
+            "arguments": dict(self.arguments or {}),
+        }
+
+
+Predicate = Callable[[TurnEvidence, Arguments], "tuple[int, ...] | str"]
+"""The entries that prove it, or what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Validator:
+    """One way to prove a claim. `binds` are the contract's fields that its arguments must come from, ranked."""
+
+    name: str
+    claim: str
+    about: str
+    holds: Predicate
+    needs: tuple[str, ...] = ()  # arguments of which at least one must be given
+    binds: tuple[str, ...] = ()
+
+
+def validate(
+    name: str,
+    claim: str,
+    arguments: Arguments,
+    turn: TurnEvidence,
+    custom: tuple[CustomValidator, ...] = (),
+) -> Proof:
+    """What a validator says of a claim, given explicit arguments: they must name something of the contract."""
+    validator = find_validator(name, custom)
+    if validator is None:
+        known = ", ".join((*VALIDATORS, *(one.name for one in custom)))
+        return _refused(name, f"no validator `{name}`; there are: {known}")
+    if validator.claim != claim:
+        return _refused(name, f"`{name}` proves `{validator.claim}`, not `{claim}`")
+    if turn.contract is None:
+        return _refused(name, "no contract: nothing was asked for in this turn that a claim could be held against")
+    refusal = _unbound(validator, arguments, turn.contract)
+    return _refused(name, refusal) if refusal else run(validator, arguments, turn)
+
+
+def run(validator: Validator, arguments: Arguments, turn: TurnEvidence) -> Proof:
+    """What a validator finds in a turn."""
+    found = validator.holds(turn, arguments)
+    if isinstance(found, str):
+        return Proof(validator.name, ProofStatus.FAIL, found, arguments=arguments)
+    return Proof(validator.name, ProofStatus.PASS, entries=found, arguments=arguments)
+
+
+def find_validator(name: str, custom: tuple[CustomValidator, ...] = ()) -> Validator | None:
+    """The validator of that name, ours or the user's."""
+    if name in VALIDATORS:
+        return VALIDATORS[name]
+    return next((custom_validator(one) for one in custom if one.name == name), None)
+
+
+def custom_validator(custom: CustomValidator) -> Validator:
+    """A user's command as a validator."""
+    wanted = tuple(run.argv for run in read_runs(custom.command) if run.kind != "look") or ((custom.command,),)
+
+    def holds(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+        for call in reversed(turn.calls):
+            ran = [one.argv for one in call.runs if call.ok and one.speaks and not one.dry]
+            if all(any(argv[: len(want)] == want for argv in ran) for want in wanted):
+                return (call.seq,) if turn.fresh(call) else f"`{custom.command}` ran before the last edit"
+        return f"`{custom.command}` has not succeeded since the last edit"
+
+    return Validator(custom.name, "done", custom.about or f"`{custom.command}` succeeded", holds)
+
+
+def _refused(name: str, reason: str) -> Proof:
+    return Proof(name, ProofStatus.REFUSED, reason)
+
+
+def _unbound(validator: Validator, arguments: Arguments, contract: Contract) -> str:
+    """Why these arguments prove nothing about this contract; empty when they do."""
+    if not validator.needs:
+        return ""
+    given = {name: value.strip() for name, value in arguments.items() if name in validator.needs and value.strip()}
+    if not given:
+        return f"`{validator.name}` needs one of the arguments: {', '.join(validator.needs)}"
+    for name, value in given.items():
+        if len(value.strip("/.*~ ")) < 2:
+            return f"validator arg {name}={value} is too short to mean anything"
+    if contract.empty:
+        words = set(re.findall(r"[\w./-]{2,}", contract.objective.lower()))
+        if any(set(re.findall(r"[\w./-]{2,}", value.lower())) & words for value in given.values()):
+            return ""
+        return "no argument shares a word with the objective"
+    named = contract.named(*validator.binds)
+    for value in given.values():
+        if any(binds(value, one) for one in named):
+            return ""
+    name, value = next(iter(given.items()))
+    return f"validator arg {name}={value} does not match any contract.target_fields entry"
+
+
+def binds(value: str, named: str) -> bool:
+    """Whether an argument names what a contract names: the same path by segments, or the same words in the same order."""
+    if ("/" in value or "/" in named or "." in value) and same_path(value, named) and len(value.strip("/.")) > 1:
+        return True
+    mine, theirs = value.lower().split(), named.lower().split()
+    return bool(mine) and any(theirs[at : at + len(mine)] == mine for at in range(len(theirs) - len(mine) + 1))
+
+
+def _command_zero_exit(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+    wanted = [
+        value for name in ("command_substring", "command", "keyword") if (value := arguments.get(name, "").strip())
+    ]
+    reason = f"no command `{' '.join(wanted)}` ended with status 0"
+    for call in reversed(turn.calls):
+        for one in call.runs:
+            if one.kind == "look" or not all(_mentions(one.argv, word) for word in wanted):
+                continue
+            if not call.ok:
+                reason = f"`{one.key}` did not end with status 0"
+            elif not one.speaks or one.dry:
+                reason = f"the status of `{one.key}` is masked or it ran dry; run it alone"
+            elif not turn.fresh(call):
+                reason = f"`{one.key}` ran before the last edit"
+            else:
+                return (call.seq,)
+    return reason
+
+
+def _mentions(argv: tuple[str, ...], wanted: str) -> bool:
+    words = wanted.split()
+    joined = [part for word in argv for part in word.split()]
+    if any(joined[at : at + len(words)] == words for at in range(len(joined) - len(words) + 1)):
+        return True
+    return len(words) == 1 and "/" in wanted and any(same_path(word, wanted) for word in joined if "/" in word)
+
+
+def _tests(turn: TurnEvidence, arguments: Arguments, *, runner: str = "") -> tuple[int, ...] | str:
+    """A green run of tests, fresh, of the right tree, not smaller than before."""
+    reason = "no test run in this turn"
+    target = arguments.get("target", "") or arguments.get("path", "")
+    for call in reversed(turn.calls):
+        for one in call.runs:
+            if one.kind != "test" or (runner and runner not in one.key):
+                continue
+            fault = _test_fault(turn, call, one)
+            if fault:
+                reason = reason if reason != "no test run in this turn" else fault
+                continue
+            if target and not _covers(one, target):
+                reason = f"`{one.key}` did not run `{target}`"
+                continue
+            return (call.seq,)
+    return reason
+
+
+def _test_fault(turn: TurnEvidence, call: LoggedCall, one: Run) -> str:
+    counts = call.tests
+    if one.dry:
+        return f"`{one.key}` runs no tests"
+    if counts is not None and counts.total == 0:
+        return f"`{one.key}` ran 0 tests"
+    if not call.ok or (counts is not None and counts.failed):
+        if _was_there_before(turn, call):
+            return ""
+        return f"`{one.key}` failed" + (
+            f": {counts.failed} of {counts.total} tests" if counts and counts.failed else ""
+        )
+    if not one.speaks:
+        return f"`{one.key}` ran so that its status is lost (a pipe, `||`, `;`); run it alone"
+    if counts is None:
+        return f"`{one.key}` printed no count of tests, so nothing shows that any ran"
+    if not turn.fresh(call):
+        return f"`{one.key}` ran before the last edit"
+    wrong = [path for edit in turn.edits for path in edit.edited if path != "*" and not same_place(call, one, path)]
+    if wrong:
+        return f"`{one.key}` ran in another tree than `{wrong[0]}`"
+    if counts.total < turn.best.get(one.key, 0):
+        return f"`{one.key}` ran {counts.total} tests, and {turn.best[one.key]} before: some are gone"
+    return ""
+
+
+def _was_there_before(turn: TurnEvidence, call: LoggedCall) -> bool:
+    """Whether the same run failed at least as badly before the first edit, so that the work cannot be blamed for it."""
+    if call.tests is None or not turn.edits or not turn.fresh(call):
+        return False
+    first = turn.edits[0].seq
+    keys = {run.key for run in call.runs if run.kind == "test"}
+    for earlier in turn.calls:
+        if earlier.seq >= first:
+            break
+        if earlier.tests and keys & {run.key for run in earlier.runs}:
+            return (
+                0 < call.tests.failed <= earlier.tests.failed
+                and call.tests.total >= earlier.tests.total
+                and call.tests.passed > 0
+            )
+    return False
+
+
+def _covers(one: Run, target: str) -> bool:
+    """Whether a run was of everything, or of this target."""
+    named = [word for word in one.argv[1:] if "/" in word or word.endswith(".py")]
+    return not named or any(
+        same_path(word.partition("::")[0], target) or target.startswith(word.rstrip("/") + "/") for word in named
+    )
+
+
+def _pytest_pass(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+    wanted = int(arguments.get("runs", "1")) if arguments.get("runs", "1").isdigit() else 1
+    found = _tests(turn, arguments, runner="pytest")
+    if isinstance(found, str) or wanted <= 1:
+        return found
+    green = [
+        call.seq
+        for call in turn.calls
+        for one in call.speaking("test")
+        if "pytest" in one.key and not _test_fault(turn, call, one)
+    ]
+    return tuple(green) if len(green) >= wanted else f"{len(green)} of {wanted} green runs of pytest"
+
+
+def _ran(kinds: tuple[str, ...], what: str) -> Predicate:
+    def holds(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+        reason = f"no {what} in this turn"
+        for call in reversed(turn.calls):
+            for one in call.runs:
+                if one.kind not in kinds:
+                    continue
+                if one in call.speaking(*kinds) and turn.fresh(call):
+                    wrong = [
+                        path
+                        for edit in turn.edits
+                        for path in edit.edited
+                        if path != "*" and not same_place(call, one, path)
+                    ]
+                    if not wrong:
+                        return (call.seq,)
+                    reason = f"`{one.key}` ran in another tree than `{wrong[0]}`"
+                elif reason.startswith("no "):
+                    reason = (
+                        f"`{one.key}` ran before the last edit"
+                        if one in call.speaking(*kinds)
+                        else f"`{one.key}` failed, or its status is masked"
+                    )
+        return reason
+
+    return holds
+
+
+def _file_diff_present(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+    path = arguments.get("path", "")
+    found = tuple(
+        call.seq
+        for call in turn.calls
+        if call.kind == "write" and not call.failed and any(same_path(path, one) for one in (*call.edited, call.target))
+    )
+    return found[-1:] or f"no edit of `{path}` in this turn"
+
+
+def _http_2xx(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+    url = arguments.get("url", "")
+    reason = f"no fetch of `{url}`" if url else "no fetch in this turn"
+    for call in reversed(turn.calls):
+        words = [word for one in call.runs if one.kind == "http" for word in one.argv] or [call.target]
+        if (call.kind != "fetch" and not any(one.kind == "http" for one in call.runs)) or (
+            url and not _same_url(url, words)
+        ):
+            continue
+        if call.http is not None and 200 <= call.http < 300 and call.ok:
+            return (call.seq,) if turn.fresh(call) else "the fetch was before the last edit"
+        reason = (
+            f"the fetch said {call.http}"
+            if call.http
+            else "the fetch did not say its status; add `-i` or `-w '%{http_code}'`"
+        )
+    return reason
+
+
+def _same_url(url: str, words: list[str]) -> bool:
+    bare = url.removeprefix("https://").removeprefix("http://").rstrip("/")
+    return any(word.removeprefix("https://").removeprefix("http://").rstrip("/") == bare for word in words)
+
+
+def _fetches(call: LoggedCall) -> str:
+    """By which means a call tried to get something; empty when it did not."""
+    if call.kind in ("fetch", "mcp", "read"):
+        return call.tool
+    return next(
+        (one.argv[0] for one in call.runs if one.argv and one.argv[0] not in ("echo", "printf", "true", ":", "cd")), ""
+    )
+
+
+def _fetch_attempt_proof(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+    keyword = arguments.get("keyword", "").lower()
+    tried: dict[str, int] = {}
+    for call in turn.calls:
+        means = _fetches(call)
+        if means and call.failed and (not keyword or keyword in f"{call.command} {call.target}".lower()):
+            tried.setdefault(f"{means} {call.command or call.target}", call.seq)
+    if len(tried) >= 3:
+        return tuple(tried.values())
+    return f"{len(tried)} of 3 real attempts that failed" + (f" for `{keyword}`" if keyword else "")
+
+
+def _ladder_exhaustion_proof(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+    looked = [call.seq for call in turn.calls if call.kind == "read" or any(one.kind == "look" for one in call.runs)]
+    ran = [call.seq for call in turn.calls if any(one.kind != "look" for one in call.runs)]
+    failures = {call.command or call.target: call.seq for call in turn.calls if call.failed}
+    outside = [
+        call.seq for call in turn.calls if call.kind in ("fetch", "mcp") or any(one.kind == "http" for one in call.runs)
+    ]
+    missing = [
+        rung
+        for rung, done in (
+            ("look in the project", looked),
+            ("run the tool that would tell", ran),
+            ("try another way", len(failures) >= 2 or (outside and failures)),
+        )
+        if not done
+    ]
+    if missing:
+        return f"not tried yet: {', '.join(missing)}"
+    if not failures:
+        return "nothing failed in this turn"
+    return tuple(sorted({*looked[-1:], *ran[-1:], *failures.values()}))[:20]
+
+
+VALIDATORS: dict[str, Validator] = {
+    validator.name: validator
+    for validator in (
+        Validator("command_zero_exit", "done", "a command ended with status 0", _command_zero_exit,
+                  ("command_substring", "command"), ("command_hints", "backtick_tokens", "paths")),
+        Validator("pytest_pass", "done", "pytest is green on a target", _pytest_pass, ("target", "path"), ("paths", "backtick_tokens")),
+        Validator("file_diff_present", "done", "a file was edited", _file_diff_present, ("path",), ("paths",)),
+        Validator("http_2xx", "done", "a URL answered with 2xx", _http_2xx, ("url",), ("urls", "backtick_tokens")),
+        Validator("fetch_attempt_proof", "delegation", "three real attempts failed", _fetch_attempt_proof, ("keyword",),
+                  ("keywords", "backtick_tokens", "urls", "paths")),
+        Validator("ladder_exhaustion_proof", "blocked", "everything on the ladder was tried", _ladder_exhaustion_proof),
+        Validator("tests_pass", "done", "tests are green", _tests),
+        Validator("build_passes", "done", "the build succeeded", _ran(("build",), "build")),
+        Validator("lint_clean", "done", "linters and type checkers are content", _ran(("lint",), "linter run")),
+        Validator("commit_exists", "done", "the work is committed", _ran(("commit",), "commit")),
+    )
+}  # fmt: skip
+"""Name → validator: everything there is to know about it. A new one is a row here and its cases."""

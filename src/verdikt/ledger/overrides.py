@@ -1,0 +1,42 @@
+"""Attempts to talk the agent past its checks: `overrides/<session>.jsonl`, and the threshold that makes them known."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from verdikt.ledger.home import make_private
+from verdikt.ledger.name import file_name
+from verdikt.observe.breach import first_today, note, recent_lines
+
+DAY = 24 * 3600
+MARKER = "_breach_marker.json"
+
+
+def record_overrides(home: Path, session: str, found: Sequence[tuple[str, str]], now: float) -> None:
+    """Adds one line for a prompt that holds such words."""
+    directory = make_private(home / "overrides")
+    line = {"ts": now, "session": session, "found": [{"kind": kind, "words": words} for kind, words in found]}
+    fd = os.open(
+        directory / f"{file_name(session)}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
+    )
+    try:
+        os.write(fd, json.dumps(line).encode() + b"\n")
+    finally:
+        os.close(fd)
+
+
+def overrides_since(home: Path, since: float) -> int:
+    """How many prompts tried it since a time, in all sessions."""
+    files = (home / "overrides").glob("*.jsonl")
+    return sum(1 for file in files if file.stat().st_mtime >= since for _ in recent_lines(file, since))
+
+
+def note_overrides(home: Path, now: float, *, threshold: int, memory: str, notices: str) -> bool:
+    """Writes a note when the threshold is passed, once a day; whether it did."""
+    count = overrides_since(home, now - DAY)
+    if count < threshold or not first_today(home / "overrides" / MARKER, "overrides", now):
+        return False
+    text = f"- {count} prompts in 24 hours asked to get past a check; the checks stay. Seen at {int(now)}."
+    note(memory, "feedback_override_pattern.md", "prompts that ask to get past checks", text, notices)
+    return True

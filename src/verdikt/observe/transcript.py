@@ -1,0 +1,129 @@
+"""A host's transcript, read backwards to the start of the turn in bounded memory and time."""
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+CHUNK = 64 * 1024
+MOST_BYTES = 32 * 1024 * 1024
+"""Of a transcript that are read, from its end."""
+
+LONGEST_LINE = 4 * 1024 * 1024
+"""A longer line is passed over: it holds a file or an image, not words."""
+
+KNOWN = frozenset(
+    {"assistant", "user", "system", "summary", "attachment", "progress", "queue-operation", "file-history-snapshot"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What a transcript says of the turn. `status` is ok, unparseable, schema_drift or unreadable."""
+
+    status: str
+    message: str = ""
+    tool_uses: tuple[tuple[str, str], ...] = ()  # (id, tool), oldest first
+
+
+def read_transcript(path: str) -> Transcript:
+    """The final message and the tool uses of the last turn. Never raises, whatever the file holds."""
+    texts: list[str] = []
+    uses: list[tuple[str, str]] = []
+    lines = parsed = recognised = speakers = 0
+    try:
+        for line in _backwards(path):
+            lines += 1
+            record = _record(line)
+            if record is None:
+                continue
+            parsed += 1
+            kind = record.get("type")
+            recognised += kind in ("assistant", "system", "user")
+            message = record.get("message")
+            message = message if isinstance(message, Mapping) else {}
+            speakers += kind == "assistant" or message.get("role") == "assistant" or record.get("role") == "assistant"
+            if kind == "assistant":
+                said, used = _content(message)
+                if said and not texts:
+                    texts.append(said)
+                uses += reversed(used)
+            elif kind == "user" and _is_prompt(record, message):
+                break
+    except OSError:
+        return Transcript("unreadable")
+    if lines and not parsed:
+        return Transcript("unparseable")
+    if speakers and not recognised:
+        return Transcript("schema_drift")
+    return Transcript("ok", texts[0] if texts else "", tuple(reversed(uses)))
+
+
+def _record(line: bytes) -> Mapping[str, Any] | None:
+    if len(line) > LONGEST_LINE:
+        return {}
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, Mapping) else None
+
+
+def _content(message: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+    """The text and the tool uses of one message."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content, []
+    said, used = [], []
+    for part in content if isinstance(content, list) else ():
+        if not isinstance(part, Mapping):
+            continue
+        if part.get("type") == "text" and isinstance(part.get("text"), str):
+            said.append(part["text"])
+        elif part.get("type") == "tool_use":
+            used.append((str(part.get("id", "")), str(part.get("name", ""))))
+    return "\n".join(said), used
+
+
+def _is_prompt(record: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
+    """Whether a user's line is something a person said, and not the result of a tool."""
+    if record.get("isMeta") or record.get("isSidechain"):
+        return False
+    content = message.get("content")
+    if isinstance(content, str):
+        return bool(content.strip())
+    parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
+    return any(part.get("type") == "text" for part in parts) and not any(
+        part.get("type") == "tool_result" for part in parts
+    )
+
+
+def _backwards(path: str) -> Iterator[bytes]:
+    """The lines of a file, the last first; what is longer than is kept comes as an over-long line."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError("not a file")
+        end, floor = status.st_size, max(0, status.st_size - MOST_BYTES)
+        held = b""
+        overlong = False
+        while end > floor:
+            start = max(floor, end - CHUNK)
+            parts = os.pread(fd, end - start, start).split(b"\n")
+            end = start
+            if len(parts) == 1 and len(held) > LONGEST_LINE:
+                overlong = True
+                continue
+            parts[-1] += held
+            held = parts[0]
+            for part in reversed(parts[1:]):
+                if part.strip():
+                    yield part if not overlong else b" " * (LONGEST_LINE + 1)
+                overlong = False
+        if held.strip() and floor == 0:
+            yield held
+    finally:
+        os.close(fd)

@@ -1,0 +1,179 @@
+"""The evidence gate at work: reads the log and the transcript, asks the pure parts, writes down what they said."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from verdikt.evidence.section import EvidenceSettings
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.store import Writer
+from verdikt.model.action import Action, Outcome
+from verdikt.model.entry import EntryKind
+from verdikt.model.moment import Answer, Prompt, Turn
+from verdikt.model.secret import redact_text
+from verdikt.observe.clock import Clock, SystemClock
+
+_UNREAD = {"unparseable": "holds no JSON", "schema_drift": "has no message of a known type"}
+
+
+class Proving:
+    """What is asked for in a session, what proves it, and the gate between the two."""
+
+    def __init__(self, settings: EvidenceSettings, store: FileStore, clock: Clock) -> None:
+        self.settings = settings
+        self.store = store
+        self.clock = clock
+
+    def asked(self, prompt: Prompt) -> None:
+        """Keeps what a person asked for as a contract, and audits words that try to get past a check."""
+        from verdikt.evidence.contract import Contract, as_yaml, extend, goes_on, read_contract
+        from verdikt.ledger.contracts import write_contract
+
+        session, text = prompt.session_id, redact_text(prompt.text)[0]
+        self._audit(session, text)
+        contract = read_contract(text)
+        state = self.store.project("evidence", session)
+        known = self.store.reader.entry(session, state["contract"]) if state["contract"] else None
+        before = Contract.of(known.body) if known else None
+        extends = 0
+        if before and (state["open"] or goes_on(text)):
+            contract, extends = (extend(before, contract) if contract else before), state["contract"]
+            if state["open"] and contract == before:
+                return
+        if contract is not None:
+            body = contract.record() | {"extends": extends}
+            entry = self.store.append(session, EntryKind.CONTRACT, body)
+            write_contract(self.store.home, session, entry.seq, as_yaml({"session": session, "seq": entry.seq, **body}))
+
+    def _audit(self, session: str, text: str) -> None:
+        from verdikt.evidence.override import find_overrides
+        from verdikt.ledger.overrides import note_overrides, record_overrides
+
+        found = find_overrides(text)
+        if not found:
+            return
+        now, wanted = self.clock.now(), self.settings
+        self.store.append(session, EntryKind.OVERRIDE, {"found": [list(one) for one in found]})
+        record_overrides(self.store.home, session, found, now)
+        note_overrides(
+            self.store.home, now, threshold=wanted.overrides_per_day, memory=wanted.memory, notices=wanted.notices
+        )
+
+    def evidence(self, action: Action, outcome: Outcome) -> dict[str, Any]:
+        """What the log keeps of a call so that it can prove something later."""
+        from verdikt.evidence.call import call_evidence, named_edits
+        from verdikt.observe.content import file_digest
+
+        edited = tuple(
+            path if path == "*" else os.path.normpath(os.path.join(action.cwd, os.path.expanduser(path)))
+            for path in named_edits(action)
+        )
+        written = {path: found for path in edited if path != "*" and (found := file_digest(path))}
+        return call_evidence(action, outcome, written=written, ended=self.clock.now(), edited=edited)
+
+    def stopped(self, turn: Turn) -> Answer:
+        """Holds what the agent claims against the log of the turn; proofs are signed, refusals counted."""
+        settings = self.settings
+        if settings.mode == "off":
+            return Answer()
+        from verdikt.evidence.claims import find_claims
+        from verdikt.evidence.gate import GateResult, GateState, judge_turn, proof_record
+        from verdikt.observe.transcript import Transcript, read_transcript
+
+        session, path = turn.session_id, turn.transcript_path
+        transcript = read_transcript(path) if path else Transcript("unreadable")
+        if turn.message is None and transcript.status in _UNREAD:
+            return self._unread(turn, transcript.status)
+        message = redact_text(transcript.message if turn.message is None else turn.message)[0]
+        state = self.store.project("evidence", session)
+        evidence = self.turn(session, state)
+        holes = [f"{tool} {id}" for id, tool in transcript.tool_uses if id and id not in evidence.decided]
+        judged = judge_turn(
+            find_claims(message),
+            evidence,
+            settings,
+            GateState.of(state),
+            holes=holes if settings.coverage != "off" else (),
+            stop_hook_active=turn.stop_hook_active,
+            faults=self._final_faults(message, evidence.contract, session),
+        )
+        enforced = settings.mode == "enforce"
+        for claim, proof in judged.proofs:
+            self.store.append(session, EntryKind.VALIDATOR_PASS, proof_record(claim, proof))
+        body = judged.record() | {"enforced": enforced, "parse_status": transcript.status, "host": turn.host}
+        self.store.append(session, EntryKind.COMPLETION, body)
+        parent = turn.raw.get("session_id")
+        if turn.agent and isinstance(parent, str) and parent and parent != session:
+            self.store.append(parent, EntryKind.COMPLETION, {"child": session, "result": judged.result.value})
+        if enforced and judged.result is GateResult.REFUSED:
+            return Answer(allowed=False, reason=judged.reason, guard="evidence")
+        return Answer()
+
+    def turn(self, session: str, state: Mapping[str, Any]) -> Any:
+        """The present turn of a session, from the log."""
+        from verdikt.evidence.turn import read_turn
+
+        return read_turn(self.store.entries(session, since=state["turn"]), best=state["best"])
+
+    def holds(self, log: Writer, name: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether a validator holds in the present turn."""
+        from verdikt.evidence.validator import find_validator, run
+
+        validator = find_validator(name, self.settings.validators)
+        evidence = self.turn(log.session, log.project("evidence"))
+        given = {key: str(value) for key, value in arguments.items()}
+        return validator is not None and run(validator, given, evidence).holds
+
+    def first_failure(self, turn: Turn) -> bool:
+        """Whether a failure of the gate has not yet held this session up."""
+        from verdikt.observe.breach import first_today
+
+        try:
+            return first_today(self.store.home / "_gate_crash.json", turn.session_id, self.clock.now())
+        except OSError:
+            return False
+
+    def crashed(self, hook: str) -> None:
+        """Makes it known when a hook crashes again and again."""
+        from verdikt.observe.crashes import note_crashes
+
+        wanted = self.settings
+        now = SystemClock().now()  # the crash file is written by the machine's clock
+        note_crashes(
+            self.store.home,
+            hook,
+            now,
+            threshold=wanted.crashes_per_hour,
+            memory=wanted.memory,
+            notices=wanted.notices,
+        )
+
+    def _unread(self, turn: Turn, status: str) -> Answer:
+        """A transcript that is there and says nothing that can be read: what was claimed cannot be known."""
+        enforced = self.settings.mode == "enforce" and not turn.stop_hook_active
+        body = {"by": "evidence", "result": "unread", "parse_status": status, "enforced": enforced}
+        self.store.append(turn.session_id, EntryKind.COMPLETION, body)
+        if not enforced:
+            return Answer()
+        reason = (
+            f"verdikt: the transcript {_UNREAD[status]} ({status}), so what this turn claims cannot be checked\n"
+            "Instead: say what was done and what was not verified; a person should run `verdikt doctor`"
+        )
+        return Answer(allowed=False, reason=reason, guard="evidence")
+
+    def _final_faults(self, message: str, contract: Any, session: str) -> tuple[str, ...]:
+        """What is wrong with the fenced final block, where one is asked for."""
+        if self.settings.final_block != "enforce":
+            return ()
+        from verdikt.evidence.final import final_faults
+
+        return final_faults(message, self.settings.final_name, contract, self._signed(session))
+
+    def _signed(self, session: str) -> Callable[[int], bool]:
+        def signed(seq: int) -> bool:
+            entry = self.store.reader.entry(session, seq)
+            if entry is None or entry.kind is not EntryKind.VALIDATOR_PASS or not entry.sig:
+                return False
+            return self.store.keyring.check(entry.kid, entry.hash, entry.sig, entry.ts) is None
+
+        return signed

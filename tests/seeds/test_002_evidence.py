@@ -1,0 +1,532 @@
+"""Seed 002, the evidence gate: contracts, claims, validators, the gate, overrides and crashes, by checklist id."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.scene import GREEN, RED, Scene
+from verdikt.evidence.contract import read_contract
+from verdikt.evidence.turn import read_turn
+from verdikt.evidence.validator import VALIDATORS, validate
+from verdikt.model.action import Action, ActionKind, Outcome
+from verdikt.model.entry import EntryKind
+from verdikt.model.moment import Prompt
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    """A session under an enforcing gate."""
+    return Scene(tmp_path)
+
+
+def test_S2_001_done_without_evidence_is_refused(scene: Scene) -> None:
+    """No "done" without proof."""
+    scene.ask("Fix the bug in src/app.py")
+    scene.edit("src/app.py")
+
+    answer = scene.say("Done. The bug is fixed.")
+
+    assert not answer.allowed
+    assert answer.guard == "evidence"
+
+
+def test_S2_002_a_proven_claim_is_signed_and_silent(scene: Scene) -> None:
+    """The gate does the paperwork itself."""
+    scene.ask("Fix the bug in src/app.py")
+    scene.edit("src/app.py")
+    scene.run("pytest -q", GREEN)
+
+    answer = scene.say("Done. The bug is fixed and all tests pass.")
+
+    passes = scene.entries(EntryKind.VALIDATOR_PASS)
+    assert answer.allowed
+    assert answer.reason == answer.context == ""
+    assert passes
+    assert all(
+        entry.sig and scene.store.keyring.check(entry.kid, entry.hash, entry.sig, entry.ts) is None for entry in passes
+    )
+
+
+def test_S2_005_attempts_and_uncertainty_may_always_be_reported(scene: Scene) -> None:
+    """Whoever claims nothing is not held up."""
+    scene.ask("Fix the bug in src/app.py")
+    scene.edit("src/app.py")
+
+    assert scene.say("I changed nothing else. I have not verified the fix yet.").allowed
+    assert scene.say("The tests have not been run, so I don't know whether it works.").allowed
+
+
+def test_S2_010_each_call_is_logged_with_its_evidence(scene: Scene) -> None:
+    """Command, status, digest, start and end, files and counts."""
+    written = scene.edit("a.py", "a = 1\n").body["evidence"]["written"]
+    body = scene.run("cd api && pytest -q", GREEN).body
+
+    assert [one["path"] for one in written] == [str(scene.project / "a.py")]
+    assert len(written[0]["sha256"]) == 64
+    assert [run["argv"] for run in body["evidence"]["runs"]] == [["cd", "api"], ["pytest", "-q"]]
+    assert body["exit_code"] == 0
+    assert body["streams"]["output"]["sha256"]
+    assert body["evidence"]["tests"]["total"] == 42
+    assert body["evidence"]["ended"] - body["evidence"]["started"] == 500_000
+
+
+def test_S2_011_an_action_prompt_makes_a_contract(scene: Scene) -> None:
+    """Entry and file, with everything validators bind to."""
+    scene.ask("Fix `parse()` in src/app.py, see https://example.com/i/1, then run `pytest -q tests/test_app.py`")
+
+    entry = scene.entries(EntryKind.CONTRACT)[0]
+    file = yaml.safe_load((scene.store.home / "contracts" / "s1" / f"{entry.seq}.yml").read_text())
+    assert set(file["target_fields"]) == {"paths", "urls", "command_hints", "backtick_tokens", "keywords"}
+    assert file["target_fields"]["paths"] == ["src/app.py", "tests/test_app.py"]
+    assert file["target_fields"]["urls"] == ["https://example.com/i/1"]
+    assert file["target_fields"]["command_hints"] == ["pytest -q tests/test_app.py"]
+    assert file["intent"] == "actionable"
+    assert file["capability_ladder"]
+    assert file["expected_verification"] == ["tests_pass", "http_2xx"]
+
+
+@pytest.mark.parametrize("text", ["Hello!", "What does this do?", "Thanks, great work", "Why is the build broken?"])
+def test_S2_011_a_greeting_or_a_question_makes_none(scene: Scene, text: str) -> None:
+    """Nothing was asked for that could be done."""
+    scene.ask(text)
+
+    assert scene.entries(EntryKind.CONTRACT) == []
+
+
+def test_S2_011_what_is_asked_during_a_turn_extends_the_contract(scene: Scene) -> None:
+    """And a new turn starts a new one."""
+    scene.ask("Fix src/a.py")
+    scene.ask("Also update src/b.py")
+    both = scene.entries(EntryKind.CONTRACT)[-1].body
+    scene.say("I have a question about the format.")
+    scene.ask("Add src/c.py")
+
+    assert both["target_fields"]["paths"] == ["src/a.py", "src/b.py"]
+    assert both["extends"]
+    assert scene.entries(EntryKind.CONTRACT)[-1].body["target_fields"]["paths"] == ["src/c.py"]
+
+
+def test_S2_020_a_ledger_fault_never_stands_in_the_way_of_a_tool(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be logged leaves a gap."""
+    monkeypatch.setattr("verdikt.evidence.call.read_runs", _boom)
+
+    action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "ls"}, session_id=scene.session)
+    scene.gov.after(action, Outcome(success=True, output="x", exit_code=0))
+
+    assert [entry.kind for entry in scene.entries()] == [EntryKind.GAP]
+
+
+def _boom(*args: object, **kwargs: object) -> object:
+    raise RuntimeError("planted")
+
+
+@pytest.mark.parametrize(
+    ("lines", "status", "allowed"),
+    [
+        (["garbage", "\x00\x01"], "unparseable", False),
+        ([{"kind": "x", "role": "assistant"}, {"kind": "y", "role": "assistant"}], "schema_drift", False),
+        (
+            [{"type": "user", "message": {"content": "hi"}}, {"type": "assistant", "message": {"content": []}}],
+            "ok",
+            True,
+        ),
+    ],
+)
+def test_S2_021_and_061_parse_status_decides(scene: Scene, lines: list[object], status: str, allowed: bool) -> None:
+    """What cannot be read at all is not let through; an empty message is."""
+    answer = scene.say(None, transcript_path=scene.transcript(*lines))
+
+    assert answer.allowed is allowed
+    assert scene.last["parse_status"] == status
+
+
+def test_S2_021_a_missing_transcript_is_unreadable_and_lets_go(scene: Scene) -> None:
+    """A read error is no reason to hold anybody up."""
+    assert scene.say(None, transcript_path="/nowhere/x.jsonl").allowed
+    assert scene.last["parse_status"] == "unreadable"
+
+
+def test_S2_022_without_a_contract_validators_refuse() -> None:
+    """Missing intake shows later."""
+    proof = validate("tests_pass", "done", {}, read_turn(()))
+
+    assert proof.status == "refused"
+    assert "no contract" in proof.reason
+
+
+def test_S2_023_prompts_never_fail(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault in intake does not hold the prompt up, and is recorded."""
+    monkeypatch.setattr("verdikt.evidence.contract.read_contract", _boom)
+
+    assert scene.gov.prompt(Prompt(text="fix it", session_id="s1")).allowed
+    assert (scene.store.home / "_hook_crashes.jsonl").exists()
+
+
+def test_S2_025_a_crash_in_the_gate_blocks_once(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recorded, refused once, never a loop."""
+    monkeypatch.setattr("verdikt.evidence.claims.find_claims", _boom)
+
+    assert not scene.say("Done.").allowed
+    assert scene.say("Done.").allowed
+    assert scene.say("Done.", stop_hook_active=True).allowed
+    assert (scene.store.home / "_hook_crashes.jsonl").exists()
+
+
+def test_S2_031_an_argument_from_elsewhere_is_refused(scene: Scene) -> None:
+    """Hard binding."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/other.py")
+
+    proof = validate("file_diff_present", "done", {"path": "src/other.py"}, read_turn(scene.store.entries("s1")))
+
+    assert proof.status == "refused"
+    assert proof.reason == "validator arg path=src/other.py does not match any contract.target_fields entry"
+
+
+def test_S2_042_the_six_validators_exist_in_one_registry() -> None:
+    """Name, claim and fields as the seed has them; keywords bind none of the three (S2-045)."""
+    table = {name: (one.claim, one.binds) for name, one in VALIDATORS.items()}
+
+    assert table["command_zero_exit"] == ("done", ("command_hints", "backtick_tokens", "paths"))
+    assert table["pytest_pass"] == ("done", ("paths", "backtick_tokens"))
+    assert table["file_diff_present"] == ("done", ("paths",))
+    assert table["http_2xx"] == ("done", ("urls", "backtick_tokens"))
+    assert table["fetch_attempt_proof"][0] == "delegation"
+    assert table["ladder_exhaustion_proof"][0] == "blocked"
+
+
+@pytest.mark.parametrize("path", ["a", "/", ".", "p", "py"])
+def test_S2_043_and_W2_7_a_part_of_a_name_binds_nothing(scene: Scene, path: str) -> None:
+    """Path segments and whole words, no substrings."""
+    scene.ask("Fix src/app.py")
+
+    assert (
+        validate("file_diff_present", "done", {"path": path}, read_turn(scene.store.entries("s1"))).status == "refused"
+    )
+
+
+def test_S2_044_words_of_the_objective_bind_only_when_nothing_is_named() -> None:
+    """The soft way is for contracts that name nothing."""
+    contract = read_contract("fix it")
+
+    assert contract is not None
+    assert not any(contract.target_fields[name] for name in ("paths", "urls", "command_hints", "backtick_tokens"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest || true",
+        "true # pytest",
+        "echo '42 passed in 1s'",
+        "pytest --collect-only",
+        "pytest | tail",
+        "pytest; echo ok",
+    ],
+)
+def test_W2_8_no_gaming(scene: Scene, command: str) -> None:
+    """A status that would be 0 anyway proves nothing."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run(command, GREEN)
+
+    assert not scene.say("All tests pass.").allowed
+
+
+def test_W2_8_zero_tests_are_no_tests(scene: Scene) -> None:
+    """Nothing ran, nothing is proven."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run("pytest -q -k nothing", "no tests ran in 0.01s")
+
+    assert not scene.say("All tests pass.").allowed
+
+
+def test_ruling_11_evidence_goes_stale(scene: Scene) -> None:
+    """A test before the last edit proves nothing; one after it does. Documents make nothing stale."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run("pytest -q", GREEN)
+    scene.edit("src/app.py", "x = 2\n")
+    stale = scene.say("All tests pass.")
+    scene.run("pytest -q", GREEN)
+    scene.edit("NOTES.md", "notes")
+
+    assert "before the last edit" in stale.reason
+    assert scene.say("All tests pass.").allowed
+
+
+def test_S2_060_a_refusal_is_short_and_says_what_would_prove_it(scene: Scene) -> None:
+    """Claimed, missing, command; at most 12 lines."""
+    scene.ask("Fix src/app.py, deploy it, and push")
+    scene.edit("src/app.py")
+
+    reason = scene.say("All tests pass. The build is green. I pushed it. It is deployed. The linter is clean.").reason
+
+    assert len(reason.splitlines()) <= 12
+    assert "claimed: “" in reason
+    assert "missing: " in reason
+    assert "prove it: pytest -q" in reason
+
+
+def test_S2_080_paths_of_one_segment_relative_paths_and_long_backticks() -> None:
+    """Everything a prompt names can be bound to."""
+    long = "x" * 300
+    contract = read_contract(f"Update /Makefile, /etc/hosts, src/foo.py and ./relative with `{long}`")
+
+    assert contract is not None
+    assert contract.target_fields["paths"] == ("/Makefile", "/etc/hosts", "./relative", "src/foo.py")
+    assert contract.target_fields["backtick_tokens"] == (long,)
+
+
+def test_loops_end_unproven_after_three_refusals(scene: Scene) -> None:
+    """And the turn is never recorded as done."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+
+    answers = [scene.say("The bug is fixed.", stop_hook_active=at > 0).allowed for at in range(4)]
+
+    assert answers == [False, False, False, True]
+    assert scene.last["result"] == "ended_unproven"
+
+
+def test_a_cosmetic_edit_does_not_reset_the_loop_guard(scene: Scene) -> None:
+    """Progress is measured on evidence, not on words or edits."""
+    scene.ask("Fix src/app.py")
+    answers = []
+    for at in range(4):
+        scene.edit("src/app.py", f"x = 1{' ' * at}\n")
+        answers.append(scene.say(f"The bug is fixed, version {at}.").allowed)
+
+    assert answers == [False, False, False, True]
+    assert scene.last["result"] == "ended_unproven"
+
+
+def test_new_evidence_starts_the_count_again(scene: Scene) -> None:
+    """Whoever gets further may go on."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.say("Fixed.")
+    scene.say("Fixed.")
+    scene.run("pytest -q", RED, 1)
+    scene.say("Fixed.")
+
+    assert scene.last["refusals"] == 1
+
+
+def test_stop_hook_active_that_is_not_ours_is_respected(scene: Scene) -> None:
+    """When another hook sends the agent round, this one does not join in."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+
+    assert scene.say("Fixed.", stop_hook_active=True).allowed
+    assert scene.last["result"] == "ended_unproven"
+
+
+def test_blocked_needs_the_ladder(scene: Scene) -> None:
+    """Looked, ran, failed, tried another way."""
+    scene.ask("Install the package and run the importer")
+    first = scene.say("I'm blocked on the missing network.")
+    scene.read("setup.cfg")
+    scene.run("pip install x", "no network", 1)
+    scene.run("uv pip install x", "no network", 1)
+
+    assert not first.allowed
+    assert scene.say("I'm blocked on the missing network.").allowed
+
+
+def test_delegation_needs_three_real_attempts(scene: Scene) -> None:
+    """Ask a person only for what could not be had."""
+    scene.ask("Find out why the server fails and fix it")
+    first = scene.say("Please send me the server log.")
+    scene.run("ssh web1 cat /var/log/app.log", "", 255)
+    scene.run("curl -f http://web1/logs", "", 22)
+    scene.read("app.log", found=False)
+
+    assert "of 3 real attempts" in first.reason
+    assert scene.say("Please send me the server log.").allowed
+
+
+def test_shadow_records_and_lets_go(tmp_path: Path) -> None:
+    """What it would have done is in the log."""
+    scene = Scene(tmp_path, mode="shadow")
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+
+    assert scene.say("Fixed.").allowed
+    assert scene.last["result"] == "refused"
+    assert scene.last["enforced"] is False
+
+
+def test_off_is_off(tmp_path: Path) -> None:
+    """Nothing is looked at."""
+    scene = Scene(tmp_path, mode="off")
+    scene.ask("Fix src/app.py")
+
+    assert scene.say("Fixed.").allowed
+    assert scene.entries(EntryKind.COMPLETION) == []
+
+
+def test_users_add_validators_without_python(tmp_path: Path) -> None:
+    """A command that must have succeeded since the last edit."""
+    scene = Scene(tmp_path, more="  validators:\n    - {name: verified, command: make verify}\n")
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run("pytest -q", GREEN)
+    first = scene.say("Fixed.")
+    scene.run("make verify")
+
+    assert "prove it: make verify" in first.reason
+    assert scene.say("Fixed.").allowed
+
+
+def test_S2_100_the_final_block_is_asked_for_only_where_it_is_switched_on(tmp_path: Path) -> None:
+    """Off by default; for high-stakes verbs only; a placeholder is no receipt."""
+    scene = Scene(tmp_path, more="  final_block: enforce\n")
+    scene.ask("Deploy the service to https://example.com")
+    scene.fetch("https://example.com")
+    block = {"type": "done", "summary": "deployed", "claims": [{"claim_type": "done", "ledger_entry_id": "TBD"}]}
+
+    bare = scene.say("It is deployed.")
+    placeholder = scene.say(f"It is deployed.\n\n```verdikt_final\n{json.dumps(block)}\n```\n")
+
+    assert "expected one fenced `verdikt_final` block, found 0" in bare.reason
+    assert "expected a signed entry of this session, found `TBD`" in placeholder.reason
+    block["claims"] = [{"claim_type": "done", "ledger_entry_id": scene.entries(EntryKind.VALIDATOR_PASS)[-1].seq}]
+    assert scene.say(f"It is deployed.\n\n```verdikt_final\n{json.dumps(block)}\n```\n").allowed
+
+
+class TestPublicFailures:
+    """Stories told by users, each as a test."""
+
+    def test_the_number_of_tests_shrank_between_two_green_runs(self, scene: Scene) -> None:
+        """Fewer tests than before are no proof."""
+        scene.ask("Fix src/app.py")
+        scene.run("pytest -q", "50 passed in 1.0s")
+        scene.edit("src/app.py")
+        scene.run("pytest -q", "42 passed in 1.0s")
+
+        assert "42 tests, and 50 before" in scene.say("All tests pass.").reason
+
+    def test_an_old_results_file_was_read_as_new(self, scene: Scene) -> None:
+        """Reading a report runs no tests."""
+        scene.ask("Fix src/app.py")
+        scene.edit("src/app.py")
+        scene.run("cat test-results.txt", GREEN)
+
+        assert not scene.say("All tests pass.").allowed
+
+    def test_the_wrong_build_was_verified(self, scene: Scene) -> None:
+        """A run in another copy of the tree says nothing about this one."""
+        scene.ask("Fix src/app.py")
+        scene.edit("src/app.py")
+        scene.run("pytest -q", GREEN, cwd="/srv/other-checkout")
+
+        assert "another tree" in scene.say("All tests pass.").reason
+
+    def test_one_of_nine_features_was_checked(self, scene: Scene) -> None:
+        """Everything that the request names must have been looked at."""
+        names = [f"src/feature_{number}.py" for number in range(9)]
+        scene.ask(f"Fix the bugs in {', '.join(names)}")
+        scene.edit(names[0])
+        scene.run("pytest -q", GREEN)
+
+        assert "nothing was done about `src/feature_1.py`" in scene.say("All nine features are fixed.").reason
+
+    def test_a_todo_was_ticked_without_work(self, scene: Scene) -> None:
+        """A tick is a claim."""
+        scene.ask("Add rate limiting to src/login.py")
+
+        assert not scene.say("- [x] Add rate limiting to the login endpoint").allowed
+
+    def test_a_failure_that_was_there_before_does_not_loop_for_ever(self, scene: Scene) -> None:
+        """The work is not blamed for it, and "all tests pass" is not said."""
+        scene.ask("Fix src/app.py")
+        scene.run("pytest -q", RED, 1)
+        scene.edit("src/app.py")
+        scene.run("pytest -q", RED, 1)
+
+        assert scene.say("I fixed the parser. The same 2 tests fail as before my change.").allowed
+
+
+def test_coverage_names_tool_uses_without_a_decision(tmp_path: Path) -> None:
+    """A hole in the log is no ground for a proof, when so configured."""
+    scene = Scene(tmp_path, more="  coverage: enforce\n")
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run("pytest -q", GREEN)
+    uses = [{"type": "tool_use", "id": name, "name": "Bash"} for name in ("t1", "t2", "t9")]
+    path = scene.transcript(
+        {"type": "user", "message": {"content": "Fix src/app.py"}},
+        {"type": "assistant", "message": {"content": [*uses, {"type": "text", "text": "All tests pass."}]}},
+    )
+
+    answer = scene.say(None, transcript_path=path)
+
+    assert scene.last["holes"] == ["Bash t9"]
+    assert "no decision in the log: Bash t9" in answer.reason
+
+
+def test_a_parent_cannot_rest_on_a_sub_agents_unproven_claim(tmp_path: Path) -> None:
+    """Until it has checked for itself."""
+    parent = Scene(tmp_path)
+    parent.ask("Fix src/app.py")
+    parent.edit("src/app.py")
+    parent.run("pytest -q", GREEN)
+    child = Scene(tmp_path, session="s1.a1")
+    child.edit("src/app.py")
+    gated = child.say("Fixed.", agent="a1", raw={"session_id": "s1", "agent_id": "a1"})
+    first = parent.say("All tests pass.")
+    parent.run("pytest -q", GREEN)
+
+    assert not gated.allowed
+    assert "sub-agent" in first.reason
+    assert parent.say("All tests pass.").allowed
+
+
+def test_a_huge_transcript_is_read_from_its_end(scene: Scene) -> None:
+    """Bounded, and by parse status, never by size (S2-062)."""
+    path = scene.project.parent / "big.jsonl"
+    filler = json.dumps({"type": "assistant", "message": {"content": "x" * 100_000}}) + "\n"
+    with path.open("w") as file:
+        for _ in range(300):
+            file.write(filler)
+        file.write(json.dumps({"type": "user", "message": {"content": "Fix src/app.py"}}) + "\n")
+        file.write(
+            json.dumps({"type": "assistant", "message": {"content": [{"type": "text", "text": "Hello."}]}}) + "\n"
+        )
+        file.write('{"type": "assistant", "message": {"cont')
+
+    assert scene.say(None, transcript_path=str(path)).allowed
+    assert scene.last["parse_status"] == "ok"
+
+
+def test_S2_003_and_013_overrides_are_audited_and_never_obeyed(tmp_path: Path) -> None:
+    """Three in a day leave a note, once."""
+    memory = tmp_path / "memory" / "MEMORY.md"
+    scene = Scene(tmp_path, more=f"  memory: {memory}\n  notices: {tmp_path}/notices.txt\n")
+    for text in ("Fix src/a.py and skip the tests", "just force this", "ignore the evidence gate", "bypass the hooks"):
+        scene.ask(text)
+
+    assert len(scene.entries(EntryKind.OVERRIDE)) == 4
+    assert len((scene.store.home / "overrides" / "s1.jsonl").read_text().splitlines()) == 4
+    assert memory.read_text().count("feedback_override_pattern.md") == 1
+    assert len((memory.parent / "feedback_override_pattern.md").read_text().splitlines()) == 1
+    assert (scene.store.home / "overrides" / "_breach_marker.json").exists()
+    scene.edit("src/a.py")
+    assert not scene.say("Fixed.").allowed
+
+
+def test_S2_014_024_085_crashes_have_a_threshold_for_each_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three in an hour leave a note of their own, once a day; without a memory file nothing is written."""
+    memory = tmp_path / "memory" / "MEMORY.md"
+    scene = Scene(tmp_path, more=f"  memory: {memory}\n")
+    monkeypatch.setattr("verdikt.evidence.contract.read_contract", _boom)
+    for _ in range(4):
+        scene.ask("fix it")
+
+    assert (memory.parent / "feedback_hook_crash_prompt.md").read_text().count("crashed 3 times") == 1
+    assert "feedback_hook_crash_prompt.md" in memory.read_text()
+    assert "prompt" in json.loads((scene.store.home / "_hook_crash_breach.json").read_text())

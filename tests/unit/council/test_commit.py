@@ -1,0 +1,343 @@
+"""Commits in real repositories: stopped, fixed, let through."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.council.conftest import Repo
+from verdikt.council.review import FAILED
+from verdikt.model.finding import build_finding
+from verdikt.observe.index import GitIndex
+
+
+def test_a_commit_is_stopped_fixed_and_let_through(repo: Repo) -> None:
+    """The first commit of a repository, through the hook, the whole way."""
+    assert repo.verdikt("git", "install").returncode == 0
+    repo.write("a b.py", "MEH\nBAD\n")
+    stopped = repo.git("commit", "-m", "x", check=False)
+    assert stopped.returncode != 0
+    assert "council `ship-it` stops this: the level is HIGH" in stopped.stderr
+    lines = [line for line in stopped.stderr.splitlines() if line.startswith("  - [")]
+    assert lines == ["  - [HIGH] BAD in a b.py  (agent: words)", "  - [MEDIUM] MEH in a b.py  (agent: words)"]
+    assert repo.git("rev-parse", "-q", "--verify", "HEAD", check=False).returncode != 0
+    repo.write("a b.py", "MEH\ngood\n")
+    passed = repo.git("commit", "-m", "x")
+    assert "[MEDIUM] MEH in a b.py" in passed.stderr
+    (repo.path / "a b.py").write_text("WORST\n")
+    again = repo.git("commit", "-am", "y", check=False)
+    assert "the level is CRITICAL" in again.stderr
+    assert repo.git("log", "--format=%s").stdout == "x\n"
+
+
+def test_the_check_ends_with_2_and_a_person_can_clear(repo: Repo) -> None:
+    """With who and why on record."""
+    repo.write("a.py", "BAD\n")
+    stopped = repo.verdikt("git", "check")
+    assert stopped.returncode == 2
+    plan = repo.govern().chamber(str(repo.path)).plan(repo.govern().councils.named("ship-it"))
+    id = build_finding(level="HIGH", title="BAD in a.py", agent="words").id
+    cleared = repo.verdikt("findings", "clear", "--plan-hash", plan.plan_hash, "--id", id, "--by", "ada", "--why", "ok")
+    assert cleared.returncode == 0, cleared.stderr
+    assert repo.verdikt("git", "check", "--no-run").returncode == 0
+
+
+def test_without_a_verdict_nothing_is_committed(repo: Repo) -> None:
+    """Nobody looked, the files changed since, or the verdict cannot be read: each is said."""
+    gov = repo.govern()
+    repo.write("a.py", "good\n")
+    assert "there is no verdict on what is staged" in gov.commit(str(repo.path)).reason
+    assert gov.commit(str(repo.path), run=True).allowed
+    repo.write("a.py", "better\n")
+    answer = gov.commit(str(repo.path))
+    assert not answer.allowed
+    assert "is stale: the files have changed since" in answer.reason
+    assert gov.commit(str(repo.path), run=True).allowed
+    for path in Path(repo.env["VERDIKT_RUNS_DIR"]).glob("*.verdict.json"):
+        path.write_text("{")
+    answer = gov.commit(str(repo.path), run=True)
+    assert not answer.allowed
+    assert "cannot be read" in answer.reason
+
+
+def test_a_verdict_edited_by_hand_is_told_by_the_log(repo: Repo) -> None:
+    """Whoever takes a finding out of the file leaves it in the log."""
+    gov = repo.govern()
+    repo.write("a.py", "BAD\n")
+    assert not gov.commit(str(repo.path), run=True).allowed
+    (path,) = Path(repo.env["VERDIKT_RUNS_DIR"]).glob("*.verdict.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"findings": []}))
+    answer = gov.commit(str(repo.path), run=True)
+    assert not answer.allowed
+    assert "is in the log and not in the verdict file" in answer.reason
+
+
+def test_without_a_guardrail_nothing_is_stopped(repo: Repo) -> None:
+    """What was found is shown all the same."""
+    repo.policy(guardrail=False)
+    repo.write("a.py", "BAD\n")
+    answer = repo.govern().commit(str(repo.path), run=True)
+    assert answer.allowed
+    assert "[HIGH] BAD in a.py" in answer.context
+
+
+def test_nothing_staged_and_no_council_are_let_through(repo: Repo) -> None:
+    """An empty commit changes nothing."""
+    assert repo.govern().commit(str(repo.path)).allowed
+    (repo.path / "governance.yaml").write_text("profile: standard\n")
+    repo.write("a.py", "BAD\n")
+    assert repo.govern().commit(str(repo.path)).allowed
+
+
+def test_a_repository_that_cannot_be_read_is_a_no(repo: Repo) -> None:
+    """Where a guardrail stands; a broken policy stops it too."""
+    repo.write("a.py", "good\n")
+    (repo.path / ".git" / "index").write_bytes(b"broken")
+    answer = repo.govern().commit(str(repo.path))
+    assert not answer.allowed
+    assert "the councils could not be asked" in answer.reason
+    (repo.path / "governance.yaml").write_text("councils: 3\n")
+    assert repo.verdikt("git", "check").returncode == 2
+
+
+def test_staged_contents_are_what_counts(repo: Repo) -> None:
+    """What lies in the work tree is not what is committed."""
+    gov = repo.govern()
+    repo.write("a.py", "BAD\n")
+    (repo.path / "a.py").write_text("good\n")
+    assert "[HIGH] BAD in a.py" in gov.commit(str(repo.path), run=True).reason
+    repo.write("a.py", "good\n")
+    (repo.path / "a.py").write_text("BAD\n")
+    assert gov.commit(str(repo.path), run=True).allowed
+
+
+ODD = ["with space.py", "new\nline.py", "-option.py", "ünïcode.py", "tab\t.py", 'quo"te.py', "dir/a/b.py", "{files}.py"]
+
+
+def test_odd_names(repo: Repo) -> None:
+    """Spaces, newlines, dashes and what else a file name may hold."""
+    for name in ODD:
+        repo.write(name, "BAD\n")
+    repo.git("add", "-A")
+    repo.git("rm", "-q", "--cached", "governance.yaml")
+    gov = repo.govern()
+    chamber = gov.chamber(str(repo.path))
+    plan = chamber.plan(gov.councils.named("ship-it"))
+    assert set(plan.files) == set(ODD)
+    verdict = chamber.run(gov.councils.named("ship-it"), plan)
+    assert len(verdict.findings) == len(ODD)
+    assert chamber.runs.load_plan(plan.plan_hash) is not None
+
+
+def test_a_name_that_is_no_text(repo: Repo) -> None:
+    """Bytes that are no UTF-8."""
+    name = os.fsdecode(b"bad\xff.py")
+    (repo.path / name).write_text("BAD\n")
+    repo.git("add", "--", name)
+    gov = repo.govern()
+    assert not gov.commit(str(repo.path), run=True).allowed
+    assert "bad\\udcff.py" in gov.commit(str(repo.path)).reason
+
+
+def test_renames_deletions_binaries_links(repo: Repo) -> None:
+    """Each has its contents in the plan; what goes is named and cannot be scanned."""
+    repo.write("old.py", "one\ntwo\nthree\n")
+    repo.write("gone.py", "x")
+    repo.git("commit", "-qm", "first")
+    repo.git("mv", "old.py", "new.py")
+    repo.git("rm", "-q", "gone.py")
+    repo.write("binary", bytes(range(256)))
+    (repo.path / "link").symlink_to("new.py")
+    repo.git("add", "link")
+    contents = GitIndex(str(repo.path), repo.env).changed()
+    assert set(contents) == {"old.py", "new.py", "gone.py", "binary", "link"}
+    assert [name for name, id in contents.items() if not id] == ["gone.py", "old.py"]
+    assert contents["link"].startswith("120000 ")
+    assert repo.govern().commit(str(repo.path), run=True).allowed
+
+
+def test_submodules(repo: Repo) -> None:
+    """A commit of another repository is part of the plan, and nothing that a scanner can open."""
+    other = repo.path.parent / "other"
+    other.mkdir()
+    repo.git("init", "-q", cwd=other)
+    repo.git("commit", "-q", "--allow-empty", "-m", "x", cwd=other)
+    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "sub")
+    contents = GitIndex(str(repo.path), repo.env).changed()
+    assert contents["sub"].startswith("160000 ")
+    assert repo.govern().commit(str(repo.path), run=True).allowed
+
+
+def test_worktrees(repo: Repo) -> None:
+    """Each has an index of its own; the hooks are shared."""
+    repo.git("add", "governance.yaml")
+    repo.git("commit", "-qm", "policy")
+    repo.verdikt("git", "install")
+    tree = repo.path.parent / "tree"
+    repo.git("worktree", "add", "-q", str(tree), "-b", "side")
+    (tree / "a.py").write_text("BAD\n")
+    repo.git("add", "a.py", cwd=tree)
+    stopped = repo.git("commit", "-m", "x", check=False, cwd=tree)
+    assert "the level is HIGH" in stopped.stderr
+    assert repo.govern().commit(str(repo.path)).allowed
+
+
+def test_a_push_is_checked(repo: Repo) -> None:
+    """What the remote does not have yet, commit by commit's end."""
+    repo.policy(trigger=["pre-push"])
+    remote = repo.path.parent / "remote.git"
+    repo.git("init", "-q", "--bare", str(remote))
+    repo.git("remote", "add", "origin", str(remote))
+    repo.write("a.py", "good\n")
+    repo.git("commit", "-qm", "one")
+    repo.verdikt("git", "install")
+    repo.git("push", "-q", "origin", "main")
+    repo.write("b.py", "BAD\n")
+    repo.git("commit", "-qm", "two")
+    stopped = repo.git("push", "-q", "origin", "main", check=False)
+    assert stopped.returncode != 0
+    assert "[HIGH] BAD in b.py" in stopped.stderr
+    assert "a.py" not in stopped.stderr
+    repo.git("revert", "--no-edit", "HEAD")
+    repo.git("push", "-q", "origin", "main")
+    repo.git("push", "-q", "origin", ":main", check=False)
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("raise SystemExit(7)", "printed nothing and ended with status 7"),
+        ("print('[]'); raise SystemExit(3)", "it ended with status 3"),
+        ("print('nonsense')", "expected SARIF or findings as JSON"),
+        ("import os; os.kill(os.getpid(), 9)", "it was ended by signal 9"),
+        ("import time; time.sleep(60)", "it took longer than 1 seconds"),
+        ("pass", "printed nothing"),
+    ],
+)
+def test_a_reviewer_that_crashes_is_a_finding(repo: Repo, code: str, why: str) -> None:
+    """Never a silence; it goes when the reviewer runs to its end."""
+    limit = 1 if "sleep" in code else 60
+    repo.policy(reviewers={"words": {"command": [sys.executable, "-c", code], "seconds": limit}})
+    repo.write("a.py", "good\n")
+    answer = repo.govern().commit(str(repo.path), run=True)
+    assert not answer.allowed
+    assert FAILED in answer.reason
+    assert why in answer.reason
+    repo.policy()
+    assert repo.verdikt("council", "run").returncode == 0
+
+
+def test_a_reviewer_that_cannot_be_started(repo: Repo) -> None:
+    """A typo in its name lets nothing through."""
+    repo.policy(reviewers={"words": {"command": "no-such-scanner {files}"}})
+    repo.write("a.py", "good\n")
+    assert "`no-such-scanner` cannot be started" in repo.govern().commit(str(repo.path), run=True).reason
+
+
+def test_an_agent_reviewer_must_report(repo: Repo) -> None:
+    """It is told the plan's hash, records what it finds, and says when it is done."""
+    repo.policy(reviewers={"security": {"agent": "look for injections"}})
+    repo.write("a.py", "good\n")
+    told = repo.verdikt("council", "run")
+    assert told.returncode == 2
+    assert "reviewer `security` has not reported" in told.stdout
+    assert "verdikt findings record --plan-hash" in told.stdout
+    row = json.loads(repo.verdikt("council", "plan", "--trigger", "pre-commit", "--json").stdout)
+    assert row["agents"] == ["security"]
+    assert Path(row["plan_file"]).exists()
+    assert (row["source"], row["guardrail"], row["files"]) == ("cached", True, ["a.py"])
+    done = ["council", "done", "--plan-hash", row["plan_hash"], "--agent", "security"]
+    assert repo.verdikt(*done).returncode == 0
+    assert repo.verdikt("git", "check").returncode == 0
+    assert repo.verdikt("council", "done", "--plan-hash", "none", "--agent", "x").returncode == 1
+
+
+def test_levels_are_capped_and_files_chosen(repo: Repo) -> None:
+    """A linter may not stop commits; it looks at its own files."""
+    scanner = [sys.executable, str(repo.path.parent / "scanner.py"), "{files}"]
+    repo.policy(reviewers={"lint": {"command": scanner, "at_most": "MEDIUM", "files": "*.py"}})
+    repo.write("a.py", "WORST\n")
+    repo.write("b.txt", "WORST\n")
+    answer = repo.govern().commit(str(repo.path), run=True)
+    assert answer.allowed
+    assert "[MEDIUM] WORST in a.py" in answer.context
+    assert "b.txt" not in answer.context
+
+
+def test_history_and_purge(repo: Repo) -> None:
+    """Plans with their verdicts; what is old goes, whatever it is."""
+    repo.write("a.py", "good\n")
+    repo.verdikt("council", "run")
+    shown = repo.verdikt("council", "history").stdout
+    assert "ship-it  1 file(s)  LOW  No findings." in shown
+    (Path(repo.env["VERDIKT_RUNS_DIR"]) / "broken.json").write_text("{")
+    assert "! unreadable: broken.json" in repo.verdikt("council", "history").stdout
+    assert "0 plan(s) deleted" in repo.verdikt("council", "purge").stdout
+    assert "2 plan(s) deleted" in repo.verdikt("council", "purge", "--older-than-days", "-1").stdout
+    assert list(Path(repo.env["VERDIKT_RUNS_DIR"]).iterdir()) == []
+
+
+def test_scopes(repo: Repo) -> None:
+    """What changes, everything, what differs from another branch, or the files named."""
+    repo.write("a.py", "x")
+    repo.git("commit", "-qm", "one")
+    repo.git("branch", "side")
+    repo.write("b.py", "x")
+    repo.git("commit", "-qm", "two")
+    repo.write("c.py", "x")
+    (repo.path / "d.py").write_text("x")
+
+    def files(*words: str) -> list[str]:
+        found: list[str] = json.loads(repo.verdikt("council", "plan", "ship-it", "--json", *words).stdout)["files"]
+        return found
+
+    assert files() == ["c.py"]
+    assert files("--scope", "full") == ["a.py", "b.py", "c.py"]
+    assert files("--base", "side") == ["b.py", "c.py"]
+    assert files("--files", "d.py", "--files", "a.py") == ["a.py", "d.py"]
+    assert repo.verdikt("council", "plan", "--base", "nowhere").returncode == 2
+    assert repo.verdikt("council", "plan", "nobody").returncode == 1
+    assert repo.verdikt("council", "plan", "--trigger", "full-moon").returncode == 1
+
+
+HOOK = "#!/bin/sh\necho mine >> ../mine\ntest ! -e ../refuse\n"
+
+
+@pytest.mark.parametrize("hooks_path", ["", "own hooks"])
+def test_hooks_that_are_there_go_on(repo: Repo, hooks_path: str) -> None:
+    """Ours runs after them, wherever git looks for hooks; uninstalling brings back each byte and mode."""
+    directory = repo.path / (hooks_path or ".git/hooks")
+    if hooks_path:
+        repo.git("config", "core.hooksPath", hooks_path)
+    directory.mkdir(exist_ok=True)
+    hook = directory / "pre-commit"
+    hook.write_text(HOOK)
+    hook.chmod(0o751)
+    assert repo.verdikt("git", "status").returncode == 1
+    repo.verdikt("git", "install")
+    again = repo.verdikt("git", "install", "--json")
+    assert json.loads(again.stdout)["changed"] == []
+    assert repo.verdikt("git", "status").returncode == 0
+    repo.write("a.py", "BAD\n")
+    assert "the level is HIGH" in repo.git("commit", "-m", "x", check=False).stderr
+    assert (repo.path.parent / "mine").read_text() == "mine\n"
+    (repo.path.parent / "refuse").touch()
+    refused = repo.git("commit", "-m", "x", check=False)
+    assert refused.returncode != 0
+    assert "level" not in refused.stderr
+    assert repo.verdikt("git", "uninstall", CLAUDECODE="1").returncode == 1
+    assert repo.verdikt("git", "uninstall").returncode == 0
+    assert (hook.read_text(), hook.stat().st_mode & 0o777) == (HOOK, 0o751)
+    assert sorted(path.name for path in directory.iterdir() if not path.name.endswith(".sample")) == ["pre-commit"]
+
+
+def test_init_wires_git(repo: Repo) -> None:
+    """With the other hosts, or alone."""
+    done = repo.verdikt("init", "--host", "git", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert repo.verdikt("git", "status").returncode == 0
+    gone = repo.verdikt("uninstall", "--yes")
+    assert gone.returncode == 0, gone.stderr
+    assert repo.verdikt("git", "status").returncode == 1

@@ -1,0 +1,48 @@
+"""What test runners print, as counts."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verdikt.evidence.tests_run import read_counts
+
+OUTPUTS = [
+    ("======= 42 passed, 1 skipped in 3.21s =======", ("pytest", 42, 0, 1)),
+    ("2 failed, 40 passed, 1 error in 0.5s", ("pytest", 40, 3, 0)),
+    ("collected 0 items\n\n==== no tests ran in 0.01s ====", ("pytest", 0, 0, 0)),
+    ("...\n-----\nRan 5 tests in 0.002s\n\nOK (skipped=1)", ("unittest", 4, 0, 1)),
+    ("Ran 5 tests in 0.002s\n\nFAILED (failures=1, errors=1)", ("unittest", 3, 2, 0)),
+    ("Test Suites: 2 passed, 2 total\nTests:       1 failed, 9 passed, 10 total", ("jest", 9, 1, 0)),
+    (" Test Files  1 passed (1)\n      Tests  7 passed | 1 skipped (8)\n", ("vitest", 7, 0, 1)),
+    (
+        "test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured\ntest result: ok. 2 passed; 0 failed; 0 ignored;",
+        ("cargo", 7, 0, 1),
+    ),
+    ("ok  \texample.com/a\t0.01s\n?   \texample.com/b\t[no test files]", ("go", 1, 0, 0)),
+    ("--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.00s)\nFAIL\texample.com/a\t0.01s", ("go", 1, 1, 0)),
+    ("ok  \texample.com/a\t0.01s [no tests to run]", ("go", 0, 0, 0)),
+    ("[INFO] Tests run: 8, Failures: 0, Errors: 0, Skipped: 2", ("maven", 6, 0, 2)),
+    ("12 tests completed, 1 failed", ("gradle", 11, 1, 0)),
+    ("> Task :test\n\nBUILD SUCCESSFUL in 3s", ("gradle", 1, 0, 0)),
+    ("> Task :test UP-TO-DATE\n\nBUILD SUCCESSFUL in 3s", ("gradle", 0, 0, 0)),
+    ("100% tests passed, 0 tests failed out of 12", ("ctest", 12, 0, 0)),
+    ("\n  8 passing (20ms)\n  1 failing\n", ("mocha", 8, 1, 0)),
+    ("9 examples, 1 failure", ("rspec", 8, 1, 0)),
+    ("Passed!  - Failed:     0, Passed:     5, Skipped:     0, Total:     5", ("dotnet", 5, 0, 0)),
+]
+
+
+@pytest.mark.parametrize(("output", "wanted"), OUTPUTS)
+def test_counts_are_read_total_included(output: str, wanted: tuple[str, int, int, int]) -> None:
+    """Every runner that people use."""
+    counts = read_counts(output)
+
+    assert counts is not None
+    assert (counts.runner, counts.passed, counts.failed, counts.skipped) == wanted
+    assert counts.total == counts.passed + counts.failed
+
+
+@given(st.text(max_size=300))
+def test_any_output_is_read(text: str) -> None:
+    """What is no report gives no counts, and nothing raises."""
+    read_counts(text)
