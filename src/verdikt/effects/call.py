@@ -148,8 +148,17 @@ class Call:
                 # `cargo yank --version 1.0` gives a version; `cargo --version` asks for one.
                 if word.text[:2] == "--" and word.text in _HARMLESS and (word.text != "--version" or word is argv[-1]):
                     return []
+        if program.always:
+            return self._rows(program.does)
         self.args = Arguments(argv, words(program.values), single=program.single)
-        return self._follow(program, argv)
+        if program.subs:
+            return self._follow(program, argv)
+        if program.dry and self.args.has(program.dry):
+            return []
+        effects = self._rows(program.does) if program.does else []
+        if program.call is not None:
+            effects += program.call(self)
+        return effects
 
     def _follow(self, program: Program, argv: Sequence[Word]) -> list[Effect]:
         dry = program.dry
@@ -325,7 +334,8 @@ class Call:
         note: str = "",
     ) -> Effect:
         """An effect of this command, with class and recoverability by its name and its targets unless given."""
-        if self.command.where and self._contained(what):
+        where = self.command.where
+        if where and self._contained(what):
             what, targets, recoverable = "container.exec", (), None
         entry, _, lossy = manner(what)
         cls, uncertain = entry.cls, possible or self.doubt
@@ -339,18 +349,13 @@ class Call:
             if not target.path and target.kind == "path":
                 uncertain = True
         # Of files elsewhere nothing is known; a database is dropped wherever the client runs.
-        elsewhere = self.command.where and what.startswith(_PLACED) and self.place.kind != "fresh"
+        elsewhere = where and what.startswith(_PLACED) and self.place.kind != "fresh"
         if elsewhere and not any(t.zone is Zone.SYSTEM for t in targets):
             uncertain = True
-        return Effect(
-            cls=cls,
-            what=what,
-            targets=targets,
-            certainty=Certainty.POSSIBLE if uncertain else Certainty.CERTAIN,
-            recoverable=entry.recoverable if recoverable is None else recoverable,
-            by=self._by or self.by,
-            note=note,
-        )
+        if recoverable is None:
+            recoverable = entry.recoverable
+        certainty = Certainty.POSSIBLE if uncertain else Certainty.CERTAIN
+        return Effect(cls, what, targets, certainty, recoverable, self._by or self.by, note)
 
 
 def shown(argv: Sequence[Word]) -> str:

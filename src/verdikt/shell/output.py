@@ -24,7 +24,7 @@ _SILENT = frozenset(
 
 def constant_output(call: "Invocation") -> str | None:
     """The output of a command, perhaps with unknown parts; None when nothing is known of it."""
-    if call.name not in _COMPUTED:
+    if call.name not in COMPUTED:
         return None
     found = _output(call)
     return found if found is None or (len(found) < _LONGEST and call.walker.spend(len(found))) else None
@@ -235,4 +235,5 @@ _OUTPUTS: dict[str, Callable[[list[str]], str | None]] = {
     "seq": _seq,
 }
 
-_COMPUTED = _SILENT | _OUTPUTS.keys() | decode.FILTERS.keys() | {"cat", "pwd"}
+COMPUTED = _SILENT | _OUTPUTS.keys() | decode.FILTERS.keys() | {"cat", "pwd"}
+"""Programs whose output may be told without running them."""

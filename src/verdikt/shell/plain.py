@@ -4,9 +4,15 @@ Whatever is not surely of this kind is left to the walker, which says the same o
 """
 
 import re
+from functools import lru_cache
 
+from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import Command, Redirect, Word
 from verdikt.shell.draft import Draft
+from verdikt.shell.lexer import RESERVED
+from verdikt.shell.nest import depth_of
+from verdikt.shell.output import COMPUTED
+from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS
 
 _WORD = r"""[A-Za-z0-9_./:@%+,=*?-]+|'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*"|!|\\[()]"""
 _LINE = re.compile(rf"(?:{_WORD})(?: +(?:2>/dev/null|2>&1|{_WORD}|\|(?= )))*", re.ASCII).fullmatch
@@ -120,14 +126,14 @@ def _is_plain(words: list[Word], fed: bool) -> bool:
     """Whether the program runs no other, and nothing about it must be understood."""
     name = words[0].raw
     if len(words) == 1:
-        return name in _ALONE or (fed and name in _HARMLESS)
+        return name in _ALONE or (fed and name in _HARMLESS) or _reach(name) == 0
     if name in _HARMLESS:
         return True
     if name == "sed":
         return len(words) > 2 and words[-1].text[:1] != "-" and _is_plain_sed(words[1].text, words[2].text)
     commands = _SUBCOMMANDS.get(name)
     if commands is None and name not in _CAREFUL:
-        return False
+        return _is_unlisted(name, words)
     if name == "find":
         return not any(word.text in _FINDS for word in words)
     for word in words:
@@ -137,6 +143,31 @@ def _is_plain(words: list[Word], fed: bool) -> bool:
         if text[:1] == "-" and (text in _RUNS or text.startswith(_VALUED)):
             return False
     return commands is None or words[1].text in commands
+
+
+def _is_unlisted(name: str, words: list[Word]) -> bool:
+    """A program that the analysis has no row for, or none for this subcommand."""
+    reach = _reach(name)
+    if reach != 1:
+        return reach == 0
+    key = name
+    for word in words[1:3]:
+        key = f"{key} {word.text}"
+        if word.text[:1] == "-" or key in WRAPPERS:
+            return False
+        if key not in SUBCOMMANDS:
+            return True
+    return False
+
+
+@lru_cache(maxsize=1024)
+def _reach(name: str) -> int:
+    """How many words tell whether a program runs another; 9 for what is more than a program."""
+    if "=" in name or "/" in name or not name[0].isalnum() or name in RESERVED or name in BUILTINS or name in COMPUTED:
+        return 9
+    if name in ("[[", "in") or "*" in name or "?" in name:
+        return 9
+    return depth_of(name)
 
 
 def _is_plain_sed(flag: str, script: str) -> bool:
