@@ -9,7 +9,7 @@ import tree_sitter_bash
 import yaml
 from tree_sitter import Language, Parser
 
-from verdikt.effects.classifier import classify
+from verdikt.effects.classifier import classify, understand
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.guard import PolicyNode
 from verdikt.model.action import Action, ActionKind
@@ -48,24 +48,22 @@ def best(run: Callable[[], object], clock: Callable[[], float] = time.perf_count
     return shortest
 
 
-def measure(command: str, parser: Parser, facts: Facts, policy: PolicyNode) -> tuple[float, float, float]:
-    """Seconds for a bare parse, for the analysis, and for everything: analysis, effects, decision."""
+def measure(command: str, parser: Parser, facts: Facts, policy: PolicyNode) -> tuple[float, ...]:
+    """Seconds for a bare parse, for the analysis, for everything (analysis, effects, decision), for the effects again."""
     source = command.encode()
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=facts.cwd)
 
     def decide() -> object:
-        effects = classify(action, facts)
+        effects = understand(command, facts)
         return policy.evaluate(action, GovernanceContext(action=action, effects=effects, facts=facts))
 
     floor = best(lambda: parser.parse(source))
-    return floor, best(lambda: analyse(command, home=facts.home, cwd=facts.cwd)), best(decide)
-
-
-def show(name: str, ratios: list[float], together: float) -> None:
-    """One line of ratios."""
-    ratios.sort()
-    p90 = ratios[int(len(ratios) * 0.9)]
-    print(f"  {name:40} p50 {statistics.median(ratios):.1f}×  p90 {p90:.1f}×  together {together:.1f}×")
+    return (
+        floor,
+        best(lambda: analyse(command, home=facts.home, cwd=facts.cwd)),
+        best(decide),
+        best(lambda: classify(action, facts.anew())),
+    )
 
 
 def main() -> None:
@@ -77,14 +75,14 @@ def main() -> None:
         for command in COMMANDS:
             measure(command, parser, facts, policy)
     times = [measure(command, parser, facts, policy) for command in COMMANDS]
-    floor = sum(bare for bare, _, _ in times)
     print(f"{len(COMMANDS)} ordinary commands against a bare parse of the same text:")
-    show("shell analysis", [ours / bare for bare, ours, _ in times], sum(ours for _, ours, _ in times) / floor)
-    show(
-        "analysis, effects and decision (≤ 12×)",
-        [ours / bare for bare, _, ours in times],
-        sum(ours for _, _, ours in times) / floor,
-    )
+    for column, name in enumerate(
+        ("shell analysis", "analysis, effects, decision (≤ 12×)", "effects of a command met before"), start=1
+    ):
+        ratios = sorted(row[column] / row[0] for row in times)
+        together = sum(row[column] for row in times) / sum(row[0] for row in times)
+        p90 = ratios[int(len(ratios) * 0.9)]
+        print(f"  {name:36} p50 {statistics.median(ratios):4.1f}×  p90 {p90:4.1f}×  together {together:4.1f}×")
 
     small = SCRIPT * (1_000 // len(SCRIPT) or 1)
     large = small * (100_000 // len(small))

@@ -6,6 +6,7 @@ from typing import Any
 from verdikt.effects.name import named
 from verdikt.effects.native import read_tool
 from verdikt.effects.reading import Reading
+from verdikt.effects.recall import Recall
 from verdikt.effects.target import Resolver
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Effects
@@ -20,17 +21,25 @@ def classify(action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None
 
     `manifest` maps tools to declared effects and annotations; arguments raise what it declares and never lower it.
     """
+    if action.kind is ActionKind.BASH and action.tool not in _POWERSHELL:
+        text = command_text(action)
+        return _RECENT.effects(text, facts, lambda: understand(text, facts))
     resolver = Resolver(facts)
-    if action.kind is not ActionKind.BASH:
-        effects = [*read_tool(action, resolver, manifest)]
-    elif action.tool in _POWERSHELL:
+    if action.kind is ActionKind.BASH:
         effects = _powershell(command_text(action), resolver)
     else:
-        text = command_text(action)
-        effects = Reading(resolver).script(text) if text and not text.isspace() else []
-    if not effects:
-        effects = [Effect(cls=EffectClass.READ, what="none", by=action.tool)]
-    return Effects(_unique(effects))
+        effects = [*read_tool(action, resolver, manifest)]
+    return Effects(_unique(effects or [_NOTHING]))
+
+
+_RECENT = Recall()
+_NOTHING = Effect(cls=EffectClass.READ, what="none")
+
+
+def understand(text: str, facts: Facts) -> Effects:
+    """What shell text would do, whether or not it was met before."""
+    effects = Reading(Resolver(facts)).script(text) if text and not text.isspace() else []
+    return Effects(_unique(effects or [_NOTHING]))
 
 
 _POWERSHELL = frozenset("PowerShell powershell write_powershell".split())

@@ -18,7 +18,7 @@ _TEMP = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders",
 class Resolver:
     """Resolves words of one action. Looks at the disk and at git only when asked for a path's state."""
 
-    __slots__ = ("_below", "_cwd", "_facts", "_guarded", "_home", "_root", "_temp")
+    __slots__ = ("_below", "_cwd", "_facts", "_home", "_root", "_temp")
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -27,7 +27,6 @@ class Resolver:
         self._root = ""
         self._below = ""
         self._temp: tuple[str, ...] = ()
-        self._guarded = False
 
     def _look_around(self) -> None:
         """Finds out where the project and the home are, when the first path is asked for."""
@@ -37,7 +36,6 @@ class Resolver:
         # A home directory or a whole disk is nobody's project: work there is outside of one.
         self._root = "" if root in ("/", self._home) or self._home.startswith(root + "/") else root
         self._below = self._root + "/" if self._root else "\0"
-        self._guarded = bool(facts.guarded)
 
     @property
     def facts(self) -> Facts:
@@ -103,7 +101,7 @@ class Resolver:
         """Where an absolute path lies."""
         if not self._below:
             self._look_around()
-        if self._guarded and self._facts.guards(path):
+        if self._facts.guards(path):
             return Zone.GUARD
         inside = path.startswith(self._below)
         if places.is_plain(path):
