@@ -6,6 +6,8 @@ from pathlib import Path
 
 from verdikt.cli.status import STATUSES
 from verdikt.effects.name import NAMES
+from verdikt.evidence.section import FIELDS as EVIDENCE_FIELDS
+from verdikt.evidence.validator import VALIDATORS
 from verdikt.graph.case import FIELDS as CASE_FIELDS
 from verdikt.graph.condition import VARIABLES
 from verdikt.graph.config import OPTIONS, PARTS, GraphReader
@@ -103,8 +105,35 @@ def effects() -> str:
     return table(("effect", "class", "can be undone", "means that the action"), rows)
 
 
+def evidence() -> str:
+    """The keys of the `evidence` section."""
+    return fields(dict(EVIDENCE_FIELDS))
+
+
+def validators() -> str:
+    """Every validator: what it proves and what its arguments bind to."""
+    rows = (
+        (f"`{one.name}`", one.claim, one.about, ", ".join(one.needs) or "–", ", ".join(one.binds) or "–")
+        for one in VALIDATORS.values()
+    )
+    return table(("validator", "claim", "holds when", "arguments (one of)", "bound to"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
-    made.__name__: made for made in (guards, sections, nodes, rules, variables, placeholders, cases, statuses, effects)
+    made.__name__: made
+    for made in (
+        guards,
+        sections,
+        nodes,
+        rules,
+        variables,
+        placeholders,
+        cases,
+        statuses,
+        effects,
+        evidence,
+        validators,
+    )
 }
 
 

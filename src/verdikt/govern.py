@@ -2,8 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -43,8 +42,8 @@ from verdikt.projections import projections
 from verdikt.proving import Proving
 
 if TYPE_CHECKING:
-    from verdikt.council.chamber import Chamber, Judgement
-    from verdikt.council.declared import Council, Councils
+    from verdikt.council.chamber import Chamber
+    from verdikt.council.declared import Councils
     from verdikt.guidance.completion import Completion, TaskCompletionChecker
     from verdikt.guidance.definition import Guidance, Past
     from verdikt.guidance.feedback import FeedbackProviderConfig
@@ -198,8 +197,8 @@ class Governance:
 
         called = self.councils.on(trigger)
         try:
-            with self._chamber(repo, at) as chamber:
-                judged = [self._judgement(chamber, council, base, run) for council in called]
+            with self.chamber(repo).at(at) as chamber:
+                judged = [chamber.ask(council, self._standing, base=base, run=run) for council in called]
         except Exception as error:
             self._crashed("commit", error)
             words = str(error) if isinstance(error, VerdiktError) else type(error).__name__
@@ -228,24 +227,6 @@ class Governance:
         log = finding_log(lambda: self.store)
         directory = runs_directory(self._env, self.councils.runs_dir)
         return Chamber(GitIndex(repo, self._env), Runs(directory, self.clock.now, log), self.clock, self._env)
-
-    @contextmanager
-    def _chamber(self, repo: str, at: str) -> "Iterator[Chamber]":
-        chamber = self.chamber(repo)
-        if not at:
-            yield chamber
-            return
-        with chamber.index.at(at) as index:
-            yield replace(chamber, index=index)
-
-    def _judgement(self, chamber: "Chamber", council: "Council", base: str, run: bool) -> "Judgement":
-        plan = chamber.plan(council, base=base)
-        judged = chamber.judge(council, plan, self._standing)
-        waiting = any(reviewer.command for reviewer in council.reviewers) and plan.files
-        if run and waiting and (judged.verdict is None or judged.missing):
-            chamber.run(council, plan)
-            judged = chamber.judge(council, plan, self._standing)
-        return judged
 
     def _standing(self, plan_hash: str) -> Mapping[str, str]:
         from verdikt.ledger.findings import standing

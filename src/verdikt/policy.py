@@ -37,6 +37,9 @@ class _Sections(Mapping[str, Section]):
         section: Section = load(found) if isinstance(found, str) else found
         return section
 
+    def __contains__(self, name: object) -> bool:
+        return name in SECTIONS  # without loading it
+
     def __iter__(self) -> Iterator[str]:
         return iter(SECTIONS)
 

@@ -2,16 +2,20 @@
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.store import Writer
 from verdikt.model.action import Action, Outcome
-from verdikt.model.entry import EntryKind
+from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.moment import Answer, Prompt, Turn
 from verdikt.model.secret import redact_text
 from verdikt.observe.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from verdikt.evidence.turn import TurnEvidence
+    from verdikt.evidence.validator import Proof
 
 _UNREAD = {"unparseable": "holds no JSON", "schema_drift": "has no message of a known type"}
 
@@ -109,11 +113,22 @@ class Proving:
             return Answer(allowed=False, reason=judged.reason, guard="evidence")
         return Answer()
 
-    def turn(self, session: str, state: Mapping[str, Any]) -> Any:
+    def turn(self, session: str, state: Mapping[str, Any]) -> "TurnEvidence":
         """The present turn of a session, from the log."""
         from verdikt.evidence.turn import read_turn
 
-        return read_turn(self.store.entries(session, since=state["turn"]), best=state["best"])
+        return read_turn(self.store.entries(session, since=state["turn"]), best=state["best"], trusted=self._vouched)
+
+    def validated(self, session: str, claim: str, name: str, arguments: Mapping[str, str]) -> "Proof":
+        """What a validator says of an explicit claim in the present turn; a pass is signed into the log."""
+        from verdikt.evidence.validator import validate
+
+        state = self.store.project("evidence", session)
+        proof = validate(name, claim, arguments, self.turn(session, state), self.settings.validators)
+        if proof.holds:
+            body = {"claim": claim, "explicit": True, **proof.record()}
+            self.store.append(session, EntryKind.VALIDATOR_PASS, body)
+        return proof
 
     def holds(self, log: Writer, name: str, arguments: Mapping[str, Any]) -> bool:
         """Whether a validator holds in the present turn."""
@@ -172,8 +187,10 @@ class Proving:
     def _signed(self, session: str) -> Callable[[int], bool]:
         def signed(seq: int) -> bool:
             entry = self.store.reader.entry(session, seq)
-            if entry is None or entry.kind is not EntryKind.VALIDATOR_PASS or not entry.sig:
-                return False
-            return self.store.keyring.check(entry.kid, entry.hash, entry.sig, entry.ts) is None
+            return entry is not None and entry.kind is EntryKind.VALIDATOR_PASS and self._vouched(entry)
 
         return signed
+
+    def _vouched(self, entry: Entry) -> bool:
+        """Whether an entry's signature is by a key of ours."""
+        return bool(entry.sig) and self.store.keyring.check(entry.kid, entry.hash, entry.sig, entry.ts) is None

@@ -1,35 +1,29 @@
-"""What is said after an action reaches the model, and a refused stop is a refused stop, on the real clients."""
+"""What the policy has to say after an action and at a stop, on the real clients: heard, obeyed, and then let go."""
 
 import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from tests.clients import channel
 from tests.clients.bench import Bench
-from verdikt import adapters
+from tests.clients.test_governed import entries
 from verdikt.adapters.live.screenplay import Say
-from verdikt.adapters.wiring import codex_trust, settings
-from verdikt.adapters.wiring.place import PLACES
-from verdikt.adapters.wiring.registration import Registration
+from verdikt.model.entry import EntryKind
 
 VERSIONS = ["claude-2.1.325", "claude-2.1.197", "codex-0.166.0", "gemini-0.61.0", "copilot-1.0.102"]
+LATEST = ["claude-2.1.325", "codex-0.166.0", "gemini-0.61.0"]
 
-
-def wire(bench: Bench) -> None:
-    """Every event of the client, answered by the governance of `channel.py`."""
-    guard = str(Path(adapters.__file__).with_name("guard.sh"))
-    place = PLACES[bench.client.name]
-    path = bench.project / place.files["project"]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    registration = Registration(guard=guard, python=(sys.executable, channel.__file__))
-    wired = settings.wire({}, place.entries(registration), str(path), place.extra)
-    path.write_bytes(settings.render(wired))
-    if place.host == "codex":
-        config = bench.home / ".codex/config.toml"
-        config.write_bytes(codex_trust.approve(config.read_bytes(), codex_trust.trusted(wired, str(path)), str(config)))
+POLICY = """\
+profile: standard
+evidence: {mode: "off"}
+feedback:
+  - static: "FEEDBACK after the action"
+    every_n_calls: 1
+completion:
+  checks:
+    - files: [done.txt]
+"""
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -38,7 +32,7 @@ def test_feedback_is_heard_and_an_early_stop_is_refused_until_the_file_exists(
 ) -> None:
     """Twice it says that it is done, twice it is sent back; then it writes the file and is let go."""
     table = bench(version)
-    wire(table)
+    table.govern(POLICY)
     played = table.play(
         Say("first", (table.shell("echo hello"),)),
         Say("I am done, first time"),
@@ -50,9 +44,46 @@ def test_feedback_is_heard_and_an_early_stop_is_refused_until_the_file_exists(
     told = json.dumps(played.model.requests)
 
     assert played.heard("FEEDBACK after the action"), played.run.stderr
-    assert played.heard("`done.txt` is missing; write it"), played.run.stderr
+    assert played.heard("done.txt"), played.run.stderr
     assert table.ran("done.txt"), "it was let go too early"
     # Once the file is there nothing holds it back: the last turn is never asked for.
     assert len(played.model.requests) == 5
     assert "I am done, second time" in told
+    assert [entry.body["allowed"] for entry in entries(table, EntryKind.COMPLETION)] == [False, False, True]
+    assert table.crashes() == []
+
+
+PROOF = """\
+profile: standard
+evidence: {mode: enforce}
+"""
+
+TESTS = "from app import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
+
+
+@pytest.mark.parametrize("version", LATEST)
+def test_done_without_evidence_is_sent_back_and_with_evidence_is_let_through(
+    version: str, bench: Callable[[str], Bench]
+) -> None:
+    """The claim is the same both times; between them lies a run of the tests."""
+    table = bench(version)
+    table.govern(PROOF)
+    (table.project / "test_app.py").write_text(TESTS)
+    pytest_here = f"PYTHONDONTWRITEBYTECODE=1 {sys.executable} -m pytest -q -p no:cacheprovider test_app.py"
+    played = table.play(
+        Say("writing", (table.shell("printf 'def double(x):\\n    return 2 * x\\n' > app.py"),)),
+        Say("Done. double is implemented in app.py and all tests pass."),
+        Say("testing", (table.shell(pytest_here),)),
+        Say("Done. double is implemented in app.py and all tests pass."),
+        Say("never said"),
+        prompt="Implement double in app.py so that the tests in test_app.py pass",
+    )
+    judged = [entry.body for entry in entries(table, EntryKind.COMPLETION)]
+
+    assert table.ran("app.py"), played.run.stderr
+    assert played.heard("no test run in this turn"), json.dumps(judged)
+    assert len(played.model.requests) == 4, json.dumps(judged)
+    assert [body["result"] for body in judged] == ["refused", "proven"]
+    assert len(entries(table, EntryKind.CONTRACT)) == 1
+    assert entries(table, EntryKind.VALIDATOR_PASS)
     assert table.crashes() == []

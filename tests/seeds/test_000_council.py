@@ -414,6 +414,109 @@ def test_S0_44_what_build_finding_takes() -> None:
         build_finding(level="SEVERE", title="t")
 
 
+POLICY = {
+    "councils": {
+        "ship-it": {"guardrail": True, "reviewers": {"sec": {"agent": "look"}}},
+        "auth": {"trigger": ["file-save"], "files": ["**/auth/**"], "reviewers": {"sec": {"agent": "look"}}},
+        "start": {"trigger": ["session-start", "session-end"], "reviewers": {"sec": {"agent": "look"}}},
+    }
+}
+
+
+@pytest.fixture
+def council(call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    """`verdikt council` in a repository with three councils and one staged file."""
+    from verdikt.cli import root
+
+    project = tmp_path / "project"
+    project.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    (project / "governance.yaml").write_text(json.dumps(POLICY))
+    (project / "x.py").write_text("x")
+    subprocess.run(["git", "add", "x.py"], cwd=project, check=True)
+    monkeypatch.chdir(project)
+
+    def run(*words: str) -> Result:
+        return CliRunner().invoke(root, ["council", *words])
+
+    return run
+
+
+def test_S0_45_a_trigger_gives_a_line_for_each_council(council) -> None:  # type: ignore[no-untyped-def]
+    """Whoever is called by it, with the plan's file; a trigger nobody knows is an error."""
+    result = council("plan", "--trigger", "pre-commit", "--json")
+    (line,) = result.stdout.splitlines()
+    row = json.loads(line)
+    assert set(row) >= {"trigger", "toolbox", "plan_file", "agents", "files", "source", "guardrail"}
+    assert (row["trigger"], row["toolbox"], row["agents"], row["files"]) == ("pre-commit", "ship-it", ["sec"], ["x.py"])
+    assert Path(row["plan_file"]).name == f"{row['plan_hash']}.json"
+    assert row["source"] == "fresh"
+    assert json.loads(council("plan", "--trigger", "pre-commit", "--json").stdout)["source"] == "cached"
+    assert council("plan", "--trigger", "full-moon").exit_code == 1
+
+
+@pytest.mark.parametrize(("path", "lines"), [("src/auth/x.py", 1), ("auth/x.py", 1), ("src/x.py", 0)])
+def test_S0_46_a_saved_file_calls_those_whom_it_concerns(council, path: str, lines: int) -> None:  # type: ignore[no-untyped-def]
+    """`**/` also stands for no directory at all."""
+    result = council("plan", "--trigger", "file-save", "--path", path, "--json")
+    assert len(result.stdout.splitlines()) == lines
+    assert len(council("plan", "--trigger", "session-start", "--json").stdout.splitlines()) == 1
+
+
+def test_S0_47_defaults_of_a_council() -> None:
+    """The seed's budget; no guardrail unless it is asked for."""
+    from verdikt.policy import parse_policy
+
+    start = parse_policy(json.dumps(POLICY)).section("councils").named("start")
+    assert (start.budget_tokens, start.budget_seconds, start.guardrail, start.scope) == (150_000, 300, False, "diff")
+
+
+def test_S0_48_files_that_are_named_win(council) -> None:  # type: ignore[no-untyped-def]
+    """Sorted, each once."""
+    words = ["plan", "ship-it", "--json", "--files", "z.py", "--files", "x.py", "--files", "x.py"]
+    row = json.loads(council(*words).stdout)
+    assert row["files"] == ["x.py", "z.py"]
+
+
+def test_S0_49_plan_history_and_purge(council, runs: Runs) -> None:  # type: ignore[no-untyped-def]
+    """A dry run keeps nothing; history lists plans and not verdicts; purge takes both, unreadable ones too (W0-8)."""
+    council("plan", "ship-it", "--dry-run")
+    assert runs.plans() == ([], [])
+    plan = json.loads(council("plan", "ship-it", "--json").stdout)["plan_hash"]
+    runs.record(plan, found("LOW"))
+    (runs.directory / "bad.json").write_text("{")
+    rows = json.loads(council("history", "--json").stdout)
+    assert [row["plan_hash"] for row in rows["plans"]] == [plan]
+    assert rows["unreadable"] == ["bad.json"]
+    assert json.loads(council("history", "--council", "nobody", "--json").stdout)["plans"] == []
+    assert json.loads(council("purge", "--json").stdout) == {"purged": []}
+    assert json.loads(council("purge", "--older-than-days", "-1", "--json").stdout)["purged"] == sorted([plan, "bad"])
+    assert runs.plans() == ([], [])
+
+
+FAULTS = [
+    ({"c": 3}, "`c`: expected a mapping with `reviewers`, found `3`"),
+    ({"c": {}}, "expected the key `reviewers`"),
+    ({"c": {"reviewers": {"r": {}}}}, "reviewer `r`: expected either `command` or `agent`, found both or neither"),
+    ({"c": {"reviewers": {"r": {"command": "a 'b"}}}}, "expected a command"),
+    ({"c": {"reviewers": {"r": {"agent": "x"}}, "scope": "explicit"}}, "the scope `explicit` needs `files`"),
+    ({"c": {"reviewers": {"r": {"agent": "x"}}, "guardrial": True}}, "did you mean `guardrail`?"),
+    ({"c": {"reviewers": {"r": {"agent": "x"}}, "trigger": "commit"}}, "expected one of pre-commit"),
+    ({"c": {"reviewers": {}}}, "expected at least one reviewer"),
+]
+
+
+@pytest.mark.parametrize(("councils", "words"), FAULTS)
+def test_a_council_that_cannot_be_is_refused(councils: object, words: str) -> None:
+    """With the place and what was meant."""
+    from verdikt.errors import PolicyError
+    from verdikt.policy import parse_policy
+
+    with pytest.raises(PolicyError) as caught:
+        parse_policy(json.dumps({"councils": councils}))
+    assert words in str(caught.value)
+
+
 def test_W0_1_a_refinement_supersedes(runs: Runs) -> None:
     """The same agent's same title at another level is one finding, with its lineage."""
     old = found("MEDIUM", INJECTION, "security-reviewer")

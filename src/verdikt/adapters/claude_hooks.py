@@ -1,6 +1,5 @@
 """Claude Code. Also `python -m verdikt.adapters.claude_hooks read|write|bash`, the wiring of a settings file by hand."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,6 +10,7 @@ from verdikt.adapters.reply import NEUTRAL, Reply, refuse, say
 from verdikt.adapters.ruling import Ruling
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.posture import Posture
+from verdikt.model.regex import regex
 from verdikt.model.verdict import VerdictKind
 
 EVENTS: dict[str, MomentKind] = {
@@ -41,7 +41,7 @@ _CONTEXT = {
     "PostToolBatch",
 }
 
-_EXIT = re.compile(r"Exit code (\d{1,3})\b")
+_EXIT = regex(r"Exit code (\d{1,3})\b")
 
 
 def decode(payload: object, event: str = "", env: Mapping[str, str] | None = None) -> Moment:

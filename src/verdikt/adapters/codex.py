@@ -1,6 +1,5 @@
 """Codex. Its output schema is closed: a key it does not know, an `ask`, an `allow` by itself, and the tool runs."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +8,7 @@ from verdikt.adapters.payload import Fields, read
 from verdikt.adapters.reply import NEUTRAL, Reply, refuse, say
 from verdikt.adapters.ruling import Ruling
 from verdikt.model.action import Action, Outcome
+from verdikt.model.regex import regex
 
 EVENTS: dict[str, MomentKind] = {
     "SessionStart": MomentKind.START,
@@ -27,7 +27,7 @@ EVENTS: dict[str, MomentKind] = {
 
 _CONTEXT = {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"}
 
-_EXIT = re.compile(r"Exit code: (\d{1,3})\n")
+_EXIT = regex(r"Exit code: (\d{1,3})\n")
 
 
 def decode(payload: object, event: str = "", env: Mapping[str, str] | None = None) -> Moment:

@@ -1,6 +1,5 @@
 """Copilot CLI. Its payloads do not name the event, so the wiring does."""
 
-import re
 from collections.abc import Mapping
 
 from verdikt.adapters.moment import Moment, MomentKind
@@ -8,6 +7,7 @@ from verdikt.adapters.payload import Fields, Keys, read
 from verdikt.adapters.reply import NEUTRAL, Reply, say
 from verdikt.adapters.ruling import Ruling
 from verdikt.model.action import Action, Outcome
+from verdikt.model.regex import regex
 from verdikt.model.verdict import VerdictKind
 
 EVENTS: dict[str, MomentKind] = {
@@ -32,7 +32,7 @@ _KEYS = Keys(
     transcript="transcriptPath",
 )
 
-_EXIT = re.compile(r"<shellId: \S+ completed with exit code (\d{1,3})>\s*\Z")
+_EXIT = regex(r"<shellId: \S+ completed with exit code (\d{1,3})>\s*\Z")
 
 
 def decode(payload: object, event: str = "", env: Mapping[str, str] | None = None) -> Moment:

@@ -40,6 +40,9 @@ class Hook:
         """Reads, decides, answers, exits."""
         try:
             self._guard()
+            from verdikt.adapters.start import spare
+
+            spare()
             from verdikt import adapters
 
             self.host = adapters.host(self.name)

@@ -1,6 +1,5 @@
 """Gemini CLI. Its stdout beats its exit status, and an `ask` hangs it for ever when nobody is there."""
 
-import re
 from collections.abc import Mapping
 
 from verdikt.adapters.moment import Moment, MomentKind
@@ -8,6 +7,7 @@ from verdikt.adapters.payload import Fields, Keys, read
 from verdikt.adapters.reply import NEUTRAL, Reply, refuse, say
 from verdikt.adapters.ruling import Ruling
 from verdikt.model.action import Action, ActionKind, Outcome
+from verdikt.model.regex import regex
 
 EVENTS: dict[str, MomentKind] = {
     "SessionStart": MomentKind.START,
@@ -25,7 +25,7 @@ EVENTS: dict[str, MomentKind] = {
 
 _CONTEXT = {"SessionStart", "BeforeAgent", "AfterTool"}
 
-_TRAILER = re.compile(
+_TRAILER = regex(
     r"(?:\n(?:Exit Code: (?P<code>\d{1,3})|Signal: (?P<signal>\d{1,3})))?"
     r"(?:\nBackground PIDs: [\d, ]+)?\nProcess Group PGID: \d+\n</untrusted_context>\s*\Z"
 )

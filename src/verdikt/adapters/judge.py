@@ -19,9 +19,10 @@ _CONFIG = (
 
 
 def judge(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
-    """What is to be said to the host at this moment. During a pause everything is decided and recorded as ever, and let through."""
+    """What is to be said to the host at this moment. During a pause everything but red lines is let through, decided and recorded as ever."""
     ruling = _RULES.get(moment.kind, _nothing)(governance, moment, env).where(moment)
-    if ruling.kind >= VerdictKind.ASK and _paused(governance):
+    # Before an action the flow itself has looked at the pause, and at what a pause does not touch.
+    if moment.kind is not MomentKind.BEFORE and ruling.kind >= VerdictKind.ASK and _paused(governance):
         return Ruling(context=f"{MARK} paused by the operator: this would have been stopped")
     return ruling
 
@@ -43,18 +44,21 @@ def _after(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> 
 
 
 def _prompt(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
-    prompt = getattr(governance, "prompt", None)
-    return Ruling.of_answer(prompt(moment.prompt)) if prompt else Ruling()
+    assert moment.prompt is not None
+    return Ruling.of_answer(governance.prompt(moment.prompt))
 
 
 def _stop(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
-    stop = getattr(governance, "stop", None)
-    ruling = Ruling.of_answer(stop(moment.turn)) if stop else Ruling()
+    assert moment.turn is not None
+    ruling = Ruling.of_answer(governance.stop(moment.turn))
     return ruling if moment.agent else _told(ruling, governance, moment, _integrity(governance, moment, env).changes())
 
 
 def _start(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
-    return _told(Ruling(), governance, moment, _integrity(governance, moment, env).start())
+    integrity = _integrity(governance, moment, env)
+    # A compacted conversation goes on: what changed before must not become what it is measured by.
+    goes_on = moment.raw.get("source") == "compact"
+    return _told(Ruling(), governance, moment, integrity.changes() if goes_on else integrity.start())
 
 
 def _end(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:

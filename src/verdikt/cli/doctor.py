@@ -57,14 +57,17 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
         general = _general(here)
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
-    healthy = bool(reports) and all(report["healthy"] for report in reports) and general["wrapper"] == "intact"
+    hooks = general["git"]
+    wrapped = general["wrapper"] == "intact" or not reports
+    healthy = bool(reports or hooks["installed"]) and all(report["healthy"] for report in reports) and wrapped
+    healthy = healthy and not (hooks["installed"] and hooks["missing"])
     if as_json:
         click.echo(json.dumps({"healthy": healthy, "hosts": reports, **general}))
     else:
         for report in reports:
             _print(report)
-        _print_general(general)
-        if not reports:
+        _print_general(general, wired=bool(reports))
+        if not reports and not hooks["installed"]:
             click.echo(_bad("nothing is wired here") + ": run `verdikt init`")
     raise SystemExit(0 if healthy else 1)
 
@@ -176,16 +179,28 @@ def _general(here: Installation) -> dict[str, Any]:
         "crashes": crashes(here, since=day),
         "overrides": _overrides(here, day),
         "paused": now.reason if now else "",
+        "git": _git(here),
+    }
+
+
+def _git(here: Installation) -> dict[str, list[str]]:
+    """Which hooks of the project's repository call us, and which do not."""
+    from verdikt.adapters.wiring import git
+    from verdikt.observe.git import find_root
+    from verdikt.observe.index import GitIndex
+
+    found = git.status(GitIndex(here.project, here.env).hooks_directory()) if find_root(here.project) else []
+    return {
+        "installed": [hook.name for hook in found if hook.installed],
+        "missing": [hook.name for hook in found if not hook.installed],
     }
 
 
 def _overrides(here: Installation, since: float) -> int:
     """How often somebody tried to talk the agent past the policy in the last day."""
-    count = 0
-    for file in Path(here.data, "overrides").glob("*.jsonl"):
-        if file.stat().st_mtime >= since:
-            count += sum(1 for _ in file.open(errors="replace"))
-    return count
+    from verdikt.ledger.overrides import overrides_since
+
+    return overrides_since(Path(here.data), since)
 
 
 def _good(text: str) -> str:
@@ -199,7 +214,7 @@ def _bad(text: str) -> str:
 def _print(report: dict[str, Any]) -> None:
     mark = _good("✓") if report["healthy"] else _bad("✗")
     click.echo(f"{mark} {click.style(report['host'], bold=True)} ({report['scope']}: {report['file']})")
-    wiring = f"{len(report['events'])} events"
+    wiring = f"{len(report['events'])} event{'s' if len(report['events']) != 1 else ''}"
     if report["missing"]:
         wiring += _bad(f", missing: {', '.join(report['missing'])}") + "; run `verdikt init`"
     click.echo(f"    wired    {wiring}")
@@ -222,8 +237,16 @@ def _print(report: dict[str, Any]) -> None:
         click.echo(f"    {_bad('open   ') if hole['open'] else 'hole   '}  {hole['what']}\n             {hole['fix']}")
 
 
-def _print_general(general: dict[str, Any]) -> None:
-    if general["wrapper"] != "intact":
+def _print_general(general: dict[str, Any], *, wired: bool) -> None:
+    hooks = general["git"]
+    if hooks["installed"]:
+        lacking = _bad(f"; missing: {', '.join(hooks['missing'])}") + "; run `verdikt init --host git`"
+        mark = _bad("✗") if hooks["missing"] else _good("✓")
+        click.echo(
+            f"{mark} {click.style('git', bold=True)} ({', '.join(hooks['installed'])})"
+            + (lacking if hooks["missing"] else "")
+        )
+    if wired and general["wrapper"] != "intact":
         click.echo(_bad(f"✗ the wrapper is {general['wrapper']}") + "; run `verdikt init`")
     if general["paused"]:
         click.echo(click.style("! paused", fg="yellow") + f": {general['paused']}; `verdikt pause --end` ends it")

@@ -71,6 +71,12 @@ def command(
         if trust_codex:
             changes = plan(here, chosen, profile=profile, scope=scope, trust=True)
         _show(changes, dry_run=dry_run, as_json=as_json)
+        if "git" in chosen and dry_run and not as_json:
+            from verdikt.cli.git import hooks_directory
+
+            click.echo(
+                f"{click.style('write ', fg='cyan')} {hooks_directory(here.project)}  (git's hooks; those there go on)"
+            )
         if (not changes and "git" not in chosen) or dry_run or not _agreed(yes or as_json):
             return
         carry_out(here, changes)

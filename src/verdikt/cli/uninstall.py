@@ -47,7 +47,7 @@ def command(*, hosts: tuple[str, ...], everything: bool, dry_run: bool, yes: boo
         elif not changes and not _git_hooks(here, hosts):
             click.echo("nothing on record for this project; `--all` looks at every project")
         for change in () if as_json else changes:
-            word = "remove" if change.after is None else "restore"
+            word = "keep" if not change.needed else "remove" if change.after is None else "restore"
             click.echo(f"{click.style(word, fg='cyan')} {change.path}  ({change.what})")
         hooks = _git_hooks(here, hosts)
         for path in () if as_json else hooks:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from verdikt.council.declared import Council, Reviewer
 from verdikt.council.review import failure_id, review
@@ -120,6 +120,26 @@ class Chamber:
         else:
             with self.index.exported() as directory:
                 yield directory
+
+    @contextmanager
+    def at(self, commit: str) -> Iterator["Chamber"]:
+        """The same chamber about a commit instead of the index; about the index when none is named."""
+        if not commit:
+            yield self
+            return
+        with self.index.at(commit) as index:
+            yield replace(self, index=index)
+
+    def ask(self, council: Council, standing: Standing, *, base: str = "", run: bool = False) -> Judgement:
+        """The council's word on what is there now; with `run`, after the commands that have not reported were run."""
+        plan = self.plan(council, base=base)
+        judged = self.judge(council, plan, standing)
+        commands = {reviewer.name for reviewer in council.reviewers if reviewer.command}
+        late = judged.verdict is None if not judged.missing else not commands.isdisjoint(judged.missing)
+        if run and plan.files and commands and late:
+            self.run(council, plan)
+            judged = self.judge(council, plan, standing)
+        return judged
 
     def judge(self, council: Council, plan: Plan, standing: Standing) -> Judgement:
         """The council's word on a plan: what was found, by whom, and what is missing."""

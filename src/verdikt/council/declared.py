@@ -158,6 +158,8 @@ BUDGET: Mapping[str, Field] = {
 
 def _reviewers(node: Node) -> tuple[Reviewer, ...] | None:
     found = []
+    if node.value == {}:
+        node.expected("at least one reviewer")
     for name, inner in node.mapping(what="reviewers by name").items():
         if not isinstance(inner.value, Mapping):
             inner.expected("a mapping with `command` or `agent`")

@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,8 +23,9 @@ from verdikt.model.finding import (
     seconds,
 )
 from verdikt.model.plan import Plan, recorded_plan
+from verdikt.model.regex import regex
 
-PLAN_HASH = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+PLAN_HASH = regex(r"[A-Za-z0-9_-]{1,64}\Z")
 SUFFIX = ".verdict.json"
 MAX_BYTES = 64 * 1024 * 1024
 """A verdict file longer than this is not one of ours."""

@@ -1,13 +1,12 @@
 """Addresses: who is at the other end, and whether that is this machine."""
 
-import re
-
 from verdikt.model.effect import Target
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 
-_URL = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*)://(?:[^/@\s]*@)?(\[[^\]]*\]|[^/:?#\s]*)")
-_HOST = re.compile(r"^(?:[^@/\s]+@)?([A-Za-z0-9_.-]+|\[[0-9a-fA-F:]+\])(?::\d+)?(?:/.*)?$")
-_LOCAL = re.compile(r"^(?:localhost|127(?:\.\d+){0,3}|0\.0\.0\.0|\[?::1\]?|.*\.localhost|host\.docker\.internal)$")
+_URL = regex(r"^([a-zA-Z][a-zA-Z0-9+.-]*)://(?:[^/@\s]*@)?(\[[^\]]*\]|[^/:?#\s]*)")
+_HOST = regex(r"^(?:[^@/\s]+@)?([A-Za-z0-9_.-]+|\[[0-9a-fA-F:]+\])(?::\d+)?(?:/.*)?$")
+_LOCAL = regex(r"^(?:localhost|127(?:\.\d+){0,3}|0\.0\.0\.0|\[?::1\]?|.*\.localhost|host\.docker\.internal)$")
 
 
 def host(text: str) -> str:

@@ -14,6 +14,7 @@ from verdikt.effects.reading import Reading
 from verdikt.effects.target import Resolver
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
+from verdikt.model.regex import regex
 from verdikt.shell.command import Command, Word
 
 _QUIET = frozenset(
@@ -91,8 +92,8 @@ _EDITS = frozenset(
         "save_memory",
     ]
 )
-_PATCH = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$|^\*\*\* (Move) to: (.+?)\s*$", re.MULTILINE)
-_UNIFIED = re.compile(r"^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
+_PATCH = regex(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$|^\*\*\* (Move) to: (.+?)\s*$", re.MULTILINE)
+_UNIFIED = regex(r"^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
 
 _VERBS: tuple[tuple[str, frozenset[str]], ...] = (
     ("mcp.delete", frozenset(["delete", "remove", "drop", "destroy", "purge", "truncate", "wipe", "terminate", "erase", "clear", "revoke", "uninstall", "prune", "reset", "flush", "unpublish", "archive", "cancel", "kill"])),
@@ -259,7 +260,7 @@ def _meaning(call: Call, path: str, content: str) -> Iterator[Effect]:
                     yield effect
 
 
-_RUN = re.compile(r"^\s*(?:-\s+)?(?:run|script):\s*[|>]?-?\s*(.*)$", re.MULTILINE)
+_RUN = regex(r"^\s*(?:-\s+)?(?:run|script):\s*[|>]?-?\s*(.*)$", re.MULTILINE)
 
 
 def _dangers(call: Call, content: str) -> Iterator[Effect]:

@@ -1,6 +1,5 @@
 """Shell text read for what it does: each command by its program's table, then what flows from one to another."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +15,7 @@ from verdikt.effects.target import Resolver
 from verdikt.effects.verb import destroys
 from verdikt.effects.zone import is_sink
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target
+from verdikt.model.regex import regex
 from verdikt.shell.analysis import analyse
 from verdikt.shell.command import UNKNOWN, Code, Command, Redirect, Word
 
@@ -28,12 +28,12 @@ _DECODERS = frozenset("base64 base32 xxd openssl uudecode gpg rev tr gunzip zcat
 _DOWNLOADERS = frozenset("curl wget wget2 aria2c axel".split())
 _KEEPERS = _DOWNLOADERS | frozenset("cat tee echo printf".split())
 """Programs that may put into a file what is run later."""
-_FETCHES = re.compile(r"(?<![\w/.-])(?:curl|wget|wget2|fetch|aria2c|lynx|http|https|xh)\s|urlopen\(|requests\.get")
-_INIT = re.compile(
+_FETCHES = regex(r"(?<![\w/.-])(?:curl|wget|wget2|fetch|aria2c|lynx|http|https|xh)\s|urlopen\(|requests\.get")
+_INIT = regex(
     r"(?:init|hook|shellenv|activate|completions?|env|shell-init|printenv|--version|export|-s|-k|alias|shell|setup|ssh-agent|dircolors|resize|login)\b"
 )
-_TCP = re.compile(r"^/dev/(?:tcp|udp)/([^/]+)/")
-_SPLICED = re.compile(r"""[\w.](?:''|""|\\(?=[\w.]))[\w.]|[\w.]'[\w.]+'|[\w.]"[\w.]+"[\w.]""")
+_TCP = regex(r"^/dev/(?:tcp|udp)/([^/]+)/")
+_SPLICED = regex(r"""[\w.](?:''|""|\\(?=[\w.]))[\w.]|[\w.]'[\w.]+'|[\w.]"[\w.]+"[\w.]""")
 _INTO = (">", ">|", ">>", "&>", "&>>")
 
 

@@ -3,8 +3,9 @@
 import re
 
 from verdikt.effects import host
+from verdikt.model.regex import regex
 
-_URL = re.compile(
+_URL = regex(
     r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@\s]*@)?(?P<host>\[[^\]]*\]|[^/:?#\s]*)(?::(?P<port>\d+))?(?P<path>/[^?#]*)?(?P<query>\?[^#]*)?",
     re.IGNORECASE,
 )
@@ -67,8 +68,8 @@ _EFFECT = {
     "forge": "repo.delete",
     "cloud": "cloud.delete",
 }
-_SINGLE = re.compile(r"/_doc/|/documents?/[^/]+$|/comments/|/labels/|/reactions|/points/|/containers/|/pods/|/issues/")
-_SWEEP = re.compile(r"_delete_by_query|/delete_series|<delete>.*\*:\*|/purge_cache", re.DOTALL)
+_SINGLE = regex(r"/_doc/|/documents?/[^/]+$|/comments/|/labels/|/reactions|/points/|/containers/|/pods/|/issues/")
+_SWEEP = regex(r"_delete_by_query|/delete_series|<delete>.*\*:\*|/purge_cache", re.DOTALL)
 
 
 def request(method: str, url: str, body: str = "") -> tuple[str, bool] | None:

@@ -1,9 +1,9 @@
 """What a subcommand does, by the verb in its name, so that a subcommand which no table lists is understood too."""
 
-import re
 from functools import cache
 
 from verdikt.effects.argument import words
+from verdikt.model.regex import regex
 
 READ = words(
     "list ls lst get describe show view read info status whoami help version search find query scan head lookup check validate "
@@ -43,8 +43,8 @@ NOUNS = words(
 )
 """Verbs that also name things: `aws logs`, `gcloud run services list`, `fly config show`."""
 
-_SPLIT = re.compile(r"[-_:./\s]+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SPLIT = regex(r"[-_:./\s]+")
+_HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @cache

@@ -3,6 +3,8 @@
 import re
 from fnmatch import translate
 
+from verdikt.model.regex import regex
+
 # Written with `~` for any home directory and `**` for anything below.
 _GUARD = """
 ~/.claude/settings.json ~/.claude/settings.local.json ~/.claude/hooks/** ~/.claude/managed-settings.json ~/.claude/managed-mcp.json
@@ -60,7 +62,7 @@ service-account*.json service_account*.json serviceaccount*.json gcp-key*.json s
 kubeconfig *.kubeconfig wallet.dat key4.db logins.json Login?Data .dockercfg .s3cfg *.ovpn .boto auth.json.bak
 """
 
-_NOT_SECRET = re.compile(
+_NOT_SECRET = regex(
     r"(?:\.(?:pub|example|sample|template|dist|tmpl|defaults?|schema|md|ts|js|py|go|rs|java|rb|d\.ts)|known_hosts(?:\.old)?|\.ssh/config|\.env\.(?:test|ci|vault|development\.example)|ca-bundle\.pem|cacert\.pem|cert\.pem|fullchain\.pem|public\.pem|pubkey\.pem|(?:example|sample|template)\.env)$"
 )
 
@@ -146,7 +148,7 @@ BUILD = frozenset(
 )
 """Names of what a build makes and can make again."""
 
-_BUILD_NAME = re.compile(
+_BUILD_NAME = regex(
     r"(?:\.(?:pyc|pyo|o|obj|class|log|tmp|swp|swo|bak|orig|rej|egg-info|tsbuildinfo|gcda|gcno|lcov|prof|coverage|map|cache|pid|lock~)|(?<=.)~)$"
     r"|^(?:cmake-build-|bazel-|\.coverage\.|npm-debug|yarn-error|core\.\d)"
 )
@@ -197,7 +199,7 @@ SYSTEM = frozenset(
 )
 """Top-level directories that belong to the machine."""
 
-_DEVICE = re.compile(
+_DEVICE = regex(
     r"/dev/(?:(?:sd|hd|vd|xvd)[a-z]+\d*|nvme\d.*|mmcblk\d.*|disk.*|rdisk.*|dm-\d+|md\d+|mapper/.*|loop\d+|sr\d|mem|kmem|port|nbd\d+|zd\d+|ram\d+)$"
 )
 _SINK = frozenset(
@@ -250,7 +252,7 @@ class _Places:
 
 _guard, _hook, _persist, _secret = _Places(_GUARD), _Places(_HOOK), _Places(_PERSIST), _Places(_SECRET)
 _secret_name = _Places(" ".join("/" + name for name in _SECRET_NAMES.split()))
-_anybody = re.compile(r"^(?:/home/[^/]+|/root|/Users/[^/]+|/var/root|/export/home/[^/]+)(?=/|$)")
+_anybody = regex(r"^(?:/home/[^/]+|/root|/Users/[^/]+|/var/root|/export/home/[^/]+)(?=/|$)")
 
 
 def homely(path: str, home: str) -> str:

@@ -9,8 +9,11 @@ from verdikt.evidence.tests_run import TestCounts, read_counts
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import Entry
 
-_FAITHLESS = frozenset({"claude"})
-"""Hosts that tell the status whenever there is one, so that none means: still running, or read kindly."""
+_TELLING = frozenset({"claude", "gemini", "opencode"})
+"""Hosts that tell the status of a command whenever there is one, so that none means: still running, or read kindly."""
+
+_SILENT = frozenset({"codex", "cursor"})
+"""Hosts that never tell it. What a command printed is all there is."""
 
 
 def call_evidence(
@@ -28,6 +31,8 @@ def call_evidence(
     if action.kind is ActionKind.BASH and action.command:
         runs = read_runs(action.command)
         found["runs"] = [run.record() for run in runs]
+        if outcome.exit_code is None and action.host in _SILENT and _echoed(runs, outcome.output):
+            found["status"] = 0
         if any(run.kind == "test" for run in runs):
             counts = read_counts(f"{outcome.output}\n{outcome.error}")
             found["tests"] = counts.record() if counts else None
@@ -35,6 +40,15 @@ def call_evidence(
     if status is not None:
         found["http"] = status
     return found
+
+
+def _echoed(runs: tuple[Run, ...], output: str) -> bool:
+    """Whether the last line is what a final `&& echo …` says, so that all that must succeed before it did."""
+    last = runs[-1] if len(runs) > 1 else None
+    if last is None or last.argv[:1] != ("echo",) or not last.speaks:
+        return False
+    said = " ".join(last.argv[1:])
+    return bool(said) and output.rstrip().rpartition("\n")[2] == said
 
 
 def named_edits(action: Action) -> tuple[str, ...]:
@@ -75,6 +89,7 @@ class LoggedCall:
     cwd: str
     ok: bool
     failed: bool
+    untold: bool = False  # a command whose status the host keeps to itself
     runs: tuple[Run, ...] = ()
     tests: TestCounts | None = None
     http: int | None = None
@@ -94,6 +109,8 @@ def read_call(entry: Entry) -> LoggedCall:
     payload = body.get("payload")
     payload = payload if isinstance(payload, Mapping) else {}
     status, success, host = body.get("exit_code"), bool(body.get("success")), body.get("host")
+    status = evidence.get("status") if status is None else status
+    command = body.get("kind") == ActionKind.BASH.value
     tests = evidence.get("tests")
     return LoggedCall(
         seq=entry.seq,
@@ -103,8 +120,9 @@ def read_call(entry: Entry) -> LoggedCall:
         command=_first(payload, "command", "cmd", "script"),
         target=_first(payload, "file_path", "path", "notebook_path", "url", "query", "pattern", "prompt"),
         cwd=str(body.get("cwd", "")),
-        ok=status == 0 or (status is None and success and (host not in _FAITHLESS or body.get("kind") != "bash")),
+        ok=status == 0 or (status is None and success and (host not in _TELLING | _SILENT or not command)),
         failed=not success or bool(status),
+        untold=status is None and success and command and host in _SILENT,
         runs=tuple(Run.of(run) for run in evidence.get("runs", ()) if isinstance(run, Mapping)),
         tests=TestCounts.of(tests) if isinstance(tests, Mapping) else None,
         http=evidence.get("http"),

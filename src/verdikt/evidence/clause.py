@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 from verdikt.evidence import words as w
 from verdikt.evidence.prose import Sentence
+from verdikt.model.regex import regex
 
 FLAGS = re.IGNORECASE
-NEGATIVE = re.compile(w.NEGATIVE, FLAGS)
-UNREAL = re.compile(w.UNREAL, FLAGS)
-WONDERING = re.compile(w.WONDERING, FLAGS)
-SAID = re.compile(w.SAID, FLAGS)
-_WITNESS = re.compile(w.WITNESS, FLAGS)
-_OTHERS = re.compile(w.OTHERS)
-_PAST = re.compile(w.PAST, FLAGS)
-_PERSONAL = re.compile(w.PERSONAL)
+NEGATIVE = regex(w.NEGATIVE, FLAGS)
+UNREAL = regex(w.UNREAL, FLAGS)
+WONDERING = regex(w.WONDERING, FLAGS)
+SAID = regex(w.SAID, FLAGS)
+_WITNESS = regex(w.WITNESS, FLAGS)
+_OTHERS = regex(w.OTHERS)
+_PAST = regex(w.PAST, FLAGS)
+_PERSONAL = regex(w.PERSONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +34,24 @@ class Clause:
         return self.text[:at].rpartition(",")[2]
 
 
-_SPLIT = re.compile(
+_SPLIT = regex(
     r"[;—–→]|\s-{1,2}\s|:\s|,\s+(?=(?:but|and|so|yet|then|while|whereas|though|although|which|because|since|however)\b)"
     r"|\s+(?=(?:but|however|although|though|whereas|because)\s)|,\s+(?=(?:I|we|all|everything|should|shall|do|would|want|could)\b)|\s\(|\)\s",
     re.IGNORECASE,
 )
-_LEAD = re.compile(
+_LEAD = regex(
     r"^(?:and|but|so|then|also|plus|now|yes|ok(?:ay)?|great|good news|perfect|alright|finally|well)\b[,!:]?\s+", re.I
 )
-_ASKS = re.compile(
+_ASKS = regex(
     r"^\W*(?:should|shall|do|does|did|want|would|could|can|will|is|are|am|was|were|has|have|what|which|how|why|where|who|when|right|ok|or|any|may)\b",
     re.IGNORECASE,
 )
-CONDITION = re.compile(
+CONDITION = regex(
     r"^\W*(?:if|unless|once|when|whenever|until|provided|assuming|suppose|in case|imagine|as soon as|let's say|say)\b",
     re.I,
 )
-TEMPORAL = re.compile(
-    r"^\W*(?:when|once|as soon as) (?:I|we) (?:\w+ed|ran|re-?ran|made|did|took|put|got|wrote)\b", re.I
-)
-_LABEL = re.compile(
+TEMPORAL = regex(r"^\W*(?:when|once|as soon as) (?:I|we) (?:\w+ed|ran|re-?ran|made|did|took|put|got|wrote)\b", re.I)
+_LABEL = regex(
     r"^\W*(?:goal|acceptance criteria|definition of done|expected|plan|next(?: steps?| up)?|to-?do|steps?|remaining|requirement|pending"
     r"|question|example|e\.g\.|for example|note to self|hypothesis|idea|option \w+|proposal|suggested \w+(?: \w+)?|title|subject"
     r"|commit message|(?:pr|issue|ticket) (?:title|description)|branch|quote|tip|test plan|criteri(?:a|on)|in progress|blocked by|later|not done"

@@ -6,26 +6,28 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from verdikt.model.regex import regex
+
 FIELDS = ("paths", "urls", "command_hints", "backtick_tokens", "keywords")
 """What validators bind to, the most telling first."""
 
 LONGEST = 64_000
 MOST = 200
 
-_URL = re.compile(r"\bhttps?://[^\s<>\"'`)\]]+")
-_TICKS = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-_PATH = re.compile(r"(?<![\w/.~-])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+*-]+)*/?")
-_RELATIVE = re.compile(r"(?<![\w/.@-])(?:[\w.@+-]+/)+[\w.@+*-]+|(?<![\w/.@-])[\w-]+(?:\.[\w-]+)*\.(?:%s)\b")
+_URL = regex(r"\bhttps?://[^\s<>\"'`)\]]+")
+_TICKS = regex(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_PATH = regex(r"(?<![\w/.~-])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+*-]+)*/?")
+_RELATIVE = regex(r"(?<![\w/.@-])(?:[\w.@+-]+/)+[\w.@+*-]+|(?<![\w/.@-])[\w-]+(?:\.[\w-]+)*\.(?:%s)\b")
 _ENDINGS = (
     "py|pyi|js|jsx|ts|tsx|mjs|cjs|go|rs|java|kt|kts|c|h|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|zsh|sql|html|css|scss|vue"
     "|svelte|md|rst|txt|json|jsonc|yaml|yml|toml|ini|cfg|conf|xml|lock|proto|tf|gradle|ipynb|csv|env|lua|ex|exs|dart|r"
 )
-_RELATIVE = re.compile(_RELATIVE.pattern % _ENDINGS)
+_RELATIVE = regex(_RELATIVE.pattern % _ENDINGS)
 _COMMANDS = (
     "pytest|tox|nox|npm|npx|yarn|pnpm|bun|make|cargo|go|mvn|gradle|ctest|cmake|docker|kubectl|helm|terraform|git|pip|uv|poetry"
     "|python|python3|node|deno|ruff|mypy|eslint|tsc|jest|vitest|curl|bash|sh|alembic|flask|rails|rake|bundle|composer|dotnet|swift"
 )
-_COMMAND = re.compile(rf"(?<![\w/.-])(?:{_COMMANDS})(?: (?:-{{0,2}}[\w./:=@-]+)){{1,8}}")
+_COMMAND = regex(rf"(?<![\w/.-])(?:{_COMMANDS})(?: (?:-{{0,2}}[\w./:=@-]+)){{1,8}}")
 _VERBS = (
     "add|adjust|allow|append|apply|automate|avoid|bring|cache|cover|edit|expose|hook|insert|introduce|modify|prevent|record|roll back|seed|speed up|sync|track down|trim|backport|build|bump|change|clean|commit|complete|configure|connect|convert|copy|correct|create"
     "|debug|delete|deploy|disable|do|document|download|drop|enable|ensure|expand|export|extend|extract|finish|fix|format"
@@ -34,7 +36,7 @@ _VERBS = (
     "|repair|replace|resolve|restore|restructure|revert|rewrite|roll out|run|scaffold|set|set up|setup|ship|simplify|solve|sort"
     "|split|start|stop|support|swap|switch|test|tidy|translate|turn|uninstall|unify|update|upgrade|use|validate|verify|wire|wrap|write"
 )
-_ASKED = re.compile(
+_ASKED = regex(
     rf"(?:^|[.!:;\n]\s*|[-*]\s+|\d[.)]\s+|,? (?:and|then|please|also|now|just)\s+)"
     rf"(?:please |now |then |also |just |first |next |finally |ok(?:ay)?,? |hi,? |hey,? |hello,? |so |go ahead and |go and |try to |let's |let us )*"
     rf"(?:{_VERBS})\b(?! (?:you|i|we|it|they|this|that) (?:mean|think|know|say|explain))"
@@ -43,15 +45,15 @@ _ASKED = re.compile(
     rf"|\b(?:should|must|needs? to|has to|have to) (?:be )?(?:{_VERBS})\w*",
     re.IGNORECASE,
 )
-_ASKING = re.compile(
+_ASKING = regex(
     r"^\W*(?:what|why|how|which|who|where|when|is|are|was|were|does|do|did|can i|could i|should i|has|have|explain|describe|tell me|show me how|hi|hello|hey|thanks|thank you|good (?:morning|evening|afternoon))\b",
     re.IGNORECASE,
 )
-_GO_ON = re.compile(
+_GO_ON = regex(
     r"^\W*(?:yes|yep|yeah|sure|ok(?:ay)?|go(?: ahead| on)?|continue|proceed|do it|please do|try again|again|keep going|next|sounds good|perfect, go|approved|lgtm|carry on|resume|retry)\b[^?]{0,60}$",
     re.IGNORECASE,
 )
-_TEST = re.compile(r"\btests?\b|\bpytest\b|\bspecs?\b|\bsuite\b", re.IGNORECASE)
+_TEST = regex(r"\btests?\b|\bpytest\b|\bspecs?\b|\bsuite\b", re.IGNORECASE)
 _STOP = frozenset(
     "the a an and or but with without for from into onto this that these those then than when where what which who how why all any"
     " some not now please just also should would could will can need want make sure have has had been being are was were you your"

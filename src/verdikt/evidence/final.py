@@ -6,16 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from verdikt.evidence.contract import Contract
+from verdikt.model.regex import regex
 
 TYPES = ("done", "partial", "blocked", "delegation")
-HIGH_STAKES = re.compile(
+HIGH_STAKES = regex(
     r"\b(?:deploy|release|publish|ship|migrate|delete|drop|merge|push|roll ?(?:out|back)|rotate|revoke|terminate)\w*\b",
     re.IGNORECASE,
 )
 """Verbs of requests after which the block is asked for, where it is at all."""
 
 _SLOTS = ("what_succeeded", "what_remains", "next_route_or_question")
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = regex(
     r"^\W*(?:tbd|todo|n/?a|none|null|placeholder|xxx+|pending|example|your[-_ ].*|<.*>|\.\.\.|0+|dummy|fake|test)?\W*$",
     re.I,
 )

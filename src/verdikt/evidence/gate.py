@@ -16,6 +16,7 @@ from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.turn import DOCS, TurnEvidence, same_path
 from verdikt.evidence.validator import VALIDATORS, Proof, ProofStatus, Validator, custom_validator, run
 from verdikt.model.canonical import digest
+from verdikt.model.regex import regex
 
 LINES = 12
 """Of a refusal, at most."""
@@ -140,13 +141,13 @@ def _binding(claim: Claim, turn: TurnEvidence) -> bool:
     return turn.contract is not None
 
 
-_TESTS = re.compile(
+_TESTS = regex(
     r"\b(?:tests?|specs?|suite|ci|pytest|jest|vitest)\b|\bpass(?:es|ed|ing)?\b|\bgreen\b|\bfailures\b", re.IGNORECASE
 )
-_BUILD = re.compile(r"\b(?:builds?|compil\w+|tsc|bundle)\b", re.IGNORECASE)
-_LINT = re.compile(r"\b(?:lint\w*|mypy|ruff|eslint|type[- ]?check\w*|clippy|flake8|pylint|types?)\b", re.IGNORECASE)
-_COMMIT = re.compile(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
-_LIVE = re.compile(r"\b(?:deployed|deployment|live|shipped|released|published|rolled out)\b", re.IGNORECASE)
+_BUILD = regex(r"\b(?:builds?|compil\w+|tsc|bundle)\b", re.IGNORECASE)
+_LINT = regex(r"\b(?:lint\w*|mypy|ruff|eslint|type[- ]?check\w*|clippy|flake8|pylint|types?)\b", re.IGNORECASE)
+_COMMIT = regex(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
+_LIVE = regex(r"\b(?:deployed|deployment|live|shipped|released|published|rolled out)\b", re.IGNORECASE)
 
 
 def _prove(claim: Claim, turn: TurnEvidence, settings: EvidenceSettings) -> Proof | Missing:
@@ -217,6 +218,11 @@ def _one_of(
         if proof.holds:
             return proof
         reasons.append(proof.reason)
+    named = {validator.name for validator, _ in ways}
+    for seq, kind, name in turn.passes:
+        # Somebody had it checked by name: it counts like a find of ours, and goes stale like one.
+        if kind == claim.type.value and seq > turn.last_edit and (name in named or not _about_checks(claim)):
+            return Proof(name, ProofStatus.PASS, entries=(seq,))
     telling = [reason for reason in reasons if not reason.startswith("no ")]
     return Missing(claim, (telling or reasons)[0], command)
 

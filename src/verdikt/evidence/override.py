@@ -3,6 +3,7 @@
 import re
 
 from verdikt.evidence.prose import sentences
+from verdikt.model.regex import regex
 
 _CHECKS = r"(?:tests?|test suite|checks?|gates?|evidence(?: gate)?|validators?|validation|verification|hooks?|guards?|guardrails?|policy|policies|verdikt|linters?|linting|ci|review|proof|contract|council|safety|approval)"
 _THE = r"(?:the |all |any |that |this |your |those |these |every |our )*"
@@ -19,11 +20,11 @@ _PHRASES = (
     ("trust_me", r"\b(?:trust me|i take (?:full )?responsibility|i authori[sz]e you)\b[^.]{0,60}\b(?:skip|bypass|ignore|force|merge|push|deploy|anyway)\b"),
 )  # fmt: skip
 _PATTERNS = tuple((name, re.compile(pattern, re.IGNORECASE)) for name, pattern in _PHRASES)
-_DENIED = re.compile(
+_DENIED = regex(
     r"\b(?:don't|do not|never|must not|should not|shouldn't|without|avoid|not to|instead of|cannot|can't)\b[^.]{0,20}$",
     re.IGNORECASE,
 )
-_ASKED = re.compile(r"^\W*(?:why|what|how|does|did|do|is|are|can (?:users?|someone|it)|which|when)\b", re.IGNORECASE)
+_ASKED = regex(r"^\W*(?:why|what|how|does|did|do|is|are|can (?:users?|someone|it)|which|when)\b", re.IGNORECASE)
 
 
 def find_overrides(prompt: str) -> tuple[tuple[str, str], ...]:

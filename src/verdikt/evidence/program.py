@@ -4,7 +4,9 @@ import itertools
 import re
 from collections.abc import Sequence
 
-_TEST_WORD = re.compile(r"(?:^|[:_.-])(?:unit|e2e|integration)?-?(?:tests?|specs?|check)(?:$|[:_.-])")
+from verdikt.model.regex import regex
+
+_TEST_WORD = regex(r"(?:^|[:_.-])(?:unit|e2e|integration)?-?(?:tests?|specs?|check)(?:$|[:_.-])")
 
 _ALWAYS = {
     "test": "pytest py.test jest vitest mocha ava ctest tox nox rspec phpunit nose2 karma cypress playwright gotestsum",

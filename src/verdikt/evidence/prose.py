@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from verdikt.model.regex import regex
+
 LONGEST = 200_000
 """Characters of a message that are read; a longer one is read from its end, where an agent says what came of it."""
 
@@ -15,35 +17,35 @@ QUOTE = "¶"
 
 _GONE = "\0"
 
-_FENCE = re.compile(r"^[ ]{0,12}(`{3,}|~{3,})")
-_LIST = re.compile(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|\[[ xX]\]|[✅✔☑❌✗⏳⬜🔲])\s*(?=\S)")
-_BULLET = re.compile(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)])\s+")
-_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+")
-_TABLE = re.compile(r"^\s*\|.*\|?\s*$|^[^|\n]+\|[^|\n]+\|")
-_RULE = re.compile(r"^\s*(?:[-*_=]\s*){3,}$")
-_TICKED = re.compile(r"^\s*(?:\[[xX]\]|[✅✔☑]\ufe0f?)\s*")
-_OPEN = re.compile(r"^\s*(?:\[ \]|[❌✗⏳⬜🔲]\ufe0f?)\s*")
+_FENCE = regex(r"^[ ]{0,12}(`{3,}|~{3,})")
+_LIST = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|\[[ xX]\]|[✅✔☑❌✗⏳⬜🔲])\s*(?=\S)")
+_BULLET = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)])\s+")
+_HEADING = regex(r"^\s{0,3}#{1,6}\s+")
+_TABLE = regex(r"^\s*\|.*\|?\s*$|^[^|\n]+\|[^|\n]+\|")
+_RULE = regex(r"^\s*(?:[-*_=]\s*){3,}$")
+_TICKED = regex(r"^\s*(?:\[[xX]\]|[✅✔☑]\ufe0f?)\s*")
+_OPEN = regex(r"^\s*(?:\[ \]|[❌✗⏳⬜🔲]\ufe0f?)\s*")
 
 _INLINE = (
-    (re.compile(r"(`{1,4})(?!`)(?:(?!\1)[^\n]|\n(?!\s*\n)){1,2000}?\1(?!`)"), CODE),
-    (re.compile(r"!?\[[^\]\n]{0,300}\]\([^)\n]{0,600}\)"), CODE),
-    (re.compile(r"<!--(?:.|\n){0,2000}?-->"), ""),
-    (re.compile(r"</?[A-Za-z][^<>\n]{0,200}>"), ""),
-    (re.compile(r"\b(?:https?|ftp|file)://[^\s)>\]\"']{1,600}"), CODE),
-    (re.compile(r"[\"“„«](?=\S)[^\"“”„«»\n]{1,600}?[\"”»]"), QUOTE),
-    (re.compile(r"(?<![\w'’])['‘](?=[\w(])[^'‘’\n]{1,300}?(?:['’](?=[a-z])[^'‘’\n]{1,200}?){0,4}['’](?!\w)"), QUOTE),
+    (regex(r"(`{1,4})(?!`)(?:(?!\1)[^\n]|\n(?!\s*\n)){1,2000}?\1(?!`)"), CODE),
+    (regex(r"!?\[[^\]\n]{0,300}\]\([^)\n]{0,600}\)"), CODE),
+    (regex(r"<!--(?:.|\n){0,2000}?-->"), ""),
+    (regex(r"</?[A-Za-z][^<>\n]{0,200}>"), ""),
+    (regex(r"\b(?:https?|ftp|file)://[^\s)>\]\"']{1,600}"), CODE),
+    (regex(r"[\"“„«](?=\S)[^\"“”„«»\n]{1,600}?[\"”»]"), QUOTE),
+    (regex(r"(?<![\w'’])['‘](?=[\w(])[^'‘’\n]{1,300}?(?:['’](?=[a-z])[^'‘’\n]{1,200}?){0,4}['’](?!\w)"), QUOTE),
 )
-_MARKUP = re.compile(r"\*{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|~~[^~\n]{1,300}~~")
-_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)[.!?…]+(?:[)\]]*)(?=\s|$)|\n")
+_MARKUP = regex(r"\*{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|~~[^~\n]{1,300}~~")
+_END = regex(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)[.!?…]+(?:[)\]]*)(?=\s|$)|\n")
 
-_PLANNED = re.compile(
+_PLANNED = regex(
     r"\b(?:next|to-?dos?|to do|remain\w*|plans?|planned|follow[- ]?ups?|future|pending|backlog|roadmap|propos\w+"
     r"|suggest\w*|recommend\w*|criteria|definition of done|requirements?|goals?|expected|checklist|left|missing"
     r"|blockers?|known issues|limitations|options?|examples?|would|could|should|will|if|you can|needs?|i'll|going to"
     r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify)\b",
     re.IGNORECASE,
 )
-_REPORTED = re.compile(
+_REPORTED = regex(
     r"\b(?:says?|said|wrote|writes|report\w*|according|changelog|release notes|commit messages?|history|git log|previous\w*"
     r"|upstream|readme|ticket|claims?|earlier|you (?:asked|wrote|said|mentioned)|transcript|quoting|quote)\b",
     re.IGNORECASE,

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from verdikt.model.regex import regex
+
 LONGEST = 400_000
 
 
@@ -50,31 +52,29 @@ class TestCounts:
         )
 
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_PYTEST = re.compile(
+_ANSI = regex(r"\x1b\[[0-9;?]*[A-Za-z]")
+_PYTEST = regex(
     r"^=*\s*(?=.*\b\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed)\b)(.*?) in [\d.]+s", re.M
 )
-_WORD = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed|deselected)\b")
-_UNITTEST = re.compile(r"^Ran (\d+) tests? in [\d.]+s\s*\n+\s*(OK|FAILED)(?: \(([^)]*)\))?", re.M)
-_JEST = re.compile(r"^\s*Tests:\s+(.*?)(\d+) total", re.M)
-_VITEST = re.compile(r"^\s*Tests\s{2,}(.*?)\((\d+)\)\s*$", re.M)
-_CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.M)
-_GO_CASE = re.compile(r"^\s*--- (PASS|FAIL|SKIP): ", re.M)
-_GO_PACKAGE = re.compile(r"^(ok|FAIL|---)\s+(\S+)\s+(?:\(cached\)|[\d.]+s)(.*)$", re.M)
-_MAVEN = re.compile(r"Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)(?!.*Time elapsed)")
-_GRADLE = re.compile(r"^(\d+) tests? completed(?:, (\d+) failed)?(?:, (\d+) skipped)?", re.M)
-_GRADLE_TASK = re.compile(r"^> Task \S*[tT]est\S*\s*$", re.M)
-_CTEST = re.compile(r"(\d+)% tests passed, (\d+) tests failed out of (\d+)")
-_MOCHA = re.compile(r"^\s+(\d+) passing\b(?:.*\n+\s+(\d+) pending)?(?:.*\n+\s+(\d+) failing)?", re.M)
-_RSPEC = re.compile(r"^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?", re.M)
-_PHPUNIT = re.compile(
-    r"^OK \((\d+) tests?|^Tests: (\d+), Assertions: \d+(?:, Errors: (\d+))?(?:, Failures: (\d+))?", re.M
-)
-_DOTNET = re.compile(r"Failed:\s+(\d+), Passed:\s+(\d+), Skipped:\s+(\d+), Total:\s+(\d+)")
-_NODE = re.compile(
+_WORD = regex(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed|deselected)\b")
+_UNITTEST = regex(r"^Ran (\d+) tests? in [\d.]+s\s*\n+\s*(OK|FAILED)(?: \(([^)]*)\))?", re.M)
+_JEST = regex(r"^\s*Tests:\s+(.*?)(\d+) total", re.M)
+_VITEST = regex(r"^\s*Tests\s{2,}(.*?)\((\d+)\)\s*$", re.M)
+_CARGO = regex(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.M)
+_GO_CASE = regex(r"^\s*--- (PASS|FAIL|SKIP): ", re.M)
+_GO_PACKAGE = regex(r"^(ok|FAIL|---)\s+(\S+)\s+(?:\(cached\)|[\d.]+s)(.*)$", re.M)
+_MAVEN = regex(r"Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)(?!.*Time elapsed)")
+_GRADLE = regex(r"^(\d+) tests? completed(?:, (\d+) failed)?(?:, (\d+) skipped)?", re.M)
+_GRADLE_TASK = regex(r"^> Task \S*[tT]est\S*\s*$", re.M)
+_CTEST = regex(r"(\d+)% tests passed, (\d+) tests failed out of (\d+)")
+_MOCHA = regex(r"^\s+(\d+) passing\b(?:.*\n+\s+(\d+) pending)?(?:.*\n+\s+(\d+) failing)?", re.M)
+_RSPEC = regex(r"^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?", re.M)
+_PHPUNIT = regex(r"^OK \((\d+) tests?|^Tests: (\d+), Assertions: \d+(?:, Errors: (\d+))?(?:, Failures: (\d+))?", re.M)
+_DOTNET = regex(r"Failed:\s+(\d+), Passed:\s+(\d+), Skipped:\s+(\d+), Total:\s+(\d+)")
+_NODE = regex(
     r"^# tests (\d+)$[\s\S]{0,200}?^# pass (\d+)$[\s\S]{0,80}?^# fail (\d+)$(?:[\s\S]{0,120}?^# skipped (\d+)$)?", re.M
 )
-_BUN = re.compile(r"^\s*(\d+) pass\s*\n\s*(?:(\d+) skip\s*\n\s*)?(\d+) fail", re.M)
+_BUN = regex(r"^\s*(\d+) pass\s*\n\s*(?:(\d+) skip\s*\n\s*)?(\d+) fail", re.M)
 
 
 def read_counts(output: str) -> TestCounts | None:

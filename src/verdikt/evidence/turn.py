@@ -1,7 +1,7 @@
 """What happened in a turn, as far as the log knows: the ground that claims stand on. Pure."""
 
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from verdikt.evidence.call import LoggedCall, read_call
@@ -21,6 +21,7 @@ class TurnEvidence:
     contract: Contract | None = None
     decided: frozenset[str] = frozenset()
     best: Mapping[str, int] = field(default_factory=dict)
+    passes: tuple[tuple[int, str, str], ...] = ()  # (seq, claim, validator) that somebody had checked in this turn
     unproven_child: int = 0  # where in the log a sub-agent ended without proof; 0: none did
 
     @property
@@ -43,10 +44,16 @@ class TurnEvidence:
         return call.seq >= self.last_edit
 
 
-def read_turn(entries: Iterable[Entry], *, best: Mapping[str, int] | None = None) -> TurnEvidence:
-    """The turn that these entries make."""
+def read_turn(
+    entries: Iterable[Entry],
+    *,
+    best: Mapping[str, int] | None = None,
+    trusted: Callable[[Entry], bool] = lambda entry: False,
+) -> TurnEvidence:
+    """The turn that these entries make; of explicit validations only those count that `trusted` vouches for."""
     calls: list[LoggedCall] = []
     decided: set[str] = set()
+    passes: list[tuple[int, str, str]] = []
     contract, child = None, 0
     for entry in entries:
         if entry.kind is EntryKind.TOOL_CALL:
@@ -55,9 +62,11 @@ def read_turn(entries: Iterable[Entry], *, best: Mapping[str, int] | None = None
             decided.add(str(entry.body.get("call_id", "")))
         elif entry.kind is EntryKind.CONTRACT:
             contract = Contract.of(entry.body)
+        elif entry.kind is EntryKind.VALIDATOR_PASS and entry.body.get("explicit") and trusted(entry):
+            passes.append((entry.seq, str(entry.body.get("claim", "")), str(entry.body.get("validator", ""))))
         elif entry.kind is EntryKind.COMPLETION and "child" in entry.body:
             child = entry.seq if entry.body.get("result") in ("ended_unproven", "refused") else child
-    return TurnEvidence(tuple(calls), contract, frozenset(decided - {""}), best or {}, child)
+    return TurnEvidence(tuple(calls), contract, frozenset(decided - {""}), best or {}, tuple(passes), child)
 
 
 def relevant(call: LoggedCall) -> bool:

@@ -158,7 +158,9 @@ def _command_zero_exit(turn: TurnEvidence, arguments: Arguments) -> tuple[int, .
         for one in call.runs:
             if one.kind == "look" or not all(_mentions(one.argv, word) for word in wanted):
                 continue
-            if not call.ok:
+            if call.untold:
+                reason = _untold(one)
+            elif not call.ok:
                 reason = f"`{one.key}` did not end with status 0"
             elif not one.speaks or one.dry:
                 reason = f"the status of `{one.key}` is masked or it ran dry; run it alone"
@@ -202,7 +204,8 @@ def _test_fault(turn: TurnEvidence, call: LoggedCall, one: Run) -> str:
         return f"`{one.key}` runs no tests"
     if counts is not None and counts.total == 0:
         return f"`{one.key}` ran 0 tests"
-    if not call.ok or (counts is not None and counts.failed):
+    # Where the host keeps the status to itself, the count that the run printed must do.
+    if not (call.ok or call.untold) or (counts is not None and counts.failed):
         if _was_there_before(turn, call):
             return ""
         return f"`{one.key}` failed" + (
@@ -280,14 +283,20 @@ def _ran(kinds: tuple[str, ...], what: str) -> Predicate:
                         return (call.seq,)
                     reason = f"`{one.key}` ran in another tree than `{wrong[0]}`"
                 elif reason.startswith("no "):
-                    reason = (
-                        f"`{one.key}` ran before the last edit"
-                        if one in call.speaking(*kinds)
-                        else f"`{one.key}` failed, or its status is masked"
-                    )
+                    reason = _unproven(call, one, stale=one in call.speaking(*kinds))
         return reason
 
     return holds
+
+
+def _unproven(call: LoggedCall, one: Run, *, stale: bool) -> str:
+    if stale:
+        return f"`{one.key}` ran before the last edit"
+    return _untold(one) if call.untold else f"`{one.key}` failed, or its status is masked"
+
+
+def _untold(one: Run) -> str:
+    return f"this client does not tell how `{one.key}` ended; run `{one.key} && echo succeeded`"
 
 
 def _file_diff_present(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:

@@ -18,9 +18,10 @@ from verdikt.graph.rule import VERDICTS, Rule, RuleSet, matcher_of
 from verdikt.graph.settings import settings_of
 from verdikt.graph.template import Template
 from verdikt.model.node import Node
+from verdikt.model.regex import regex
 from verdikt.model.shape import Field, Shape, anything, choice, choices, flag, read_fields, text, texts
 
-USE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
+USE = regex(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 SHORT = {"bash_safety": "bash_safety", "boundaries": "file_boundary"}
 """Short sections → the guard that they set up; in this order, because of a command its own guard says more than its paths."""
 

@@ -1,6 +1,5 @@
 """The guard protocol: one primitive, `check(action[, ctx]) → Verdict`."""
 
-import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -54,6 +53,8 @@ class BaseGuard:
 
 def takes_context(check: Callable[..., object]) -> bool:
     """Whether `check` wants the context as its second argument, told from its signature and never by trying."""
+    import inspect  # loads a lot, and only a guard that is made need be asked
+
     try:
         parameters = list(inspect.signature(check).parameters.values())
     except (TypeError, ValueError):

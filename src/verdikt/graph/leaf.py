@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from inspect import isclass
 
 from verdikt.errors import PolicyError
 from verdikt.graph.context import GovernanceContext, TraceEntry
@@ -49,7 +48,7 @@ class Leaf:
 
 def node(child: PolicyNode | Guard) -> PolicyNode:
     """The child as a node: a guard gets its leaf, where the number of arguments of its `check` is told once."""
-    if isclass(child):
+    if isinstance(child, type):
         raise PolicyError(f"expected a guard, found the class `{child.__name__}`: write `{child.__name__}()`")
     if isinstance(child, Leaf):
         return child

@@ -128,7 +128,8 @@ class Policy:
         """A section that another room owns, merged over the layers; None when no layer has it."""
         if name not in self._merged:
             values = [value for layer in self.layers if (value := layer.section(name)) is not None]
-            merge = self.known[name].merge if name in self.known else None
+            # Asking for the section loads its room: only when a layer has it.
+            merge = self.known[name].merge if values and name in self.known else None
             self._merged[name] = None if not values else merge(values) if merge else values[0]
         return self._merged[name]
 

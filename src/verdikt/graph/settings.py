@@ -1,7 +1,6 @@
 """A guard's settings, told from the signature of its constructor: the same for reading, for editors and for the docs."""
 
 import collections.abc
-import inspect
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -17,6 +16,8 @@ def settings_of(make: Callable[..., Any]) -> dict[str, Field] | None:
 
     An annotation `Annotated[type, "meaning"]` says what the setting is for. Functions cannot be written in a file.
     """
+    import inspect  # loads a lot, and most policies name no guard
+
     try:
         parameters = list(inspect.signature(make).parameters.values())
     except (TypeError, ValueError):
@@ -35,7 +36,7 @@ def settings_of(make: Callable[..., Any]) -> dict[str, Field] | None:
 
 
 def _hints(make: Callable[..., Any]) -> dict[str, Any]:
-    target = make.__init__ if inspect.isclass(make) else make
+    target: Any = getattr(make, "__init__", make) if isinstance(make, type) else make
     try:
         return typing.get_type_hints(target, include_extras=True)
     except Exception:
@@ -67,9 +68,9 @@ def _shape(hint: Any) -> Shape:
     simple = {bool: flag, int: whole, float: number, str: text}
     if hint in simple:
         return simple[hint]()
-    if inspect.isclass(origin or hint) and issubclass(origin or hint, Mapping):
+    if isinstance(origin or hint, type) and issubclass(origin or hint, Mapping):
         return _mapping(_shape(arguments[1]) if len(arguments) == 2 else anything())
-    if inspect.isclass(origin) and issubclass(origin, Iterable):
+    if isinstance(origin, type) and issubclass(origin, Iterable):
         return _list(origin, arguments[0] if arguments else Any)
     return anything()
 

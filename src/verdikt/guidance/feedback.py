@@ -191,11 +191,17 @@ def run_feedback_providers(configs: Sequence[FeedbackProviderConfig], context: F
 
     What is more than `TOTAL` characters together waits: whoever does not fit is asked again after the next call.
     """
-    given: list[Feedback] = []
+    given: list[tuple[int, Feedback]] = []
     failures: dict[str, str] = {}
     room = TOTAL
-    for at, config in enumerate(configs):
-        key = config.key or f"{at}:{config.provider.name}"
+    keys = [config.key or f"{at}:{config.provider.name}" for at, config in enumerate(configs)]
+
+    def spoke(at: int) -> int:
+        return int((context.last_feedback_for_provider(keys[at]) or {}).get("call", -1))
+
+    # Who has been silent longest gets the room first, or one who always speaks would leave none for the last.
+    for at in sorted(range(len(configs)), key=spoke):
+        config, key = configs[at], keys[at]
         try:
             if not _fires(config.trigger, key, context) or not config.provider.should_run(context):
                 continue
@@ -219,8 +225,8 @@ def run_feedback_providers(configs: Sequence[FeedbackProviderConfig], context: F
         # Only a file that was there has had its one time.
         if created and context.exists(created.filename):
             context.memory.keep(1, "feedback-file", context.prompt, key, created.filename)
-        given.append(feedback)
-    return Delivered(tuple(given), failures)
+        given.append((at, feedback))
+    return Delivered(tuple(feedback for _, feedback in sorted(given, key=lambda each: each[0])), failures)
 
 
 def _fires(trigger: FeedbackTrigger, key: str, context: FeedbackContext) -> bool:

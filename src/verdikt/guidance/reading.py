@@ -102,7 +102,7 @@ class ReadBeforeWritePolicy:
             path = path.lstrip("/")
         if path.startswith("~/"):
             path = posixpath.join(facts.home, path[2:])
-        absolute = posixpath.normpath(posixpath.join(facts.cwd, path))
+        absolute = "/" + posixpath.normpath(posixpath.join(facts.cwd, path)).lstrip("/")
         return facts.path(absolute, git=False).real
 
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.name import file_name
+from verdikt.model.regex import regex
 
 if TYPE_CHECKING:
     from tarfile import TarFile
 
-_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+_NAME = regex(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 
 
 class Artifacts:

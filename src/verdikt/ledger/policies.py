@@ -1,7 +1,6 @@
 """The policies that decided, kept by their digest, so that a decision can be made again after its policy has changed."""
 
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ def keep_policy(home: Path, digest: str, document: Mapping[str, Any]) -> None:
     path = _place(home, digest)
     if path.exists():
         return
+    import tempfile  # once per policy, and its import costs more than the look above
+
     data = canonical(document)
     if sha256(data) != digest:
         raise LedgerError(f"expected the policy `{digest}`, found a document with another digest")

@@ -2,14 +2,14 @@
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from verdikt.errors import LedgerError
+from verdikt.model.regex import regex
 
 _CHUNK = 1 << 16
-_ARCHIVE = re.compile(r"(.+)\.([0-9]+)-([0-9]+)\.jsonl\.gz")
+_ARCHIVE = regex(r"(.+)\.([0-9]+)-([0-9]+)\.jsonl\.gz")
 
 
 def tail(fd: int, size: int) -> tuple[bytes, bytes]:

@@ -4,13 +4,13 @@ The YAML is that of JSON with comments and indentation: `yes` is a text and not 
 merge keys or second documents, because a policy must mean what a reader thinks it means.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.errors import PolicyError
 from verdikt.model.canonical import MAX_EXACT
+from verdikt.model.regex import regex
 
 Path = tuple[str | int, ...]
 """The keys and positions that lead from the top of a document to a value."""
@@ -22,8 +22,8 @@ MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
 
 _WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
-_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?")
+_INTEGER = regex(r"[-+]?(?:0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = regex(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?")
 
 
 @dataclass(slots=True)

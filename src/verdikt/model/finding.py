@@ -8,6 +8,7 @@ from typing import Any
 
 from verdikt.errors import FindingError
 from verdikt.model.canonical import sha256
+from verdikt.model.regex import regex
 from verdikt.model.secret import redact_text
 
 
@@ -31,7 +32,7 @@ class Level(enum.IntEnum):
 BLOCKING = (Level.HIGH, Level.CRITICAL)
 """Levels that stop a commit."""
 
-_PLACE = re.compile(r"((?:[A-Za-z]:(?=[\\/]))?.*?):([0-9]{1,9})(?::(.*))?\Z", re.DOTALL)
+_PLACE = regex(r"((?:[A-Za-z]:(?=[\\/]))?.*?):([0-9]{1,9})(?::(.*))?\Z", re.DOTALL)
 """file, then the first `:digits` after an optional drive letter, then a note that may hold anything.
 
 More digits than any file has lines are part of a name.

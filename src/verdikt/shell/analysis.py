@@ -1,15 +1,17 @@
 """The one question that this room answers: what would this text run?"""
 
-import re
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
+from verdikt.model.regex import regex
 from verdikt.shell.command import Script
 from verdikt.shell.plain import plain
-from verdikt.shell.scope import Scope
-from verdikt.shell.walk import Walker
+
+if TYPE_CHECKING:
+    from verdikt.shell.walk import Walker
 
 _LONGEST = 1 << 20
-_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_DIRECTION = regex("[\u202a-\u202e\u2066-\u2069]")
 
 
 def analyse(
@@ -29,6 +31,10 @@ def analyse(
     """
     if not script and not aliases and (commands := plain(text)) is not None:
         return Script(text=text, commands=commands)
+    # The whole grammar is loaded only for what is more than plain words.
+    from verdikt.shell.scope import Scope
+    from verdikt.shell.walk import Walker
+
     walker = Walker(home=home, cwd=cwd, env=env, read=read)
     cleaned = _clean(text, walker)
     scope = Scope()
@@ -52,7 +58,7 @@ def analyse(
     )
 
 
-def _clean(text: str, walker: Walker) -> str:
+def _clean(text: str, walker: "Walker") -> str:
     """The text as a shell would get it."""
     if len(text) > _LONGEST:
         walker.problem(f"it is longer than {_LONGEST} characters, and only its beginning was read")
@@ -67,7 +73,7 @@ def _clean(text: str, walker: Walker) -> str:
     return text
 
 
-def _in_bytes(walker: Walker, text: str) -> None:
+def _in_bytes(walker: "Walker", text: str) -> None:
     """Turns the spans, which count letters, into spans that count bytes."""
     places = sorted({place for draft in walker.drafts for place in draft.span})
     at: dict[int, int] = {}

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable
 
-_TOKEN = re.compile(
-    r"\s*(\d+#\w+|0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|\*\*|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>&|^!~?:(),])"
-)
+from verdikt.model.regex import regex
+
+_TOKEN = regex(r"\s*(\d+#\w+|0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|\*\*|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>&|^!~?:(),])")
 _LEVELS: tuple[tuple[str, ...], ...] = (
     ("||",),
     ("&&",),

@@ -2,6 +2,7 @@
 
 import re
 
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.quoting import unescape
@@ -11,13 +12,13 @@ from verdikt.shell.wrapper import options
 _OPTIONS = "F v f e i l --field-separator --assign --file --source --include --load"
 _STRING = r'"(?:[^"\\\n]|\\.)*+"'
 # These look at a program in which what stands between quotes is blank.
-_SYSTEM = re.compile(r"\bsystem[ \t]*\((?P<expression>[^;{}\n]*)")
-_PIPED = re.compile(r'\|&?[ \t]*(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+))*)')
-_GETLINE = re.compile(r'(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+))*+)[ \t]*\|&?[ \t]*getline')
-_WRITTEN = re.compile(r'\bprintf?\b[^;{}\n>]*>>?[ \t]*(?P<expression>"[ ]*")')
-_SET = re.compile(r'\b(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<string>"[ ]*")[ \t]*[;}\n]')
-_QUOTED = re.compile(rf"{_STRING}|#[^\n]*")
-_PART = re.compile(rf"(?P<string>{_STRING})|(?P<name>[A-Za-z_]\w*)|(?P<other>\$?[\w.]+)|(?P<close>\))|.", re.DOTALL)
+_SYSTEM = regex(r"\bsystem[ \t]*\((?P<expression>[^;{}\n]*)")
+_PIPED = regex(r'\|&?[ \t]*(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+))*)')
+_GETLINE = regex(r'(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+))*+)[ \t]*\|&?[ \t]*getline')
+_WRITTEN = regex(r'\bprintf?\b[^;{}\n>]*>>?[ \t]*(?P<expression>"[ ]*")')
+_SET = regex(r'\b(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<string>"[ ]*")[ \t]*[;}\n]')
+_QUOTED = regex(rf"{_STRING}|#[^\n]*")
+_PART = regex(rf"(?P<string>{_STRING})|(?P<name>[A-Za-z_]\w*)|(?P<other>\$?[\w.]+)|(?P<close>\))|.", re.DOTALL)
 _LONGEST = 100_000
 
 

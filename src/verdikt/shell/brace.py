@@ -3,6 +3,7 @@
 import re
 from itertools import pairwise
 
+from verdikt.model.regex import regex
 from verdikt.shell import span
 from verdikt.shell.command import UNKNOWN
 
@@ -11,8 +12,8 @@ _MOST_RUNS = 16
 _LARGEST = 1 << 17
 _LONGEST = 4096
 _DEEPEST = 12
-_RANGE = re.compile(r"(?:(-?\d{1,9})\.\.(-?\d{1,9})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,9}))?")
-_STEP = re.compile(r"""[^\\'"$`{},]+|\\.|'[^']*'|\$'(?:[^'\\]|\\.)*+'|(?P<open>"|\$\(|\$\{|`|[<>]\()|.""", re.DOTALL)
+_RANGE = regex(r"(?:(-?\d{1,9})\.\.(-?\d{1,9})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,9}))?")
+_STEP = regex(r"""[^\\'"$`{},]+|\\.|'[^']*'|\$'(?:[^'\\]|\\.)*+'|(?P<open>"|\$\(|\$\{|`|[<>]\()|.""", re.DOTALL)
 
 
 def expand(raw: str) -> list[str]:

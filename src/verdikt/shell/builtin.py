@@ -5,6 +5,7 @@ from collections.abc import Callable
 from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.scope import UNSET, Scope, Value
 
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from verdikt.shell.run import Runner
     from verdikt.shell.statement import RawAssignment
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_GIVEN = re.compile(r"([A-Za-z_]\w*)(\[[^\]]{0,200}\])?(\+?=)(.*)", re.DOTALL)
+_NAME = regex(r"[A-Za-z_]\w*")
+_GIVEN = regex(r"([A-Za-z_]\w*)(\[[^\]]{0,200}\])?(\+?=)(.*)", re.DOTALL)
 _LONGEST_VALUE = 32_768
 _LONGEST_PATH = 4096
 
@@ -183,6 +184,13 @@ def _unalias(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") 
         scope.rename(word.text, None)
 
 
+def _hash(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
+    """`hash -p /bin/rm x`: `x` is then that program."""
+    if len(words) == 4 and words[1].text == "-p" and words[2].known and words[3].known:
+        walker.renames = True
+        scope.rename(words[3].text, words[2].text)
+
+
 def _forget(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     """`let`, `getopts`: sets variables to what we do not compute."""
     for word in words[1:]:
@@ -217,6 +225,7 @@ BUILTINS: dict[str, Callable[["Runner", list[Word], Scope, "Frame"], None]] = {
     "shift": _shift,
     "alias": _alias,
     "unalias": _unalias,
+    "hash": _hash,
     "let": _forget,
     "getopts": _forget,
     "printf": _printf,

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.invocation import Invocation
 
@@ -16,8 +17,8 @@ class Escape:
     language: str = ""
 
 
-_SSH_OPTIONS = ("ProxyCommand=", "LocalCommand=", "KnownHostsCommand=", "RemoteCommand=")
-_SSH = tuple(Escape("-o", prefix) for prefix in _SSH_OPTIONS)
+_SSH_OPTIONS = ("proxycommand", "localcommand", "knownhostscommand", "remotecommand")
+_SSH = tuple(Escape("-o", f"{name}{mark}") for name in _SSH_OPTIONS for mark in "= ")
 _TAR = (
     Escape("--checkpoint-action", "exec="),
     Escape("-I --use-compress-program --to-command -F --info-script --new-volume-script --rsh-command --rmt-command"),
@@ -28,7 +29,7 @@ ESCAPES: dict[str, tuple[Escape, ...]] = {
     "gtar": _TAR,
     "bsdtar": (Escape("--use-compress-program"),),
     "cpio": (Escape("--rsh-command"),),
-    "rsync": (Escape("-e --rsh"),),
+    "rsync": (Escape("-e --rsh --rsync-path"),),
     "ssh": _SSH,
     "scp": (*_SSH, Escape("-S")),
     "sftp": (*_SSH, Escape("-S")),
@@ -49,7 +50,6 @@ ESCAPES: dict[str, tuple[Escape, ...]] = {
     "nc.traditional": (Escape("-e -c"),),
     "openvpn": (Escape("--up --down --route-up --tls-verify --ipchange --client-connect"),),
     "pppd": (Escape("pty connect disconnect"),),
-    "hg": (Escape("--config", "alias."),),
     "svn": (Escape("--editor-cmd --diff-cmd --diff3-cmd"),),
     "cvs": (Escape("-e"),),
     "make": (Escape("--eval", language="make"),),
@@ -70,8 +70,8 @@ ESCAPES: dict[str, tuple[Escape, ...]] = {
     "aria2c": (Escape("--on-download-complete --on-download-start --on-download-error --on-download-stop"),),
     "yt-dlp": (Escape("--exec --exec-before-download --netrc-cmd"),),
     "youtube-dl": (Escape("--exec"),),
-    "apt": (Escape("-o", "APT::Update::Pre-Invoke::="), Escape("-o", "Dpkg::Pre-Invoke::=")),
-    "apt-get": (Escape("-o", "APT::Update::Pre-Invoke::="), Escape("-o", "Dpkg::Pre-Invoke::=")),
+    "apt": (Escape("-o", "apt::update::pre-invoke::="), Escape("-o", "dpkg::pre-invoke::=")),
+    "apt-get": (Escape("-o", "apt::update::pre-invoke::="), Escape("-o", "dpkg::pre-invoke::=")),
     "cargo": (Escape("--config", "build.rustc-wrapper="), Escape("--config", "build.rustc=")),
     "gcc": (Escape("-wrapper"),),
     "cc": (Escape("-wrapper"),),
@@ -96,14 +96,10 @@ ESCAPES: dict[str, tuple[Escape, ...]] = {
     "dpkg": (Escape("--pre-invoke --post-invoke"),),
 }
 
+_VIM = ("!", "silent !", "sil !", "r !", "read !", "r!", "w !", "w!", "%!", "term ", "terminal ")
 LINES: dict[str, tuple[str, ...]] = {
-    "vim": (":silent !", "silent !", ":sil !", ":!", "!"),
-    "vi": (":silent !", "silent !", ":!", "!"),
-    "nvim": (":silent !", "silent !", ":!", "!"),
-    "view": (":!", "!"),
-    "vimdiff": (":!", "!"),
-    "ex": (":!", "!"),
-    "ed": ("!",),
+    **dict.fromkeys(("vim", "vi", "nvim", "view", "vimdiff", "ex"), _VIM),
+    "ed": ("!", "r !", "w !"),
     "less": ("!",),
     "more": ("!",),
     "gdb": ("!", "shell "),
@@ -127,12 +123,24 @@ LINES: dict[str, tuple[str, ...]] = {
 }
 """How a line begins that such a program hands to a shell, in its arguments or on its input."""
 
+_EDITORS = frozenset(("vim", "vi", "nvim", "view", "vimdiff", "ex"))
 _LINE_OPTIONS = frozenset(
     ("-c", "--cmd", "-ex", "--ex", "-e", "--eval-command", "--execute", "--command", "-cmd", "-o", "--one-line")
 )
-_SOCAT = re.compile(r"(?:EXEC|SYSTEM|SHELL):(?:\"([^\"]*)\"|'([^']*)'|([^,]*))", re.IGNORECASE)
-_APPLESCRIPT = re.compile(r'do shell script\s+"((?:[^"\\]|\\.)*)"')
-_REDIRECTED_COPY = re.compile(r"^\|\s*")
+_SOCAT = regex(r"(?:EXEC|SYSTEM|SHELL):(?:\"([^\"]*)\"|'([^']*)'|([^,]*))", re.IGNORECASE)
+_CALLED = regex(
+    r"""\b(?:system(?:list)?|shell-command(?:-to-string)?|shell_command|callCommand|os:cmd|shell|popen|execute)\W{1,3}
+    (?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?P=quote)""",
+    re.VERBOSE | re.DOTALL,
+)
+_SPOKEN: dict[str, re.Pattern[str]] = {
+    "osascript": regex(r'do shell script\s+"(?P<text>(?:[^"\\]|\\.)*)"'),
+    "expect": regex(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?P<text>[^\n;\]]+)"),
+    **dict.fromkeys(("elisp", "vim", "gnuplot", "octave", "erlang", "haskell", "scheme", "scala", "bpftrace"), _CALLED),
+}
+"""How such a language says that a shell is to run something."""
+_LONGEST = 100_000
+_REDIRECTED_COPY = regex(r"^\|\s*")
 
 COMMAND_VARIABLES = frozenset(
     ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND")
@@ -150,11 +158,12 @@ def options(call: Invocation) -> None:
         names = row.options.split()
         for place in range(1, len(words)):
             value = _value(words, place, names)
-            if value is None or not value.startswith(row.prefix):
+            if value is None or not value.lower().startswith(row.prefix):
                 continue
             text = value[len(row.prefix) :]
             if row.language:
                 call.code(row.language, text)
+                spoken(call, row.language, text)
             else:
                 call.shell(text, stdin=False)
 
@@ -192,10 +201,25 @@ def lines(call: Invocation) -> None:
         given += call.frame.stdin.splitlines()[:200]
     prefixes = LINES[call.name]
     for line in given:
-        stripped = line.strip()
+        stripped = line.strip().removeprefix(":")
         prefix = next((prefix for prefix in prefixes if stripped.startswith(prefix)), None)
-        if prefix is not None and stripped != prefix:
+        if prefix is None:
+            spoken(call, "vim" if call.name in _EDITORS else call.name, stripped)
+        elif stripped != prefix:
             call.shell(stripped[len(prefix) :], stdin=False)
+
+
+def mercurial(call: Invocation) -> str | None:
+    """`hg --config alias.x='!cmd' x`."""
+    for word in call.words[1:]:
+        found = re.match(
+            r"(?:--config=)?(?:alias\.[\w-]+|hooks\.[\w.-]+|ui\.(?:editor|ssh)|extdiff\.cmd\.[\w-]+)=!?(.+)",
+            word.text,
+            re.DOTALL,
+        )
+        if found:
+            call.shell(found[1], label="hg --config", stdin=False)
+    return None
 
 
 def socat(call: Invocation) -> str | None:
@@ -246,10 +270,12 @@ def _positional(words: list[str], valued: str) -> list[str]:
     return words[place:]
 
 
-def apple_script(call: Invocation, text: str) -> None:
-    """`do shell script "…"` inside AppleScript."""
-    for found in _APPLESCRIPT.finditer(text):
-        call.shell(found[1].replace('\\"', '"').replace("\\\\", "\\"), stdin=False)
+def spoken(call: Invocation, language: str, text: str) -> None:
+    """Goes inside the commands that a program in a rarer language hands to a shell."""
+    pattern = _SPOKEN.get(language)
+    for found in pattern.finditer(text[:_LONGEST]) if pattern else ():
+        quoted = found["text"]
+        call.shell(quoted.replace('\\"', '"').replace("\\\\", "\\") if '"' in found[0] else quoted, stdin=False)
 
 
 def exported(call: Invocation) -> None:

@@ -5,14 +5,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import lru_cache
 
+from verdikt.model.regex import regex
 from verdikt.shell import brace, parameter, span
 from verdikt.shell.arithmetic import evaluate
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.quoting import unescape
 from verdikt.shell.scope import UNSET, Pattern, Scope, Value
 
-_PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,=-]+").fullmatch
-_PART = re.compile(
+_PLAIN = regex(r"[A-Za-z0-9_./:@%+,=-]+").fullmatch
+_PART = regex(
     r"""(?P<plain>[^\\'"$`<>*?\[]+)
     | (?P<wild>[*?\[])
     | '(?P<single>[^']*)'
@@ -23,7 +24,7 @@ _PART = re.compile(
     | (?P<rest>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_IN_DOUBLE = re.compile(
+_IN_DOUBLE = regex(
     r"""(?P<plain>[^\\$`]+)
     | \\(?P<escape>[$`"\\\n])
     | \$(?P<name>[A-Za-z_]\w*|[0-9@*\#?$!-])
@@ -31,7 +32,7 @@ _IN_DOUBLE = re.compile(
     | (?P<rest>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_TILDE = re.compile(r"~([A-Za-z_][\w-]*|[+-])?(?=/|$)")
+_TILDE = regex(r"~([A-Za-z_][\w-]*|[+-])?(?=/|$)")
 _MOST_FIELDS = 512
 _SMALL = 64
 DEEPEST = 90

@@ -1,11 +1,13 @@
 """Programs that put files where the text may run them next."""
 
-from posixpath import basename
+from posixpath import basename, join
 
 from verdikt.shell.command import Word
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.redirect import place, written
 from verdikt.shell.wrapper import options, permuted
+
+_PROGRAMS = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/")
 
 
 def copy(call: Invocation) -> str | None:
@@ -15,6 +17,12 @@ def copy(call: Invocation) -> str | None:
     given, words = permuted(call.words, 1, "t --target-directory S --suffix m --mode o --owner g --group")
     if len(words) != 2 or any(option in ("-t", "--target-directory") for option, _ in given):
         return None
+    if words[0].text.startswith(_PROGRAMS) and words[1].known:
+        # A program by another name: `cp /bin/rm x; ./x file`.
+        call.walker.renames = True
+        target = words[1].text
+        for name in (target, f"./{target}") if "/" not in target else (target,):
+            call.scope.rename(name, words[0].text)
     known, text = written(call.walker, words[0], call.scope)
     if known and words[1].known and not words[1].glob:
         target = words[1].text
@@ -36,7 +44,7 @@ def tee(call: Invocation) -> str | None:
     return call.frame.stdin
 
 
-_CURL = "o --output X --request H --header d --data --data-raw --data-binary F --form u --user A --user-agent e --referer b --cookie c"
+_CURL = "o --output X --request H --header d --data --data-raw --data-binary F --form u --user A --user-agent e --referer b --cookie c --output-dir"
 _WGET = (
     "O --output-document P --directory-prefix o --output-file U --user-agent T --timeout t --tries --header --post-data"
 )
@@ -47,16 +55,18 @@ def download(call: Invocation) -> str | None:
     if call.walker.alone:
         return None
     given, words = permuted(call.words, 1, _CURL if call.name == "curl" else _WGET)
-    for option, value in given:
-        if option in ("-o", "--output") if call.name == "curl" else option in ("-O", "--output-document"):
-            if value is not None:
-                _fetched(call, value)
-        elif call.name == "curl" and option in ("-O", "--remote-name"):
-            for word in words:
-                _fetched(call, Word(basename(word.text.split("?")[0])))
-    if call.name == "wget" and not any(option in ("-O", "--output-document") for option, _ in given):
-        for word in words:
-            _fetched(call, Word(basename(word.text.split("?")[0])))
+    chosen = dict(given)
+    if call.name == "curl":
+        named = [value for option, value in given if option in ("-o", "--output")]
+        by_address, directory = not named and ("-O" in chosen or "--remote-name" in chosen), chosen.get("--output-dir")
+    else:
+        named = [value for option, value in given if option in ("-O", "--output-document")]
+        by_address, directory = not named, chosen.get("-P") or chosen.get("--directory-prefix")
+    if by_address:
+        named = [Word(basename(word.text.split("?")[0])) for word in words]
+    for file in named:
+        if file is not None:
+            _fetched(call, Word(join(directory.text, file.text)) if directory is not None else file)
     return None
 
 

@@ -1,6 +1,6 @@
 """The circumstances in which a piece of the text would run."""
 
-from verdikt.shell.command import UNKNOWN
+from verdikt.shell.command import UNKNOWN, Word
 
 
 class Frame:
@@ -13,6 +13,7 @@ class Frame:
         "depth",
         "pipe_from",
         "repeated",
+        "source",
         "span",
         "stdin",
         "via",
@@ -24,6 +25,7 @@ class Frame:
         self.where = ""
         self.depth = 0
         self.stdin: str | None = None
+        self.source: Word | None = None  # the file that standard input comes from
         self.pipe_from: int | None = None
         self.background = False
         self.conditional = False
@@ -38,6 +40,7 @@ class Frame:
         new.where = self.where
         new.depth = self.depth
         new.stdin = self.stdin
+        new.source = self.source
         new.pipe_from = self.pipe_from
         new.background = self.background
         new.conditional = self.conditional
@@ -62,10 +65,10 @@ class Frame:
         new.capture = False
         return new
 
-    def reading(self, stdin: str | None, pipe_from: int | None = None) -> "Frame":
+    def reading(self, stdin: str | None, pipe_from: int | None = None, source: Word | None = None) -> "Frame":
         """The same with another standard input."""
         new = self.copy()
-        new.stdin, new.pipe_from = stdin, pipe_from
+        new.stdin, new.pipe_from, new.source = stdin, pipe_from, source
         return new
 
     def inside(self, label: str, span: tuple[int, int], *, where: str = "", repeated: bool = False) -> "Frame":

@@ -2,13 +2,14 @@
 
 import re
 
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.scope import Scope
 from verdikt.shell.wrapper import options
 
 _GLOBAL = "c C --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source"
-_RUNS = re.compile(
+_RUNS = regex(
     r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|pager\.\w+|diff\.external|sequence\.editor"
     r"|(?:diff|merge)tool\..+\.(?:cmd|path)|filter\..+\.(?:clean|smudge|process)|diff\..+\.(?:textconv|command)|merge\..+\.driver"
     r"|gpg\.(?:.+\.)?program|remote\..+\.(?:uploadpack|receivepack|vcs)|credential\.(?:.+\.)?helper|sendemail\.\w*cmd|browser\..+\.cmd"
@@ -97,10 +98,13 @@ def git(call: Invocation) -> str | None:
             else:
                 _setting(call, key, setting)
     rest = call.words[at:]
-    if not rest:
-        return None
-    verb = rest[0].text
-    scope = call.within(next((value for option, value in given if option == "-C"), None))
+    if rest:
+        _verb(call, rest[0].text, rest, call.within(next((value for option, value in given if option == "-C"), None)))
+    return None
+
+
+def _verb(call: Invocation, verb: str, rest: list[Word], scope: Scope) -> None:
+    """Goes inside a subcommand."""
     if (alias := call.scope.alias(f"git {verb}")) is not None and "git alias" not in call.frame.via:
         _alias(call, alias, rest[1:], scope)
     elif verb == "config":
@@ -111,11 +115,13 @@ def git(call: Invocation) -> str | None:
         place = next(place for place, word in enumerate(rest) if word.text == "foreach") + 1
         text = " ".join(word.text for word in rest[place:] if word.text not in ("--recursive", "--quiet"))
         call.shell(text, label="git submodule", repeated=True, scope=scope)
+    elif verb == "filter-repo":
+        _callbacks(call, rest)
     _verb_options(call, verb, rest, scope)
     for word in rest[1:]:
         if word.text.startswith("ext::"):
-            call.shell(word.text[5:].replace("% ", "\\ ").replace("%S", UNKNOWN), label="git ext::", stdin=False)
-    return None
+            text = word.text[5:].replace("% ", "\\ ").replace("%S", UNKNOWN)
+            call.shell(text, label="git ext::", stdin=False)
 
 
 def _setting(call: Invocation, key: str, value: str) -> None:
@@ -149,6 +155,15 @@ def _alias(call: Invocation, alias: str, arguments: list[Word], scope: Scope) ->
             label="git alias",
             scope=scope,
         )
+
+
+def _callbacks(call: Invocation, rest: list[Word]) -> None:
+    """`git filter-repo --blob-callback 'code'`: Python."""
+    for place, word in enumerate(rest):
+        option, equals, value = word.text.partition("=")
+        if option.startswith("--") and option.endswith("-callback"):
+            following = rest[place + 1].text if place + 1 < len(rest) else ""
+            call.code("python", value if equals else following)
 
 
 def _verb_options(call: Invocation, verb: str, rest: list[Word], scope: Scope) -> None:

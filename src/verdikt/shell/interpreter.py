@@ -1,11 +1,11 @@
 """Shells and other interpreters: the program is an argument, a file or the input."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
-from verdikt.shell.escape import apple_script
+from verdikt.shell.escape import spoken
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.redirect import contents, written
 from verdikt.shell.scope import Scope
@@ -15,8 +15,8 @@ _SHELLS = frozenset(
     ("sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh", "yash", "bash.exe", "sh.exe")
 )
 _SHELL_OPTIONS = "o O --rcfile --init-file c"
-_VERSION = re.compile(r"-?[\d.]+(?:\.exe)?$|\.exe$")
-_SHEBANG = re.compile(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \t]*\S*?([^/\s]+)(?:\s|$)")
+_VERSION = regex(r"-?[\d.]+(?:\.exe)?$|\.exe$")
+_SHEBANG = regex(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \t]*\S*?([^/\s]+)(?:\s|$)")
 _LONGEST_SCRIPT = 200_000
 
 
@@ -94,6 +94,9 @@ def handler(name: str, program: str) -> Callable[[Invocation], str | None] | Non
 
 
 def _shell(call: Invocation) -> str | None:
+    for name, file in call.assignments:
+        if name in ("BASH_ENV", "ENV"):
+            _file(call, file, [])
     at, text_given, from_stdin = _shell_options(call)
     rest = call.words[at:]
     if text_given:
@@ -134,20 +137,21 @@ _STDIN = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
 
 def _from_stdin(call: Invocation, arguments: list[str]) -> str | None:
     text = _input(call)
-    if text is None and any(written(call.walker, one.target, call.scope)[0] for one in call.redirects if one.op == "<"):
+    if text is not None:
+        return call.shell(text, arguments=arguments, stdin=False)
+    if call.frame.source is not None and written(call.walker, call.frame.source, call.scope)[0]:
         call.code("sh", UNKNOWN)
-    return None if text is None else call.shell(text, arguments=arguments, stdin=False)
+    return None
 
 
 def _input(call: Invocation) -> str | None:
     """What an interpreter reads as its program: constant input, or a file that we can see."""
-    if call.frame.stdin is not None:
-        return call.frame.stdin
-    for redirect in call.redirects:
-        if redirect.op == "<" and redirect.fd == 0:
-            return contents(call.walker, redirect.target, call.scope)
-    source = call.frame.pipe_from
-    return None if source is None else _shown(call, source)
+    frame = call.frame
+    if frame.stdin is not None:
+        return frame.stdin
+    if frame.source is not None:
+        return contents(call.walker, frame.source, call.scope)
+    return None if frame.pipe_from is None else _shown(call, frame.pipe_from)
 
 
 def _shown(call: Invocation, source: int) -> str | None:
@@ -250,8 +254,7 @@ def _interpret(call: Invocation) -> str | None:
 
 def _program(call: Invocation, language: str, text: str) -> None:
     call.code(language, text)
-    if language == "osascript":
-        apple_script(call, text)
+    spoken(call, language, text)
 
 
 def _until(words: list[Word], spec: str, last: frozenset[str]) -> tuple[list[tuple[str, Word | None]], int]:

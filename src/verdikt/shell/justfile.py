@@ -2,6 +2,7 @@
 
 import re
 
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.redirect import contents
@@ -10,8 +11,8 @@ from verdikt.shell.wrapper import options
 
 _MOST_LINES = 200
 _MOST_RECIPES = 60
-_SETTING = re.compile(r"(?:export\s+)?(\w[\w-]*)\s*:=\s*(.*)$")
-_HEAD = re.compile(r"@?(\w[\w-]*)((?:\s+[^:]+?)?)\s*:(?!=)\s*(.*)$")
+_SETTING = regex(r"(?:export\s+)?(\w[\w-]*)\s*:=\s*(.*)$")
+_HEAD = regex(r"@?(\w[\w-]*)((?:\s+[^:]+?)?)\s*:(?!=)\s*(.*)$")
 
 
 def just(call: Invocation) -> str | None:

@@ -6,6 +6,7 @@ not left to error recovery. The grammar then sees a skeleton in which every word
 
 import re
 
+from verdikt.model.regex import regex
 from verdikt.shell import span
 
 WORD, OPERATOR, REDIRECT, TARGET, TEST, ARITHMETIC = range(6)
@@ -30,7 +31,7 @@ Token = tuple[int, str, int, int, Heredoc | None]
 _BARE = (
     r"""(?:[^ \t\n"'\\$`;&|<>()]|'[^']*'|"(?:[^"\\$`]|\\.|\$(?![({\[]))*+"|\\.|\$'(?:[^'\\]|\\.)*+'|\$(?![({'\[]))"""
 )
-TOKEN = re.compile(
+TOKEN = regex(
     rf"""(?:[ \t]|\\\n)*+
     (?: ((?:\d+|\{{\w+\}})?(?:<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())|&>>|&>)
       | (;;&|;;|;&|&&|\|\||\|&|[;&|\n()])
@@ -41,8 +42,8 @@ TOKEN = re.compile(
 GROUP_REDIRECT, GROUP_OPERATOR, GROUP_WORD = 1, 2, 4
 """The groups of `TOKEN`, which always matches: a word that opens with a bracket or a long quote begins as an empty one."""
 
-_MORE = re.compile(rf"{_BARE}++", re.DOTALL)
-_ARRAY = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=$")
+_MORE = regex(rf"{_BARE}++", re.DOTALL)
+_ARRAY = regex(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=$")
 COMPLEX = frozenset("\"'$`(<>\\")
 _OPENS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "{"))
 _CLOSES = frozenset(("fi", "done", "esac", "}"))

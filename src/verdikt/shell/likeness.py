@@ -1,6 +1,8 @@
-"""Letters of other scripts that look like ASCII: a name made of them is not the name it seems to be."""
+"""Names that are not what they seem: letters of other scripts that look like ASCII, wildcards that match a program."""
 
 import unicodedata
+
+from verdikt.shell.pattern import matches
 
 _LIKE = str.maketrans(
     "аеорсухіјѕԁһкмтвнգոսցѵԝɡıℓαορνικτυвеτ‐‑‒–—−⁃∕⁄⧸／․。",
@@ -16,3 +18,70 @@ def lookalike(name: str) -> str:
         letter for letter in plain if letter not in _INVISIBLE and not unicodedata.combining(letter)
     ).strip()
     return plain if plain.isascii() and plain and plain != name else ""
+
+
+_WORTH_HIDING = (
+    *(
+        "rm",
+        "sh",
+        "bash",
+        "dd",
+        "cat",
+        "curl",
+        "wget",
+        "nc",
+        "ncat",
+        "chmod",
+        "chown",
+        "mkfs",
+        "shred",
+        "mv",
+        "cp",
+        "python",
+    ),
+    *(
+        "python3",
+        "perl",
+        "ruby",
+        "node",
+        "sudo",
+        "su",
+        "kill",
+        "killall",
+        "pkill",
+        "find",
+        "tar",
+        "base64",
+        "xargs",
+        "env",
+    ),
+    *(
+        "eval",
+        "tee",
+        "ln",
+        "truncate",
+        "unlink",
+        "rmdir",
+        "zsh",
+        "dash",
+        "ssh",
+        "scp",
+        "crontab",
+        "systemctl",
+        "reboot",
+    ),
+    *("shutdown", "passwd", "usermod"),
+)
+_MOST = 3
+
+
+def candidates(pattern: str) -> list[str]:
+    """Programs whose name a pattern was probably written to hide: `/b?n/r?`, `/???/rm`, `r[m]`.
+
+    None for a pattern in the project's own directories, or for one that matches names of any length and letters.
+    """
+    directory, slash, name = pattern.rpartition("/")
+    if (directory and directory[0] not in "/*?[") or not name.strip("*") or (not slash and not name.strip("?")):
+        return []
+    found = [program for program in _WORTH_HIDING if matches(name, program)]
+    return [f"/usr/bin/{program}" if slash else program for program in found[:_MOST]]

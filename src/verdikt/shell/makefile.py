@@ -2,6 +2,7 @@
 
 import re
 
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.redirect import contents
@@ -10,8 +11,8 @@ from verdikt.shell.wrapper import permuted
 
 _MOST_LINES = 200
 _MOST_RULES = 60
-_RULE = re.compile(r"^([^\s:#=][^:=#]*?)[ ]*::?(?!=)[ ]*(.*)$")
-_VARIABLE = re.compile(r"^(?:export[ ]+|override[ ]+)?([A-Za-z_][\w.-]*)[ ]*(\?=|:=|::=|\+=|!=|=)[ ]*(.*)$")
+_RULE = regex(r"^([^\s:#=][^:=#]*?)[ ]*::?(?!=)[ ]*(.*)$")
+_VARIABLE = regex(r"^(?:export[ ]+|override[ ]+)?([A-Za-z_][\w.-]*)[ ]*(\?=|:=|::=|\+=|!=|=)[ ]*(.*)$")
 _MAKE_VALUED = (
     "f --file --makefile C --directory I --include-dir j --jobs l --load-average o --old-file W --what-if --eval"
 )

@@ -302,6 +302,7 @@ _HANDLERS: dict[str, Handler] = _with_escapes(
         **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), awk),
         **dict.fromkeys(("sed", "gsed"), sed),
         "socat": escape.socat,
+        "hg": escape.mercurial,
         **dict.fromkeys(("at", "batch"), escape.queue),
         **dict.fromkeys(("tmux", "screen"), escape.terminal),
         **dict.fromkeys(("xargs", "gxargs"), _xargs),

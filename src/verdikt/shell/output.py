@@ -5,6 +5,7 @@ from collections.abc import Callable
 from posixpath import basename, dirname
 from typing import TYPE_CHECKING
 
+from verdikt.model.regex import regex
 from verdikt.shell import decode
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.quoting import unescape
@@ -14,9 +15,7 @@ if TYPE_CHECKING:
     from verdikt.shell.invocation import Invocation
 
 _LONGEST = 1 << 20
-_DIRECTIVE = re.compile(
-    r"%(?:%|(?P<flags>[-+ #0]*)(?P<width>\*|\d{0,4})(?:\.(?P<precision>\*|\d{0,4}))?(?P<kind>[a-zA-Z]))"
-)
+_DIRECTIVE = regex(r"%(?:%|(?P<flags>[-+ #0]*)(?P<width>\*|\d{0,4})(?:\.(?P<precision>\*|\d{0,4}))?(?P<kind>[a-zA-Z]))")
 _SILENT = frozenset(
     ("true", ":", "cd", "pushd", "popd", "export", "local", "declare", "typeset", "readonly", "unset", "set", "shift")
 ) | {"mkdir", "touch", "chmod", "sleep", "test", "[", "alias", "unalias", "shopt"}

@@ -3,6 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
+from verdikt.model.regex import regex
 from verdikt.shell import pattern
 from verdikt.shell.arithmetic import evaluate
 from verdikt.shell.command import UNKNOWN
@@ -11,7 +12,7 @@ from verdikt.shell.scope import UNSET, Pattern, Scope, Value
 if TYPE_CHECKING:
     from verdikt.shell.expand import Expander
 
-_FORM = re.compile(
+_FORM = regex(
     r"(?P<length>#(?=[A-Za-z_0-9@*]))?(?P<indirect>!)?(?P<name>[A-Za-z_]\w*|\d+|[@*#?$!-])(?:\[(?P<index>[^\]]{0,200})\])?"
     r"(?P<op>:?[-=+?]|##?|%%?|//|/#|/%|/|\^\^?|,,?|~~?|@[A-Za-z]|:)?",
     re.DOTALL,

@@ -3,7 +3,9 @@
 import re
 from functools import lru_cache
 
-_PIECE = re.compile(r"\\.|\*+|\?|\[[!^]?\]?[^\]]*\]|.", re.DOTALL)
+from verdikt.model.regex import regex
+
+_PIECE = regex(r"\\.|\*+|\?|\[[!^]?\]?[^\]]*\]|.", re.DOTALL)
 _LONGEST = 4096
 
 

@@ -6,17 +6,13 @@ Whatever is not surely of this kind is left to the walker, which says the same o
 import re
 from functools import lru_cache
 
-from verdikt.shell.builtin import BUILTINS
+from verdikt.model.regex import regex
 from verdikt.shell.command import Command, Redirect, Word
 from verdikt.shell.draft import Draft
-from verdikt.shell.lexer import RESERVED
-from verdikt.shell.nest import depth_of
-from verdikt.shell.output import COMPUTED
-from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS
 
 _WORD = r"""[A-Za-z0-9_./:@%+,=*?-]+|'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*"|!|\\[()]"""
-_LINE = re.compile(rf"(?:{_WORD})(?: +(?:2>/dev/null|2>&1|{_WORD}|\|(?= )))*", re.ASCII).fullmatch
-_TOKENS = re.compile(rf"2>/dev/null|2>&1|{_WORD}|\|", re.ASCII).finditer
+_LINE = regex(rf"(?:{_WORD})(?: +(?:2>/dev/null|2>&1|{_WORD}|\|(?= )))*", re.ASCII).fullmatch
+_TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|\|", re.ASCII).finditer
 _LONGEST = 400
 
 _HARMLESS = frozenset(
@@ -49,8 +45,8 @@ _SUBCOMMANDS: dict[str, frozenset[str]] = {
 _ALONE = frozenset("ls git pytest ps df id tree whoami find mypy ruff cargo npm docker".split())
 """Programs that do something without a word; the others read what they are given."""
 
-_LINES = re.compile(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*").fullmatch
-_EDIT = re.compile(r"\d+(?:,\d+)?d|s/[^/\\\n]*/[^/\\\n]*/g?").fullmatch
+_LINES = regex(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*").fullmatch
+_EDIT = regex(r"\d+(?:,\d+)?d|s/[^/\\\n]*/[^/\\\n]*/g?").fullmatch
 
 _RUNS = frozenset(
     "-exec -execdir -ok -okdir -c -C -x -e -f -i -E -r -s -z -O -u -P -H -o -S -I --exec --extcmd --expression --file --in-place --open-files-in-pager --upload-pack "
@@ -150,6 +146,8 @@ def _is_unlisted(name: str, words: list[Word]) -> bool:
     reach = _reach(name)
     if reach != 1:
         return reach == 0
+    from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS
+
     key = name
     for word in words[1:3]:
         key = f"{key} {word.text}"
@@ -163,6 +161,11 @@ def _is_unlisted(name: str, words: list[Word]) -> bool:
 @lru_cache(maxsize=1024)
 def _reach(name: str) -> int:
     """How many words tell whether a program runs another; 9 for what is more than a program."""
+    from verdikt.shell.builtin import BUILTINS
+    from verdikt.shell.lexer import RESERVED
+    from verdikt.shell.nest import depth_of
+    from verdikt.shell.output import COMPUTED
+
     if "=" in name or "/" in name or not name[0].isalnum() or name in RESERVED or name in BUILTINS or name in COMPUTED:
         return 9
     if name in ("[[", "in") or "*" in name or "?" in name:

@@ -2,6 +2,8 @@
 
 import re
 
+from verdikt.model.regex import regex
+
 _SIMPLE = {
     "a": "\a",
     "b": "\b",
@@ -17,7 +19,7 @@ _SIMPLE = {
     '"': '"',
     "?": "?",
 }
-_ESCAPE = re.compile(
+_ESCAPE = regex(
     r"\\(?:x\{?([0-9a-fA-F]{1,2})\}?|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|c(.)|(0?[0-7]{1,3})|(.))", re.DOTALL
 )
 

@@ -38,6 +38,11 @@ def expand(
     return tuple(found), stdin, fed
 
 
+def source(redirects: tuple[Redirect, ...]) -> Word | None:
+    """The file that standard input comes from."""
+    return next((one.target for one in reversed(redirects) if one.fd == 0 and one.op in ("<", "<>")), None)
+
+
 def outputs(redirects: tuple[Redirect, ...]) -> list[Redirect]:
     """The redirections that put standard output into a file."""
     return [

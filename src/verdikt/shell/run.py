@@ -1,9 +1,9 @@
 """Simple commands → drafts, with everything inside them."""
 
-import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 
+from verdikt.model.regex import regex
 from verdikt.shell import builtin, escape, nest, redirect
 from verdikt.shell.command import UNKNOWN, Code, Word
 from verdikt.shell.draft import Draft
@@ -11,15 +11,15 @@ from verdikt.shell.expand import Expander, plain
 from verdikt.shell.frame import Frame
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.lexer import TARGET, WORD, Lexer
-from verdikt.shell.likeness import lookalike
+from verdikt.shell.likeness import candidates, lookalike
 from verdikt.shell.output import constant_output
 from verdikt.shell.scope import Scope, Value, known_environment
 from verdikt.shell.statement import Function, Simple, Statement
 
 _MOST_COMMANDS = 20_000
-_NAMES = re.compile(r"[A-Za-z_]\w*")
-_PROGRAM = re.compile(r"[a-z][a-z0-9_-]*")
-_SET = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\s{0,9}(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)")
+_NAMES = regex(r"[A-Za-z_]\w*")
+_PROGRAM = regex(r"[a-z][a-z0-9_-]*")
+_SET = regex(r"([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\s{0,9}(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)")
 
 Read = Callable[[str], str | None]
 
@@ -82,7 +82,7 @@ class Runner(Expander):
         if simple.redirects:
             call.redirects, stdin, fed = redirect.expand(self, simple.redirects, scope)
             if fed:
-                call.frame = frame.reading(stdin)
+                call.frame = frame.reading(stdin, source=redirect.source(call.redirects))
         if simple.test:
             self._test(simple.test, scope)
         call.first = first
@@ -166,6 +166,8 @@ class Runner(Expander):
         if not name:
             self._unnamed(call)
             return None
+        if call.words[0].glob:
+            self._guessed(call)
         if not name.isascii() and (likeness := lookalike(name)):
             self.problem(f"`{name}` only looks like `{likeness}`")
         if (effect := builtin.BUILTINS.get(name)) is not None:
@@ -174,16 +176,24 @@ class Runner(Expander):
         return constant_output(call) if output is None and call.frame.capture else output
 
     def _unnamed(self, call: Invocation) -> None:
-        """`$SUDO rm x`: where the variable is empty, the next word is the command."""
+        """What runs when an unknown part of the name is empty: `$SUDO rm x`, `r${x}m x`, `$VENV/bin/python x`."""
         words = call.words
-        if (
-            len(words) > 1
-            and words[0].text == UNKNOWN
-            and words[0].raw[:1] == "$"
-            and _PROGRAM.fullmatch(words[1].text)
-        ):
-            call.frame = call.frame.conditionally()
-            call.run(words[1:], label=words[0].raw)
+        known = words[0].text.replace(UNKNOWN, "")
+        if not known and len(words) > 1 and words[0].raw[:1] == "$" and _PROGRAM.fullmatch(words[1].text):
+            rest = words[1:]
+        elif known and not known.endswith("/"):
+            rest = [Word(known, words[0].raw), *words[1:]]
+        else:
+            return
+        call.frame = call.frame.conditionally()
+        call.run(rest, label=words[0].raw)
+
+    def _guessed(self, call: Invocation) -> None:
+        """`/b?n/r?`: what a name made of wildcards may turn out to be."""
+        words = call.words
+        call.frame = call.frame.conditionally()
+        for name in candidates(words[0].text):
+            call.run([Word(name, words[0].raw), *words[1:]], label=words[0].raw)
 
     def _function(self, name: str, body: Statement, call: Invocation) -> None:
         self._uncalled.pop(id(body), None)

@@ -1,14 +1,13 @@
 """The commands and files inside sed scripts: `e cmd`, `s/…/…/e`, `w file`."""
 
-import re
-
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.redirect import contents
 from verdikt.shell.wrapper import options
 
 _OPTIONS = "e f l --expression --file --line-length"
-_ADDRESS = re.compile(r"[ \t;]*(?:(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*|[+~]\d+)[ \t]*,?[ \t]*)*!*[ \t]*")
+_ADDRESS = regex(r"[ \t;]*(?:(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*|[+~]\d+)[ \t]*,?[ \t]*)*!*[ \t]*")
 _LONGEST = 50_000
 
 

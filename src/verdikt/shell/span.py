@@ -2,6 +2,8 @@
 
 import re
 
+from verdikt.model.regex import regex
+
 _COMMANDS = r"""[^\\'"$`()\#<\nSTOP]*+                           # nothing of interest
     (?: (?P<skip>\\.|'[^']*'|\$'(?:[^'\\]|\\.)*+'|<<<)        # quoted, or looks like a here-document and is not
       | (?P<open>"|\$\(|\$\{|`|\()
@@ -11,21 +13,21 @@ _COMMANDS = r"""[^\\'"$`()\#<\nSTOP]*+                           # nothing of in
       | (?P<line>\n)
       | (?P<case>case\b|esac\b)
       | (?P<one>.) )"""
-_IN_COMMANDS = re.compile(_COMMANDS.replace("STOP", ""), re.VERBOSE | re.DOTALL)
-_IN_CASES = re.compile(_COMMANDS.replace("STOP", "ce"), re.VERBOSE | re.DOTALL)
-_IN_BRACES = re.compile(
+_IN_COMMANDS = regex(_COMMANDS.replace("STOP", ""), re.VERBOSE | re.DOTALL)
+_IN_CASES = regex(_COMMANDS.replace("STOP", "ce"), re.VERBOSE | re.DOTALL)
+_IN_BRACES = regex(
     r"""[^\\'"$`}]*+(?:(?P<skip>\\.|\$'(?:[^'\\]|\\.)*+')|(?P<single>'[^']*')|(?P<open>"|\$\(|\$\{|`)|(?P<close>\})|(?P<one>.))""",
     re.DOTALL,
 )
-_IN_DOUBLE = re.compile(r"""[^\\"$`]*+(?:(?P<skip>\\.)|(?P<open>\$\(|\$\{|`)|(?P<close>")|(?P<one>.))""", re.DOTALL)
-_IN_BACKTICK = re.compile(r"""[^\\`]*+(?:(?P<skip>\\.)|(?P<close>`)|(?P<one>.))""", re.DOTALL)
-_IN_ARITHMETIC = re.compile(
+_IN_DOUBLE = regex(r"""[^\\"$`]*+(?:(?P<skip>\\.)|(?P<open>\$\(|\$\{|`)|(?P<close>")|(?P<one>.))""", re.DOTALL)
+_IN_BACKTICK = regex(r"""[^\\`]*+(?:(?P<skip>\\.)|(?P<close>`)|(?P<one>.))""", re.DOTALL)
+_IN_ARITHMETIC = regex(
     r"""[^\\'"$`()]*+(?:(?P<skip>\\.|'[^']*')|(?P<open>"|\$\(|\$\{|`|\()|(?P<close>\))|(?P<one>.))""", re.DOTALL
 )
-_DELIMITER = re.compile(r"""[ \t]*(?P<word>(?:[^\s\\'"$`;&|<>()]|\\.|'[^']*'|"[^"]*")++)""", re.DOTALL)
+_DELIMITER = regex(r"""[ \t]*(?P<word>(?:[^\s\\'"$`;&|<>()]|\\.|'[^']*'|"[^"]*")++)""", re.DOTALL)
 _DEEPEST = 64
 _BEFORE_COMMENT = " \t\n;&|()"
-_COMMAND_POSITION = re.compile(r"(?:^|[\n;&|(]|\b(?:then|do|else|in))[ \t]*$")
+_COMMAND_POSITION = regex(r"(?:^|[\n;&|(]|\b(?:then|do|else|in))[ \t]*$")
 
 _MODE = {
     '"': _IN_DOUBLE,
@@ -134,7 +136,7 @@ def document(text: str, start: int, delimiter: str, strip: bool, inner: bool = F
     return "".join(lines), size
 
 
-_QUOTED = re.compile(r"""\\(.)|'([^']*)'|"([^"]*)"|(\$(?=["']))""", re.DOTALL)
+_QUOTED = regex(r"""\\(.)|'([^']*)'|"([^"]*)"|(\$(?=["']))""", re.DOTALL)
 
 
 def unquote(word: str) -> str:

@@ -2,10 +2,11 @@
 
 import re
 
+from verdikt.model.regex import regex
 from verdikt.shell.lexer import Heredoc
 
-ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\]]{0,200}\])?(\+?=)", re.DOTALL)
-_REDIRECT = re.compile(r"(\d+|\{\w+\})?(.+)")
+ASSIGNMENT = regex(r"([A-Za-z_]\w*)(\[[^\]]{0,200}\])?(\+?=)", re.DOTALL)
+_REDIRECT = regex(r"(\d+|\{\w+\})?(.+)")
 
 RawRedirect = tuple[str, int, str, Heredoc | None]
 RawAssignment = tuple[str, str, str, str]

@@ -1,8 +1,8 @@
 """Statements → the commands they would run, in order."""
 
-import re
 from collections.abc import Mapping
 
+from verdikt.model.regex import regex
 from verdikt.shell import redirect
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.expand import DEEPEST
@@ -19,10 +19,10 @@ _MOST_STEPS = 100_000
 _MOST_TURNS = 400
 _LONGEST_INNER = 1 << 20
 _MOST_READINGS = 5
-_ASSIGNED = re.compile(
+_ASSIGNED = regex(
     r"\b([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\+?=|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]{0,200})|\(\(([^)]{0,200})\)\)"
 )
-_NAMES = re.compile(r"[A-Za-z_]\w*")
+_NAMES = regex(r"[A-Za-z_]\w*")
 
 
 class Walker(Runner):
@@ -187,7 +187,7 @@ class Walker(Runner):
         self._emit(call)
         if fed:
             made = (place for place in range(call.index - 1, first - 1, -1) if self.drafts[place].feeds == call.index)
-            frame = frame.reading(stdin, next(made, None))
+            frame = frame.reading(stdin, next(made, None), redirect.source(call.redirects))
         writes = redirect.outputs(call.redirects)
         if writes:
             frame = frame.copy()

@@ -26,6 +26,20 @@ def test_nothing_wired_is_a_failure(verdikt: Verdikt) -> None:
     assert "verdikt init" in done.stdout
 
 
+def test_hooks_of_git_are_looked_at_too(project: Path, verdikt: Verdikt) -> None:
+    """All there: well; one gone: not."""
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    verdikt("init", "--host", "git", "--yes")
+    whole = verdikt("doctor")
+    (project / ".git/hooks/pre-push").unlink()
+    part = verdikt("doctor")
+
+    assert whole.returncode == 0, whole.stdout
+    assert "git (pre-commit, pre-merge-commit, pre-push)" in whole.stdout
+    assert part.returncode == 1
+    assert "missing: pre-push; run `verdikt init --host git`" in part.stdout
+
+
 def test_a_canary_goes_through_every_registered_command(project: Path, verdikt: Verdikt) -> None:
     """Blocked by the policy, on every host; nothing of it is left on disk."""
     verdikt("init", "--host", "all", "--yes", "--trust-codex")

@@ -1,10 +1,14 @@
 """`verdikt evidence`: what people and machines get."""
 
 import json
+from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
+from tests.scene import GREEN, Scene
 from verdikt.cli import root
+from verdikt.model.entry import EntryKind
 
 
 def run(*arguments: str, text: str = "") -> tuple[int, str]:
@@ -38,3 +42,63 @@ def test_people_get_words() -> None:
     """Plain when piped."""
     assert run("claims", text="hello") == (0, "no claims\n")
     assert run("claims", text="All tests pass.")[1].startswith("done")
+
+
+@pytest.fixture
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
+    """A session in which something was asked, done and claimed too early."""
+    scene = Scene(tmp_path, mode="shadow")
+    scene.ask("Fix src/app.py and run `make verify`")
+    scene.edit("src/app.py")
+    scene.run("pytest -q | tail", GREEN)
+    scene.run("make verify")
+    monkeypatch.setenv("VERDIKT_HOME", str(scene.store.home))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(scene.project)
+    return scene
+
+
+def ask(scene: Scene, validator: str, claim: str = "done", **arguments: str) -> tuple[int, str]:
+    """`verdikt evidence validate`."""
+    wanted = ("--session", scene.session, "--claim", claim, "--validator", validator, "--args", json.dumps(arguments))
+    return run("validate", *wanted)
+
+
+def test_validate_ends_with_0_2_or_3(played: Scene) -> None:
+    """PASS signs an entry; FAIL and REFUSED say why."""
+    assert ask(played, "command_zero_exit", command_substring="make verify")[0] == 0
+    assert played.entries(EntryKind.VALIDATOR_PASS)[-1].sig
+    assert ask(played, "tests_pass") == (
+        2,
+        "FAIL tests_pass: `pytest -q` ran so that its status is lost (a pipe, `||`, `;`); run it alone\n",
+    )
+    status, output = ask(played, "file_diff_present", path="src/other.py")
+    assert (status, "does not match any contract.target_fields entry" in output) == (3, True)
+    assert ask(played, "tests_pass", claim="blocked")[0] == 3
+    assert ask(played, "nonsense")[0] == 3
+    assert run("validate", "--session", "s1")[0] == 64
+    assert run("validate", "--session", "s1", "--claim", "done", "--validator", "tests_pass", "--args", "[")[0] == 64
+
+
+def test_an_explicit_pass_counts_at_the_gate(played: Scene) -> None:
+    """The validator command remains for explicit use."""
+    ask(played, "file_diff_present", path="src/app.py")
+    played.say("The change is in place.")
+
+    assert played.last["result"] == "proven"
+
+
+def test_contracts_report_and_explain(played: Scene) -> None:
+    """What was asked, what would have been refused, and why."""
+    played.edit("src/app.py", "x = 3\n")
+    played.say("All tests pass.")
+
+    assert "paths: src/app.py" in run("contracts")[1]
+    report = json.loads(run("report", "--json")[1])
+    assert report["results"] == {"would_refuse": 1}
+    assert "refused (shadow)" in run("report")[1]
+    story = run("explain", "s1")[1]
+    assert "asked    Fix src/app.py" in story
+    assert "(its status is lost)" in story
+    assert "stop     refused (shadow: the agent could stop)" in story
+    assert run("explain", "nobody")[0] == 1

@@ -71,6 +71,18 @@ def test_every_host_is_wired_and_comes_back_byte_for_byte(project: Path, verdikt
     assert not (project.parent / "home/.local/share/verdikt/hooks/guard.sh").exists()
 
 
+def test_an_empty_project_is_empty_again(project: Path, verdikt: Verdikt) -> None:
+    """The directories go too, those that held two files of ours included; what somebody took away already is no trouble."""
+    verdikt("init", "--host", "all", "--yes")
+    (project / ".gemini/settings.json").unlink()
+
+    undone = verdikt("uninstall", "--yes")
+
+    assert undone.returncode == 0, undone.stderr
+    assert f"keep {project}/.gemini/settings.json  (gone already)" in undone.stdout
+    assert snapshot(project) == {}
+
+
 def test_what_is_registered_is_absolute_explicit_and_closed(project: Path, verdikt: Verdikt) -> None:
     """Absolute paths, every tool, a timeout in the client's unit, a block when the wrapper is gone."""
     verdikt("init", "--host", "claude", "--host", "gemini", "--host", "codex", "--yes")

@@ -29,7 +29,24 @@ def test_each_profile_is_at_least_as_strict_as_the_one_before() -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_keeps_the_red_lines(profile: str) -> None:
     """verdikt guards itself under every one of them."""
-    assert rules(profile)["guard_tamper"].red_line
+    red = {name for name, rule in rules("standard").items() if rule.red_line}
+
+    assert "guard_tamper" in red
+    assert {name for name, rule in rules(profile).items() if rule.red_line} == red
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_no_profile_lets_the_agent_switch_it_off(profile: str) -> None:
+    """Each way that `standard` blocks is blocked under the others."""
+    attempts = [case for file, case in cases() if file == "guard" and str(case.get("guard", "")).startswith("guard_")]
+    let_through = [
+        case["name"]
+        for case in attempts
+        if case["verdict"] == "block" and decide({**case, "profile": profile})[1].kind is not VerdictKind.BLOCK
+    ]
+
+    assert attempts
+    assert let_through == []
 
 
 @pytest.mark.parametrize("profile", PROFILES)

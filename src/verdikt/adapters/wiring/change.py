@@ -110,14 +110,18 @@ class WiringRecord:
 
     def forget(self, path: str, data: bytes | None) -> None:
         """Puts the file back as given, removes directories that were made for it, and drops it from the record."""
-        known = self.files[path]
+        known = self.files.pop(path)
         write(path, data)
-        for directory in known["made"]:
+        for place, directory in enumerate(known["made"]):
             try:
                 Path(directory).rmdir()
             except OSError:
-                break  # somebody has put something else there
-        del self.files[path]
+                # Another file of ours may still be there, and takes them with it; else it is somebody else's.
+                below = os.path.join(directory, "")
+                heir = next((other for name, other in self.files.items() if name.startswith(below)), None)
+                if heir:
+                    heir["made"] += known["made"][place:]
+                break
         self._save()
 
     def _keep(self, data: bytes | None) -> str:

@@ -199,6 +199,8 @@ def _back(record: WiringRecord, path: str, host: str) -> FileChange:
     now, original = read(path), record.original(path)
     if record.untouched(path):
         return FileChange(path=path, before=now, after=original, host=host, what="as it was before")
+    if now is None and original is None:
+        return FileChange(path=path, before=now, after=now, host=host, what="gone already")
     if now is None or not host:
         return FileChange(path=path, before=now, after=now, host=host, what="changed since, so left as it is")
     if path.endswith(".toml"):

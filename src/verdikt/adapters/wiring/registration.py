@@ -1,8 +1,9 @@
 """The command line that a host is given: the wrapper, its limits, the interpreter and the hook."""
 
-import re
 import shlex
 from dataclasses import dataclass
+
+from verdikt.model.regex import regex
 
 CLIENT_SECONDS = 30
 """How long a client waits; explicit, because the clients' own defaults range from one second to ten minutes."""
@@ -10,7 +11,7 @@ CLIENT_SECONDS = 30
 GUARD_SECONDS = 20
 """How long the wrapper waits for the hook, which itself answers within ten."""
 
-_OURS = re.compile(r"\bverdikt\.adapters\.entry\b|\bverdikt-hook\b")
+_OURS = regex(r"\bverdikt\.adapters\.entry\b|\bverdikt-hook\b")
 
 _MISSING = "/bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'"
 """What runs when the wrapper itself is gone. One plain command, so that it means the same in every shell."""

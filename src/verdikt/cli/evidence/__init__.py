@@ -6,6 +6,10 @@ import click
 
 PARTS = {
     "claims": "claims",
+    "validate": "validate",
+    "contracts": "look",
+    "report": "look",
+    "explain": "look",
 }
 """Subcommand → the module beside this one that holds it under its name."""
 

@@ -9,15 +9,16 @@ from collections.abc import Iterator
 from verdikt.effects import host
 from verdikt.effects.call import Call
 from verdikt.model.effect import Effect, Target
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 
 _STRING = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
 
-_SHELL = re.compile(
+_SHELL = regex(
     rf"\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|os\.execute|io\.popen|do\s+shell\s+script)\b\s*[(\[]*\s*{_STRING}((?:\s*,\s*\[?\s*{_STRING})*)",
     re.DOTALL,
 )
-_BACKTICK = re.compile(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
+_BACKTICK = regex(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
 _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (
         what,
@@ -45,16 +46,16 @@ _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("fs.move", "renameSync|rename"),
     )
 )
-_OPEN = re.compile(
+_OPEN = regex(
     rf"\b(?:open|fopen|File\.open|File\.new|io\.open|sysopen)\b\s*\(?\s*(?:my\s+)?(?:[$\w]+\s*,\s*)?{_STRING}\s*(?:,\s*{_STRING})?"
 )
-_NET = re.compile(
+_NET = regex(
     rf"\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got|request)\b\s*\(?\s*{_STRING}"
 )
-_SOCKET = re.compile(
+_SOCKET = regex(
     r"\b(?:socket|TCPSocket|TCPServer|fsockopen|net\.(?:connect|Socket|createConnection|createServer)|createServer|java\.net\.Socket|socket\.tcp|socket\.bind|IO::Socket(?:::\w+)?|ServerSocket|Sockets?|stream_socket_client|pfsockopen|connect\s*\(|net\.Dial|syscall\.Socket|Java\.type\('java\.net)\b|/inet/(?:tcp|udp)/"
 )
-_RUNS = re.compile(
+_RUNS = regex(
     r"(?:/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|\bsh\b\s*-i|\bpopen\b|\bexec\b|\bspawn\b|\bsystem\b|\bProcessBuilder\b|\|&\s*getline|\brun\s*\(\s*pipeline|\bexecuteSync\b|syscall\.Exec|exec\.Command)"
 )
 _LINE_COMMENT = {

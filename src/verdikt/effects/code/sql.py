@@ -6,14 +6,15 @@ from typing import NamedTuple
 
 from verdikt.effects.call import Call
 from verdikt.model.effect import Effect, Target
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN
 
-_START = re.compile(
+_START = regex(
     r"^\s*(?:--[^\n]*\n|/\*.*?\*/|\s)*(?:select|insert|update|delete|drop|truncate|alter|create|grant|revoke|with|merge|replace|copy|vacuum|set|show|explain|begin|use|call|exec|do|reindex|attach|pragma|load)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_PROGRAM = re.compile(r"\b(?:to|from)\s+program\s+'((?:[^']|'')+)'|xp_cmdshell\s+'((?:[^']|'')+)'", re.IGNORECASE)
-_RISKY = re.compile(
+_PROGRAM = regex(r"\b(?:to|from)\s+program\s+'((?:[^']|'')+)'|xp_cmdshell\s+'((?:[^']|'')+)'", re.IGNORECASE)
+_RISKY = regex(
     r"drop|truncate|delete|update|alter|grant|revoke|copy|outfile|dumpfile|load_file|load_extension|xp_cmdshell|sp_configure|create\s+(?:user|role|login|or)|"
     r"password|set\s+global|alter\s+system|replace|overwrite|execute|lo_export|lo_import|pg_read|pg_write|pg_terminate|shutdown|reset\s|purge|dblink|detach|\bdo\b|attach",
     re.IGNORECASE,
@@ -78,7 +79,7 @@ _BEFORE_NAME = frozenset(
         "TOP",
     )
 )
-_ALWAYS = re.compile(r"^(?:TRUE|1|(\S+)\s*=\s*\1|NOT\s+FALSE|NOT\s+0|1\s*(?:<>|!=|>)\s*0)$")
+_ALWAYS = regex(r"^(?:TRUE|1|(\S+)\s*=\s*\1|NOT\s+FALSE|NOT\s+0|1\s*(?:<>|!=|>)\s*0)$")
 
 
 class Statement(NamedTuple):
@@ -407,7 +408,7 @@ def _chosen(tokens: list[_Token], head: str) -> bool:
     return False
 
 
-_THROWAWAY = re.compile(
+_THROWAWAY = regex(
     r"(?:^|[^a-z])(?:test|tests|testing|tmp|temp|dev|ci|scratch|sandbox|local|example|demo|playground|fixture|fixtures|staging_test)(?:$|[^a-z])"
 )
 

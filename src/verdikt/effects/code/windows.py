@@ -9,11 +9,12 @@ from verdikt.effects.argument import words
 from verdikt.effects.call import Call
 from verdikt.effects.name import named
 from verdikt.model.effect import Certainty, Effect, Target, Zone
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 
 _LONGEST = 100_000
 _DEEPEST = 6
-_SHELL = re.compile(r"(?i)\b(?:cmd|powershell|pwsh)\b")
+_SHELL = regex(r"(?i)\b(?:cmd|powershell|pwsh)\b")
 
 _ALIASES = {
     **dict.fromkeys(("rm", "ri", "del", "erase", "rd", "rmdir"), "remove-item"),
@@ -31,12 +32,12 @@ _ALIASES = {
     "ac": "add-content",
     "start": "start-process",
 }
-_FETCH = re.compile(
+_FETCH = regex(
     r"(?i)\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|curl|wget|start-bitstransfer)\b|\.download(?:string|data|file)\b|net\.webclient"
 )
-_RUN = re.compile(r"(?i)\b(?:iex|invoke-expression)\b|scriptblock\]::create")
-_DECODE = re.compile(r"(?i)frombase64string|gzipstream|deflatestream|-bxor")
-_SOCKET = re.compile(r"(?i)net\.sockets\.tcpclient|\bpowercat\b|invoke-powershelltcp")
+_RUN = regex(r"(?i)\b(?:iex|invoke-expression)\b|scriptblock\]::create")
+_DECODE = regex(r"(?i)frombase64string|gzipstream|deflatestream|-bxor")
+_SOCKET = regex(r"(?i)net\.sockets\.tcpclient|\bpowercat\b|invoke-powershelltcp")
 
 _READING = words(
     "get show test measure select find where foreach sort format out write read convertto convertfrom compare group import export resolve join split "
@@ -72,15 +73,15 @@ _VALUES = words(
     "-path -literalpath -filter -include -exclude -erroraction -ea -credential -name -id -uri -outfile -method -body -infile -number -driveletter -logname -computername -value -itemtype -destination -argumentlist -filepath -taskname -action -trigger -scope -executionpolicy -username -password"
 )
 
-_SYSTEM = re.compile(
+_SYSTEM = regex(
     r"(?i)^(?:[a-z]:[\\/]*(?:\*|windows|program|users(?:[\\/][\w.]+)?[\\/]*\*?$|$)|\$env:(?:systemroot|windir|programfiles|systemdrive|userprofile|homepath|homedrive)"
     r"|%(?:systemroot|windir|systemdrive|userprofile|programfiles|homepath)%|~[\\/]*\*?$|\$home[\\/]*\*?$|/$)"
 )
-_ABSOLUTE = re.compile(r"(?i)^(?:[a-z]:[\\/]|\\\\|\$env:|%|~|/|\$home)")
-_REGISTRY = re.compile(r"(?i)^(?:hk(?:lm|cu|cr|u|cc):|registry::|hkey_)")
+_ABSOLUTE = regex(r"(?i)^(?:[a-z]:[\\/]|\\\\|\$env:|%|~|/|\$home)")
+_REGISTRY = regex(r"(?i)^(?:hk(?:lm|cu|cr|u|cc):|registry::|hkey_)")
 
 
-_DELETED = re.compile(r"(?i)\[(?:system\.)?io\.(file|directory)\]::delete\(\s*['\"]([^'\"]+)")
+_DELETED = regex(r"(?i)\[(?:system\.)?io\.(file|directory)\]::delete\(\s*['\"]([^'\"]+)")
 
 
 class _Spoken(NamedTuple):

@@ -1,6 +1,5 @@
 """Clouds and platforms: which account, which service, and above all which verb."""
 
-import re
 from collections.abc import Callable, Iterator
 
 from verdikt.effects import verb
@@ -10,6 +9,7 @@ from verdikt.effects.code.sql import read_sql
 from verdikt.effects.program.storage import bucket_copy, is_here
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target
+from verdikt.model.regex import regex
 
 _WATCHMEN = words(
     "cloudtrail guardduty securityhub configservice config macie2 inspector2 detective wafv2 waf shield access-analyzer cloudwatch security defender logging audit"
@@ -24,9 +24,7 @@ _SHOWN = words("get show print access export decrypt pull reveal fetch view read
 _READ = Does("cloud.read")
 _LOGIN = Does("cred.write", note="stores a credential for this account")
 
-_EVERYBODY = re.compile(
-    r"0\.0\.0\.0/0|::/0|\bpublic-read|\ballUsers\b|\ballAuthenticatedUsers\b|--public-access enabled"
-)
+_EVERYBODY = regex(r"0\.0\.0\.0/0|::/0|\bpublic-read|\ballUsers\b|\ballAuthenticatedUsers\b|--public-access enabled")
 
 Judge = Callable[[Call], Iterator[Effect]]
 

@@ -9,9 +9,10 @@ from verdikt.effects.call import Call
 from verdikt.effects.code.sql import read_sql, throwaway
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target, Zone
+from verdikt.model.regex import regex
 from verdikt.shell.command import Word
 
-_META = re.compile(r"^\s*\\(!)?[ \t]*(.*)$", re.MULTILINE)
+_META = regex(r"^\s*\\(!)?[ \t]*(.*)$", re.MULTILINE)
 
 
 def _spoken(call: Call, flags: str) -> list[str]:
@@ -103,16 +104,14 @@ def _dotted(call: Call, text: str) -> Iterator[Effect]:
             yield call.effect("db.write", note=word)
 
 
-_MONGO_DROP = re.compile(
-    r"\.\s*(?:dropDatabase|drop|dropCollection|dropAllUsers)\s*\(|\bdb\s*\[[^]]+\]\s*\.\s*drop\s*\("
-)
-_MONGO_ALL = re.compile(
+_MONGO_DROP = regex(r"\.\s*(?:dropDatabase|drop|dropCollection|dropAllUsers)\s*\(|\bdb\s*\[[^]]+\]\s*\.\s*drop\s*\(")
+_MONGO_ALL = regex(
     r"\.\s*(?:deleteMany|remove|updateMany)\s*\(\s*(?:\{\s*\}|\))|\.\s*bulkWrite\s*\(\s*\[\s*\{\s*deleteMany"
 )
-_MONGO_ADMIN = re.compile(
+_MONGO_ADMIN = regex(
     r"\.\s*(?:shutdownServer|createUser|dropUser|grantRolesToUser|adminCommand|setProfilingLevel|fsyncLock)\s*\("
 )
-_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_QUOTED = regex(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def _mongo(call: Call) -> Iterator[Effect]:

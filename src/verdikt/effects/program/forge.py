@@ -7,6 +7,7 @@ from verdikt.effects import verb
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target
+from verdikt.model.regex import regex
 from verdikt.shell.command import Word
 
 _READ = Does("repo.read")
@@ -20,7 +21,7 @@ _CLOSE = Does("repo.close", "*", "resource", bare=True)
 _SECRET = Does("cred.read", note="shows a credential")
 _LOGIN = Does("cred.write", note="stores a credential for the forge")
 _LIGHT = Does("repo.delete", "*", "resource", recoverable=True, bare=True)
-_MUTATION = re.compile(r"\bmutation\b")
+_MUTATION = regex(r"\bmutation\b")
 _ADMIN_PATHS = (
     "/collaborators",
     "/hooks",

@@ -1,12 +1,12 @@
 """git: what it reads, adds, rewrites, throws away and publishes."""
 
-import re
 from collections.abc import Callable, Iterator
 
 from verdikt.effects.argument import Arguments, words
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Program
 from verdikt.model.effect import Effect, Target, Zone
+from verdikt.model.regex import regex
 from verdikt.shell.command import Command, Word
 
 Part = Callable[[Call, Arguments], Iterator[Effect]]
@@ -26,7 +26,7 @@ _WRITE = words(
     "push rebase filter-branch filter-repo reflog gc prune prune-packed update-ref symbolic-ref config remote replace checkout-index difftool hook shell upload-pack receive-pack fetch-pack send-pack http-push"
 )
 
-_EXEC_KEYS = re.compile(
+_EXEC_KEYS = regex(
     r"^(?:core\.(?:hookspath|fsmonitor|sshcommand|gitproxy|askpass|pager|editor|alternaterefscommand|worktree)|sequence\.editor|pager\..*|diff\.external|"
     r"diff\..*\.(?:command|textconv)|merge\..*\.driver|filter\..*\.(?:clean|smudge|process)|credential\.(?:.*\.)?helper|gpg\.(?:.*\.)?program|"
     r"url\..*\.(?:push)?insteadof|include(?:if\..*)?\.path|init\.templatedir|protocol\..*allow|browser\..*\.cmd|web\.browser|man\..*\.cmd|mergetool\..*\.cmd|"
@@ -39,9 +39,14 @@ _PLAIN = words(
 )
 
 
+_SKIPS = {"HUSKY": ("0",), "HUSKY_SKIP_HOOKS": ("1", "true"), "LEFTHOOK": ("0", "false"), "SKIP": ()}
+"""Variables by which tools that run hooks leave them out; pre-commit's names the hooks, and others may be left out."""
+
+
 def _git(call: Call) -> Iterator[Effect]:
     argv = call.command.argv[1:]
     index = 0
+    yield from _surroundings(call)
     while index < len(argv) and argv[index].text.startswith("-"):
         flag, equals, value = argv[index].text.partition("=")
         following = argv[index + 1] if index + 1 < len(argv) else Word("")
@@ -59,6 +64,21 @@ def _git(call: Call) -> Iterator[Effect]:
         yield call.effect("git.write", possible=True)
         return
     yield from _subcommand(call, sub.text, rest, expand=True)
+
+
+def _surroundings(call: Call) -> Iterator[Effect]:
+    """What variables before the command tell git to do: `-c` by another name, or hooks left out."""
+    given = {name: value for name, value in call.command.assignments if name.startswith("GIT_CONFIG") or name in _SKIPS}
+    for name, value in given.items():
+        if name.startswith("GIT_CONFIG_KEY_"):
+            setting = given.get(name.replace("_KEY_", "_VALUE_"), Word(""))
+            yield from _configure(call, value.text.lower(), setting, passing=True)
+        elif name == "GIT_CONFIG_PARAMETERS" and _HOOKS_PATH in value.text.lower():
+            yield call.effect("git.hook.skip", note="changes which hooks git runs")
+        elif name in _SKIPS and value.text in _SKIPS[name]:
+            yield call.effect("git.hook.skip", note=f"{name} leaves hooks out")
+        elif name == "SKIP" and "verdikt" in value.text:
+            yield call.effect("git.hook.skip", note="leaves the commit check out")
 
 
 def _subcommand(call: Call, name: str, rest: tuple[Word, ...], *, expand: bool) -> Iterator[Effect]:

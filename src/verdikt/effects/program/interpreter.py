@@ -122,6 +122,8 @@ def _module(call: Call, rest: tuple[Word, ...]) -> Iterator[Effect]:
     if not rest:
         return
     name = rest[0].text
+    if name == "verdikt.council":
+        name, rest = "verdikt", (Word("verdikt"), Word("findings"), *rest[1:])
     if name in _SERVERS:
         yield call.effect("net.listen", (Target(name, "other"),))
     elif name in _BUILD:

@@ -10,9 +10,10 @@ from verdikt.effects.code.sql import read_sql
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.effects.surroundings import before
 from verdikt.model.effect import Effect, Target
+from verdikt.model.regex import regex
 from verdikt.shell.command import Word
 
-_LIVE = re.compile(r"\b(?:prod|production|live|staging)\b", re.IGNORECASE)
+_LIVE = regex(r"\b(?:prod|production|live|staging)\b", re.IGNORECASE)
 
 
 def _live(call: Call) -> bool:

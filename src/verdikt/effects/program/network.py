@@ -8,6 +8,7 @@ from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.effects.service import request
 from verdikt.model.effect import Effect, Target
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 
 METADATA = frozenset(
@@ -15,10 +16,10 @@ METADATA = frozenset(
 )
 """Where a machine of a cloud gets its own credentials."""
 
-SECRET_NAME = re.compile(
+SECRET_NAME = regex(
     r"(?i)(?:token|secret|passw|passwd|api_?key|private|credential|auth|session|cookie|aws_|_key\b|\bkeys?\b|_pat\b|bearer)"
 )
-_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_VARIABLE = regex(r"\$\{?([A-Za-z_]\w*)")
 
 
 def secret_variable(word: Word) -> bool:

@@ -9,6 +9,7 @@ from verdikt.effects.call import Call
 from verdikt.effects.program.storage import is_here
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target
+from verdikt.model.regex import regex
 from verdikt.shell.command import Word
 
 _REGISTRIES = words(
@@ -17,8 +18,8 @@ _REGISTRIES = words(
     "registry.npmjs.org registry.yarnpkg.com registry.npmmirror.com npm.pkg.github.com npm.jsr.io jsr.io rubygems.org crates.io static.crates.io index.crates.io "
     "proxy.golang.org sum.golang.org goproxy.cn goproxy.io packagist.org repo.packagist.org conda.anaconda.org repo.anaconda.com repo1.maven.org deb.debian.org archive.ubuntu.com"
 )
-_SOURCE = re.compile(r"^(?:(?:git|hg|svn|bzr)\+|(?:https?|ftp|git|ssh)://|git@|(?:github|gitlab|bitbucket|gist|git):)")
-_OWNER_REPO = re.compile(r"^[A-Za-z0-9][\w.-]*/[\w.-]+(?:#.+)?$")
+_SOURCE = regex(r"^(?:(?:git|hg|svn|bzr)\+|(?:https?|ftp|git|ssh)://|git@|(?:github|gitlab|bitbucket|gist|git):)")
+_OWNER_REPO = regex(r"^[A-Za-z0-9][\w.-]*/[\w.-]+(?:#.+)?$")
 _SOURCES = (
     "index-url",
     "extra-index-url",

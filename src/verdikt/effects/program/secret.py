@@ -1,6 +1,5 @@
 """Keepers of secrets: what shows one, what changes or destroys one, and what only looks at names."""
 
-import re
 from collections.abc import Iterator
 
 from verdikt.effects import verb
@@ -8,6 +7,7 @@ from verdikt.effects.argument import words
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target, Zone
+from verdikt.model.regex import regex
 
 _SHOW = Does("cred.read", "*", "other", bare=True)
 _SET = Does("cred.write", "*", "other", bare=True)
@@ -132,7 +132,7 @@ def _vault(call: Call) -> Iterator[Effect]:
     yield call.effect(what, targets)
 
 
-_SECURITY_SHOW = re.compile(r"^(?:find-(?:generic|internet)-password|export|find-key)$")
+_SECURITY_SHOW = regex(r"^(?:find-(?:generic|internet)-password|export|find-key)$")
 
 
 def _security(call: Call) -> Iterator[Effect]:

@@ -1,11 +1,11 @@
 """Shells, their builtins, and the programs that run other programs. What they run is found by the shell analysis."""
 
-import re
 from collections.abc import Iterator
 
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target
+from verdikt.model.regex import regex
 from verdikt.shell.command import Word
 
 
@@ -36,7 +36,7 @@ def _unset(call: Call) -> Iterator[Effect]:
         )
 
 
-_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)(?!\w*:?\+)")
+_VARIABLE = regex(r"\$\{?([A-Za-z_]\w*)(?!\w*:?\+)")
 
 
 def _echo(call: Call) -> Iterator[Effect]:

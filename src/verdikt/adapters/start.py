@@ -1,0 +1,62 @@
+"""Starting cheaply: a hook lives for a few milliseconds, so nothing is made ready that this one call may not need."""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+ROOMS = frozenset(["adapters", "effects", "ledger", "model", "observe", "shell"])
+"""Where constructors may be written later too: nobody asks what these take. Guards' constructors are asked."""
+
+
+class _Later(ModuleType):
+    """A module that is loaded when something in it is first asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        from importlib import import_module
+
+        return getattr(import_module(self.__name__), name)
+
+
+def spare() -> None:
+    """Makes this process start fast and otherwise do the same: for processes of our own only, before anything is loaded."""
+    import gc
+
+    # A collection costs, and what one decision leaves behind ends with the process; a hostile input still gets collected.
+    gc.set_threshold(100_000, 50, 100)
+    if "dataclasses" in sys.modules:
+        return
+    if "inspect" not in sys.modules:
+        # `dataclasses` asks it only about classes without a docstring.
+        sys.modules["inspect"] = _Later("inspect")
+    import dataclasses
+
+    if hasattr(dataclasses, "_create_fn"):  # gone in Python 3.13, which writes all methods of a class at once
+        dataclasses._create_fn = _written_later(dataclasses._create_fn)
+
+
+def _written_later(write: Any) -> Any:
+    """`dataclasses._create_fn`, except that a method is compiled when it is first called: most never are."""
+
+    def create(name: str, *given: Any, **named: Any) -> Any:
+        package, _, rest = str((named.get("globals") or {}).get("__name__", "")).partition(".")
+        if package != "verdikt" or (name == "__init__" and rest.partition(".")[0] not in ROOMS):
+            return write(name, *given, **named)
+        made: list[Any] = []
+
+        def method(*values: Any, **options: Any) -> Any:
+            if not made:
+                made.append(write(name, *given, **named))
+                for cls in type(values[0]).__mro__:
+                    if cls.__dict__.get(name) is method:
+                        made[0].__qualname__ = method.__qualname__
+                        setattr(cls, name, made[0])
+            return made[0](*values, **options)
+
+        method.__name__ = name
+        return method
+
+    return create

@@ -1,0 +1,90 @@
+"""`verdikt evidence contracts`, `report` and `explain`."""
+
+import json
+from pathlib import Path
+
+import click
+
+from verdikt.cli.data import existing, home_option, json_option, moment
+from verdikt.errors import LedgerError
+from verdikt.model.entry import EntryKind
+
+
+@click.command()
+@click.option("--session", metavar="S", help="Only this session.")
+@json_option
+@home_option
+def contracts(session: str | None, as_json: bool, home: Path | None) -> None:
+    """What people asked for, as claims are held against it.
+
+    Example: verdikt evidence contracts --session 1f0c…
+    """
+    store = existing(home)
+    for one in [session] if session else store.sessions():
+        for entry in store.reader.legible(one):
+            if entry.kind is not EntryKind.CONTRACT:
+                continue
+            if as_json:
+                click.echo(
+                    json.dumps({"session": one, "seq": entry.seq, "ts": entry.ts, **entry.body}, ensure_ascii=False)
+                )
+                continue
+            objective = " ".join(str(entry.body.get("objective", "")).split())[:120]
+            click.echo(f"{moment(entry.ts)} {one} {click.style(str(entry.seq), bold=True)} {objective}")
+            for name, values in entry.body.get("target_fields", {}).items():
+                if values and name != "keywords":
+                    click.echo(f"    {name}: {', '.join(map(str, values))[:200]}")
+
+
+@click.command()
+@click.option("--session", metavar="S", help="Only this session.")
+@json_option
+@home_option
+def report(session: str | None, as_json: bool, home: Path | None) -> None:
+    """What the gate did, or in shadow mode would have done, and why.
+
+    Example: verdikt evidence report
+    """
+    from verdikt.report.gate import gate_summary
+
+    store = existing(home)
+    sessions = [session] if session else store.sessions()
+    found = gate_summary(entry for one in sessions for entry in store.reader.legible(one))
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False, indent=1))
+        return
+    click.echo(f"{found['stops']} stops, {found['holes']} tool calls without a decision")
+    for title in ("results", "claims", "missing"):
+        if found[title]:
+            click.echo(click.style(title, bold=True))
+            for name, count in found[title].items():
+                click.echo(f"  {count:>5}  {name}")
+    for one in found["refused"]:
+        mode = "" if one["enforced"] else " (shadow)"
+        click.echo(f"{moment(one['ts'])} {one['session']} {one['seq']} {one['result']}{mode}")
+        for missing in one["missing"]:
+            words = " ".join(str(missing["words"]).split())[:80]
+            click.echo(f"    “{words}”: {missing['reason']}")
+
+
+@click.command()
+@click.argument("session")
+@click.option("--since", default=0, type=click.IntRange(min=0), metavar="SEQ", help="Only what comes after this entry.")
+@json_option
+@home_option
+def explain(session: str, since: int, as_json: bool, home: Path | None) -> None:
+    """A session as the gate sees it: what was asked, what ran, what was claimed and what came of it.
+
+    Example: verdikt evidence explain 1f0c…
+    """
+    from verdikt.report.gate import gate_story
+
+    store = existing(home)
+    if not store.reader.exists(session):
+        raise LedgerError(f"no session `{session}` in `{store.home}`; `verdikt ledger stats` lists them")
+    lines = gate_story(store.reader.legible(session, since=since))
+    if as_json:
+        click.echo(json.dumps(lines, ensure_ascii=False))
+        return
+    for line in lines or ["nothing was asked or claimed"]:
+        click.echo(line)

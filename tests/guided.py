@@ -1,0 +1,85 @@
+"""An agent under guidance, for tests: its calls through the real flow, in a world of dictionaries."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.fakes import FakeClock, FakeWorld
+from verdikt.govern import Governance
+from verdikt.ledger.files import FileStore
+from verdikt.model.action import Action, Outcome
+from verdikt.model.decision import Decision
+from verdikt.model.moment import Answer, Turn
+from verdikt.model.tool import kind_of
+from verdikt.policy import parse_policy
+from verdikt.projections import projections
+
+PROJECT = "/home/dev/project"
+OPEN = "profile: none\nunknown_tools: pass\nrules: [{name: none, tool: no_such_tool, verdict: warn, reason: never}]\n"
+"""A policy that lets everything through, so that guidance alone decides."""
+
+
+@dataclass
+class Guided:
+    """One session under a definition. Every call opens the log anew, as every hook is a process of its own."""
+
+    home: Path
+    policy: str = ""
+    definition: dict[str, Any] = field(default_factory=dict)
+    world: FakeWorld = field(default_factory=FakeWorld)
+    clock: FakeClock = field(default_factory=FakeClock)
+    session: str = "s"
+    agent: str = ""
+    prompt: str = ""
+
+    def governance(self) -> Governance:
+        """As a new process would load it."""
+        return Governance(
+            parse_policy(OPEN + self.policy),
+            self.store(),
+            see=lambda cwd: self.world,
+            clock=self.clock,
+            env={"HOME": "/home/dev", "VERDIKT_RUNS_DIR": str(self.home / "runs")},
+            **self.definition,
+        )
+
+    def store(self) -> FileStore:
+        """The log, opened anew."""
+        return FileStore(self.home / "data", self.clock, projections(), durable=False)
+
+    def action(self, tool: str, **payload: Any) -> Action:
+        """A call."""
+        return Action(
+            kind=kind_of(tool),
+            tool=tool,
+            payload=payload,
+            session_id=self.session,
+            cwd=PROJECT,
+            agent=self.agent,
+            task_type=self.prompt,
+        )
+
+    def before(self, tool: str, **payload: Any) -> Decision:
+        """May it?"""
+        self.world.now = self.clock.seconds
+        return self.governance().before(self.action(tool, **payload))
+
+    def call(self, tool: str, *, outcome: Outcome | None = None, **payload: Any) -> str:
+        """The reason of a refusal; or what the agent is told after a call that went through."""
+        decision = self.before(tool, **payload)
+        if not decision.passed:
+            return decision.verdict.reason
+        return self.after(tool, outcome=outcome, **payload).context
+
+    def after(self, tool: str, *, outcome: Outcome | None = None, **payload: Any) -> Answer:
+        """It did."""
+        return self.governance().after(self.action(tool, **payload), outcome or Outcome(success=True))
+
+    def stop(self, **turn: Any) -> Answer:
+        """It wants to finish."""
+        turn = {"session_id": self.session, "cwd": PROJECT, **turn}
+        return self.governance().stop(Turn(**turn))
+
+    def put(self, name: str, text: str = "text") -> None:
+        """Writes a file in the project."""
+        self.world.texts[f"{PROJECT}/{name}"] = text

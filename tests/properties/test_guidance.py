@@ -1,0 +1,98 @@
+"""Whatever a session does, what guidance remembers is rebuilt from the log, bounded, and never loosened by forgetting."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verdikt.guidance.feedback import LIMIT, Feedback, FeedbackContext, FeedbackProviderConfig, FeedbackTrigger
+from verdikt.guidance.feedback import run_feedback_providers as run
+from verdikt.guidance.provider import StaticFeedbackProvider, duration
+from verdikt.guidance.run import mentions, proves
+from verdikt.guidance.sequence import SequentialDependencyPolicy
+from verdikt.guidance.tool_policy import PolicyContext
+from verdikt.model.action import Outcome
+from verdikt.model.canonical import canonical, parse
+from verdikt.model.memory import FADING, Memory, Recalled, folded, keyed
+
+TEXT = st.text(max_size=60)
+
+
+@given(st.lists(st.tuples(st.booleans(), TEXT, st.text("0123456789abcdef", min_size=1, max_size=16)), max_size=40))
+def test_memory_is_a_mapping_however_it_is_stored(steps: list[tuple[bool, str, str]]) -> None:
+    """The folded state, written and read back after every step, gives what was put in last."""
+    state: dict[str, object] = {}
+    expected: dict[tuple[bool, str], str] = {}
+    for marking, key, word in steps:
+        memory = Memory(Recalled(state))
+        (memory.mark if marking else memory.keep)(word, "p", key)
+        state = parse(canonical(folded(state, memory.changes)))
+        expected[marking, key] = word
+    memory = Memory(Recalled(state))
+
+    for (marking, key), word in expected.items():
+        assert (memory.marked("p", key) if marking else memory.get("p", key)) == word
+
+
+@given(st.lists(st.text(max_size=8), min_size=1, max_size=4), st.lists(st.text(max_size=8), min_size=1, max_size=4))
+def test_two_keys_are_two(one: list[str], other: list[str]) -> None:
+    """However their parts are cut."""
+    assert (keyed(*one) == keyed(*other)) is (one == other)
+
+
+@given(st.integers(min_value=0, max_value=2 * FADING))
+def test_marks_are_bounded(count: int) -> None:
+    """So that a call costs the same after any number of them."""
+    state: dict[str, object] = {}
+    for at in range(count):
+        memory = Memory()
+        memory.mark("x", str(at))
+        state = folded(state, memory.changes)
+
+    assert len(str(state.get("marks", "")).split()) == min(count, FADING)
+
+
+@given(TEXT, TEXT, st.lists(TEXT, max_size=3))
+def test_feedback_is_one_block_whatever_it_says(name: str, summary: str, suggestions: list[str]) -> None:
+    """Begun once, ended once, and not too long."""
+    text = Feedback(provider_name=name, summary=summary * 200, suggestions=tuple(suggestions)).render()
+
+    assert text.count("<") == 2
+    assert text.startswith("<feedback provider='")
+    assert text.endswith("\n</feedback>")
+    assert len(text) <= LIMIT + 600
+
+
+@given(st.lists(st.integers(1, 7), min_size=1, max_size=4), st.integers(1, 40))
+def test_each_speaks_at_its_own_multiples(every: list[int], calls: int) -> None:
+    """Independent cadence, for any number of providers of one name."""
+    memory = Memory()
+    configs = [FeedbackProviderConfig(StaticFeedbackProvider(str(n)), FeedbackTrigger(every_n_calls=n)) for n in every]
+    for call in range(1, calls + 1):
+        said = [feedback.summary for feedback in run(configs, FeedbackContext(memory=memory, calls=call)).feedback]
+        assert said == [str(n) for n in every if call % n == 0]
+
+
+@given(st.lists(st.sampled_from(["test", "build", "edit_it", "deploy", "look"]), max_size=30))
+def test_deploy_needs_what_was_done_since_the_last_reset(tools: list[str]) -> None:
+    """Against the plain definition: both after the last reset."""
+    policy = SequentialDependencyPolicy(dependencies={"deploy": ["test", "build"]}, reset_by=("edit_it",))
+    memory = Memory()
+    done: set[str] = set()
+    for tool in tools:
+        context = PolicyContext(memory=memory)
+        assert policy.check(tool, {}, context=context).allowed is (tool != "deploy" or done >= {"test", "build"})
+        policy.on_result(tool, {}, Outcome(success=True), context=context)
+        done = set() if tool == "edit_it" else done | ({tool} & {"test", "build"})
+
+
+@given(TEXT, TEXT)
+def test_what_proves_a_command_also_mentions_it(text: str, command: str) -> None:
+    """The strict question implies the lenient one, for commands of plain words."""
+    words = " ".join("".join(char for char in command if char.isalnum() or char == " ").split())
+    if words and proves(f"{words} {text}", words):
+        assert mentions(f"{words} {text}", words)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_any_duration_has_words(seconds: float) -> None:
+    """A number and a unit."""
+    assert duration(seconds).split()[1].startswith(("second", "minute", "hour"))

@@ -1,0 +1,150 @@
+"""Task completion beyond `the file exists`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.guided import PROJECT, Guided
+from verdikt.errors import PolicyError
+from verdikt.guidance.completion import (
+    CommandChecker,
+    EvidenceChecker,
+    FindingsChecker,
+    TaskCompletionContext,
+    TaskCompletionResult,
+)
+from verdikt.model.action import Outcome
+from verdikt.model.facts import PathFact
+from verdikt.policy import parse_policy
+
+
+def test_a_file_must_have_contents_where_that_is_asked_for(tmp_path: Path) -> None:
+    """W4-7: non-empty."""
+    agent = Guided(tmp_path, "completion: {checks: [{files: {files: out.md, non_empty: true}}]}\n")
+    agent.world.paths[f"{PROJECT}/out.md"] = PathFact(real=f"{PROJECT}/out.md", kind="file", size=0)
+
+    assert "1 required output file(s) are empty: out.md" in agent.stop().reason
+    agent.world.paths[f"{PROJECT}/out.md"] = PathFact(real=f"{PROJECT}/out.md", kind="file", size=5)
+    assert agent.stop().allowed
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"), [('{"total": 3}', True), ('{"total": "x"}', False), ("not json", False), ("[" * 5000, False)]
+)
+def test_a_file_must_fit_its_schema_where_that_is_asked_for(tmp_path: Path, text: str, fits: bool) -> None:
+    """W4-7: JSON Schema."""
+    agent = Guided(
+        tmp_path,
+        "completion: {checks: [{files: {files: out.json, schema: {required: [total], properties: {total: {type: number}}}}}]}\n",
+    )
+    agent.put("out.json", text)
+
+    assert agent.stop().allowed is fits
+
+
+def test_a_file_must_be_of_this_session_where_that_is_asked_for(tmp_path: Path) -> None:
+    """W4-7: fresh."""
+
+    class Old(type(Guided(tmp_path).world)):  # type: ignore[misc]
+        written = 0.0
+
+        def changed(self, path: str) -> float:
+            return self.written
+
+    agent = Guided(tmp_path, "completion: {checks: [{files: {files: out.md, fresh: true}}]}\n", world=Old())
+    agent.put("out.md")
+    agent.call("look")
+
+    assert "were not written since the task began: out.md" in agent.stop().reason
+    agent.world.written = agent.clock.now() + 1  # type: ignore[attr-defined]
+    assert agent.stop().allowed
+
+
+def test_a_command_must_have_succeeded_since_the_last_edit(tmp_path: Path) -> None:
+    """W4-7: exit 0, and not stale."""
+    agent = Guided(tmp_path, "completion: {checks: [{command: pytest}]}\n")
+    agent.call("Bash", command="pytest", outcome=Outcome(success=True, exit_code=1))
+    assert agent.stop().reason == "<blocker>\n`pytest` has not succeeded since the last edit. Run it.\n</blocker>"
+    agent.call("Bash", command="pytest", outcome=Outcome(success=True, exit_code=0))
+    assert agent.stop().allowed
+    agent.call("Edit", file_path="a.py")
+
+    assert not agent.stop().allowed
+
+
+def test_what_nobody_can_tell_is_incomplete() -> None:
+    """Fail-closed."""
+    nothing = TaskCompletionContext()
+
+    for checker in (FindingsChecker(), EvidenceChecker("tests_pass"), CommandChecker("make")):
+        assert not checker.check(nothing).complete
+
+
+def test_a_check_that_fails_is_not_passed_and_is_bounded_too(tmp_path: Path) -> None:
+    """A crash never becomes permission, and never goes round for ever."""
+
+    class Broken:
+        def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
+            raise RuntimeError("broken")
+
+    agent = Guided(tmp_path, definition={"completion": Broken()})
+    answers = [agent.stop() for _ in range(4)]
+
+    assert "The check itself failed: RuntimeError: broken" in answers[0].reason
+    assert [answer.allowed for answer in answers] == [False, False, False, True]
+
+
+def test_progress_starts_the_count_of_refusals_anew(tmp_path: Path) -> None:
+    """Only the same reason again and again is let go."""
+    agent = Guided(tmp_path, "completion: {checks: [{files: [a, b]}], refusals: 1}\n")
+
+    assert not agent.stop().allowed
+    agent.put("a")
+    assert not agent.stop().allowed
+    agent.put("b")
+    assert agent.stop().allowed
+
+
+def test_a_log_that_cannot_be_written_refuses_once(tmp_path: Path) -> None:
+    """Closed, and bounded."""
+    agent = Guided(tmp_path, "completion: {checks: [{files: a}]}\n")
+    gov = agent.governance()
+    (tmp_path / "data" / "ledger").rmdir()
+    (tmp_path / "data" / "ledger").write_text("in the way")
+    from verdikt.model.moment import Turn
+
+    assert not gov.stop(Turn(session_id="s")).allowed
+    assert gov.stop(Turn(session_id="s", stop_hook_active=True)).allowed
+
+
+def test_any_of_several_checks_suffices_where_that_is_said(tmp_path: Path) -> None:
+    """`require: any`, and nested."""
+    flat = Guided(tmp_path, "completion: {checks: [{files: a}, {files: b}], require: any}\n")
+    nested = Guided(tmp_path, "completion: {checks: [{files: b}, {any: [{files: a}, {command: make}]}]}\n", session="n")
+    flat.put("b")
+    nested.put("b")
+
+    assert flat.stop().allowed
+    assert not nested.stop().allowed
+    nested.put("a")
+    assert nested.stop().allowed
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{}", "expected the key `checks`"),
+        ("{checks: []}", "expected at least one of the checks, found an empty list"),
+        ("{checks: [{commandd: x}]}", "expected a known key, found `commandd` (did you mean `command`?)"),
+        ("{checks: [{findings: SEVERE}]}", "expected one of LOW, MEDIUM, HIGH, CRITICAL, found `SEVERE`"),
+        ("{checks: [{files: a}], budget: {calls: -1}}", "`calls`: expected a number of 0 or more, found `-1`"),
+        ("{checks: [{files: a}], refusals: 0}", "`refusals`: expected a whole number from 1 to 100, found `0`"),
+        ("[x]", "expected a mapping, found a list"),
+    ],
+)
+def test_faults_are_told(text: str, message: str) -> None:
+    """At load."""
+    with pytest.raises(PolicyError) as caught:
+        parse_policy(f"completion: {text}\n")
+
+    assert message in str(caught.value)
