@@ -107,3 +107,13 @@ def check_session(body: str, where: str) -> None:
         status = result.exit_code
         pattern = "[^\n]*".join(re.escape(part) for part in expected.rstrip().split("…"))
         assert re.fullmatch(pattern, result.output.rstrip()), f"{where}: `{command}` printed\n{result.output}"
+
+
+def test_every_room_is_on_the_page_about_the_architecture() -> None:
+    """Whoever looks for a file finds what it is for."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    source = ROOT / "src" / "verdikt"
+    rooms = [f"{path.name}/" for path in source.iterdir() if path.is_dir() and path.name != "__pycache__"]
+    rooms += [path.name for path in source.glob("*.py") if not path.name.startswith("__")]
+
+    assert [room for room in rooms if f"`{room}`" not in page] == []

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from verdikt.decide import decide
 from verdikt.effects.classifier import classify
 from verdikt.errors import VerdiktError
-from verdikt.evidence.section import EvidenceSettings
 from verdikt.graph.leaf import describe
 from verdikt.graph.policy import STRICTNESS, Policy
 from verdikt.ledger.files import FileStore
@@ -39,16 +38,16 @@ from verdikt.observe.guarded import guarded_paths
 from verdikt.observe.world import RealWorld, project_root
 from verdikt.policy import load_file, load_policy, with_tool_policies
 from verdikt.projections import projections
-from verdikt.proving import Proving
 
 if TYPE_CHECKING:
-    from verdikt.council.chamber import Chamber
+    from verdikt.council.chamber import Chamber, Progress
     from verdikt.council.declared import Councils
     from verdikt.guidance.completion import Completion, TaskCompletionChecker
     from verdikt.guidance.definition import Guidance, Past
     from verdikt.guidance.feedback import FeedbackProviderConfig
     from verdikt.guidance.tool_policy import ToolPolicy, ToolPolicyGuard
     from verdikt.model.finding import Level
+    from verdikt.proving import Proving
 
 See = Callable[[str], World]
 """The world as seen from a directory."""
@@ -146,8 +145,11 @@ class Governance:
             return Answer(allowed=False, reason=_UNTOLD, guard="verdikt")
 
     @cached_property
-    def proving(self) -> Proving:
+    def proving(self) -> "Proving":
         """What is asked for, what proves it, and the gate between the two."""
+        from verdikt.evidence.section import EvidenceSettings
+        from verdikt.proving import Proving
+
         return Proving(self.policy.section("evidence") or EvidenceSettings(), self.store, self.clock)
 
     def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> "tuple[ToolPolicy, ...]":
@@ -185,7 +187,14 @@ class Governance:
         return found if found else None
 
     def commit(
-        self, repo: str, *, trigger: str = "pre-commit", base: str = "", at: str = "", run: bool = False
+        self,
+        repo: str,
+        *,
+        trigger: str = "pre-commit",
+        base: str = "",
+        at: str = "",
+        run: bool = False,
+        progress: "Progress | None" = None,
     ) -> Answer:
         """May this become history? Where a guardrail stands, only with a fresh verdict below HIGH; whatever fails is a no.
 
@@ -198,7 +207,9 @@ class Governance:
         called = self.councils.on(trigger)
         try:
             with self.chamber(repo).at(at) as chamber:
-                judged = [chamber.ask(council, self._standing, base=base, run=run) for council in called]
+                judged = [
+                    chamber.ask(council, self._standing, base=base, run=run, progress=progress) for council in called
+                ]
         except Exception as error:
             self._crashed("commit", error)
             words = str(error) if isinstance(error, VerdiktError) else type(error).__name__

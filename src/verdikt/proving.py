@@ -31,6 +31,7 @@ class Proving:
     def asked(self, prompt: Prompt) -> None:
         """Keeps what a person asked for as a contract, and audits words that try to get past a check."""
         from verdikt.evidence.contract import Contract, as_yaml, extend, goes_on, read_contract
+        from verdikt.evidence.final import asks_for_block
         from verdikt.ledger.contracts import write_contract
 
         session, text = prompt.session_id, redact_text(prompt.text)[0]
@@ -46,6 +47,8 @@ class Proving:
                 return
         if contract is not None:
             body = contract.record() | {"extends": extends}
+            if self.settings.final_block != "off" and asks_for_block(contract):
+                body["required_response_mode"] = "schema"
             entry = self.store.append(session, EntryKind.CONTRACT, body)
             write_contract(self.store.home, session, entry.seq, as_yaml({"session": session, "seq": entry.seq, **body}))
 
@@ -171,7 +174,7 @@ class Proving:
         if not enforced:
             return Answer()
         reason = (
-            f"verdikt: the transcript {_UNREAD[status]} ({status}), so what this turn claims cannot be checked\n"
+            f"the transcript {_UNREAD[status]} ({status}), so what this turn claims cannot be checked\n"
             "Instead: say what was done and what was not verified; a person should run `verdikt doctor`"
         )
         return Answer(allowed=False, reason=reason, guard="evidence")

@@ -12,7 +12,11 @@ from click.testing import CliRunner, Result
 
 from verdikt.cli.findings import command
 from verdikt.council.runs import Runs, runs_directory
-from verdikt.errors import FindingError
+from verdikt.errors import FindingError, LedgerError
+from verdikt.govern import Governance
+from verdikt.ledger.files import FileStore
+from verdikt.model.action import Action, ActionKind
+from verdikt.model.entry import EntryKind
 from verdikt.model.finding import (
     CouncilVerdict,
     Evidence,
@@ -23,6 +27,9 @@ from verdikt.model.finding import (
     parse_evidence,
 )
 from verdikt.model.plan import Plan, plan_hash, recorded_plan
+from verdikt.model.verdict import VerdictKind
+from verdikt.policy import parse_policy
+from verdikt.projections import projections
 from verdikt.report.findings import explain, retro
 
 INJECTION = "SQL injection in users.py"
@@ -465,8 +472,6 @@ def test_S0_46_a_saved_file_calls_those_whom_it_concerns(council, path: str, lin
 
 def test_S0_47_defaults_of_a_council() -> None:
     """The seed's budget; no guardrail unless it is asked for."""
-    from verdikt.policy import parse_policy
-
     start = parse_policy(json.dumps(POLICY)).section("councils").named("start")
     assert (start.budget_tokens, start.budget_seconds, start.guardrail, start.scope) == (150_000, 300, False, "diff")
 
@@ -510,7 +515,6 @@ FAULTS = [
 def test_a_council_that_cannot_be_is_refused(councils: object, words: str) -> None:
     """With the place and what was meant."""
     from verdikt.errors import PolicyError
-    from verdikt.policy import parse_policy
 
     with pytest.raises(PolicyError) as caught:
         parse_policy(json.dumps({"councils": councils}))
@@ -558,6 +562,31 @@ def test_W0_5_clearing_needs_who_and_why_and_is_remembered(runs: Runs, call) -> 
     (event,) = runs.history("p")
     assert (event["event"], event["by"], event["why"]) == ("cleared", "ada", "parameterised")
     assert event["finding"]["id"] == finding.id
+
+
+def test_what_cannot_be_logged_is_kept_and_not_cleared(tmp_path: Path) -> None:
+    """A finding is never lost for want of a log; nothing is let through without one."""
+
+    def log(*_: object) -> None:
+        raise LedgerError("no space")
+
+    runs = Runs(tmp_path / "runs", Ticking(), log)
+    with pytest.raises(LedgerError):
+        runs.record("p", found("HIGH"))
+    verdict = runs.load("p")
+    assert verdict is not None
+    with pytest.raises(LedgerError):
+        runs.clear("p", verdict.findings[0].id, by="ada", why="fixed")
+    assert runs.load("p") == verdict
+
+
+def test_W0_10_a_bypass_is_on_record(tmp_path: Path) -> None:
+    """The agent's own `--no-verify` is asked about, and the log has it."""
+    gov = Governance(parse_policy("profile: standard\n"), FileStore(tmp_path / "data", None, projections()))
+    action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "git commit --no-verify -m x"})
+    decision = gov.before(action)
+    assert (decision.verdict.kind, decision.verdict.guard) == (VerdictKind.ASK, "git_hooks_skipped")
+    assert [entry.kind for entry in gov.store.entries(action.session_id)] == [EntryKind.DECISION]
 
 
 def test_no_secret_stays_in_a_finding() -> None:

@@ -4,8 +4,10 @@ import sys
 from types import ModuleType
 from typing import Any
 
-ROOMS = frozenset(["adapters", "effects", "ledger", "model", "observe", "shell"])
-"""Where constructors may be written later too: nobody asks what these take. Guards' constructors are asked."""
+ROOMS = frozenset(["adapters", "effects", "graph", "ledger", "model", "observe", "shell"])
+"""Where constructors may be written later too, because nobody asks what they take, as is asked of guards and other nodes."""
+
+NODES = frozenset(f"graph.{name}" for name in ("combinator", "guard", "leaf", "pipeline", "rule"))
 
 
 class _Later(ModuleType):
@@ -27,6 +29,9 @@ def spare() -> None:
 
     # A collection costs, and what one decision leaves behind ends with the process; a hostile input still gets collected.
     gc.set_threshold(100_000, 50, 100)
+    if "hashlib" not in sys.modules:
+        # Python's own SHA-256 is as good for a few kilobytes as OpenSSL's, which takes longer to load than to use.
+        sys.modules.setdefault("_hashlib", None)  # type: ignore[arg-type]
     if "dataclasses" in sys.modules:
         return
     if "inspect" not in sys.modules:
@@ -43,7 +48,8 @@ def _written_later(write: Any) -> Any:
 
     def create(name: str, *given: Any, **named: Any) -> Any:
         package, _, rest = str((named.get("globals") or {}).get("__name__", "")).partition(".")
-        if package != "verdikt" or (name == "__init__" and rest.partition(".")[0] not in ROOMS):
+        asked = rest in NODES or rest.partition(".")[0] not in ROOMS
+        if package != "verdikt" or (asked and name == "__init__"):
             return write(name, *given, **named)
         made: list[Any] = []
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from verdikt.errors import VerdiktError
+from verdikt.errors import PolicyError, VerdiktError
 
 COMMANDS: dict[str, str] = {
     "findings": "what reviewers found: record, show, explain, retro, clear, import, export, gate",
@@ -32,6 +32,12 @@ COMMANDS: dict[str, str] = {
 """Command → what it is for. `verdikt.cli.<command>` (dashes as underscores) holds `command`, a click command."""
 
 
+class BadPolicy(click.ClickException):
+    """Ends the command with the status of a policy that cannot be loaded."""
+
+    exit_code = 65
+
+
 class Commands(click.Group):
     """Loads a command's module when the command is called, so that `verdikt check` does not pay for `verdikt council`."""
 
@@ -47,11 +53,11 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; what verdikt refuses on purpose is told in a line, with status 1."""
+        """Runs the command; what verdikt refuses on purpose is told in a line, with status 1, or 65 when it is the policy."""
         try:
             return super().invoke(ctx)
         except VerdiktError as error:
-            raise click.ClickException(str(error)) from error
+            raise (BadPolicy if isinstance(error, PolicyError) else click.ClickException)(str(error)) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without loading any of them."""

@@ -151,7 +151,7 @@ def run(*, name: str | None, base: str, files: tuple[str, ...], scope: str | Non
     rows = []
     for council in councils:
         made = _plan(chamber, council, base, files, scope)
-        with display(council, quiet=as_json) as progress:
+        with display(council.name, quiet=as_json) as progress:
             verdict = chamber.run(council, made, progress=progress)
         judged = chamber.judge(council, made, lambda plan_hash: standing(gov.store, plan_hash))
         blocked = blocked or judged.blocks
@@ -168,12 +168,12 @@ def run(*, name: str | None, base: str, files: tuple[str, ...], scope: str | Non
 
 
 @contextmanager
-def display(council: "Council", *, quiet: bool) -> Iterator["Progress | None"]:
+def display(title: str, *, quiet: bool) -> Iterator["Progress | None"]:
     """Shows what each reviewer is doing: moving on a terminal, a line each elsewhere."""
     if quiet:
         yield None
     elif not sys.stderr.isatty():
-        yield lambda name, doing: click.echo(f"{council.name}: {name}: {doing}", err=True)
+        yield lambda name, doing: click.echo(f"{title}: {name}: {doing}", err=True)
     else:
         from rich.console import Console
         from rich.progress import Progress as Bars

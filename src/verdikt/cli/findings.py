@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from verdikt.cli.findings_exchange import export, gate, import_
 from verdikt.cli.runs import found, missing, the_runs
-from verdikt.errors import FindingError
+from verdikt.errors import FindingError, VerdiktError
 from verdikt.model.finding import Level, build_finding
 
 LEVELS = tuple(level.name for level in Level)
@@ -177,4 +178,8 @@ for part in (import_, export, gate):
 
 def main(argv: list[str] | None = None) -> Any:
     """`python -m verdikt.council`."""
-    return command.main(args=argv, prog_name="python -m verdikt.council")
+    try:
+        return command.main(args=argv, prog_name="python -m verdikt.council")
+    except VerdiktError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(1)

@@ -4,9 +4,11 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from functools import partial
 
 import click
 
+from verdikt.cli.council import display
 from verdikt.errors import VerdiktError
 
 BLOCKED = 2
@@ -119,11 +121,14 @@ def check(*, hook: str, run: bool, repo: str, as_json: bool, arguments: tuple[st
 
     try:
         gov = Governance.load(cwd=repo)
-        if hook == "pre-push":
-            pushed = pushes(repo, arguments[0] if arguments else "")
-            answers = [gov.commit(repo, trigger="pre-push", base=base, at=at, run=run) for base, at in pushed]
-        else:
-            answers = [gov.commit(repo, run=run)]
+        # Moving where a person watches; elsewhere only what was found is worth a line.
+        with display("verdikt", quiet=as_json or not sys.stderr.isatty()) as progress:
+            asked = partial(gov.commit, repo, run=run, progress=progress)
+            if hook == "pre-push":
+                pushed = pushes(repo, arguments[0] if arguments else "")
+                answers = [asked(trigger="pre-push", base=base, at=at) for base, at in pushed]
+            else:
+                answers = [asked()]
     except VerdiktError as error:
         # Without a policy nobody can tell whether a guardrail stands.
         answers = [Answer(allowed=False, reason=f"the councils could not be asked: {error}", guard="council")]

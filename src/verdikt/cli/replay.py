@@ -58,10 +58,7 @@ def command(
     """
     from verdikt.cli.posture import newest
 
-    store = existing(home)
-    if seq is not None and not session:
-        session = newest(store)
-    span = _Span(store, session, seq, since)
+    policy = None
     if policy_file:
         try:
             from verdikt.policy import load_file
@@ -70,6 +67,11 @@ def command(
         except PolicyError as error:
             click.echo(f"PolicyError: {error}", err=True)
             sys.exit(BAD_POLICY)
+    store = existing(home)
+    if seq is not None and not session:
+        session = newest(store)
+    span = _Span(store, session, seq, since)
+    if policy:
         _compare(span, policy, as_json)
     else:
         _verify(span, as_json)

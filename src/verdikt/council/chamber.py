@@ -130,14 +130,22 @@ class Chamber:
         with self.index.at(commit) as index:
             yield replace(self, index=index)
 
-    def ask(self, council: Council, standing: Standing, *, base: str = "", run: bool = False) -> Judgement:
+    def ask(
+        self,
+        council: Council,
+        standing: Standing,
+        *,
+        base: str = "",
+        run: bool = False,
+        progress: Progress | None = None,
+    ) -> Judgement:
         """The council's word on what is there now; with `run`, after the commands that have not reported were run."""
         plan = self.plan(council, base=base)
         judged = self.judge(council, plan, standing)
         commands = {reviewer.name for reviewer in council.reviewers if reviewer.command}
         late = judged.verdict is None if not judged.missing else not commands.isdisjoint(judged.missing)
         if run and plan.files and commands and late:
-            self.run(council, plan)
+            self.run(council, plan, progress=progress)
             judged = self.judge(council, plan, standing)
         return judged
 

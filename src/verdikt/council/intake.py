@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from verdikt.council.sarif import from_sarif
@@ -28,7 +29,15 @@ def read_findings(data: bytes, *, agent: str = "", root: str = "") -> list[Findi
     listed = document.get("findings") if isinstance(document, Mapping) else document
     if not isinstance(listed, list):
         raise FindingError("expected SARIF (`runs`) or findings (`findings`, or a list), found something else")
-    return [_finding(item, number, agent) for number, item in enumerate(listed, 1)]
+    found: dict[str, Finding] = {}
+    for number, item in enumerate(listed, 1):
+        finding = _finding(item, number, agent)
+        if finding.id in found:
+            # One thing at several places, told once for each.
+            places = (*found[finding.id].evidence, *finding.evidence)
+            finding = replace(finding, evidence=tuple(dict.fromkeys(places)))
+        found[finding.id] = finding
+    return list(found.values())
 
 
 def _finding(item: Any, number: int, agent: str) -> Finding:

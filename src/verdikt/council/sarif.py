@@ -7,17 +7,15 @@ from urllib.parse import unquote, urlsplit
 
 from verdikt.errors import FindingError
 from verdikt.model.canonical import digest
-from verdikt.model.finding import Evidence, Finding, Level, build_finding
+from verdikt.model.finding import FINGERPRINT, Evidence, Finding, Level, build_finding
 
 LEVELS = {"error": Level.HIGH, "warning": Level.MEDIUM, "note": Level.LOW, "none": Level.LOW}
 SCORES = ((9.0, Level.CRITICAL), (7.0, Level.HIGH), (4.0, Level.MEDIUM), (0.0, Level.LOW))
 """A `security-severity` of at least this is of this level, as code hosts read it."""
 
-FINGERPRINT = "verdikt/v1"
-"""The fingerprint under which our own documents keep a finding's id."""
-
 _PASSED = ("pass", "notApplicable", "informational")
 _TITLE = 200
+_ABOUT = 300
 
 
 def from_sarif(document: Mapping[str, Any], *, agent: str = "", root: str = "") -> list[Finding]:
@@ -72,7 +70,7 @@ class _Run:
             title=first,
             agent=self._agent,
             evidence=evidence,
-            rationale=about if own else why or ("" if about == said else about),
+            rationale=about if own else why or _first_paragraph(about, said),
             id=own or self._id(result, name, said, evidence),
         )
 
@@ -136,6 +134,16 @@ def _message(holder: Mapping[str, Any]) -> str:
 
 def _described(rule: Mapping[str, Any], key: str) -> str:
     return _text(_mapping(rule.get(key)).get("text"))
+
+
+def _first_paragraph(text: str, said: str) -> str:
+    """The beginning of a rule's description, which can be a whole page; nothing when it only says the message again."""
+    for paragraph in text.split("\n\n"):
+        lines = [line for line in paragraph.splitlines() if not line.lstrip().startswith("#")]
+        words = " ".join(" ".join(lines).split())
+        if words and words != said:
+            return words if len(words) <= _ABOUT else words[: _ABOUT - 1] + "…"
+    return ""
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

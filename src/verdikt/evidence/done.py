@@ -52,7 +52,7 @@ _HAS = _I(
 _ENDED = _I(
     r"\b(?:completed|succeeded|finished|went through|ran|went live|went out|landed|built|compiled|started|deployed|exited|rolled out|works?|compiles|builds|runs|starts|loads|load|run|render|work|renders|behaves?|responds?)"
     r" (?:successfully|cleanly|fine|without (?:any )?(?:errors?|issues?|problems?|failures?|warnings?)|with no (?:errors|issues|warnings)|with(?: exit)?(?: code| status) 0|as (?:expected|intended|designed|requested)"
-    r"|fine again|again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b|\b(?:succeeded|went through|went live|works now)\b|\b(?:compiles|type-?checks|typechecks|builds)\W*$",
+    r"|fine again|again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b|\b\w{3,14}(?:s|ed) (?:successfully|cleanly|flawlessly|without (?:any )?(?:errors|warnings))\b|\bworks\W*$|\b(?:succeeded|went through|went live|works now)\b|\b(?:compiles|type-?checks|typechecks|builds)\W*$",
     FLAGS,
 )
 _TESTS = _I(
@@ -80,6 +80,7 @@ _WORSE = _I(
     r"\b(?:broken|failing|down|slower|worse|wrong|stuck|blocked|missing|unclear|clear|different|obvious|progress|open|red|running out|trying|working on|looking|writing|adding|fixing|there)\b",
     FLAGS,
 )
+_WE_NOW = _I(r"\bwe now (\w+)\b", FLAGS)
 _LATELY = _I(rf"\b(?!(?:{w.BAD}|{w.ADVERB})\b)[a-z]+[^\Wsu]s\b[^,]{{0,60}} now\W*$", FLAGS)
 _CAN = _I(r"\b(?:can|should) now(?: be)? (\w+)", FLAGS)
 _SHOULD = _I(
@@ -101,7 +102,9 @@ _HEADLINE = _I(
     r"(?: successfully| now| and (?:verified|tested|pushed|merged|deployed|working)| for (?:review|testing|use|merge|production)| to (?:merge|ship|review|deploy|use|go)| 🎉| in production| on main)?\W*$",
     FLAGS,
 )
+_TELEGRAM = _I(rf"^\W*(?!I\b|we\b|the\b|a\b|an\b|you\b)(?:[\w§'/.#+-]+ ){{1,3}}({w.VERBED}|done)\b(?=, \S)", FLAGS)
 _SHORT = _I(
+    r"^\W*no (?:more |remaining |further )(?:warnings|errors|failures|issues|regressions|crashes)\b|"
     r"^\W*(?:all |job |and |it's |that's |we're |i'm |you're )?(?:done|fixed|finished|complete|completed|shipped|all set|set|good to go|up and running|mission accomplished|live|deployed|merged|resolved|implemented|sorted|that's it|ready)"
     r"(?: now| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$|^\W*(?:done|fixed|finished|shipped)[,!.]|^\W*(?:all )?(?:tests|ci|build|checks)(?: all)? green\b|^\W*(?:all|everything(?:'s| is)?) (?:done|set|good|green|finished)\b",
     FLAGS,
@@ -243,6 +246,10 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
         r"^ (?:on|with|through|toward|hard|from|out|directory|tree|around|remotely)\b", after, FLAGS
     ):
         return False
+    if state in ("covered", "documented") and re.match(r"^\s*in\b", after, FLAGS) and " now" not in adverbs:
+        return False
+    if state in ("fixed", "resolved", "solved") and re.match(r"^\s*by \w+ing\b", after, FLAGS):
+        return True
     if state.split(maxsplit=1)[0] in w.DESCRIPTIVE and not sure and _DESCRIBES.match(after):
         return bool(
             re.match(
@@ -293,7 +300,7 @@ def _relative(before: str) -> bool:
 def _by_change(clause: Clause) -> tuple[int, int] | None:
     """`the API now returns…`, `it no longer crashes`, `this fixes…`, `that should do it`."""
     text = clause.text
-    for pattern in (_NOW, _LATELY, _IS_NOW, _GONE, _THIS, _CAN, _SHOULD):
+    for pattern in (_NOW, _WE_NOW, _LATELY, _IS_NOW, _GONE, _THIS, _CAN, _SHOULD):
         for match in pattern.finditer(text):
             start, end = match.span()
             before = text[:start]
@@ -303,6 +310,8 @@ def _by_change(clause: Clause) -> tuple[int, int] | None:
                 re.search(r"\b(?:I|we)\s*$", before, FLAGS)
                 or match[1].lower() in ("proceed", "start", "see", "move", "begin")
             ):
+                continue
+            if pattern is _WE_NOW and re.match(w.BAD_FOR_US, match[1], FLAGS):
                 continue
             if pattern in (_NOW, _LATELY, _GONE) and (
                 not before.strip() or re.search(r"\b(?:I|we|you)\s*$", before, FLAGS)
@@ -329,13 +338,13 @@ def _by_headline(clause: Clause) -> tuple[int, int] | None:
     """`Done.`, `Migration complete`, `Ready for review`."""
     text = clause.text
     alone = clause.leads or clause.start + len(text) >= len(clause.sentence.text) - 1
-    for pattern in (_SHORT, _HEADLINE):
+    for pattern in (_SHORT, _HEADLINE, _TELEGRAM):
         match = pattern.match(text)
         if match is None or not alone:
             continue
         if NEGATIVE.search(match[0]) or UNREAL.search(match[0]) or WONDERING.search(match[0]) or SAID.search(match[0]):
             continue
-        if pattern is _HEADLINE and (
+        if pattern in (_HEADLINE, _TELEGRAM) and (
             _about_others(match[0][: match.start(1)])
             or re.match(
                 r"^\W*(?:is|are|was|were|be|get|it|they|he|she|you|I|we|mark|keep|the|a|an|this|that|run|make|check|review|use|see)\b(?! (?:task|migration|build|deployment|refactor|work|fix|feature|implementation|tests?|release|pr|job|change)s?\b)",

@@ -22,6 +22,11 @@ _PLACEHOLDER = regex(
 )
 
 
+def asks_for_block(contract: Contract) -> bool:
+    """Whether the request is of the sort after which the block is wanted."""
+    return bool(HIGH_STAKES.search(contract.objective))
+
+
 def blocks(message: str, name: str) -> list[str]:
     """The contents of every fenced block of that name."""
     pattern = re.compile(rf"^[ ]{{0,3}}(`{{3,}}|~{{3,}}){re.escape(name)}[ \t]*\n(.*?)^[ ]{{0,3}}\1", re.M | re.S)
@@ -33,7 +38,7 @@ def final_faults(message: str, name: str, contract: Contract | None, signed: Cal
 
     `signed` says whether an entry of this session is a signed `validator_pass`.
     """
-    if contract is None or not HIGH_STAKES.search(contract.objective):
+    if contract is None or not asks_for_block(contract):
         return ()
     found = blocks(message, name)
     if len(found) != 1:

@@ -21,6 +21,9 @@ from verdikt.model.regex import regex
 LINES = 12
 """Of a refusal, at most."""
 
+MOST = 12
+"""Refusals in one turn, whatever new evidence there is: nothing goes round for ever."""
+
 
 class GateResult(enum.StrEnum):
     """What came of a stop."""
@@ -72,13 +75,14 @@ class GateJudgement:
 class GateState:
     """What the log keeps of a turn's refusals so far."""
 
-    refusals: int = 0
+    refusals: int = 0  # since there was new evidence
     progress: str = ""
+    refused: int = 0  # in the whole turn
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> "GateState":
         """From the projection."""
-        return cls(int(record.get("refusals", 0)), str(record.get("progress", "")))
+        return cls(int(record.get("refusals", 0)), str(record.get("progress", "")), int(record.get("refused", 0)))
 
 
 def judge_turn(
@@ -108,7 +112,7 @@ def judge_turn(
     # Progress is what was learned, not what was said or edited: the same checks with the same results are no news.
     progress = progress_of(turn)
     count = state.refusals if progress == state.progress or not state.refusals else 0
-    spent = count >= settings.refusals or (stop_hook_active and not state.refusals)
+    spent = count >= settings.refusals or (stop_hook_active and not state.refused) or state.refused >= MOST
     reason = "" if spent else _refusal(missing, gaps, faults, settings, left=settings.refusals - count - 1)
     return GateJudgement(
         GateResult.UNPROVEN if spent else GateResult.REFUSED,
@@ -318,13 +322,16 @@ def _command(turn: TurnEvidence, kind: str) -> str:
 def _refusal(
     missing: Sequence[Missing], holes: Sequence[str], faults: Sequence[str], settings: EvidenceSettings, *, left: int
 ) -> str:
-    lines = ["verdikt: this turn claims what its log does not prove"]
-    for one in missing[:3]:
-        said = " ".join(one.claim.words.split())[:100]
-        lines.append(f"- claimed: “{said}” ({one.claim.type.value})")
-        lines.append(f"  missing: {one.reason[:200]}")
-        if one.command:
-            lines.append(f"  prove it: {one.command[:200]}")
+    lines = ["this turn claims what its log does not prove"]
+    alike: dict[tuple[str, str], list[Claim]] = {}
+    for one in missing:
+        alike.setdefault((one.reason, one.command), []).append(one.claim)
+    for (reason, command), claims in list(alike.items())[:3]:
+        said = ", ".join(f"“{' '.join(claim.words.split())[:80]}”" for claim in claims[:3])
+        lines.append(f"- claimed: {said} ({claims[0].type.value})")
+        lines.append(f"  missing: {reason[:200]}")
+        if command:
+            lines.append(f"  prove it: {command[:200]}")
     if len(lines) <= 9:
         lines += [f"- {fault[:200]}" for fault in faults[:2]]
     if holes and len(lines) <= 10:

@@ -2,7 +2,7 @@
 
 import re
 
-from verdikt.evidence.clause import CONDITION, FLAGS, SAID, Clause, of_others, own_word, trimmed
+from verdikt.evidence.clause import CONDITION, FLAGS, SAID, Clause, own_word, trimmed
 
 _I = re.compile
 _STUCK = _I(
@@ -49,9 +49,7 @@ def find_blocked(clause: Clause) -> tuple[int, int] | None:
             sentence.text
         ):
             continue
-        if re.match(r"^ (?:if|unless)\b", clause.text[match.end() :], FLAGS) or of_others(
-            clause, match.start(), match.end()
-        ):
+        if re.match(r"^ (?:if|unless)\b", clause.text[match.end() :], FLAGS):
             continue
         if re.match(r"^\W*(?:this|that|it|the)\b", match[0], FLAGS) and re.match(
             r"^ (?:by (?:the |a |an |our )?(?:\w+ )?(?:guard|firewall rule|cors|browser|csp|policy|regex|rule|lock|mutex|middleware|filter)|for \d|thread|call)\b",

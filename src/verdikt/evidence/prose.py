@@ -89,8 +89,13 @@ def sentences(message: str) -> Iterator[Sentence]:
         words = block.text.strip()
         if block.kind == "heading":
             heading = _mood(words)
-        elif words.endswith(":") and block.kind == "text":
+        elif block.kind == "text" and (words.endswith(":") or _titles(words)):
             intro = _mood(words)
+
+
+def _titles(words: str) -> bool:
+    """Whether a line stands over what follows, as a heading without its mark does."""
+    return len(words.split()) <= 6 and not words.endswith((".", "!", "?", ","))
 
 
 def _mood(words: str) -> str:

@@ -119,3 +119,6 @@ IDLE = (
 
 MADE = "wrote|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave|took|hid|drew|shrank|undid|redid|ran the migration"
 """Irregular past forms of doing."""
+
+BAD_FOR_US = r"(?:need|have|know|see|understand|want|get|face|are|must|can|should|could|would|will|think|depend|risk|expect|wait|require|do)\b"
+"""What `we now …` may go on with without anything being done."""

@@ -20,8 +20,9 @@ def _fold(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
     if body.get("by") != "evidence":
         return state
     if body.get("result") == "refused" and body.get("enforced"):
-        return {**state, "refusals": int(body.get("refusals", 0)), "progress": str(body.get("progress", ""))}
-    return {**state, "turn": entry.seq, "open": False, "refusals": 0, "progress": ""}
+        counted = {"refusals": int(body.get("refusals", 0)), "progress": str(body.get("progress", ""))}
+        return {**state, **counted, "refused": state["refused"] + 1}
+    return {**state, "turn": entry.seq, "open": False, "refusals": 0, "progress": "", "refused": 0}
 
 
 def _best(best: dict[str, int], evidence: Any, *, ended: bool) -> dict[str, int]:
@@ -39,7 +40,7 @@ def _best(best: dict[str, int], evidence: Any, *, ended: bool) -> dict[str, int]
 
 EVIDENCE = Projection(
     name="evidence",
-    initial={"turn": 0, "contract": 0, "open": False, "refusals": 0, "progress": "", "best": {}},
+    initial={"turn": 0, "contract": 0, "open": False, "refusals": 0, "refused": 0, "progress": "", "best": {}},
     fold=_fold,
     kinds=frozenset({EntryKind.CONTRACT, EntryKind.TOOL_CALL, EntryKind.COMPLETION}),
 )

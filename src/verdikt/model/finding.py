@@ -32,6 +32,9 @@ class Level(enum.IntEnum):
 BLOCKING = (Level.HIGH, Level.CRITICAL)
 """Levels that stop a commit."""
 
+FINGERPRINT = "verdikt/v1"
+"""The fingerprint under which SARIF of ours keeps a finding's id."""
+
 _PLACE = regex(r"((?:[A-Za-z]:(?=[\\/]))?.*?):([0-9]{1,9})(?::(.*))?\Z", re.DOTALL)
 """file, then the first `:digits` after an optional drive letter, then a note that may hold anything.
 

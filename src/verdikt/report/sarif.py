@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from verdikt.model.finding import CouncilVerdict, Evidence, Finding, Level
+from verdikt.model.finding import FINGERPRINT, CouncilVerdict, Evidence, Finding, Level
 from verdikt.report.findings import by_severity
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-FINGERPRINT = "verdikt/v1"
 
 _LEVELS = {Level.LOW: "note", Level.MEDIUM: "warning", Level.HIGH: "error", Level.CRITICAL: "error"}
 _SCORES = {Level.LOW: "2.0", Level.MEDIUM: "5.0", Level.HIGH: "8.0", Level.CRITICAL: "9.5"}

@@ -11,8 +11,8 @@ from verdikt.shell.command import Command, Redirect, Word
 from verdikt.shell.draft import Draft
 
 _WORD = r"""[A-Za-z0-9_./:@%+,=*?-]+|'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*"|!|\\[()]"""
-_LINE = regex(rf"(?:{_WORD})(?: +(?:2>/dev/null|2>&1|{_WORD}|\|(?= )))*", re.ASCII).fullmatch
-_TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|\|", re.ASCII).finditer
+_LINE = regex(rf"(?:{_WORD})(?: +(?:2>/dev/null|2>&1|{_WORD}|\|(?= )))*", re.ASCII)
+_TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|\|", re.ASCII)
 _LONGEST = 400
 
 _HARMLESS = frozenset(
@@ -45,8 +45,8 @@ _SUBCOMMANDS: dict[str, frozenset[str]] = {
 _ALONE = frozenset("ls git pytest ps df id tree whoami find mypy ruff cargo npm docker".split())
 """Programs that do something without a word; the others read what they are given."""
 
-_LINES = regex(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*").fullmatch
-_EDIT = regex(r"\d+(?:,\d+)?d|s/[^/\\\n]*/[^/\\\n]*/g?").fullmatch
+_LINES = regex(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*")
+_EDIT = regex(r"\d+(?:,\d+)?d|s/[^/\\\n]*/[^/\\\n]*/g?")
 
 _RUNS = frozenset(
     "-exec -execdir -ok -okdir -c -C -x -e -f -i -E -r -s -z -O -u -P -H -o -S -I --exec --extcmd --expression --file --in-place --open-files-in-pager --upload-pack "
@@ -59,13 +59,13 @@ _VALUED = tuple(f"{flag}=" for flag in _RUNS if flag.startswith("-"))
 
 def plain(text: str) -> tuple[Command, ...] | None:
     """The commands of a plain line; None for every other text."""
-    if len(text) > _LONGEST or not text.isascii() or _LINE(text) is None:
+    if len(text) > _LONGEST or not text.isascii() or _LINE.fullmatch(text) is None:
         return None
     drafts: list[Draft] = []
     words: list[Word] = []
     redirects: list[Redirect] = []
     start, end = -1, 0
-    for found in _TOKENS(text):
+    for found in _TOKENS.finditer(text):
         raw = found[0]
         if raw == "|":
             if not _add(drafts, words, redirects, (start, end)):
@@ -174,4 +174,6 @@ def _reach(name: str) -> int:
 
 
 def _is_plain_sed(flag: str, script: str) -> bool:
-    return (flag == "-n" and _LINES(script) is not None) or (flag == "-i" and _EDIT(script) is not None)
+    return (flag == "-n" and _LINES.fullmatch(script) is not None) or (
+        flag == "-i" and _EDIT.fullmatch(script) is not None
+    )

@@ -80,3 +80,43 @@ def test_a_guard_in_the_policy_is_still_asked_what_it_takes(tmp_path: Path) -> N
     )
 
     assert "nonsense" in done.stdout
+
+
+LOADED = """
+import json, os, sys
+def leave(code):
+    sys.stderr.write(json.dumps(sorted(name for name, module in sys.modules.items() if module)))
+    sys.stderr.flush()
+    end(code)
+end, os._exit = os._exit, leave
+from verdikt.__main__ import main
+sys.argv = ["verdikt", "hook", "claude"]
+main()
+"""
+
+HEAVY = (
+    "asyncio click cryptography email importlib.metadata jsonschema logging multiprocessing pkg_resources pydantic rich "
+    "socket sqlglot ssl subprocess tempfile tokenize tree_sitter unittest urllib.request yaml _hashlib "
+    "verdikt.cli verdikt.council verdikt.evidence.gate verdikt.guidance.definition verdikt.shell.walk"
+)
+
+
+def test_a_hook_whose_policy_was_read_before_loads_nothing_heavy(tmp_path: Path) -> None:
+    """No YAML, no command line, no `inspect`, and of verdikt only what this call needs."""
+    (tmp_path / "governance.yaml").write_text("profile: standard\nposture: autonomous\n")
+    payload = {"session_id": "s", "cwd": str(tmp_path), "hook_event_name": "PreToolUse", "tool_name": "Bash"}
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "VERDIKT_HOME": str(tmp_path / "data")}
+    for command, said in (("ls -la src", "{}"), ("ls -la src", "{}"), ("rm -rf /", "block"), ("ls -la src", "{}")):
+        done = subprocess.run(
+            [sys.executable, "-c", LOADED],
+            input=json.dumps(payload | {"tool_input": {"command": command}}),
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert said in done.stdout, done
+
+    loaded = json.loads(done.stderr)
+    assert "verdikt.govern" in loaded
+    assert sorted(set(HEAVY.split()) & set(loaded)) == []

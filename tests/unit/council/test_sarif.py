@@ -126,6 +126,7 @@ def test_a_real_ruff(tmp_path: Path) -> None:
     assert {finding.title.split(":")[0] for finding in found} >= {"E401", "F401"}
     assert all(finding.evidence[0].file == "a b.py" for finding in found)
     assert len({finding.id for finding in found}) == len(found)
+    assert all(finding.rationale and len(finding.rationale) <= 300 for finding in found)
 
 
 RESULT = {"ruleId": "R1", "message": {"text": "said"}}
@@ -181,6 +182,13 @@ def test_findings_in_our_own_words() -> None:
         (finding,) = read_findings(json.dumps(document).encode(), agent="me")
         assert (finding.agent, finding.level) == ("me", "HIGH")
         assert finding.evidence == (Evidence("a.py", 1, "n"), Evidence("b.py", 2))
+
+
+def test_one_thing_at_several_places_is_one_finding() -> None:
+    """The same reviewer's same title, told once for each place."""
+    items = [{"level": "LOW", "title": "t", "evidence": [f"a.py:{line}"]} for line in (1, 2, 2)]
+    (finding,) = read_findings(json.dumps(items).encode())
+    assert finding.evidence == (Evidence("a.py", 1), Evidence("a.py", 2))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,124 @@
+"""Each validator: what holds, what does not, and why."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.scene import GREEN, RED, Scene
+from verdikt.evidence.turn import read_turn
+from verdikt.evidence.validator import Proof, validate
+
+PROMPT = "Fix src/app.py, run `make verify`, check https://example.com/health and commit"
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    """A turn with a contract and one edit."""
+    scene = Scene(tmp_path)
+    scene.ask(PROMPT)
+    scene.edit("src/app.py")
+    return scene
+
+
+def ask(scene: Scene, name: str, claim: str = "done", **arguments: str) -> Proof:
+    """The validator's answer on the present turn."""
+    state = scene.store.project("evidence", scene.session)
+    return validate(name, claim, arguments, read_turn(scene.store.entries(scene.session), best=state["best"]))
+
+
+PASSES = [
+    ("tests_pass", {}, [("pytest -q", GREEN, 0)]),
+    ("tests_pass", {}, [("go test ./...", "ok  \texample.com/a\t0.01s", 0)]),
+    ("tests_pass", {}, [("npm test", "Tests:       9 passed, 9 total", 0)]),
+    ("tests_pass", {}, [("make test", "Ran 5 tests in 0.1s\n\nOK", 0)]),
+    ("pytest_pass", {"path": "src/app.py"}, [("pytest -q", GREEN, 0)]),
+    ("build_passes", {}, [("npm run build", "", 0)]),
+    ("build_passes", {}, [("cargo build --release", "", 0)]),
+    ("lint_clean", {}, [("ruff check . && mypy src", "", 0)]),
+    ("commit_exists", {}, [("git add -A && git commit -m 'x'", "", 0)]),
+    ("command_zero_exit", {"command_substring": "make verify"}, [("make verify", "", 0)]),
+    ("http_2xx", {"url": "https://example.com/health"}, [("curl -i https://example.com/health", "HTTP/2 204", 0)]),
+    ("file_diff_present", {"path": "src/app.py"}, []),
+    ("file_diff_present", {"path": "app.py"}, []),
+]
+FAILS = [
+    ("tests_pass", {}, [("pytest -q", RED, 1)], "failed: 2 of 42 tests"),
+    ("tests_pass", {}, [("make test", "all good", 0)], "printed no count of tests"),
+    ("tests_pass", {}, [("npm test -- --passWithNoTests", "", 0)], "runs no tests"),
+    ("build_passes", {}, [("npm run build || true", "", 0)], "failed, or its status is masked"),
+    ("lint_clean", {}, [("ruff check --exit-zero .", "", 0)], "failed, or its status is masked"),
+    ("lint_clean", {}, [], "no linter run in this turn"),
+    ("commit_exists", {}, [("git commit --dry-run", "", 0)], "failed, or its status is masked"),
+    (
+        "command_zero_exit",
+        {"command_substring": "make verify"},
+        [("echo make verify", "", 0)],
+        "no command `make verify`",
+    ),
+    ("command_zero_exit", {"command_substring": "make verify"}, [("make verify", "", 2)], "did not end with status 0"),
+    ("http_2xx", {"url": "https://example.com/health"}, [("echo 200 OK", "200 OK", 0)], "no fetch of"),
+    (
+        "http_2xx",
+        {"url": "https://example.com/health"},
+        [("curl -i https://example.com/health", "HTTP/2 500", 0)],
+        "said 500",
+    ),
+    (
+        "http_2xx",
+        {"url": "https://example.com/health"},
+        [("curl -i https://example.com/other", "HTTP/2 200", 0)],
+        "no fetch of",
+    ),
+]
+REFUSED = [
+    ("file_diff_present", {"path": "src/other.py"}, "does not match any contract.target_fields entry"),
+    ("file_diff_present", {}, "needs one of the arguments: path"),
+    ("command_zero_exit", {"command_substring": "fix"}, "does not match any contract.target_fields entry"),
+    ("command_zero_exit", {"command_substring": "m"}, "too short to mean anything"),
+    ("http_2xx", {"url": "https://example.com"}, "does not match any contract.target_fields entry"),
+    ("ladder_exhaustion_proof", {}, "proves `blocked`, not `done`"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "runs"), PASSES)
+def test_it_holds(scene: Scene, name: str, arguments: dict[str, str], runs: list[tuple[str, str, int]]) -> None:
+    """Fresh, real, and about what was asked."""
+    for run in runs:
+        scene.run(*run)
+
+    assert ask(scene, name, **arguments).status == "pass"
+
+
+@pytest.mark.parametrize(("name", "arguments", "runs", "reason"), FAILS)
+def test_it_fails(
+    scene: Scene, name: str, arguments: dict[str, str], runs: list[tuple[str, str, int]], reason: str
+) -> None:
+    """And says what is missing."""
+    for run in runs:
+        scene.run(*run)
+
+    proof = ask(scene, name, **arguments)
+
+    assert proof.status == "fail"
+    assert reason in proof.reason
+
+
+@pytest.mark.parametrize(("name", "arguments", "reason"), REFUSED)
+def test_it_refuses(scene: Scene, name: str, arguments: dict[str, str], reason: str) -> None:
+    """What proves nothing about this contract is not even looked for."""
+    proof = ask(scene, name, **arguments)
+
+    assert proof.status == "refused"
+    assert reason in proof.reason
+
+
+@pytest.mark.parametrize("name", ["tests_pass", "build_passes", "lint_clean", "commit_exists"])
+def test_it_goes_stale(scene: Scene, name: str) -> None:
+    """An edit after it takes the proof away."""
+    scene.run("pytest -q", GREEN)
+    scene.run("make build && ruff check . && git commit -m x")
+    before = ask(scene, name)
+    scene.edit("src/app.py", "x = 2\n")
+
+    assert before.holds
+    assert "ran before the last edit" in ask(scene, name).reason

@@ -1,0 +1,79 @@
+"""Transcripts of any sort: the documented status, in bounded memory."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from verdikt.observe import transcript
+from verdikt.observe.transcript import read_transcript
+
+
+def write(place: Path, *lines: object) -> str:
+    """A file of these lines."""
+    path = place / "t.jsonl"
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    return str(path)
+
+
+def said(text: str, *uses: str) -> dict[str, object]:
+    """A message of the assistant."""
+    parts: list[dict[str, str]] = [{"type": "tool_use", "id": use, "name": "Bash"} for use in uses]
+    return {"type": "assistant", "message": {"role": "assistant", "content": [*parts, {"type": "text", "text": text}]}}
+
+
+def test_only_the_last_turn_is_read(tmp_path: Path) -> None:
+    """Results of tools are no prompts, and unknown lines are passed over."""
+    path = write(
+        tmp_path,
+        {"type": "user", "message": {"content": "first"}},
+        said("old", "u0"),
+        {"type": "user", "message": {"content": [{"type": "text", "text": "second"}]}},
+        said("", "u1"),
+        {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "u1"}]}},
+        {"type": "something-new", "x": 1},
+        said("final", "u2"),
+        '{"type": "assistant", "message": {"con',
+    )
+
+    found = read_transcript(path)
+
+    assert (found.status, found.message) == ("ok", "final")
+    assert [id for id, _ in found.tool_uses] == ["u1", "u2"]
+
+
+def test_lines_over_many_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a chunk ends does not matter."""
+    monkeypatch.setattr(transcript, "CHUNK", 7)
+
+    path = write(tmp_path, {"type": "user", "message": {"content": "q"}}, said("a" * 100), said("final"))
+
+    assert read_transcript(path).message == "final"
+
+
+def test_an_overlong_line_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds a file or an image, not words."""
+    monkeypatch.setattr(transcript, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(transcript, "CHUNK", 100)
+
+    path = write(tmp_path, {"type": "user", "message": {"content": "q"}}, said("final"), said("x" * 50_000))
+
+    assert read_transcript(path).message == "final"
+
+
+@pytest.mark.parametrize("path", ["", "/nowhere", "/", "/dev/null"])
+def test_what_is_no_file_is_unreadable(path: str) -> None:
+    """Nothing is waited for."""
+    assert read_transcript(path).status == "unreadable"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(data=st.binary(max_size=600))
+def test_any_bytes_have_a_status(tmp_path: Path, data: bytes) -> None:
+    """Bad input is normal input."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(data)
+
+    assert read_transcript(str(path)).status in ("ok", "unparseable", "schema_drift", "unreadable")
