@@ -82,12 +82,13 @@ def _decide(
     ruled = _evaluate(judged, ctx, policy)
     considered = () if ruled.passed else tuple(grants)
     allowed = _grant(EvaluationResult(ruled, ctx), considered)
-    verdict = settle(allowed, posture, ctx.effects.dominant)
+    dominant = ctx.effects.dominant
+    verdict = settle(allowed, posture, dominant)
     warnings = tuple(v for v in ctx.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error))
     draft = Decision(
         verdict=verdict,
         effects=ctx.effects,
-        dominant=ctx.effects.dominant,
+        dominant=dominant,
         posture=posture,
         posture_after=posture,
         receipt=Receipt(b""),

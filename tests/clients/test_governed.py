@@ -163,6 +163,10 @@ def test_the_doctor_proves_it_on_the_client(version: str, bench: Callable[[str],
 
     table = bench(version)
     table.govern(POLICY)
+    own = table.home / {"gemini": ".gemini/settings.json", "codex": ".codex/config.toml"}.get(table.client.name, "none")
+    before = own.read_bytes() if own.exists() else b""
+    if table.client.name == "gemini":
+        own.write_text('{"security": {"auth": {"selectedType": "oauth-personal"}}}')  # somebody is logged in otherwise
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / table.client.name).symlink_to(binary(version))
@@ -172,6 +176,8 @@ def test_the_doctor_proves_it_on_the_client(version: str, bench: Callable[[str],
     assert report["hosts"][0]["live"] == "blocked", done.stdout
     assert report["hosts"][0]["firing"]["blocked"], done.stdout
     assert done.returncode == 0, done.stdout
+    if table.client.name == "codex":
+        assert own.read_bytes() == before
 
     (table.project / "governance.yaml").write_text("profile: [")
     broken = table.verdikt("doctor", "--json", "--calls", "1", path=str(programs))

@@ -530,3 +530,39 @@ def test_S2_014_024_085_crashes_have_a_threshold_for_each_hook(tmp_path: Path, m
     assert (memory.parent / "feedback_hook_crash_prompt.md").read_text().count("crashed 3 times") == 1
     assert "feedback_hook_crash_prompt.md" in memory.read_text()
     assert "prompt" in json.loads((scene.store.home / "_hook_crash_breach.json").read_text())
+
+
+def test_W2_10_a_gap_in_the_log_is_told(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could not be logged proves nothing, and the agent hears why its check does not count."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "pytest -q"}, session_id="s1")
+    with monkeypatch.context() as broken:
+        broken.setattr("verdikt.evidence.call.read_runs", _boom)
+        scene.gov.after(action, Outcome(success=True, output=GREEN, exit_code=0))
+
+    assert "1 calls could not be logged: run the check again" in scene.say("All tests pass.").reason
+
+
+@pytest.mark.parametrize("words", ["the /login route", "the client/server handshake", "reading and/or writing"])
+def test_what_only_looks_like_a_path_is_not_missed(scene: Scene, words: str) -> None:
+    """A request about a route is not a request about a file."""
+    scene.ask(f"Fix {words}")
+    scene.edit("src/app.py")
+    scene.run("pytest -q", GREEN)
+
+    assert scene.say("The bug is fixed.").allowed
+
+
+def test_documents_and_operations_are_work_too(scene: Scene) -> None:
+    """What no test could be about is proven by its own trace."""
+    scene.ask("Update README.md")
+    scene.edit("README.md", "new")
+    document = scene.say("Updated the README.")
+    scene.ask("Create the bucket")
+    nothing = scene.say("I created the bucket.")
+    scene.run("aws s3 mb s3://logs")
+
+    assert document.allowed
+    assert not nothing.allowed
+    assert scene.say("I created the bucket.").allowed

@@ -4,7 +4,10 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,8 @@ from typing import Any
 import click
 
 from verdikt.adapters.live.canary import Canary
+from verdikt.adapters.wiring import settings
+from verdikt.adapters.wiring.change import read, write
 from verdikt.adapters.wiring.checkup import Wired, crashes, same_guard, wired
 from verdikt.adapters.wiring.install import Installation
 from verdikt.adapters.wiring.place import PLACES
@@ -147,16 +152,18 @@ def _live(here: Installation, found: Wired) -> str:
     canary = Canary(data=here.data)
     canary.remove()
     use = ToolUse(client.shell, {client.argument: canary.command})
-    with ScriptedModel(Screenplay(turns=(Say("canary", (use,)), Say("done")))) as model:
+    with (
+        ScriptedModel(Screenplay(turns=(Say("canary", (use,)), Say("done")))) as model,
+        _guest(here, found.host) as guest,
+    ):
         try:
-            home = Path(os.environ.get("HOME", "/"))
             client.run(
                 Path(binary),
                 project=Path(here.project),
-                home=home,
+                home=Path(os.environ.get("HOME", "/")),
                 model=model,
                 prompt="verdikt doctor",
-                env=os.environ,
+                env={**os.environ, **guest},
             )
         except subprocess.TimeoutExpired:
             return "the client did not end"
@@ -165,6 +172,27 @@ def _live(here: Installation, found: Wired) -> str:
         canary.remove()
         return "RAN: the forbidden command was not stopped"
     return "blocked" if answered else "the client did not reach the scripted model"
+
+
+@contextmanager
+def _guest(here: Installation, host: str) -> Iterator[dict[str, str]]:
+    """The environment in which a client talks to the scripted model whoever is logged in, and keeps no trust from it."""
+    codex = os.path.join(here.env.get("CODEX_HOME") or os.path.join(here.env.get("HOME", "/"), ".codex"), "config.toml")
+    before = read(codex)
+    with tempfile.TemporaryDirectory() as directory:
+        env = {}
+        if host == "gemini":
+            user = PLACES[host].file("user", here.project, here.env)
+            own = settings.parse(read(user), user)
+            security = {**own.get("security", {}), "auth": {"selectedType": "gemini-api-key"}}
+            write(os.path.join(directory, ".gemini", "settings.json"), settings.render({**own, "security": security}))
+            env = {"GEMINI_CLI_HOME": directory}
+        try:
+            yield env
+        finally:
+            # Codex trusts a project in which it was once allowed everything; that is for a person to say.
+            if host == "codex" and read(codex) != before:
+                write(codex, before)
 
 
 def _general(here: Installation) -> dict[str, Any]:

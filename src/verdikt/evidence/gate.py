@@ -105,15 +105,15 @@ def judge_turn(
             proofs.append((claim, found))
         else:
             missing.append(found)
-    gaps = tuple(holes) if claims and settings.coverage == "enforce" else ()
-    if not missing and not gaps and not faults:
+    open_holes = tuple(holes) if claims and settings.coverage == "enforce" else ()
+    if not missing and not open_holes and not faults:
         result = GateResult.PROVEN if proofs else GateResult.SILENT
         return GateJudgement(result, tuple(proofs), holes=tuple(holes))
     # Progress is what was learned, not what was said or edited: the same checks with the same results are no news.
     progress = progress_of(turn)
     count = state.refusals if progress == state.progress or not state.refusals else 0
     spent = count >= settings.refusals or (stop_hook_active and not state.refused) or state.refused >= MOST
-    reason = "" if spent else _refusal(missing, gaps, faults, settings, left=settings.refusals - count - 1)
+    reason = "" if spent else _refusal(missing, open_holes, faults, gaps=turn.gaps, left=settings.refusals - count - 1)
     return GateJudgement(
         GateResult.UNPROVEN if spent else GateResult.REFUSED,
         tuple(proofs),
@@ -282,7 +282,10 @@ def _untouched(turn: TurnEvidence) -> tuple[str, ...]:
     return tuple(
         path
         for path in turn.contract.named("paths")
-        if "*" not in path and not any(same_path(path, name) or path.rstrip("/") in name for name in names)
+        # A route (`/login`) or a pair of words (`client/server`) looks like a path too; an ending makes it a file.
+        if "*" not in path
+        and posixpath.splitext(path)[1]
+        and not any(same_path(path, name) or path.rstrip("/") in name for name in names)
     )
 
 
@@ -319,9 +322,7 @@ def _command(turn: TurnEvidence, kind: str) -> str:
     return {"test": "make test", "build": "make", "lint": "make lint"}.get(kind, "make test")
 
 
-def _refusal(
-    missing: Sequence[Missing], holes: Sequence[str], faults: Sequence[str], settings: EvidenceSettings, *, left: int
-) -> str:
+def _refusal(missing: Sequence[Missing], holes: Sequence[str], faults: Sequence[str], *, gaps: int, left: int) -> str:
     lines = ["this turn claims what its log does not prove"]
     alike: dict[tuple[str, str], list[Claim]] = {}
     for one in missing:
@@ -336,6 +337,8 @@ def _refusal(
         lines += [f"- {fault[:200]}" for fault in faults[:2]]
     if holes and len(lines) <= 10:
         lines.append(f"- {len(holes)} tool calls have no decision in the log: {', '.join(holes[:3])}"[:240])
+    if gaps and len(lines) < LINES - 1:
+        lines.append(f"- {gaps} calls could not be logged: run the check again")
     lines = lines[: LINES - 1]
     lines.append(
         "Or say plainly what is not verified."

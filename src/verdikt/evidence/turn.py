@@ -22,6 +22,7 @@ class TurnEvidence:
     decided: frozenset[str] = frozenset()
     best: Mapping[str, int] = field(default_factory=dict)
     passes: tuple[tuple[int, str, str], ...] = ()  # (seq, claim, validator) that somebody had checked in this turn
+    gaps: int = 0  # calls that could not be logged
     unproven_child: int = 0  # where in the log a sub-agent ended without proof; 0: none did
 
     @property
@@ -54,7 +55,7 @@ def read_turn(
     calls: list[LoggedCall] = []
     decided: set[str] = set()
     passes: list[tuple[int, str, str]] = []
-    contract, child = None, 0
+    contract, child, gaps = None, 0, 0
     for entry in entries:
         if entry.kind is EntryKind.TOOL_CALL:
             calls.append(read_call(entry))
@@ -64,9 +65,11 @@ def read_turn(
             contract = Contract.of(entry.body)
         elif entry.kind is EntryKind.VALIDATOR_PASS and entry.body.get("explicit") and trusted(entry):
             passes.append((entry.seq, str(entry.body.get("claim", "")), str(entry.body.get("validator", ""))))
+        elif entry.kind is EntryKind.GAP and entry.body.get("moment") == "after":
+            gaps += 1
         elif entry.kind is EntryKind.COMPLETION and "child" in entry.body:
             child = entry.seq if entry.body.get("result") in ("ended_unproven", "refused") else child
-    return TurnEvidence(tuple(calls), contract, frozenset(decided - {""}), best or {}, tuple(passes), child)
+    return TurnEvidence(tuple(calls), contract, frozenset(decided - {""}), best or {}, tuple(passes), gaps, child)
 
 
 def relevant(call: LoggedCall) -> bool:

@@ -341,3 +341,22 @@ def test_init_wires_git(repo: Repo) -> None:
     gone = repo.verdikt("uninstall", "--yes")
     assert gone.returncode == 0, gone.stderr
     assert repo.verdikt("git", "status").returncode == 1
+
+
+def test_a_part_of_the_changes_and_a_merge(repo: Repo) -> None:
+    """`git commit FILE` and `git merge` are judged by what they would commit, and by nothing else."""
+    repo.write("a.py", "one\n")
+    repo.write("b.py", "one\n")
+    repo.git("commit", "-qm", "first")
+    repo.git("checkout", "-qb", "side")
+    repo.write("c.py", "BAD\n")
+    repo.git("commit", "-qm", "bad")
+    repo.git("checkout", "-q", "main")
+    repo.verdikt("git", "install")
+    (repo.path / "a.py").write_text("BAD\n")
+    (repo.path / "b.py").write_text("two\n")
+    assert "BAD in a.py" in repo.git("commit", "-m", "x", "a.py", check=False).stderr
+    repo.git("commit", "-qm", "x", "b.py")
+    merged = repo.git("merge", "--no-edit", "side", check=False)
+    assert merged.returncode != 0
+    assert "BAD in c.py" in merged.stderr
