@@ -34,6 +34,27 @@ if TYPE_CHECKING:
     from verdikt.graph.tracer import CollectingTracer as CollectingTracer
     from verdikt.graph.tracer import StdoutTracer as StdoutTracer
     from verdikt.graph.tracer import Tracer as Tracer
+    from verdikt.guidance.audience import Audience as Audience
+    from verdikt.guidance.budget import Budget as Budget
+    from verdikt.guidance.completion import CommandChecker as CommandChecker
+    from verdikt.guidance.completion import Completion as Completion
+    from verdikt.guidance.completion import CompositeChecker as CompositeChecker
+    from verdikt.guidance.completion import FileOutputChecker as FileOutputChecker
+    from verdikt.guidance.completion import TaskCompletionResult as TaskCompletionResult
+    from verdikt.guidance.feedback import Feedback as Feedback
+    from verdikt.guidance.feedback import FeedbackProviderConfig as FeedbackProviderConfig
+    from verdikt.guidance.feedback import FeedbackTrigger as FeedbackTrigger
+    from verdikt.guidance.feedback import FileCreatedTrigger as FileCreatedTrigger
+    from verdikt.guidance.provider import DeadlineFeedback as DeadlineFeedback
+    from verdikt.guidance.provider import StaticFeedbackProvider as StaticFeedbackProvider
+    from verdikt.guidance.reading import ParameterPolicy as ParameterPolicy
+    from verdikt.guidance.reading import ReadBeforeWritePolicy as ReadBeforeWritePolicy
+    from verdikt.guidance.sequence import ForbiddenSequencePolicy as ForbiddenSequencePolicy
+    from verdikt.guidance.sequence import OncePolicy as OncePolicy
+    from verdikt.guidance.sequence import RateLimitPolicy as RateLimitPolicy
+    from verdikt.guidance.sequence import SequentialDependencyPolicy as SequentialDependencyPolicy
+    from verdikt.guidance.tool_policy import PolicyDecision as PolicyDecision
+    from verdikt.guidance.tool_policy import ToolPolicyGuard as ToolPolicyGuard
     from verdikt.layers import GovernanceLayer as GovernanceLayer
     from verdikt.ledger.session import SQLiteSessionStore as SQLiteSessionStore
     from verdikt.model.action import Action as Action
@@ -122,6 +143,27 @@ _HOME = {
     "InMemorySessionStore": "verdikt.graph.session",
     "SQLiteSessionStore": "verdikt.ledger.session",
     "GovernanceLayer": "verdikt.layers",
+    "SequentialDependencyPolicy": "verdikt.guidance.sequence",
+    "RateLimitPolicy": "verdikt.guidance.sequence",
+    "OncePolicy": "verdikt.guidance.sequence",
+    "ForbiddenSequencePolicy": "verdikt.guidance.sequence",
+    "ReadBeforeWritePolicy": "verdikt.guidance.reading",
+    "ParameterPolicy": "verdikt.guidance.reading",
+    "ToolPolicyGuard": "verdikt.guidance.tool_policy",
+    "PolicyDecision": "verdikt.guidance.tool_policy",
+    "Audience": "verdikt.guidance.audience",
+    "FeedbackProviderConfig": "verdikt.guidance.feedback",
+    "FeedbackTrigger": "verdikt.guidance.feedback",
+    "FileCreatedTrigger": "verdikt.guidance.feedback",
+    "Feedback": "verdikt.guidance.feedback",
+    "StaticFeedbackProvider": "verdikt.guidance.provider",
+    "DeadlineFeedback": "verdikt.guidance.provider",
+    "Completion": "verdikt.guidance.completion",
+    "FileOutputChecker": "verdikt.guidance.completion",
+    "CompositeChecker": "verdikt.guidance.completion",
+    "CommandChecker": "verdikt.guidance.completion",
+    "TaskCompletionResult": "verdikt.guidance.completion",
+    "Budget": "verdikt.guidance.budget",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 (the table above is the list)

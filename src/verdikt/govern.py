@@ -42,7 +42,12 @@ from verdikt.projections import projections
 if TYPE_CHECKING:
     from verdikt.council.chamber import Chamber, Progress
     from verdikt.council.declared import Councils
-    from verdikt.guidance.completion import Completion, TaskCompletionChecker
+    from verdikt.guidance.completion import (
+        Completion,
+        TaskCompletionChecker,
+        TaskCompletionContext,
+        TaskCompletionResult,
+    )
     from verdikt.guidance.definition import Guidance, Past
     from verdikt.guidance.feedback import FeedbackProviderConfig
     from verdikt.guidance.tool_policy import ToolPolicy, ToolPolicyGuard
@@ -155,6 +160,22 @@ class Governance:
     def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> "tuple[ToolPolicy, ...]":
         """The tool policies that have a say about a tool, in the order in which they are asked."""
         return self.guidance.policies_for_tool(name, agent=agent, prompt=prompt) if self.guidance else ()
+
+    def try_completion(self, session: str, cwd: str) -> "tuple[TaskCompletionResult, ...]":
+        """What each completion check says now of the work in a directory; nothing is refused, counted or recorded."""
+        guidance, turn = self.guidance, Turn(session_id=session, cwd=cwd)
+        if guidance is None:
+            return ()
+        if not session or not self.store.reader.exists(session):
+            from verdikt.guidance.definition import Past
+
+            return guidance.results(self._finishing(None, turn), Memory(), Past(now=self.clock.now()))
+
+        def tried(log: Writer) -> "tuple[TaskCompletionResult, ...]":
+            memory = Memory(self._recalled(log))
+            return guidance.results(self._finishing(log, turn), memory, self._past(log))
+
+        return self.store.update(turn.session_id, tried)
 
     @property
     def feedback_providers(self) -> "tuple[FeedbackProviderConfig, ...]":
@@ -311,19 +332,8 @@ class Governance:
         guidance = self.guidance
         if guidance is None or not any(completion.covers(turn.agent) for completion in guidance.completions):
             return None
-        from verdikt.guidance.completion import TaskCompletionContext
-
         memory = Memory(self._recalled(log))
-        facts = Facts(self._see(turn.cwd))
-        context = TaskCompletionContext(
-            session=self._session(log),
-            tentative_output=turn.message,
-            filesystem=facts,
-            adapter=turn.host,
-            stop_reason=str(turn.raw.get("stop_reason") or "") or None,
-            findings=lambda level: self._count_findings(facts.project_root, level),
-            proven=partial(self.proving.holds, log),
-        )
+        context = self._finishing(log, turn)
         settled = guidance.settle(context, memory, self._past(log), agent=turn.agent)
         text = redact_text(settled.text)[0]
         body = {
@@ -335,6 +345,21 @@ class Governance:
         }
         log.append(EntryKind.COMPLETION, body | {"kept": memory.changes})
         return None if settled.allowed else Answer(allowed=False, reason=text, guard="completion")
+
+    def _finishing(self, log: Writer | None, turn: Turn) -> "TaskCompletionContext":
+        """What the completion checks may look at."""
+        from verdikt.guidance.completion import TaskCompletionContext
+
+        facts = Facts(self._see(turn.cwd))
+        return TaskCompletionContext(
+            session=self._session(log) if log else SessionState(turn.session_id),
+            tentative_output=turn.message,
+            filesystem=facts,
+            adapter=turn.host,
+            stop_reason=str(turn.raw.get("stop_reason") or "") or None,
+            proven=lambda validator, arguments: log is not None and self.proving.holds(log, validator, arguments),
+            findings=lambda level: self._count_findings(facts.project_root, level),
+        )
 
     def _recalled(self, log: Writer) -> Mapping[str, Any]:
         return Recalled(log.project("memory")) if self.guidance else {}

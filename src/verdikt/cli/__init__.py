@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "replay": "decide again what was decided, or what another policy would have said",
     "posture": "who is there to answer: show, set",
     "evidence": "no `done` without proof: claims, contracts, validators, reports",
+    "completion": "what must be true before an agent may stop: show, check",
     "keys": "the keys that sign the log: init, list, rotate",
     "grant": "an operator's permission to get past a guard: add, list, revoke",
     "init": "make this project governed: policy and hooks",

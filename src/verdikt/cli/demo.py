@@ -7,16 +7,19 @@ from pathlib import Path
 import click
 
 from verdikt.decide import decide
+from verdikt.govern import Governance
 from verdikt.ledger.audit import audit
 from verdikt.ledger.files import open_store
-from verdikt.model.action import Action, ActionKind
+from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts
+from verdikt.model.moment import Answer
 from verdikt.model.posture import Posture
 from verdikt.model.session import SessionState
 from verdikt.model.verdict import VerdictKind
 from verdikt.observe.world import RealWorld
 from verdikt.policy import parse_policy
+from verdikt.projections import projections
 from verdikt.replay import differences, recorded, replay
 
 SESSION = "demo"
@@ -25,6 +28,8 @@ POLICY = """\
 profile: standard
 boundaries:
   red_line_files: [src/auth/handler.py]
+feedback:
+  - {stale_evidence: , every_n_calls: 1}
 """
 
 _COLOURS = {VerdictKind.PASS: "green", VerdictKind.WARN: "yellow", VerdictKind.ASK: "yellow", VerdictKind.BLOCK: "red"}
@@ -41,7 +46,7 @@ class Stage:
         (self.project / ".git").mkdir()
         (self.project / "src" / "auth" / "handler.py").write_text("def login(): ...\n")
         self.policy = parse_policy(POLICY)
-        self.store = open_store(self.data)
+        self.store = open_store(self.data, projections=projections())
         self.session = SessionState(SESSION)
 
     def attempt(self, kind: ActionKind, tool: str, **payload: str) -> None:
@@ -84,6 +89,23 @@ def doubt(stage: Stage) -> None:
     stage.attempt(ActionKind.BASH, "Bash", command='rm -rf "$BUILD_DIR"')
 
 
+def advice(stage: Stage) -> None:
+    """After a call the agent hears what it should know now."""
+    governance = Governance(stage.policy, stage.store, see=lambda cwd: RealWorld(cwd, env={}, home=stage.home))
+    told = Answer()
+    for kind, tool, payload in (
+        (ActionKind.BASH, "Bash", {"command": "pytest -q"}),
+        (ActionKind.WRITE, "Edit", {"file_path": "src/app.py"}),
+    ):
+        action = Action(kind=kind, tool=tool, payload=payload, session_id=SESSION, cwd=str(stage.project))
+        told = governance.after(action, Outcome(success=True, exit_code=0))
+    say("Edit", click.style("src/app.py", bold=True))
+    for line in told.context.splitlines():
+        if line and not line.startswith("<"):
+            say("" if line.startswith("->") else "told", line.replace("-> ", "→ "), "cyan")
+    click.echo()
+
+
 def proof(stage: Stage) -> None:
     """The log holds, and every decision in it can be made again."""
     stage.store.checkpoint(SESSION)
@@ -97,7 +119,7 @@ def proof(stage: Stage) -> None:
     say("replay", text + ("the same bytes" if not odd else f"entries {odd} differ"), "red" if odd else "green")
 
 
-SCENES: tuple[Callable[[Stage], None], ...] = (work, danger, doubt, proof)
+SCENES: tuple[Callable[[Stage], None], ...] = (work, danger, doubt, advice, proof)
 """What is shown, in order. A scene is a function of the stage; a new one is a function and a place here."""
 
 

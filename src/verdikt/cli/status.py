@@ -26,6 +26,7 @@ STATUSES: tuple[tuple[str, int, str], ...] = (
     ("`findings`", 2, "the call, a level, a plan's name or a file cannot be used"),
     ("`findings gate`", 2, "a finding of that level or worse, an unreadable verdict, or none at all"),
     ("`council run`, `git check`", 2, "a council with a guardrail stops the commit, or cannot be asked"),
+    ("`completion check`", 2, "a check is not met"),
     ("`git status`", 1, "one of the hooks is missing"),
     ("`doctor`", 1, "a wired client let the canary through, or nothing is wired"),
     ("`hook claude`", 0, "a document on stdout says what holds, or that verdikt has no opinion"),

@@ -32,7 +32,7 @@ _DID = _I(
 _ALSO = _I(rf"^\W*(?:I|we)\b[^,]{{1,120}}?,? (?:and|then)(?: {w.ADVERB}){{0,2}} ({w.VERBED})\b", FLAGS)
 _BARE = _I(rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied)\b(?!-)", FLAGS)
 _IS = _I(
-    rf"(?:\b(?:is|are|am)\b|\b(?:it|that|this|everything|all|we|you|they|I)'(?:s|re|m))((?: {w.ADVERB}){{0,3}}) ({w.STATE})\b(?!-)",
+    rf"(?:\b(?:is|are|am)\b|\b(?:it|that|this|everything|all|we|you|they|I)'(?:s|re|m))(?:(?: [^\s,;]+){{1,5}} and(?= (?:now|fully|completely)\b))?((?: {w.ADVERB}){{0,3}}) ({w.STATE})\b(?!-)",
     FLAGS,
 )
 _BEEN = _I(

@@ -24,7 +24,7 @@ _NOT_STUCK = _I(
     FLAGS,
 )
 _OVERCOME = _I(
-    r"\bso (?:I|we)(?:'ve| have)? (?:used|switched|worked around|wrote|fell back|did|tried|built|ran|added|mocked|fixed|replaced|installed)\b|\b(?:but|until) (?:I|we)(?:'ve| have)? (?:then |now |later |managed|found|got|worked around|solved|fixed|resolved|switched|used)\b|\bat first\b|\binitially\b|\bearlier\b|\bany (?:more|other|further|evidence|remaining|issues?|problems?|references?|usages?)\b|\bwas blocked\b.*\bnow\b",
+    r"\bso (?:I|we)(?:'ve| have)? (?:used|switched|worked around|wrote|fell back|did|tried|built|ran|added|mocked|fixed|replaced|installed)\b|\b(?:but|until) (?:I|we)(?:'ve| have)? (?:then |now |later |managed|found|got|worked around|solved|fixed|resolved|switched|used)\b|\bat first\b|\binitially\b|\bearlier\b|\bany (?:more|other|evidence|remaining|issues?|problems?|references?|usages?)\b|\bwas blocked\b.*\bnow\b",
     FLAGS,
 )
 

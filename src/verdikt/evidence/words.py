@@ -27,7 +27,7 @@ STATE = (
     "|live|deployed|shipped|merged|released|published|set up|configured|integrated|installed|addressed|covered"
     "|wired up|wired in|hooked up|up and running|good to go|all set|set|taken care of|sorted|in good shape|in order"
     "|production[- ]ready|feature[- ]complete|committed|pushed|updated|migrated|removed|gone|passing|green|clean|happy"
-    "|finali[sz]ed|verified|tested|applied|added|created|enabled|cleaned up|rolled out|rolled back|backed up|plugged in|merged in|checked in|uploaded|generated|scheduled|saved|documented|finished up|squared away|over the line|wrapped up|through"
+    "|finali[sz]ed|verified|tested|applied|added|created|enabled|cleaned up|rolled out|rolled back|backed up|plugged in|merged in|checked in|uploaded|generated|scheduled|saved|documented|finished up|squashed|plugged|eliminated|squared away|over the line|wrapped up|through"
 )
 
 DESCRIPTIVE = frozenset(

@@ -12,6 +12,7 @@ from verdikt.guidance.completion import (
     Settled,
     TaskCompletionChecker,
     TaskCompletionContext,
+    TaskCompletionResult,
     commands_of,
 )
 from verdikt.guidance.feedback import Delivered, FeedbackContext, FeedbackProviderConfig, run_feedback_providers
@@ -143,12 +144,17 @@ class Guidance:
         for at, completion in enumerate(self.completions):
             if not completion.covers(agent):
                 continue
-            seen = replace(context, since=past.since, ran=lambda command: _ran(command, memory))
-            found = completion.settle(seen, memory, used=past.used(memory), now=past.now, key=f"{agent}:{at}")
+            found = completion.settle(
+                _seen(context, memory, past), memory, used=past.used(memory), now=past.now, key=f"{agent}:{at}"
+            )
             if not found.allowed:
                 return found
             last = found if found.unfinished or not last.unfinished else last
         return last
+
+    def results(self, context: TaskCompletionContext, memory: Memory, past: Past) -> tuple[TaskCompletionResult, ...]:
+        """What each checker says, one by one, whatever the bounds of its say are."""
+        return tuple(part.check(_seen(context, memory, past)) for each in self.completions for part in _parts(each))
 
     def _known(self, memory: Memory, past: Past) -> dict[str, Any]:
         """What the session's memory tells by itself."""
@@ -182,6 +188,16 @@ class Guidance:
             memory.keep({"step": step, "command": " ".join(text.split())[:200]}, "tested")
         if edited:
             memory.keep(step, "edited")
+
+
+def _seen(context: TaskCompletionContext, memory: Memory, past: Past) -> TaskCompletionContext:
+    return replace(context, since=past.since, ran=lambda command: _ran(command, memory))
+
+
+def _parts(completion: Completion) -> tuple[TaskCompletionChecker, ...]:
+    """The checks that must all pass."""
+    checker = completion.checker
+    return checker.checkers if isinstance(checker, CompositeChecker) and checker.all_must_pass else (checker,)
 
 
 def _ran(command: str, memory: Memory) -> bool:

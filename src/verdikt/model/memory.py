@@ -5,7 +5,7 @@ from typing import Any
 
 from verdikt.model.canonical import sha256
 
-FADING = 512
+FADING = 256
 """Marks that a session keeps; the ones made longest ago fade first, so that a call costs the same after any number of them."""
 
 MARK = "~"
@@ -56,7 +56,7 @@ def keyed(*parts: str) -> str:
 
 def marking(*parts: str) -> str:
     """The key of a mark."""
-    return MARK + _hash(keyed(*parts))[:16]
+    return MARK + _hash(keyed(*parts))[:12]
 
 
 def _hash(text: str) -> str:

@@ -19,7 +19,7 @@ def test_piped_it_is_plain_and_fits_a_screen(tmp_path: Path) -> None:
     assert "\x1b" not in done.stdout
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 120
-    for word, times in {"pass": 2, "block": 3, "ask": 1, "→": 4}.items():
+    for word, times in {"pass": 2, "block": 3, "ask": 1, "→": 5, "told": 1}.items():
         assert sum(line.split()[0] == word for line in lines if line.strip()) == times, done.stdout
     assert "`src/auth/handler.py` is a red line" in done.stdout
     assert "verified" in lines[-2]

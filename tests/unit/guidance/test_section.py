@@ -1,0 +1,77 @@
+"""The three sections: what a file may say, an editor is told; and scope is by name."""
+
+import jsonschema
+import pytest
+import yaml
+
+from verdikt.errors import PolicyError
+from verdikt.graph.schema import policy_schema
+from verdikt.guidance.audience import Audience
+from verdikt.guidance.section import CHECKERS, POLICIES, PROVIDERS
+from verdikt.policy import parse_policy, registry
+
+SCHEMA = jsonschema.Draft202012Validator(policy_schema(registry()))
+
+GOOD = [
+    "tool_policies: [read_before_write, forbidden_sequence]",
+    "tool_policies: [{read_before_write: {shell: true, read_tools: [view], mount_point: /w}, tools: [Write]}]",
+    "tool_policies: [{sequential_dependency: {dependencies: {a: [b, c], d: e}, reset_by: [edit]}, agents: x, prompts: [y]}]",
+    "tool_policies: [{rate_limit: {max_calls: 3, per_seconds: 1.5}}, {once: {tool: x, times: 2, key: k, name: n, fix: f}}]",
+    "tool_policies: [{parameters: {tool: t, schema: {type: object}}}, {forbidden_sequence: {after: [secret], then: net.send}}]",
+    "feedback: [{static: hi, every_n_calls: 1}, {static: {feedback: hi, name: Me}, every_n_seconds: 0.5}]",
+    "feedback: [{deadline: {warning_threshold_seconds: 9}, on_file_created: a}, {budget: , every_n_calls: 2, agents: [a]}]",
+    "feedback: [{stale_evidence: {commands: [make t]}, every_n_calls: 1}, {blocked_streak: {blocks: 4}, every_n_calls: 1}]",
+    "feedback: [{open_findings: , every_n_calls: 1}, {unproven_claim: , every_n_calls: 1}]",
+    "completion: {checks: [{files: a}, {files: [a, b]}, {files: {files: a, fresh: true, schema: {}}}], require: any}",
+    "completion: {checks: [{command: x}, {evidence: v}, {evidence: {validator: v, args: {a: 1}}}, {findings: LOW}, findings]}",
+    "completion: {checks: [{any: [{files: a}, {command: b}]}], budget: {calls: 1, cost: 0.5}, deadline_seconds: 9, refusals: 2}",
+]
+BAD = [
+    "tool_policies: [once]",
+    "tool_policies: [{once: {tool: x}, every_n_calls: 3}]",
+    "tool_policies: [{rate_limit: {max_calls: many, per_seconds: 1}}]",
+    "tool_policies: []",
+    "feedback: [{shout: x, every_n_calls: 1}]",
+    "feedback: [{static: x, every_n_calls: 0}]",
+    "completion: {checks: []}",
+    "completion: {checks: [{files: a}], require: some}",
+    "completion: {checks: [{files: a}], budget: {money: 1}}",
+]
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_what_loads_fits_the_schema(text: str) -> None:
+    """And the digest holds it."""
+    assert [error.message for error in SCHEMA.iter_errors(yaml.safe_load(text))] == []
+    assert parse_policy(text).digest != parse_policy("").digest
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_what_does_not_load_does_not_fit_the_schema_either(text: str) -> None:
+    """An editor marks it."""
+    assert not SCHEMA.is_valid(yaml.safe_load(text))
+    with pytest.raises(PolicyError, match=r"governance\.yaml:1:\d+: "):
+        parse_policy(text)
+
+
+def test_every_kind_is_tried_above() -> None:
+    """A new one needs its line."""
+    text = "\n".join(GOOD)
+
+    assert [kind for kind in (*POLICIES, *PROVIDERS, *CHECKERS) if kind not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("audience", "agent", "covered"),
+    [
+        (Audience(), "anyone", True),
+        (Audience(agents=("a",)), "a", True),
+        (Audience(agents=("a",)), "", False),
+        (Audience(agents=("rev*",)), "reviewer", True),
+        (Audience(agents=("rev*",)), "builder", False),
+        (Audience(agents=("*",)), "", True),
+    ],
+)
+def test_names_say_for_whom(audience: Audience, agent: str, covered: bool) -> None:
+    """Empty is for all."""
+    assert audience.covers(agent=agent) is covered
