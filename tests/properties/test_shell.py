@@ -55,3 +55,18 @@ def test_what_nobody_said_is_unknown(name: str) -> None:
 
     assert script.commands[0].argv[-1].text == UNKNOWN
     assert not script.commands[0].argv[-1].known
+
+
+PROGRAMS = "ls cat git grep rm sort jq head kubectl find sed python3 sudo cd echo base64 bash make x-y tee cp curl xargs".split()
+LINES = st.lists(
+    st.sampled_from([*PROGRAMS, *PROGRAMS, *MARKS.split(), "a", "-x", "'q r'", "2>/dev/null", "log", "|", "|"]),
+    max_size=10,
+)
+
+
+@given(LINES)
+def test_every_way_gives_the_same_script(words: list[str]) -> None:
+    """Some lines are read a short way; an alias that nobody uses keeps it closed."""
+    text = " ".join(words)
+
+    assert analyse(text, cwd="/a") == analyse(text, cwd="/a", aliases={"unused": "unused"})

@@ -6,16 +6,11 @@ from pathlib import Path
 
 import click
 
-from verdikt.decide import decide
 from verdikt.govern import Governance
 from verdikt.ledger.audit import audit
 from verdikt.ledger.files import open_store
 from verdikt.model.action import Action, ActionKind, Outcome
-from verdikt.model.entry import EntryKind
-from verdikt.model.facts import Facts
-from verdikt.model.moment import Answer
-from verdikt.model.posture import Posture
-from verdikt.model.session import SessionState
+from verdikt.model.moment import Prompt, Turn
 from verdikt.model.verdict import VerdictKind
 from verdikt.observe.world import RealWorld
 from verdikt.policy import parse_policy
@@ -30,6 +25,8 @@ boundaries:
   red_line_files: [src/auth/handler.py]
 feedback:
   - {stale_evidence: , every_n_calls: 1}
+evidence:
+  mode: enforce
 """
 
 _COLOURS = {VerdictKind.PASS: "green", VerdictKind.WARN: "yellow", VerdictKind.ASK: "yellow", VerdictKind.BLOCK: "red"}
@@ -41,21 +38,27 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.project = folder / "project"
         self.data = folder / "data"
-        self.home = "/home/dev"  # nobody's: below the temporary folder, nothing would be a loss
+        home = "/home/dev"  # nobody's: below the temporary folder, nothing would be a loss
         (self.project / "src" / "auth").mkdir(parents=True)
         (self.project / ".git").mkdir()
         (self.project / "src" / "auth" / "handler.py").write_text("def login(): ...\n")
         self.policy = parse_policy(POLICY)
         self.store = open_store(self.data, projections=projections())
-        self.session = SessionState(SESSION)
+        guarded = (str(self.data),)
+        self.governance = Governance(
+            self.policy,
+            self.store,
+            see=lambda cwd: RealWorld(cwd, env={}, home=home, guarded=guarded),
+            env={"HOME": home},
+        )
+
+    def action(self, kind: ActionKind, tool: str, **payload: str) -> Action:
+        """A call that the agent makes in the project."""
+        return Action(kind=kind, tool=tool, payload=payload, session_id=SESSION, cwd=str(self.project))
 
     def attempt(self, kind: ActionKind, tool: str, **payload: str) -> None:
         """The agent wants to act: decided, recorded, then answered."""
-        action = Action(kind=kind, tool=tool, payload=payload, session_id=SESSION, cwd=str(self.project))
-        facts = Facts(RealWorld(action.cwd, env={}, home=self.home, guarded=(str(self.data),)))
-        decision = decide(action, facts, self.session, Posture.INTERACTIVE, self.policy)
-        receipt = decision.receipt
-        self.store.append(SESSION, EntryKind.DECISION, {"receipt": receipt.dump(), "receipt_sha256": receipt.sha256})
+        decision = self.governance.before(self.action(kind, tool, **payload))
         verdict = decision.verdict
         what = ", ".join(dict.fromkeys(effect.what for effect in decision.effects))
         say(tool, click.style(next(iter(payload.values())), bold=True))
@@ -67,7 +70,7 @@ class Stage:
 
 def say(word: str, text: str, colour: str = "") -> None:
     """One line: a word in its column, and what it is about."""
-    shown = click.style(word.ljust(7), fg=colour, bold=True) if colour else click.style(word.ljust(7), dim=True)
+    shown = click.style(word.ljust(8), fg=colour, bold=True) if colour else click.style(word.ljust(8), dim=True)
     click.echo(f"  {shown}{text}")
 
 
@@ -91,18 +94,24 @@ def doubt(stage: Stage) -> None:
 
 def advice(stage: Stage) -> None:
     """After a call the agent hears what it should know now."""
-    governance = Governance(stage.policy, stage.store, see=lambda cwd: RealWorld(cwd, env={}, home=stage.home))
-    told = Answer()
-    for kind, tool, payload in (
-        (ActionKind.BASH, "Bash", {"command": "pytest -q"}),
-        (ActionKind.WRITE, "Edit", {"file_path": "src/app.py"}),
-    ):
-        action = Action(kind=kind, tool=tool, payload=payload, session_id=SESSION, cwd=str(stage.project))
-        told = governance.after(action, Outcome(success=True, exit_code=0))
+    stage.governance.prompt(Prompt(text="Fix the login in `src/app.py`", session_id=SESSION, cwd=str(stage.project)))
+    done = Outcome(success=True, exit_code=0, output="3 passed in 0.10s")
+    stage.governance.after(stage.action(ActionKind.BASH, "Bash", command="pytest -q"), done)
+    told = stage.governance.after(stage.action(ActionKind.WRITE, "Edit", file_path="src/app.py"), Outcome(success=True))
     say("Edit", click.style("src/app.py", bold=True))
     for line in told.context.splitlines():
         if line and not line.startswith("<"):
             say("" if line.startswith("->") else "told", line.replace("-> ", "→ "), "cyan")
+    click.echo()
+
+
+def claim(stage: Stage) -> None:
+    """Who says "done" must have shown it."""
+    message = "The login is fixed and all tests pass."
+    answer = stage.governance.stop(Turn(session_id=SESSION, message=message, cwd=str(stage.project)))
+    say("stop", click.style(message, bold=True))
+    for at, line in enumerate(answer.reason.splitlines()):
+        say("refused" if at == 0 else "", line, "" if at else "red")
     click.echo()
 
 
@@ -119,7 +128,7 @@ def proof(stage: Stage) -> None:
     say("replay", text + ("the same bytes" if not odd else f"entries {odd} differ"), "red" if odd else "green")
 
 
-SCENES: tuple[Callable[[Stage], None], ...] = (work, danger, doubt, advice, proof)
+SCENES: tuple[Callable[[Stage], None], ...] = (work, danger, doubt, advice, claim, proof)
 """What is shown, in order. A scene is a function of the stage; a new one is a function and a place here."""
 
 

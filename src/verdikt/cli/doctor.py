@@ -198,6 +198,7 @@ def _guest(here: Installation, host: str) -> Iterator[dict[str, str]]:
 def _general(here: Installation) -> dict[str, Any]:
     from verdikt.ledger import pause
     from verdikt.ledger.files import open_store
+    from verdikt.ledger.overrides import overrides_since
     from verdikt.projections import projections
 
     now = pause.current(open_store(Path(here.data), projections=projections())) if os.path.isdir(here.data) else None
@@ -205,7 +206,7 @@ def _general(here: Installation) -> dict[str, Any]:
     return {
         "wrapper": "intact" if same_guard(here) else "missing" if not os.path.exists(here.guard) else "changed",
         "crashes": crashes(here, since=day),
-        "overrides": _overrides(here, day),
+        "overrides": overrides_since(Path(here.data), day),
         "paused": now.reason if now else "",
         "git": _git(here),
     }
@@ -222,13 +223,6 @@ def _git(here: Installation) -> dict[str, list[str]]:
         "installed": [hook.name for hook in found if hook.installed],
         "missing": [hook.name for hook in found if not hook.installed],
     }
-
-
-def _overrides(here: Installation, since: float) -> int:
-    """How often somebody tried to talk the agent past the policy in the last day."""
-    from verdikt.ledger.overrides import overrides_since
-
-    return overrides_since(Path(here.data), since)
 
 
 def _good(text: str) -> str:
@@ -279,6 +273,6 @@ def _print_general(general: dict[str, Any], *, wired: bool) -> None:
     if general["paused"]:
         click.echo(click.style("! paused", fg="yellow") + f": {general['paused']}; `verdikt pause --end` ends it")
     total = sum(general["crashes"].values())
-    click.echo(f"in the last day: {total} crashes of hooks, {general['overrides']} attempts to override")
+    click.echo(f"in the last day: crashes of hooks {total}, attempts to override {general['overrides']}")
     for hook, count in sorted(general["crashes"].items()):
         click.echo(f"    {hook}: {count}")

@@ -59,7 +59,7 @@ def _store(scope: Scope, name: str, subscript: str, op: str, value: Value) -> No
 
 
 def _cd(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
-    targets = [word for word in words[1:] if not re.fullmatch(r"-[LPe@]+|--", word.text)]
+    targets = [word for word in words[1:] if word.text[:1] != "-" or not re.fullmatch(r"-[LPe@]+|--", word.text)]
     before = scope.cwd
     if not targets:
         home = walker.look_up("HOME", scope)

@@ -12,7 +12,10 @@ from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.quoting import unescape
 from verdikt.shell.scope import UNSET, Pattern, Scope, Value
 
-_PLAIN = regex(r"[A-Za-z0-9_./:@%+,=-]+").fullmatch
+_PLAIN = regex(r"[A-Za-z0-9_./:@%+,=-]+")
+_CONSTANT = regex(r"""(?:[A-Za-z0-9_./:@%+,=-][A-Za-z0-9_./:@%+,=~^-]*+|'[^']*+'|"[^"$`\\]*+")++""")
+_QUOTED = regex(r"""'([^']*)'|"([^"]*)\"""")
+_VARIABLE = regex(r'"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})"')
 _PART = regex(
     r"""(?P<plain>[^\\'"$`<>*?\[]+)
     | (?P<wild>[*?\[])
@@ -40,12 +43,12 @@ _LARGEST_VOLUME = 1 << 23
 
 
 @lru_cache(maxsize=4096)
-def plain(raw: str) -> Word | None:
+def plain_word(raw: str) -> Word | None:
     """The word itself when nothing in it can expand; the same few words come again and again."""
-    if _PLAIN(raw):
+    if _PLAIN.fullmatch(raw):
         return Word(raw, raw)
-    if raw[0] == "'" and len(raw) > 1 and raw.find("'", 1) == len(raw) - 1:
-        return Word(raw[1:-1], raw)
+    if _CONSTANT.fullmatch(raw):
+        return Word(_QUOTED.sub(r"\1\2", raw), raw)
     return None
 
 
@@ -104,9 +107,8 @@ class Expander(ABC):
     level = 0  # how many brackets, quotes and statements are being gone through
     _volume = 0
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self.environment = environment
-        self.problems: dict[str, None] = {}
+    environment: Mapping[str, str]
+    problems: dict[str, None]
 
     def problem(self, words: str) -> None:
         """Notes what could not be understood."""
@@ -123,8 +125,12 @@ class Expander(ABC):
 
     def words(self, raw: str, scope: Scope) -> list[Word]:
         """The words that one written word stands for: none when it vanishes, several when it splits."""
-        if (word := plain(raw)) is not None:
+        if (word := plain_word(raw)) is not None:
             return [word]
+        if raw[0] == '"' and (simple := _VARIABLE.fullmatch(raw)) is not None:
+            value = self.look_up(simple[1] or simple[2], scope)
+            if isinstance(value, str) and len(value) < _SMALL:
+                return [Word(value, raw, isinstance(value, Pattern))]
         raws = brace.expand(raw) if "{" in raw and "}" in raw and ("," in raw or ".." in raw) else (raw,)
         found: list[Word] = []
         for one in raws:
@@ -136,7 +142,7 @@ class Expander(ABC):
 
     def word(self, raw: str, scope: Scope) -> Word:
         """One word, never split: the value of an assignment, the target of a redirection."""
-        if _PLAIN(raw):
+        if _PLAIN.fullmatch(raw):
             return Word(raw, raw)
         fields = _Fields(False, "")
         self._expand(raw, scope, fields, assigned=True)

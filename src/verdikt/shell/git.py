@@ -83,11 +83,21 @@ _QUIET = frozenset(
     "reflog",
 }
 """Subcommands that run nothing that their words name."""
+_LOUD = {
+    verb: (*_OPTIONS[verb].split(), "ext::")
+    for verb in ("push", "pull", "fetch", "clone", "rebase", "grep", "ls-remote")
+}
+"""How the words begin that make a quiet subcommand run something."""
+
+
+def is_quiet(verb: str, words: list[Word]) -> bool:
+    """Whether a subcommand with these words runs nothing that they name."""
+    return verb in _QUIET or (verb in _LOUD and not any(word.text.startswith(_LOUD[verb]) for word in words))
 
 
 def git(call: Invocation) -> str | None:
     """Goes inside a git command."""
-    if len(call.words) > 1 and call.words[1].text in _QUIET:
+    if len(call.words) > 1 and is_quiet(call.words[1].text, call.words):
         return None
     given, at = options(call.words, 1, _GLOBAL)
     for option, value in given:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
@@ -220,10 +221,15 @@ def _script(call: Invocation) -> str | None:
 # Other languages
 
 
+@cache
+def _ways(name: str) -> tuple[Interpreter, str, frozenset[str], frozenset[str]]:
+    """A row, its options that take a value, those whose value is a program, those that name a module."""
+    row = INTERPRETERS[_VERSION.sub("", name)]
+    return row, f"{row.code} {row.valued} {row.module}", valued(row.code), valued(row.module)
+
+
 def _interpret(call: Invocation) -> str | None:
-    row = INTERPRETERS[_VERSION.sub("", call.name)]
-    spec = f"{row.code} {row.valued} {row.module}"
-    code_options, module_options = valued(row.code), valued(row.module)
+    row, spec, code_options, module_options = _ways(call.name)
     words, at = call.words, 1
     if row.subcommand:
         if len(words) < 2 or words[1].text != row.subcommand:

@@ -58,9 +58,6 @@ _START, _INSIDE, _AFTER = 0, 1, 2
 _SAME = {"|&": "|", ";&": ";;", ";;&": ";;"}
 """Operators that are one to us: what may run is the same."""
 
-SLOT = 9
-"""Every token takes this many letters in the skeleton: an offset divided by it is the token's place."""
-
 
 def word_end(text: str, start: int, at: int, cases: bool, problems: list[str]) -> int:
     """The end of a word of which `start`…`at` is known to be part."""
@@ -123,7 +120,7 @@ class Lexer:
     @property
     def skeleton(self) -> str:
         """The text with one letter for each word."""
-        return "".join([slot.ljust(SLOT) for slot in self.slots])
+        return " ".join(self.slots)
 
     def _emit(self, slot: str) -> None:
         self.slots.append(slot)

@@ -1,5 +1,6 @@
 """Texts without compound statements: lists and pipelines of simple commands, which need no grammar."""
 
+from verdikt.model.regex import regex
 from verdikt.shell import span
 from verdikt.shell.lexer import (
     COMPLEX,
@@ -11,13 +12,68 @@ from verdikt.shell.lexer import (
     Heredoc,
     word_end,
 )
-from verdikt.shell.statement import ASSIGNMENT, Piped, Simple, Statement, redirection, sequence
+from verdikt.shell.statement import ASSIGNMENT, Piped, RawRedirect, Simple, Statement, redirection, sequence
+
+_WORD = r"""(?:[^ \t\n"'\\$`;&|<>()#]++|'[^']*+'|"[^"\\$`]*+"|\$[A-Za-z_]\w*+)++"""
+_MARK = r"\|\||&&|[|;&\n]"
+_SEND = r"[0-9]*+(?:>>|>&|>|<(?![<(&>]))|&>>?"
+_EASY = regex(rf"(?:[ \t]*+(?:(?:{_SEND})[ \t]*+{_WORD}|{_WORD}|{_MARK}))*+[ \t]*+")
+_PIECES = regex(rf"([ \t]*+)(?:(({_SEND})([ \t]*+{_WORD}))|({_WORD})|({_MARK}))")
 
 
 def read(text: str) -> tuple[Statement, list[str]] | None:
     """What such a text says and what is wrong with it; None as soon as it turns out to be another kind of text."""
+    if _EASY.fullmatch(text) and (easy := _easily(text)) is not None:
+        return easy, []
     line = _Line(text)
     return (line.statement(), line.problems) if line.read() else None
+
+
+def _easily(text: str) -> Statement | None:
+    """The same, when it is nothing but words and the marks between commands; None when it needs a closer look."""
+    items: list[Statement] = []
+    joins: list[str] = []
+    stages: list[Statement] = []
+    words: list[str] = []
+    redirects: list[RawRedirect] = []
+    at = start = 0
+    for blank, sent, op, target, word, mark in _PIECES.findall(text):
+        at += len(blank)
+        if word:
+            if not words:
+                if word in RESERVED or word == "[[" or "=" in word:
+                    return None
+                start = at
+            words.append(word)
+            at += len(word)
+            continue
+        if not words:
+            return None
+        if sent:
+            redirects.append(redirection(op, target.lstrip(" \t"), None))
+            at += len(sent)
+            continue
+        stages.append(_made(words, redirects, start, at - len(blank)))
+        words, redirects = [], []
+        at += len(mark)
+        if mark != "|":
+            items.append(stages[0] if len(stages) == 1 else Piped(stages))
+            joins.append(mark if mark != "\n" else ";")
+            stages = []
+    if words:
+        stages.append(_made(words, redirects, start, at))
+        items.append(stages[0] if len(stages) == 1 else Piped(stages))
+        joins.append("")
+    elif stages or not joins or joins[-1] in ("&&", "||"):
+        return None
+    return sequence(items, joins)
+
+
+def _made(words: list[str], redirects: list[RawRedirect], start: int, end: int) -> Simple:
+    simple = Simple(words, start, end)
+    if redirects:
+        simple.redirects = redirects
+    return simple
 
 
 class _Line:
@@ -73,8 +129,7 @@ class _Line:
         return sequence(self.items, self.joins)
 
     def _begin(self, start: int) -> Simple:
-        simple = self.simple = Simple()
-        simple.start = start
+        simple = self.simple = Simple([], start, start)
         return simple
 
     def _redirect(self, raw: str, start: int) -> None:

@@ -24,7 +24,7 @@ _MOST_RUNS = 16
 
 def enter(call: Invocation) -> str | None:
     """Goes inside a command that runs others; their constant output."""
-    handler = _HANDLERS.get(call.name)
+    handler = HANDLERS.get(call.name)
     if handler is None:
         handler = interpreter.handler(call.name, call.words[0].text)
     return None if handler is None else handler(call)
@@ -288,7 +288,7 @@ def _with_escapes(handlers: dict[str, Handler]) -> dict[str, Handler]:
     return handlers
 
 
-_HANDLERS: dict[str, Handler] = _with_escapes(
+HANDLERS: dict[str, Handler] = _with_escapes(
     {
         **dict.fromkeys((name for name in WRAPPERS if " " not in name), _wrapped),
         **dict.fromkeys((name for name in SUBCOMMANDS if " " not in name), _grouped),

@@ -47,8 +47,11 @@ def node(call: Invocation) -> str | None:
 
 def _run_scripts(call: Invocation, names: list[str], arguments: list[Word], base: Word | None) -> None:
     scope = call.within(base)
+    text = contents(call.walker, Word("package.json"), scope)
+    if text is None:
+        return
     try:
-        package = json.loads(contents(call.walker, Word("package.json"), scope) or "{}")
+        package = json.loads(text)
     except (ValueError, RecursionError):
         return
     scripts = package.get("scripts") if isinstance(package, dict) else None

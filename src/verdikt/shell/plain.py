@@ -59,7 +59,12 @@ _VALUED = tuple(f"{flag}=" for flag in _RUNS if flag.startswith("-"))
 
 def plain(text: str) -> tuple[Command, ...] | None:
     """The commands of a plain line; None for every other text."""
-    if len(text) > _LONGEST or not text.isascii() or _LINE.fullmatch(text) is None:
+    if (
+        text[:16].partition(" ")[0] not in _PROGRAMS
+        or len(text) > _LONGEST
+        or not text.isascii()
+        or _LINE.fullmatch(text) is None
+    ):
         return None
     drafts: list[Draft] = []
     words: list[Word] = []

@@ -7,7 +7,7 @@ from verdikt.model.regex import regex
 from verdikt.shell import builtin, escape, nest, redirect
 from verdikt.shell.command import UNKNOWN, Code, Word
 from verdikt.shell.draft import Draft
-from verdikt.shell.expand import Expander, plain
+from verdikt.shell.expand import Expander, plain_word
 from verdikt.shell.frame import Frame
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.lexer import TARGET, WORD, Lexer
@@ -21,6 +21,11 @@ _NAMES = regex(r"[A-Za-z_]\w*")
 _PROGRAM = regex(r"[a-z][a-z0-9_-]*")
 _SET = regex(r"([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\s{0,9}(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)")
 
+_MARK = regex(r"[;|&\n]")
+_RUNS_FILES = regex(r"sh\b|source|python|node|perl|ruby|php|lua|make|eval|chmod|exec|<|[;|&({\s][.~/$`\"']")
+
+_OUTERMOST = Frame()
+
 Read = Callable[[str], str | None]
 
 
@@ -30,22 +35,28 @@ class Runner(Expander):
     locals: dict[str, Value | None] | None = None  # what a function's own variables hid
     renames = False  # there are aliases or functions
     _whole = ""
+    _alone: bool | None = None
 
     def __init__(
         self, *, home: str = "", cwd: str = "", env: Mapping[str, str] | None = None, read: Read | None = None
     ) -> None:
-        super().__init__(known_environment(env, home, cwd))
+        self.environment = known_environment(env, home, cwd)
+        self.problems = {}
         self.start = cwd
         self.read = read
         self.drafts: list[Draft] = []
         self.codes: list[Code] = []
         self._uncalled: dict[int, tuple[Function, Scope, Frame]] = {}
-        self._outer = Frame()  # the circumstances of the words being expanded
+        self._parsed: dict[str, Statement] = {}
+        self._outer = _OUTERMOST  # the circumstances of the words being expanded
 
     @property
     def alone(self) -> bool:
-        """Whether the text is one command, so that nothing can run what it writes."""
-        return not any(mark in self._whole for mark in ";|&\n")
+        """Whether nothing in the text can run what it writes."""
+        if self._alone is None:
+            mark = _MARK.search(self._whole)
+            self._alone = mark is None or _RUNS_FILES.search(self._whole, mark.start()) is None
+        return self._alone
 
     @abstractmethod
     def text(self, text: str, scope: Scope, frame: Frame) -> str | None:
@@ -59,7 +70,7 @@ class Runner(Expander):
         self._outer = frame
         words: list[Word] = []
         for raw in raws:
-            if len(raw) < 256 and (word := plain(raw)) is not None:
+            if len(raw) < 256 and (word := plain_word(raw)) is not None:
                 words.append(word)
             else:
                 words += self.words(raw, scope)

@@ -18,13 +18,13 @@ class Simple:
 
     __slots__ = ("assignments", "end", "redirects", "start", "test", "words")
 
-    def __init__(self) -> None:
+    def __init__(self, words: list[str], start: int = 0, end: int = 0) -> None:
         self.assignments: list[RawAssignment] = []
-        self.words: list[str] = []
+        self.words = words
         self.redirects: list[RawRedirect] = []
         self.test = ""
-        self.start = 0
-        self.end = 0
+        self.start = start
+        self.end = end
 
 
 class Sequence:

@@ -4,7 +4,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from verdikt.shell import line
-from verdikt.shell.lexer import MISPLACED, OPERATOR, REDIRECT, RESERVED, SLOT, TARGET, WORD, Lexer
+from verdikt.shell.lexer import MISPLACED, OPERATOR, REDIRECT, RESERVED, TARGET, WORD, Lexer
 from verdikt.shell.statement import (
     ASSIGNMENT,
     Branch,
@@ -57,18 +57,18 @@ def _complaint(lexer: Lexer, root: "Node") -> str:
         if inner is None:
             break
         node = inner
-    slot = min(node.start_byte // SLOT, len(lexer.places) - 1)
-    place = min(lexer.places[slot], len(lexer.tokens) - 1)
+    slot = lexer.skeleton.count(" ", 0, node.start_byte)
+    place = min(lexer.places[min(slot, len(lexer.places) - 1)], len(lexer.tokens) - 1)
     return f"the shell would not accept this near `{lexer.tokens[place][1][:40].strip() or 'the end of a line'}`"
 
 
 def _simple(lexer: Lexer, first: int) -> tuple[Simple, int]:
     """The simple command that begins at a token, and the index of the token after it."""
-    simple = Simple()
     tokens = lexer.tokens
-    words = simple.words
+    words: list[str] = []
     index, count = first, len(tokens)
-    simple.start = simple.end = tokens[first][2] if first < count else 0
+    start = tokens[first][2] if first < count else 0
+    simple = Simple(words, start, start)
     while index < count:
         kind, raw, _, stop, _ = tokens[index]
         if kind == WORD:
@@ -138,7 +138,13 @@ class _Builder:
     def __init__(self, lexer: Lexer, problems: list[str]) -> None:
         self.lexer = lexer
         self.problems = problems
-        self.places = lexer.places
+        self.starts: dict[int, int] = {}  # where a token begins in the skeleton → the token
+        self.ends: dict[int, int] = {}
+        at = 0
+        for slot, place in zip(lexer.slots, lexer.places, strict=True):
+            self.starts[at] = place
+            at += len(slot) + 1
+            self.ends[at - 1] = place
 
     def statements(self, nodes: "list[Node]", depth: int) -> Statement:
         items: list[Statement] = []
@@ -202,7 +208,7 @@ class _Builder:
         return self.statements(node.children, depth)
 
     def _place(self, node: "Node") -> int:
-        return self.places[node.start_byte // SLOT]
+        return self.starts[node.start_byte]
 
     def _start(self, node: "Node") -> int:
         return self.lexer.tokens[self._place(node)][2]
@@ -211,7 +217,7 @@ class _Builder:
         """The redirections after a compound statement."""
         redirects: list[RawRedirect] = []
         tokens = self.lexer.tokens
-        index = self.places[(node.end_byte - 1) // SLOT] + 1
+        index = self.ends[node.end_byte] + 1
         while index < len(tokens) and tokens[index][0] == REDIRECT:
             index += _redirect(self.lexer, index, redirects) + 1
         return redirects
@@ -273,7 +279,5 @@ class _Builder:
                 elif values is not None:
                     values.append(tokens[index][1])
             loop = Loop(name, values, None, body)
-        loop.source = self.lexer.text[
-            tokens[self._place(node)][2] : tokens[self.places[(node.end_byte - 1) // SLOT]][3]
-        ]
+        loop.source = self.lexer.text[tokens[self._place(node)][2] : tokens[self.ends[node.end_byte]][3]]
         return loop

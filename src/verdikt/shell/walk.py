@@ -1,14 +1,12 @@
 """Statements → the commands they would run, in order."""
 
-from collections.abc import Mapping
-
 from verdikt.model.regex import regex
 from verdikt.shell import redirect
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.expand import DEEPEST
 from verdikt.shell.frame import Frame
 from verdikt.shell.invocation import Invocation
-from verdikt.shell.run import Read, Runner
+from verdikt.shell.run import Runner
 from verdikt.shell.scope import Pattern, Scope
 from verdikt.shell.statement import Branch, Group, Loop, Piped, Sequence, Simple, Statement
 from verdikt.shell.syntax import parse
@@ -34,12 +32,6 @@ class Walker(Runner):
     _steps = 0
     _turns = 0  # of loops, nested ones multiplied
 
-    def __init__(
-        self, *, home: str = "", cwd: str = "", env: Mapping[str, str] | None = None, read: Read | None = None
-    ) -> None:
-        super().__init__(home=home, cwd=cwd, env=env, read=read)
-        self._parsed: dict[str, Statement] = {}
-
     # Texts
 
     def text(self, text: str, scope: Scope, frame: Frame) -> str | None:
@@ -59,17 +51,14 @@ class Walker(Runner):
                 self.problem(problem)
         return self.walk(statement, scope, frame)
 
-    def begin(self, text: str, scope: Scope) -> None:
-        """Walks the whole text."""
+    def begin(self, text: str, statement: Statement, scope: Scope) -> None:
+        """Walks the whole text, then the functions that nothing called: whoever reads on may call them."""
         self._longest = max(_LONGEST_INNER, _MOST_READINGS * len(text))
         self._whole = text
-        self.text(text, scope, self._outer)
-
-    def finish(self) -> None:
-        """Walks the functions that nothing called: whoever reads on may call them."""
+        self.walk(statement, scope, self._outer)
         while self._uncalled:
-            _, (function, scope, frame) = self._uncalled.popitem()
-            inner = Scope(scope)
+            _, (function, outer, frame) = self._uncalled.popitem()
+            inner = Scope(outer)
             inner.arguments = None
             frame = frame.conditionally().silently().copy()
             frame.via = (*frame.via, f"{function.name}()")

@@ -10,7 +10,7 @@ COMMAND = [sys.executable, "-m", "verdikt", "demo"]
 
 
 def test_piped_it_is_plain_and_fits_a_screen(tmp_path: Path) -> None:
-    """A pass, blocks with reason and fix, an ask, a verified log, a replay; nothing is left behind."""
+    """A pass, blocks with reason and fix, an ask, feedback, a refused done, a verified log, a replay; nothing is left."""
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path)}
     done = subprocess.run(COMMAND, capture_output=True, text=True, env=env, cwd=tmp_path, check=False)
     lines = done.stdout.splitlines()
@@ -22,6 +22,8 @@ def test_piped_it_is_plain_and_fits_a_screen(tmp_path: Path) -> None:
     for word, times in {"pass": 2, "block": 3, "ask": 1, "→": 5, "told": 1}.items():
         assert sum(line.split()[0] == word for line in lines if line.strip()) == times, done.stdout
     assert "`src/auth/handler.py` is a red line" in done.stdout
+    assert "refused this turn claims what its log does not prove" in done.stdout
+    assert "prove it: pytest -q" in done.stdout
     assert "verified" in lines[-2]
     assert lines[-1].endswith("6 decisions made again from the log: the same bytes")
     assert list(tmp_path.iterdir()) == []
