@@ -1,6 +1,6 @@
 """Reading what hosts send. Nothing in a payload is trusted to have the type it should have."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,6 +153,18 @@ def _turn(fields: Fields, keys: Keys, common: Mapping[str, str]) -> Turn:
         message=fields.text(keys.message) if fields.has(keys.message) else None,
         transcript_path=fields.text("agent_transcript_path") or fields.text(keys.transcript),
         stop_hook_active=fields.flag("stop_hook_active"),
+        background=tuple(_background(fields, keys)),
         raw=fields.raw,
         **common,
     )
+
+
+def _background(fields: Fields, keys: Keys) -> Iterator[str]:
+    """The sessions of sub-agents that go on while this one wants to stop, by the name that their calls have in the log."""
+    tasks = fields.raw.get("background_tasks")
+    for task in tasks if isinstance(tasks, list) else ():
+        if not isinstance(task, Mapping) or (task.get("type"), task.get("status")) != ("subagent", "running"):
+            continue
+        name = task.get("id")
+        if isinstance(name, str) and name and name != fields.text("agent_id"):
+            yield f"{fields.text(keys.session)}.{name}"

@@ -28,6 +28,7 @@ class Turn:
     cwd: str = ""
     host: str = ""
     agent: str = ""
+    background: tuple[str, ...] = ()  # sessions of sub-agents that are still at work
     raw: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.scope import UNSET, Scope, Value
+from verdikt.shell.wrapper import options
 
 if TYPE_CHECKING:
     from verdikt.shell.frame import Frame
@@ -109,6 +110,9 @@ def _declare(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") 
         if walker.locals is not None and words[0].text in ("local", "declare", "typeset"):
             walker.locals.setdefault(name, scope.get(name))
             scope.set(name, UNSET)
+        if nameref and found:
+            # What it names may be set under either name from now on.
+            scope.set(found[4], UNKNOWN)
         if found:
             raw_value = word.raw.split("=", 1)[-1]
             if raw_value.startswith("(") and raw_value.endswith(")"):
@@ -129,24 +133,34 @@ def _unset(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") ->
 
 
 def _read(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
-    names: list[str] = []
-    array = skip = False
-    for word in words[1:]:
-        if skip:
-            skip = False
-        elif word.text.startswith("-"):
-            array = array or word.text.endswith("a")
-            skip = word.text[-1:] in "dinNptu"
-        else:
-            names.append(word.text)
-    line = None if frame.stdin is None or UNKNOWN in frame.stdin or array else frame.stdin.split("\n", 1)[0]
-    if line is None:
-        for name in names or ["REPLY"]:
-            scope.set(name, UNKNOWN)
-        return
-    pieces = line.split(None, max(0, len(names) - 1)) if len(names) > 1 else [line.strip()]
-    for place, name in enumerate(names or ["REPLY"]):
-        scope.set(name, pieces[place] if place < len(pieces) else "")
+    given, at = options(words, 1, "d i n N p t u")
+    names = [word.text for word in words[at:]] or ["REPLY"]
+    chosen = dict(given)
+    line = frame.stdin
+    if line is None or UNKNOWN in line or any(option in chosen for option in ("-a", "-n", "-N", "-u")):
+        line = None
+    elif (mark := chosen.get("-d")) is None:
+        line = line.split("\n", 1)[0]
+    elif mark.text:
+        line = None
+    pieces = None if line is None else _divided(walker, line, len(names), scope)
+    for place, name in enumerate(names):
+        scope.set(name, UNKNOWN if pieces is None else pieces[place] if place < len(pieces) else "")
+    if "-a" in chosen:
+        scope.set(names[0], [UNKNOWN])
+
+
+def _divided(walker: "Runner", line: str, count: int, scope: Scope) -> list[str] | None:
+    """A line cut into as many pieces as there are names; None when the separators are unusual."""
+    value = dict(walker.drafts[-1].assignments).get("IFS")
+    separators = value.text if value is not None else scope.get("IFS")
+    if separators is None or separators == " \t\n":
+        return line.split(None, count - 1) if count > 1 else [line.strip(" \t\n")]
+    if separators == "":
+        return [line]
+    if isinstance(separators, str) and len(separators) == 1 and separators not in f" \t\n{UNKNOWN}":
+        return line.split(separators, count - 1)
+    return None
 
 
 def _mapfile(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:

@@ -75,9 +75,11 @@ class Command:
 class Code:
     """Program text for another interpreter (`python -c`, `node -e`, SQL …) that a command would run."""
 
-    language: str  # python, node, perl, ruby, awk, sql, powershell, cmd, php, lua
+    language: (
+        str  # python, node, perl, ruby, php, lua, powershell, cmd, osascript …; `sh` for shell text that is not known
+    )
     text: str
-    known: bool = True
+    known: bool = True  # False: some of it is not constant; for `sh`, nothing of it is, else it would be commands
     via: tuple[str, ...] = ()
     command: int | None = None  # index in Script.commands of the command that runs it
 

@@ -43,7 +43,8 @@ GROUP_REDIRECT, GROUP_OPERATOR, GROUP_WORD = 1, 2, 4
 """The groups of `TOKEN`, which always matches: a word that opens with a bracket or a long quote begins as an empty one."""
 
 _MORE = regex(rf"{_BARE}++", re.DOTALL)
-_ARRAY = regex(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=$")
+_TAKES_BRACKET = regex(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=$|[^*?=]*+[*?][^=]*+$")
+"""What a bracket may follow within a word: an array's name, or a wildcard that zsh qualifies."""
 COMPLEX = frozenset("\"'$`(<>\\")
 _OPENS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "{"))
 _CLOSES = frozenset(("fi", "done", "esac", "}"))
@@ -74,7 +75,7 @@ def word_end(text: str, start: int, at: int, cases: bool, problems: list[str]) -
         if here in '"`':
             opener = here
         elif here == "(":
-            if not (at > start and (text[at - 1] in "?*+@!" or _ARRAY.match(text[start:at]))):
+            if not (at > start and (text[at - 1] in "?*+@!" or _TAKES_BRACKET.match(text, start, at))):
                 break
             opener = here
         elif opener == "$[":

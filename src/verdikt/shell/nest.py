@@ -191,6 +191,7 @@ def _parallel(call: Invocation) -> str | None:
     return None
 
 
+_WRITES = frozenset(("-fprint", "-fprint0", "-fprintf", "-fls"))
 _EXEC = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
 
@@ -215,6 +216,8 @@ def _find(call: Invocation) -> str | None:
             )
             _over(call, words[at + 1 : stop], roots, words[at].text)
             at = stop
+        elif words[at].text in _WRITES and at + 1 < count:
+            call.writes(words[at + 1].text)
         at += 1
     return None
 

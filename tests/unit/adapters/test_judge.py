@@ -71,3 +71,18 @@ def test_what_changed_before_a_conversation_was_compacted_is_told_after_it(gover
 
     assert "changed during the session" in said(governance, "SessionStart", source="compact").context
     assert said(governance, "SessionStart", source="startup").context == ""
+
+
+def test_sub_agents_in_the_background_are_known_at_stop(governance: Governance) -> None:
+    """By the session that their own calls are logged under; those that ended, and what is no agent, are not named."""
+    (governance.store.home.parent / "project" / "done.txt").touch()
+    tasks = [
+        {"id": "a1", "type": "subagent", "status": "running"},
+        {"id": "a2", "type": "subagent", "status": "completed"},
+        {"id": "b1", "type": "shell", "status": "running"},
+        "odd",
+    ]
+    said(governance, "Stop", last_assistant_message="waiting", background_tasks=tasks)
+
+    judged = [entry.body for entry in governance.store.entries("s1") if entry.body.get("by") == "evidence"]
+    assert judged[-1]["background"] == ["s1.a1"]
