@@ -32,9 +32,9 @@ def enter(call: Invocation) -> str | None:
 
 def depth_of(name: str) -> int:
     """How many words tell whether such a command runs another: 0, none of them; 1, its subcommand; 9, all there is."""
-    if name in SUBCOMMANDS and _HANDLERS[name] is _grouped:
+    if name in SUBCOMMANDS and HANDLERS[name] is _grouped:
         return 1
-    return 9 if name in _HANDLERS or interpreter.handler(name, name) is not None else 0
+    return 9 if name in HANDLERS or interpreter.handler(name, name) is not None else 0
 
 
 # Wrappers

@@ -45,6 +45,7 @@ _SUBCOMMANDS: dict[str, frozenset[str]] = {
 _ALONE = frozenset("ls git pytest ps df id tree whoami find mypy ruff cargo npm docker".split())
 """Programs that do something without a word; the others read what they are given."""
 
+_PROGRAMS = _HARMLESS | _CAREFUL | _ALONE | _SUBCOMMANDS.keys() | {"sed"}
 _LINES = regex(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*")
 _EDIT = regex(r"\d+(?:,\d+)?d|s/[^/\\\n]*/[^/\\\n]*/g?")
 
@@ -53,18 +54,16 @@ _RUNS = frozenset(
     "--receive-pack --pre --compress-program --pager --hostname-bin --filter --editor --rsh --config --config-env --git-dir -toolexec -exec= -v --volume".split()
 )
 """Flags with which some programs may run another, or that must be understood to tell."""
-_FINDS = frozenset("-exec -execdir -ok -okdir".split())
+_FINDS = frozenset("-exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls -files0-from".split())
 _VALUED = tuple(f"{flag}=" for flag in _RUNS if flag.startswith("-"))
 
 
 def plain(text: str) -> tuple[Command, ...] | None:
     """The commands of a plain line; None for every other text."""
-    if (
-        text[:16].partition(" ")[0] not in _PROGRAMS
-        or len(text) > _LONGEST
-        or not text.isascii()
-        or _LINE.fullmatch(text) is None
-    ):
+    first = text[:_LONGEST].partition(" ")[0]
+    if not first or len(text) > _LONGEST or not text.isascii() or (first not in _PROGRAMS and _reach(first) == 9):
+        return None
+    if _LINE.fullmatch(text) is None:
         return None
     drafts: list[Draft] = []
     words: list[Word] = []
