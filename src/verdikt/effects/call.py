@@ -26,6 +26,8 @@ _COMMANDS = words(
     "MANPAGER BROWSER PROMPT_COMMAND FZF_DEFAULT_COMMAND SUDO_ASKPASS SYSTEMD_PAGER HGEDITOR SVN_EDITOR PSQL_EDITOR PSQL_PAGER KUBE_EDITOR AWS_PAGER"
 )
 """Variables whose value other programs run as a command."""
+_AROUND = words("CLAUDE_CODE_SIMPLE CLAUDE_CONFIG_DIR CODEX_HOME GEMINI_CLI_HOME GEMINI_CLI_SYSTEM_SETTINGS_PATH")
+"""Variables that tell an agent to leave its settings, and our hooks in them, aside."""
 _FILES = words("BASH_ENV ENV PYTHONSTARTUP")
 _LIBRARIES = words("LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES")
 _PLACED = ("fs.", "git.", "cred.", "persist.", "guard.", "code.")
@@ -123,7 +125,9 @@ class Call:
 
     def assigned(self, name: str, value: Word) -> Iterator[Effect]:
         """What giving a variable a value makes other programs run."""
-        if name in _COMMANDS and value.text not in ("", "cat"):
+        if name.startswith("VERDIKT_") or name in _AROUND:
+            yield self.effect("guard.environment", (Target(name, "other"),))
+        elif name in _COMMANDS and value.text not in ("", "cat"):
             yield from self.shell(value.text)
         elif name in _FILES and value.text not in ("", "/dev/null"):
             yield from self.on("code.run", [value])
@@ -142,10 +146,19 @@ class Call:
         if len(argv) <= 3:
             for word in argv:
                 # `cargo yank --version 1.0` gives a version; `cargo --version` asks for one.
-                if word.text in _HARMLESS and (word.text != "--version" or word is argv[-1]):
+                if word.text[:2] == "--" and word.text in _HARMLESS and (word.text != "--version" or word is argv[-1]):
                     return []
+        if program.always:
+            return self._rows(program.does)
         self.args = Arguments(argv, words(program.values), single=program.single)
-        return self._follow(program, argv)
+        if program.subs:
+            return self._follow(program, argv)
+        if program.dry and self.args.has(program.dry):
+            return []
+        effects = self._rows(program.does) if program.does else []
+        if program.call is not None:
+            effects += program.call(self)
+        return effects
 
     def _follow(self, program: Program, argv: Sequence[Word]) -> list[Effect]:
         dry = program.dry
@@ -321,7 +334,8 @@ class Call:
         note: str = "",
     ) -> Effect:
         """An effect of this command, with class and recoverability by its name and its targets unless given."""
-        if self.command.where and self._contained(what):
+        where = self.command.where
+        if where and self._contained(what):
             what, targets, recoverable = "container.exec", (), None
         entry, _, lossy = manner(what)
         cls, uncertain = entry.cls, possible or self.doubt
@@ -335,18 +349,13 @@ class Call:
             if not target.path and target.kind == "path":
                 uncertain = True
         # Of files elsewhere nothing is known; a database is dropped wherever the client runs.
-        elsewhere = self.command.where and what.startswith(_PLACED) and self.place.kind != "fresh"
+        elsewhere = where and what.startswith(_PLACED) and self.place.kind != "fresh"
         if elsewhere and not any(t.zone is Zone.SYSTEM for t in targets):
             uncertain = True
-        return Effect(
-            cls=cls,
-            what=what,
-            targets=targets,
-            certainty=Certainty.POSSIBLE if uncertain else Certainty.CERTAIN,
-            recoverable=entry.recoverable if recoverable is None else recoverable,
-            by=self._by or self.by,
-            note=note,
-        )
+        if recoverable is None:
+            recoverable = entry.recoverable
+        certainty = Certainty.POSSIBLE if uncertain else Certainty.CERTAIN
+        return Effect(cls, what, targets, certainty, recoverable, self._by or self.by, note)
 
 
 def shown(argv: Sequence[Word]) -> str:

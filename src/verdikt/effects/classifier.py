@@ -6,6 +6,7 @@ from typing import Any
 from verdikt.effects.name import named
 from verdikt.effects.native import read_tool
 from verdikt.effects.reading import Reading
+from verdikt.effects.recall import Recall
 from verdikt.effects.target import Resolver
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Effects
@@ -20,28 +21,43 @@ def classify(action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None
 
     `manifest` maps tools to declared effects and annotations; arguments raise what it declares and never lower it.
     """
+    if action.kind is ActionKind.BASH and action.tool not in _POWERSHELL:
+        text = command_text(action)
+        return _RECENT.effects(text, facts, lambda: understand(text, facts))
     resolver = Resolver(facts)
-    shell = action.kind is ActionKind.BASH
-    effects = _unique(_bash(action, resolver) if shell else [*read_tool(action, resolver, manifest)])
-    return Effects(effects or (Effect(cls=EffectClass.READ, what="none", by=action.tool),))
+    if action.kind is ActionKind.BASH:
+        effects = _powershell(command_text(action), resolver)
+    else:
+        effects = [*read_tool(action, resolver, manifest)]
+    return Effects(_unique(effects or [_NOTHING]))
 
 
-def _bash(action: Action, resolver: Resolver) -> list[Effect]:
-    command = command_text(action)
-    if not command.strip():
-        return []
-    if action.tool.lower() in ("powershell", "write_powershell"):
-        from verdikt.effects.call import Call
-        from verdikt.effects.code import read_code
-        from verdikt.shell.command import Command, Word
+_RECENT = Recall()
+_NOTHING = Effect(cls=EffectClass.READ, what="none")
 
-        return [*read_code("powershell", command, Call(Command(argv=(Word(command[:80]),)), resolver))]
-    return Reading(resolver).script(command)
+
+def understand(text: str, facts: Facts) -> Effects:
+    """What shell text would do, whether or not it was met before."""
+    effects = Reading(Resolver(facts)).script(text) if text and not text.isspace() else []
+    return Effects(_unique(effects or [_NOTHING]))
+
+
+_POWERSHELL = frozenset("PowerShell powershell write_powershell".split())
+
+
+def _powershell(text: str, resolver: Resolver) -> list[Effect]:
+    from verdikt.effects.call import Call
+    from verdikt.effects.code import read_code
+    from verdikt.shell.command import Command, Word
+
+    return [*read_code("powershell", text, Call(Command(argv=(Word(text[:80]),)), resolver))]
 
 
 def command_text(action: Action) -> str:
     """The shell text of an action, whichever way its host writes it."""
     payload = action.payload
+    if type(payload) is dict and type(text := payload.get("command")) is str:
+        return text
     if isinstance(payload, Mapping):
         for key in ("command", "cmd", "script", "chars", "input"):
             value = payload.get(key)

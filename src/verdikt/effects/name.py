@@ -86,6 +86,7 @@ NAMES: dict[str, Name] = {
     "git.config": Name(W, True, "changes git's settings"),
     "git.config.exec": Name(W, False, "makes git run a program"),
     "git.hook.skip": Name(W, True, "skips the repository's checks"),
+    "git.hook.skip.path": Name(W, True, "makes git look for its checks elsewhere"),
     "vcs.discard": Name(D, False, "throws away changes that are in no commit"),
     "vcs.lose": Name(D, False, "removes commits or changes"),
     # network
@@ -154,6 +155,7 @@ NAMES: dict[str, Name] = {
     "priv.grant": Name(W, False, "gives somebody more rights"),
     # this guard, other guards, what runs again later
     "guard.tamper": Name(D, False, "changes what watches over the agent"),
+    "guard.environment": Name(S, False, "sends an agent around its policy or its log"),
     "guard.config": Name(W, False, "changes what an agent may do or can do"),
     "guard.bypass": Name(S, False, "starts an agent that nobody watches"),
     "persist.write": Name(W, False, "makes something run again later"),

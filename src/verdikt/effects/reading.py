@@ -26,7 +26,8 @@ _RUNNERS = SHELLS | frozenset("python python2 python3 perl ruby node php lua eva
 _FETCHERS = frozenset("curl wget wget2 fetch aria2c lynx http https xh w3m".split())
 _DECODERS = frozenset("base64 base32 xxd openssl uudecode gpg rev tr gunzip zcat".split())
 _DOWNLOADERS = frozenset("curl wget wget2 aria2c axel".split())
-_WRITERS = frozenset("cat tee echo printf".split())
+_KEEPERS = _DOWNLOADERS | frozenset("cat tee echo printf".split())
+"""Programs that may put into a file what is run later."""
 _FETCHES = regex(r"(?<![\w/.-])(?:curl|wget|wget2|fetch|aria2c|lynx|http|https|xh)\s|urlopen\(|requests\.get")
 _INIT = regex(
     r"(?:init|hook|shellenv|activate|completions?|env|shell-init|printenv|--version|export|-s|-k|alias|shell|setup|ssh-agent|dircolors|resize|login)\b"
@@ -114,6 +115,29 @@ class Reading:
 
     def _command(self, index: int, command: Command, commands: Sequence[Command]) -> list[Effect]:
         call = Call(command, self._resolver, commands, self._inner)
+        name = call.name
+        found: list[Effect] = []
+        if (
+            command.via
+            or command.redirects
+            or command.assignments
+            or command.background
+            or command.repeated
+            or not name
+        ):
+            found = self._around(call, index)
+            if not name:
+                return found
+        if name in _RUNNERS:
+            found += self._substituted(call, index)
+        effects = self._program(call)
+        if name in _KEEPERS:
+            self._remember(call)
+        return found + effects if found else effects
+
+    def _around(self, call: Call, index: int) -> list[Effect]:
+        """What a command does besides running its program: assignments, redirections, the background."""
+        command = call.command
         found: list[Effect] = []
         if command.repeated and any(not word.known for word in command.argv[1:]):
             feed(call, index)
@@ -123,18 +147,10 @@ class Reading:
             found += self._redirect(call, redirect)
         if command.background:
             found.append(call.effect("proc.spawn", note="goes on in the background"))
-        if not command.argv:
-            return found
-        name = call.name
-        if not name:
-            return found + self._nameless(call)
-        if command.via and f"{name}()" in command.via and (command.background or command.pipe_to is not None):
+        if command.argv and not call.name:
+            found += self._nameless(call)
+        elif call.name and f"{call.name}()" in command.via and (command.background or command.pipe_to is not None):
             found.append(call.effect("sys.crash", note="a function that starts itself over and over"))
-        if name in _RUNNERS:
-            found += self._substituted(call, index)
-        found += self._program(call)
-        if name in _DOWNLOADERS or name in _WRITERS:
-            self._remember(call)
         return found
 
     def _assigned(self, call: Call, name: str, value: Word) -> list[Effect]:

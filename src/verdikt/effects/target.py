@@ -18,18 +18,24 @@ _TEMP = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders",
 class Resolver:
     """Resolves words of one action. Looks at the disk and at git only when asked for a path's state."""
 
-    __slots__ = ("_below", "_cwd", "_facts", "_guarded", "_home", "_root", "_temp")
+    __slots__ = ("_below", "_cwd", "_facts", "_home", "_root", "_temp")
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._cwd = facts.cwd
+        self._home = ""
+        self._root = ""
+        self._below = ""
+        self._temp: tuple[str, ...] = ()
+
+    def _look_around(self) -> None:
+        """Finds out where the project and the home are, when the first path is asked for."""
+        facts = self._facts
         self._home = facts.home.rstrip("/") or "/"
         root = facts.project_root.rstrip("/") or "/"
         # A home directory or a whole disk is nobody's project: work there is outside of one.
         self._root = "" if root in ("/", self._home) or self._home.startswith(root + "/") else root
         self._below = self._root + "/" if self._root else "\0"
-        self._temp: tuple[str, ...] = ()
-        self._guarded: bool | None = None
 
     @property
     def facts(self) -> Facts:
@@ -39,12 +45,14 @@ class Resolver:
     @property
     def root(self) -> str:
         """The top of the project, or an empty string where there is none."""
+        if not self._below:
+            self._look_around()
         return self._root
 
     def absolute(self, text: str, cwd: Word | None = None, *, tilde: bool = True) -> str:
         """The absolute, normalised path of constant text; empty when the directory it starts from is unknown."""
         if tilde and text.startswith("~") and (text == "~" or text[1] == "/"):
-            text = self._home + text[1:]
+            text = (self._facts.home.rstrip("/") or "/") + text[1:]
         if text[:1] != "/":
             base = self._cwd
             if cwd is not None:
@@ -54,8 +62,8 @@ class Resolver:
                 if not base.startswith("/"):
                     base = f"{self._cwd}/{base}"
             text = f"{base}/{text}"
-        if "/." not in text and "//" not in text and text[-1] != "/":
-            return text  # already normal
+        if "/." not in text and "//" not in text:
+            return text if text[-1] != "/" else text[:-1] or "/"  # already normal
         path = normpath(text)
         return path[1:] if path.startswith("//") else path
 
@@ -91,20 +99,23 @@ class Resolver:
 
     def zone(self, path: str) -> Zone:
         """Where an absolute path lies."""
-        if self._guarded is None:
-            self._guarded = bool(self._facts.guarded)
-        if self._guarded and self._facts.guards(path):
+        if not self._below:
+            self._look_around()
+        if self._facts.guards(path):
             return Zone.GUARD
         inside = path.startswith(self._below)
-        if inside and places.is_plain(path):
-            return Zone.PROJECT
-        short = places.homely(path, self._home)
-        if places.is_guard(short) or places.is_hook(short):
-            return Zone.GUARD
-        if places.is_persist(short):
-            return Zone.PERSIST
-        if places.is_secret(short):
-            return Zone.SECRET
+        if places.is_plain(path):
+            if inside:
+                return Zone.PROJECT
+            short = places.homely(path, self._home)
+        else:
+            short = places.homely(path, self._home)
+            if places.is_guard(short) or places.is_hook(short):
+                return Zone.GUARD
+            if places.is_persist(short):
+                return Zone.PERSIST
+            if places.is_secret(short):
+                return Zone.SECRET
         if inside or path == self._root:
             return Zone.PROJECT
         if not self._temp:

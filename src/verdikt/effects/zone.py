@@ -284,20 +284,25 @@ def is_secret(path: str) -> bool:
     return path in _secret or "/" + path.rsplit("/", 1)[-1] in _secret_name
 
 
-_PLAIN = frozenset(
-    ".py .js .ts .tsx .jsx .md .txt .rs .go .java .c .h .cpp .hpp .rb .php .html .css .sh .rst .cfg .ini .xml .svg .lock .toml .vue .sql .csv".split()
+_ODD_ENDS = frozenset(
+    ".pem .key .p12 .pfx .jks .keystore .kdbx .ppk .env .ovpn .kubeconfig .pth .dat .db .bak .conf .plist".split()
 )
+_ODD_NAMES = frozenset(
+    "governance.yaml opencode.json credentials.json logins.json kubeconfig sitecustomize.py usercustomize.py _netrc".split()
+)
+_ODD_STARTS = ("id_", "client_secret", "service", "gcp-key", "secrets", "auth.json", "gen_")
+_ODD_PLACES = ("/etc", "/lib", "/usr/lib", "/usr/local/lib", "/var", "/run", "/proc", "/Library", "~/Library", "~/_")
 
 
 def is_plain(path: str) -> bool:
-    """Whether a path of the project is surely none of the above, told at a glance: it decides nothing by itself."""
-    if "/." in path or "site-packages" in path:
+    """Whether a path is surely none of the above, told at a glance: where it says no, the tables decide."""
+    if "/." in path or path.startswith(_ODD_PLACES) or "/Library/" in path:
         return False
     name = path[path.rfind("/") + 1 :]
     dot = name.rfind(".")
-    if dot < 0:
-        return "_rsa" not in name and "kubeconfig" not in name and not name.startswith("id_")
-    return name[dot:] in _PLAIN and not name.startswith(("secrets.", "sitecustomize", "usercustomize"))
+    if dot >= 0 and name[dot:] in _ODD_ENDS:
+        return False
+    return not (name in _ODD_NAMES or name.startswith(_ODD_STARTS) or name.endswith("_rsa") or " " in name)
 
 
 def is_build(path: str) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Filing = list[tuple[str, Any]]
 """Table and key for each alternative of one condition."""
 
-_COMMON = {"zone": 50, "class": 50, "kind": 50, "target": 5}
+_COMMON = {"zone": 50, "class": 50, "kind": 50, "target": 5, "pattern": 5}
 """Nearly every action has some of these, however few rules ask for them."""
 
 _SCALARS = (str, int, float, bool, type(None))

@@ -132,7 +132,7 @@ def _effects(when: Matcher, names: Names) -> list[Effect | None]:
                 recoverable=bool(when.recoverable) if when.recoverable is not None else True,
                 by="x",
             )
-            found += [replace(effect, targets=targets) for targets in _targets(when)]
+            found += [effect._replace(targets=targets) for targets in _targets(when)]
     return found
 
 

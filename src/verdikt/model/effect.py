@@ -78,8 +78,7 @@ class Target(NamedTuple):
     state: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
+class Effect(NamedTuple):
     """One thing that an action would do. `what` is a dotted name such as `fs.delete`; `by` is the command that does it."""
 
     cls: EffectClass

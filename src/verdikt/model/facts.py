@@ -6,7 +6,7 @@ answers always give the same decision, which is what makes it replayable.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from verdikt.model.secret import redact, redact_text, shield, unforged
 
@@ -74,6 +74,20 @@ class World(Protocol):
         ...
 
 
+class Answers(NamedTuple):
+    """What was asked of the world and what it said, to be compared with another time."""
+
+    path: Mapping[str, PathFact]
+    text: Mapping[str, str | None]
+    git: Mapping[str, GitFact]
+    asked: frozenset[str]  # the paths that git was asked about
+    own: frozenset[str]
+    noted: frozenset[str]
+
+
+_NOTHING = Answers({}, {}, {}, frozenset(), frozenset(), frozenset())
+
+
 class Facts:
     """The answers given so far for one action. Never asks the world the same thing twice, and never tells a secret."""
 
@@ -116,6 +130,49 @@ class Facts:
         facts._memory, facts._kept, facts._stamp = self._memory, {}, {}
         facts._asked, facts._noted, facts._own = set(), set(), set()
         return facts
+
+    @property
+    def scene(self) -> tuple[Any, ...]:
+        """Everything about the place but the time: the same scene, the same questions and the same answers mean the same."""
+        place = self._place
+        return (
+            *(place.get(key) for key in ("cwd", "home", "project_root", "user")),
+            *(tuple(place.get(key, ())) for key in ("temp", "guarded")),
+        )
+
+    @property
+    def blank(self) -> bool:
+        """Whether nothing has been asked yet."""
+        return not (self._path or self._text or self._git or self._own or self._noted or self._kept or self._stamp)
+
+    def answers(self) -> Answers:
+        """Every question about the disk and git so far, with its answer."""
+        if self.blank:
+            return _NOTHING
+        return Answers(
+            dict(self._path),
+            dict(self._text),
+            dict(self._git),
+            frozenset(self._asked),
+            frozenset(self._own),
+            frozenset(self._noted),
+        )
+
+    def agrees(self, answers: Answers) -> bool:
+        """Asks the same questions; whether the answers are the same. If they are not, nothing counts as asked."""
+        if answers is _NOTHING:
+            return True
+        probe = self.anew()
+        same = (
+            all(probe.path(path, git=path in answers.asked) == fact for path, fact in answers.path.items())
+            and all(probe._told(path) == text for path, text in answers.text.items())
+            and all(probe.git(directory) == fact for directory, fact in answers.git.items())
+        )
+        if same:
+            self._path, self._text, self._git, self._asked = probe._path, probe._text, probe._git, probe._asked
+            self._own |= answers.own
+            self._noted |= answers.noted
+        return same
 
     @property
     def now(self) -> float:
@@ -172,10 +229,13 @@ class Facts:
 
     def text(self, path: str) -> str | None:
         """The beginning of a text file, or None when it cannot be read as text; what was a secret is untold."""
+        text: str | None = shield(self._told(path))
+        return text
+
+    def _told(self, path: str) -> str | None:
         if path not in self._text:
             self._text[path] = self._world.text(path)
-        text: str | None = shield(self._text[path])
-        return text
+        return self._text[path]
 
     def git(self, directory: str) -> GitFact:
         """The repository around a directory."""

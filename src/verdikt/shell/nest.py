@@ -30,6 +30,13 @@ def enter(call: Invocation) -> str | None:
     return None if handler is None else handler(call)
 
 
+def depth_of(name: str) -> int:
+    """How many words tell whether such a command runs another: 0, none of them; 1, its subcommand; 9, all there is."""
+    if name in SUBCOMMANDS and HANDLERS[name] is _grouped:
+        return 1
+    return 9 if name in HANDLERS or interpreter.handler(name, name) is not None else 0
+
+
 # Wrappers
 
 

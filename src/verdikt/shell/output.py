@@ -235,3 +235,4 @@ _OUTPUTS: dict[str, Callable[[list[str]], str | None]] = {
 }
 
 COMPUTED = _SILENT | _OUTPUTS.keys() | decode.FILTERS.keys() | {"cat", "pwd"}
+"""Programs whose output may be told without running them."""

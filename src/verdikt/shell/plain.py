@@ -4,53 +4,66 @@ Whatever is not surely of this kind is left to the walker, which says the same o
 """
 
 import re
+from functools import lru_cache
 
 from verdikt.model.regex import regex
 from verdikt.shell.command import Command, Redirect, Word
 from verdikt.shell.draft import Draft
 
-_WORD = r"""[A-Za-z0-9_./:@%+,=-]+|'[^'\n]*'|"[^"$`\\!\n]*\""""
+_WORD = r"""[A-Za-z0-9_./:@%+,=*?-]+|'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*"|!|\\[()]"""
 _LINE = regex(rf"(?:{_WORD})(?: +(?:2>/dev/null|2>&1|{_WORD}|\|(?= )))*", re.ASCII)
 _TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|\|", re.ASCII)
 _LONGEST = 400
 
-_ALONE = frozenset("ls git pytest ps df id tree whoami find mypy ruff".split())
+_HARMLESS = frozenset(
+    "ls cat head tail wc nl cut uniq tr grep egrep fgrep ps df du stat diff file mkdir touch rm chmod rmdir pytest cmp comm join paste column realpath readlink which "
+    "uname hostname jq md5sum sha1sum sha256sum tac id whoami tree lsof netstat ss lsblk free uptime dig ping tldr nm ldd objdump gofmt black isort flake8 pylint mypy".split()
+)
+"""Programs that run no other, whatever they are told."""
+
+_CAREFUL = frozenset("find rg sort ruff tsc eslint prettier jest vitest rustc terraform helm".split())
+"""Programs that run no other, unless a flag of the next table makes them."""
+
+_SUBCOMMANDS: dict[str, frozenset[str]] = {
+    "git": frozenset(
+        "status log diff show blame branch rev-parse ls-files add fetch pull tag remote describe shortlog reflog commit checkout switch merge mv rm ls-tree cat-file "
+        "rev-list show-ref name-rev merge-base stash restore reset push init cherry-pick revert notes bundle archive worktree check-ignore count-objects".split()
+    ),
+    "kubectl": frozenset("get describe logs version config api-resources explain top cluster-info".split()),
+    "cargo": frozenset(
+        "build check test clippy fmt doc tree metadata add update search bench init new install".split()
+    ),
+    "npm": frozenset("install ci ls list view search audit outdated init pack".split()),
+    "pip": frozenset("install list freeze show check download".split()),
+    "pip3": frozenset("install list freeze show check download".split()),
+    "docker": frozenset("ps images logs inspect build pull network volume search top stats version info".split()),
+    "go": frozenset("build vet get mod doc env fmt list version install".split()),
+    "gh": frozenset("pr issue run workflow repo release auth".split()),
+}
+"""Programs with subcommands, and those of them that run nothing."""
+
+_ALONE = frozenset("ls git pytest ps df id tree whoami find mypy ruff cargo npm docker".split())
 """Programs that do something without a word; the others read what they are given."""
 
-_PROGRAMS = _ALONE | frozenset(
-    "cat head tail wc nl tac cut sort uniq tr grep egrep fgrep rg du stat file diff cmp comm join paste column realpath readlink which uname hostname jq "
-    "md5sum sha1sum sha256sum mkdir touch rm rmdir chmod sed black flake8 pylint isort tsc eslint prettier jest vitest rustc gofmt ldd nm objdump terraform "
-    "kubectl helm tldr dig ping lsof netstat ss lsblk free uptime".split()
-)
-"""Programs that run no other, but for what the flags below may make them do."""
+_PROGRAMS = _HARMLESS | _CAREFUL | _ALONE | _SUBCOMMANDS.keys() | {"sed"}
+_LINES = regex(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*")
+_EDIT = regex(r"\d+(?:,\d+)?d|s/[^/\\\n]*/[^/\\\n]*/g?")
 
-_GIT = frozenset(
-    "status log diff show blame branch rev-parse ls-files add fetch pull tag remote describe shortlog reflog commit checkout switch merge mv rm ls-tree cat-file "
-    "rev-list show-ref name-rev merge-base stash restore reset push".split()
-)
-_KUBECTL = frozenset("get describe logs version config api-resources explain top cluster-info".split())
-_LINES = regex(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*").fullmatch
-
-_HARMLESS = frozenset(
-    "ls cat head tail wc nl cut uniq tr grep egrep fgrep ps df du stat diff file mkdir touch rm chmod pytest".split()
-)
-"""Programs none of whose flags runs anything."""
 _RUNS = frozenset(
-    "-exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls -c -C -x -e -f -i -E -r -s -z -O -u -P -H -o -S -I --exec --extcmd --expression --file --in-place --open-files-in-pager --upload-pack "
-    "--receive-pack --pre --compress-program --pager --hostname-bin --filter --editor --rsh --config --config-env --git-dir".split()
+    "-exec -execdir -ok -okdir -c -C -x -e -f -i -E -r -s -z -O -u -P -H -o -S -I --exec --extcmd --expression --file --in-place --open-files-in-pager --upload-pack "
+    "--receive-pack --pre --compress-program --pager --hostname-bin --filter --editor --rsh --config --config-env --git-dir -toolexec -exec= -v --volume".split()
 )
-"""Flags with which some of the others may run a program, or that must be understood to tell."""
-_VALUED = tuple(f"{flag}=" for flag in _RUNS if flag.startswith("--"))
+"""Flags with which some programs may run another, or that must be understood to tell."""
+_FINDS = frozenset("-exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls -files0-from".split())
+_VALUED = tuple(f"{flag}=" for flag in _RUNS if flag.startswith("-"))
 
 
 def plain(text: str) -> tuple[Command, ...] | None:
     """The commands of a plain line; None for every other text."""
-    if (
-        text[:16].partition(" ")[0] not in _PROGRAMS
-        or len(text) > _LONGEST
-        or not text.isascii()
-        or _LINE.fullmatch(text) is None
-    ):
+    first = text[:_LONGEST].partition(" ")[0]
+    if not first or len(text) > _LONGEST or not text.isascii() or (first not in _PROGRAMS and _reach(first) == 9):
+        return None
+    if _LINE.fullmatch(text) is None:
         return None
     drafts: list[Draft] = []
     words: list[Word] = []
@@ -69,7 +82,7 @@ def plain(text: str) -> tuple[Command, ...] | None:
         if raw[:2] == "2>":
             redirects.append(_NOWHERE if raw == "2>/dev/null" else _TOGETHER)
         else:
-            words.append(Word(raw, raw) if raw[0] not in "'\"" else Word(raw[1:-1], raw))
+            words.append(_word(raw))
     if not _add(drafts, words, redirects, (start, end)):
         return None
     drafts[-1].pipe_to = None
@@ -100,23 +113,71 @@ def _add(drafts: list[Draft], words: list[Word], redirects: list[Redirect], span
     return True
 
 
+def _word(raw: str) -> Word:
+    first = raw[0]
+    if first in "'\"":
+        return Word(raw[1:-1], raw)
+    if first == "\\":
+        return Word(raw[1:], raw)
+    return Word(raw, raw, "*" in raw or "?" in raw)
+
+
 def _is_plain(words: list[Word], fed: bool) -> bool:
     """Whether the program runs no other, and nothing about it must be understood."""
     name = words[0].raw
-    if name not in _PROGRAMS:
-        return False
     if len(words) == 1:
-        return fed or name in _ALONE
+        return name in _ALONE or (fed and name in _HARMLESS) or _reach(name) == 0
     if name in _HARMLESS:
         return True
     if name == "sed":
-        return (
-            len(words) > 2 and words[1].text == "-n" and _LINES(words[2].text) is not None and words[-1].text[:1] != "-"
-        )
+        return len(words) > 2 and words[-1].text[:1] != "-" and _is_plain_sed(words[1].text, words[2].text)
+    commands = _SUBCOMMANDS.get(name)
+    if commands is None and name not in _CAREFUL:
+        return _is_unlisted(name, words)
+    if name == "find":
+        return not any(word.text in _FINDS for word in words)
     for word in words:
         text = word.text
+        if text.startswith("ext::"):
+            return False
         if text[:1] == "-" and (text in _RUNS or text.startswith(_VALUED)):
             return False
-    if name == "git":
-        return words[1].text in _GIT
-    return name != "kubectl" or words[1].text in _KUBECTL
+    return commands is None or words[1].text in commands
+
+
+def _is_unlisted(name: str, words: list[Word]) -> bool:
+    """A program that the analysis has no row for, or none for this subcommand."""
+    reach = _reach(name)
+    if reach != 1:
+        return reach == 0
+    from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS
+
+    key = name
+    for word in words[1:3]:
+        key = f"{key} {word.text}"
+        if word.text[:1] == "-" or key in WRAPPERS:
+            return False
+        if key not in SUBCOMMANDS:
+            return True
+    return False
+
+
+@lru_cache(maxsize=1024)
+def _reach(name: str) -> int:
+    """How many words tell whether a program runs another; 9 for what is more than a program."""
+    from verdikt.shell.builtin import BUILTINS
+    from verdikt.shell.lexer import RESERVED
+    from verdikt.shell.nest import depth_of
+    from verdikt.shell.output import COMPUTED
+
+    if "=" in name or "/" in name or not name[0].isalnum() or name in RESERVED or name in BUILTINS or name in COMPUTED:
+        return 9
+    if name in ("[[", "in") or "*" in name or "?" in name:
+        return 9
+    return depth_of(name)
+
+
+def _is_plain_sed(flag: str, script: str) -> bool:
+    return (flag == "-n" and _LINES.fullmatch(script) is not None) or (
+        flag == "-i" and _EDIT.fullmatch(script) is not None
+    )

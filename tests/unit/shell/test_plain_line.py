@@ -7,10 +7,26 @@ from hypothesis import strategies as st
 from tests.unit.effects.test_cases import CASES
 from verdikt.shell import plain as short
 from verdikt.shell.analysis import analyse
+from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import Script
+from verdikt.shell.escape import ESCAPES
 from verdikt.shell.plain import plain
+from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS
 
-PROGRAMS = sorted(short._PROGRAMS)
+PROGRAMS = sorted(
+    {
+        *short._HARMLESS,
+        *short._CAREFUL,
+        *short._SUBCOMMANDS,
+        *SUBCOMMANDS,
+        *WRAPPERS,
+        *ESCAPES,
+        *BUILTINS,
+        "sed",
+        "brew",
+        "aws",
+    }
+)
 WORDS = st.one_of(
     st.sampled_from(
         "-n -la -r -rf -f -c -e -i -exec -delete --pre --pager=x -x -- - 2>&1 2>/dev/null | src/app.py status log 1,5p '1,5p' '*.py' A=1 /etc/passwd ../x {} *.py $x ~ ; && > config get".split()

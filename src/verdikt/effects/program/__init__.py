@@ -44,16 +44,16 @@ FAMILIES: dict[str, str] = {
     ),
     "shell": (
         "sh bash zsh dash ksh mksh ash fish csh tcsh rbash elvish nu xonsh yash source . cd pushd popd dirs true false "
-        ": test [ [[ read wait jobs fg bg type hash which whence where command builtin let declare local typeset "
-        "readonly return shift getopts times exit logout shopt complete compgen compopt bind enable mapfile readarray "
-        "caller break continue help ulimit umask suspend eval exec trap time alias unalias sleep usleep coproc select "
-        "unsetopt setopt autoload zmodload rehash zstyle print pwd tty nproc getconf echo printf history ztcp unset set "
-        "export disown nice ionice chrt taskset stdbuf unbuffer timeout gtimeout flock xargs parallel watch entr script "
-        "expect rlwrap catchsegv numactl cgexec firejail bwrap strace ltrace ptrace perf valgrind gdb lldb busybox "
-        "toybox hyperfine retry ts pv tsp chpst envdir dotenv direnv nohup setsid daemonize daemon start-stop-daemon "
-        "screen tmux zellij dtach abduco byobu sudo doas run0 pkexec gosu su-exec dzdo please sudoedit su runuser "
-        "chroot nsenter unshare systemd-nspawn pivot_root capsh env printenv claude codex gemini aider cursor-agent "
-        "opencode copilot amp qwen crush cline code codium cursor windsurf"
+        ": test [ [[ read wait jobs fg bg type hash which whence where command builtin let return shift getopts times "
+        "exit logout shopt complete compgen compopt bind enable mapfile readarray caller break continue help ulimit "
+        "umask suspend eval exec trap time alias unalias sleep usleep coproc select unsetopt setopt autoload zmodload "
+        "rehash zstyle print pwd tty nproc getconf echo printf history ztcp unset set export declare typeset local "
+        "readonly disown nice ionice chrt taskset stdbuf unbuffer timeout gtimeout flock xargs parallel watch entr "
+        "script expect rlwrap catchsegv numactl cgexec firejail bwrap strace ltrace ptrace perf valgrind gdb lldb "
+        "busybox toybox hyperfine retry ts pv tsp chpst envdir dotenv direnv nohup setsid daemonize daemon "
+        "start-stop-daemon screen tmux zellij dtach abduco byobu sudo doas run0 pkexec gosu su-exec dzdo please "
+        "sudoedit su runuser chroot nsenter unshare systemd-nspawn pivot_root capsh env printenv claude codex gemini "
+        "aider cursor-agent opencode copilot amp qwen crush cline code codium cursor windsurf"
     ),
     "interpreter": (
         "python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 "

@@ -96,7 +96,7 @@ def _empty_trash(call: Call) -> Iterator[Effect]:
 
 
 PROGRAMS: dict[str, Program] = {
-    **programs("find gfind", Program(call=_find)),
+    **programs("find gfind", Program(call=_find, single=True)),
     **programs("fd fdfind", Program(Does("fs.list", "1:"), values="-e -E -t -d -j -x -X --exclude --extension --type --exec --exec-batch --max-depth -c -S")),
     **programs("locate mlocate plocate", Program(Does("fs.list"))),
     "updatedb": Program(Does("sys.setting")),

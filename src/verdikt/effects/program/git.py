@@ -74,7 +74,7 @@ def _surroundings(call: Call) -> Iterator[Effect]:
             setting = given.get(name.replace("_KEY_", "_VALUE_"), Word(""))
             yield from _configure(call, value.text.lower(), setting, passing=True)
         elif name == "GIT_CONFIG_PARAMETERS" and _HOOKS_PATH in value.text.lower():
-            yield call.effect("git.hook.skip", note="changes which hooks git runs")
+            yield call.effect("git.hook.skip.path", note="changes which hooks git runs")
         elif name in _SKIPS and value.text in _SKIPS[name]:
             yield call.effect("git.hook.skip", note=f"{name} leaves hooks out")
         elif name == "SKIP" and "verdikt" in value.text:
@@ -147,7 +147,7 @@ def _configure(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[
         target = call.path(value) if text else Target(key)
         inside = target.zone is Zone.PROJECT and not passing
         yield call.effect(
-            "git.config.exec" if inside else "persist.hook" if text not in ("", "/dev/null") else "git.hook.skip",
+            "git.config.exec" if inside else "persist.hook" if text not in ("", "/dev/null") else "git.hook.skip.path",
             (target,),
             note="changes which hooks git runs",
         )

@@ -32,10 +32,9 @@ def _kill(call: Call) -> Iterator[Effect]:
             "proc.kill.all" if gentle or not {"-9", "-KILL", "-SIGKILL"} & set(texts) else "sys.crash",
             (Target("the first process", "pid"),),
         )
-    elif "0" in rest:
-        yield call.effect("proc.kill", targets)
     else:
-        yield call.effect("proc.kill", targets)
+        found = any(c.name in ("pgrep", "pidof") and "verdikt" in w.text for c in call.commands for w in c.argv)
+        yield call.effect("proc.kill", (Target("verdikt", "pid"),) if found else targets)
 
 
 _GENERIC = words(

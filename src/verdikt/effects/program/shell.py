@@ -147,7 +147,7 @@ PROGRAMS: dict[str, Program] = {
     **programs("sh bash zsh dash ksh mksh ash fish csh tcsh rbash elvish nu xonsh yash", Program(call=_shell, values="-o -O --rcfile --init-file +o +O")),
     **programs("source .", Program(call=_source)),
     **programs(
-        "cd pushd popd dirs true false : test [ [[ read wait jobs fg bg type hash which whence where command builtin let declare local typeset readonly return shift getopts times exit logout shopt complete compgen "
+        "cd pushd popd dirs true false : test [ [[ read wait jobs fg bg type hash which whence where command builtin let return shift getopts times exit logout shopt complete compgen "
         "compopt bind enable mapfile readarray caller break continue help ulimit umask suspend eval exec trap time alias unalias sleep usleep coproc select unsetopt setopt autoload zmodload rehash zstyle print pwd tty nproc getconf",
         _NOTHING,
     ),
@@ -156,7 +156,7 @@ PROGRAMS: dict[str, Program] = {
     "ztcp": Program(Does("net.shell", "0", "host", note="a bare connection inside the shell")),
     "unset": Program(call=_unset),
     "set": Program(call=_set),
-    "export": Program(call=_export),
+    **programs("export declare typeset local readonly", Program(call=_export)),
     "disown": Program(Does("proc.spawn")),
     **programs(
         "nice ionice chrt taskset stdbuf unbuffer timeout gtimeout flock xargs parallel watch entr script expect rlwrap catchsegv numactl cgexec firejail bwrap "

@@ -67,6 +67,8 @@ class Program:
     """Subcommand (up to three words) → what it does. The flags of the program itself count for it too."""
     call: "Callable[[Call], Iterable[Effect]] | None"
     """For what rows cannot say."""
+    always: bool
+    """Whether it does the same whatever its arguments are, so that nobody need look at them."""
     own: bool
     """For a subcommand: its flags are its own (`docker compose -f x` and `docker run -f y` have nothing in common); it may have subcommands."""
 
@@ -88,6 +90,8 @@ class Program:
         put(self, "subs", subs or {})
         put(self, "call", call)
         put(self, "own", own)
+        plain = bool(does) and not (subs or call or dry) and not any(row.on or row.when or row.unless for row in does)
+        put(self, "always", plain)
 
 
 def programs(names: str, program: Program) -> dict[str, Program]:
