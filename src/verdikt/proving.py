@@ -109,7 +109,7 @@ class Proving:
             self.store.append(session, EntryKind.VALIDATOR_PASS, proof_record(claim, proof))
         body = judged.record() | {"enforced": enforced, "parse_status": transcript.status, "host": turn.host}
         if turn.background:
-            body["background"] = list(turn.background)
+            body["background"] = [redact_text(session)[0] for session in turn.background]
         self.store.append(session, EntryKind.COMPLETION, body)
         parent = turn.raw.get("session_id")
         if turn.agent and isinstance(parent, str) and parent and parent != session:

@@ -33,7 +33,7 @@ _SUBCOMMANDS: dict[str, frozenset[str]] = {
     "cargo": frozenset(
         "build check test clippy fmt doc tree metadata add update search bench init new install".split()
     ),
-    "npm": frozenset("install ci ls list view search audit outdated init pack".split()),
+    "npm": frozenset("ls list view search audit outdated".split()),
     "pip": frozenset("install list freeze show check download".split()),
     "pip3": frozenset("install list freeze show check download".split()),
     "docker": frozenset("ps images logs inspect build pull network volume search top stats version info".split()),
@@ -42,7 +42,7 @@ _SUBCOMMANDS: dict[str, frozenset[str]] = {
 }
 """Programs with subcommands, and those of them that run nothing."""
 
-_ALONE = frozenset("ls git pytest ps df id tree whoami find mypy ruff cargo npm docker".split())
+_ALONE = frozenset("ls git pytest ps df id tree whoami find mypy ruff cargo docker".split())
 """Programs that do something without a word; the others read what they are given."""
 
 _PROGRAMS = _HARMLESS | _CAREFUL | _ALONE | _SUBCOMMANDS.keys() | {"sed"}
