@@ -7,7 +7,7 @@ from verdikt.effects import zone as places
 from verdikt.effects.argument import Arguments, words
 from verdikt.effects.name import manner
 from verdikt.effects.program.table import Does, Program
-from verdikt.effects.surroundings import Surroundings, surroundings_of
+from verdikt.effects.surroundings import Surroundings, before, surroundings_of
 from verdikt.effects.target import Resolver
 from verdikt.effects.target import recoverable as can_return
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
@@ -278,8 +278,8 @@ class Call:
         """The commands whose output this one reads, nearest first; for one run by `xargs`, those that feed the `xargs`."""
         command, seen = self.command, 0
         if command.pipe_from is None and command.repeated:
-            before = [c for c in self.commands if c.name in ("xargs", "parallel") and c.span[0] <= command.span[0]]
-            command = before[-1] if before else command
+            near = reversed(before(command, self.commands))
+            command = next((c for c in near if c.name in ("xargs", "parallel")), command)
         while command.pipe_from is not None and 0 <= command.pipe_from < len(self.commands) and seen < 64:
             command, seen = self.commands[command.pipe_from], seen + 1
             yield command

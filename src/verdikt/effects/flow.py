@@ -28,14 +28,15 @@ def follow(commands: Sequence[Command], found: list[list[Effect]]) -> None:
             going.append((index, out))
     if not going:
         return
-    holds = _sources(commands, found)
+    secret, env = _sources(commands, found)
+    worded = any(flag for flag, command in zip(secret, commands, strict=True) if command.feeds is not None)
     for index, out in going:
         command = commands[index]
         if command.name in RAW and _fed_by_shell(index, commands):
             found[index].append(of("net.shell", out[0], out[0].targets, note="a shell over a connection"))
         sends = [e for e in out if not e.targets or not all(host.is_local(t.text) for t in e.targets)]
         if sends:
-            found[index] += _sent(index, sends[0], commands, found, holds)
+            found[index] += _sent(index, sends[0], commands, found, (secret[index], env, worded))
 
 
 def _sent(
@@ -43,19 +44,18 @@ def _sent(
     send: Effect,
     commands: Sequence[Command],
     found: list[list[Effect]],
-    holds: tuple[list[bool], list[bool]],
+    holds: tuple[bool, list[bool], bool],
 ) -> list[Effect]:
     """What one command sends that others gave it, by a pipe or in its words."""
     effects = []
-    secret, env = holds
+    secret, env, worded = holds
     feeders = [i for i in range(max(0, index - _LONGEST), index) if commands[i].feeds == index]
     inside = commands[index].feeds is not None
     if feeders and commands[index].name in _LOOKUPS:
         effects.append(of("cred.send", send, send.targets, possible=True, note="in the name that is asked for"))
     if send.what == "net.send" and any(e.what == "fs.read" for i in _above(index, commands) for e in found[i]):
         effects.append(of("net.send.file", send, send.targets))
-    worded = not inside and any(flag for flag, c in zip(secret, commands, strict=True) if c.feeds is not None)
-    if secret[index] or worded:
+    if secret or (worded and not inside):
         effects.append(of("cred.send", send, send.targets))
     elif env[index] or (not inside and any(env[i] for i in feeders)):
         effects.append(of("cred.send", send, send.targets, possible=True, note="the environment"))

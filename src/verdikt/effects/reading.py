@@ -10,7 +10,7 @@ from verdikt.effects.consequence import consequences, hidden, is_foreign, of
 from verdikt.effects.flow import RAW, SHELLS, copies, follow
 from verdikt.effects.program import lookup
 from verdikt.effects.program.table import Program
-from verdikt.effects.source import feed, is_endless, language_of, meant, output, program_word
+from verdikt.effects.source import NEAR, feed, is_endless, language_of, meant, output, program_word
 from verdikt.effects.target import Resolver
 from verdikt.effects.verb import destroys
 from verdikt.effects.zone import is_sink
@@ -222,7 +222,7 @@ class Reading:
         word = program_word(call.command)
         if word is None or (word.known and not word.raw.startswith("<(")):
             return []
-        names = {c.name for c in call.commands if c.feeds == index}
+        names = {c.name for c in call.commands[max(0, index - NEAR) : index] if c.feeds == index}
         if names & _FETCHERS or _FETCHES.search(word.raw):
             source = (Target(word.raw or word.shown, "other"),)
             return [call.effect("code.remote", source, note="runs what it downloads")]

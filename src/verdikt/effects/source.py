@@ -7,6 +7,8 @@ from verdikt.effects.call import Call
 from verdikt.effects.program.find import narrowed, selected
 from verdikt.shell.command import Command, Word
 
+NEAR = 64
+"""How far before a command is looked for what gives it its words."""
 _NAMERS = frozenset("find gfind fd fdfind ls git grep egrep rg locate".split())
 _ENDLESS = ("/dev/zero", "/dev/urandom", "/dev/random", "/dev/full")
 _PROGRAMS = ("rm", "dd", "shred", "mv", "cp", "cat", "chmod", "chown", "nc", "curl", "tee")
@@ -29,7 +31,8 @@ def feed(call: Call, index: int) -> None:
 def _namer(call: Call, index: int) -> Command | None:
     """The command whose output names what this one works on."""
     if call.command.via and call.command.via[-1].startswith("find"):
-        return next((c for c in reversed(call.commands[:index]) if c.name in ("find", "gfind")), None)
+        near = reversed(call.commands[max(0, index - NEAR) : index])
+        return next((c for c in near if c.name in ("find", "gfind")), None)
     return next((c for c in call.upstream() if c.name in _NAMERS), None)
 
 

@@ -6,6 +6,7 @@ from verdikt.effects.argument import words
 from verdikt.effects.call import Call
 from verdikt.effects.program.system import is_protection
 from verdikt.effects.program.table import Does, Program, programs
+from verdikt.effects.surroundings import before
 from verdikt.model.effect import Effect, Target
 
 _VITAL = words(
@@ -33,7 +34,11 @@ def _kill(call: Call) -> Iterator[Effect]:
             (Target("the first process", "pid"),),
         )
     else:
-        found = any(c.name in ("pgrep", "pidof") and "verdikt" in w.text for c in call.commands for w in c.argv)
+        found = any(
+            c.name in ("pgrep", "pidof") and "verdikt" in w.text
+            for c in before(call.command, call.commands)
+            for w in c.argv
+        )
         yield call.effect("proc.kill", (Target("verdikt", "pid"),) if found else targets)
 
 
