@@ -330,6 +330,8 @@ def _empties(command: Command, redirect: Redirect) -> bool:
     """Whether a redirection leaves its file empty: `> x`, `: > x`, `cat /dev/null > x`."""
     if command.name == "cat":
         return [word.text for word in command.argv[1:]] == ["/dev/null"]
+    if not command.argv and command.via and command.via[-1] in _AUTHORS:
+        return False  # `find -fprint`, awk and sed put something there
     return command.name in ("", ":", "true") and redirect.fd == 1 and command.pipe_from is None
 
 
