@@ -19,6 +19,9 @@ from verdikt.model.regex import regex
 from verdikt.shell.analysis import analyse
 from verdikt.shell.command import UNKNOWN, Code, Command, Redirect, Word
 
+_AUTHORS = frozenset("find gfind awk gawk mawk nawk sed gsed".split())
+"""Programs that write files of their own accord, and put something into them."""
+
 DEPTH = 6
 """How far texts inside texts are followed; beyond that, unknown."""
 
