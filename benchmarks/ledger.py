@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from verdikt.cli.replay import spare_collector
 from verdikt.govern import Governance
 from verdikt.ledger.audit import audit
 from verdikt.ledger.chain import examine
@@ -197,6 +198,7 @@ def replaying(place: Path) -> None:
     for number in range(2_000):
         command = f"{COMMANDS[number % len(COMMANDS)]} # {number}"
         governance.before(Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=str(place)))
+    spare_collector()  # as `verdikt replay` does
     rates = []
     for _ in range(3):
         begin = time.process_time()
