@@ -641,3 +641,54 @@ def test_S4_17_a_policy_stands_anywhere_in_the_graph(tmp_path: Path) -> None:
     assert not gov.before(agent.action("deploy")).passed
     gov.after(agent.action("test"), DONE)
     assert gov.before(agent.action("deploy")).passed
+
+
+def test_S4_23_a_static_provider_says_its_text() -> None:
+    """The same each time."""
+    said = StaticFeedbackProvider("Read AGENTS.md first.").provide(FeedbackContext())
+
+    assert (said.provider_name, said.summary) == ("Static", "Read AGENTS.md first.")
+
+
+def test_S4_25_a_provider_is_anything_with_a_name_and_two_methods() -> None:
+    """What it should not say is not said."""
+
+    class Quiet:
+        name = "Quiet"
+
+        def should_run(self, context: FeedbackContext) -> bool:
+            return context.tool_call_count >= 2
+
+        def provide(self, context: FeedbackContext) -> Feedback:
+            return Feedback(provider_name=self.name, summary="two calls")
+
+    config = FeedbackProviderConfig(Quiet(), FeedbackTrigger(every_n_calls=1))
+    texts = [
+        run_feedback_providers([config], FeedbackContext(session=SessionState(action_count=calls))).text
+        for calls in (1, 2)
+    ]
+
+    assert texts == ["", "<feedback provider='Quiet'>\ntwo calls\n</feedback>"]
+
+
+def test_S4_29_feedback_comes_back_with_the_call_that_triggered_it(tmp_path: Path) -> None:
+    """As text for the model, which each host's adapter puts where that host wants it."""
+    agent = Guided(tmp_path, "feedback: [{static: hello, every_n_calls: 1}]\n")
+
+    assert "hello" in agent.call("Read", file_path="a.md")
+
+
+def test_S4_41_S4_81_a_checker_sees_what_is_about_to_be_given(tmp_path: Path) -> None:
+    """Session, tentative output, filesystem, adapter and stop reason; and a refusal without words gets the default ones."""
+    seen: list[TaskCompletionContext] = []
+
+    class Looks:
+        def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
+            seen.append(context)
+            return TaskCompletionResult(False)
+
+    answer = Guided(tmp_path, definition={"completion": Completion(checker=Looks())}).stop()
+
+    assert answer.reason == "Tasks are incomplete"
+    assert seen[0].filesystem is not None
+    assert isinstance(seen[0].session, SessionState)
