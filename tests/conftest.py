@@ -1,5 +1,7 @@
 """What tests of several rooms share."""
 
+import os
+
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
@@ -10,6 +12,9 @@ from verdikt.guards import GUARDS, guard_class
 # How long an example takes is the machine's business, not the test's.
 hypothesis_settings.register_profile("verdikt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("verdikt")
+
+# No test leaves a warm process behind; those that are about it start and end their own.
+os.environ["VERDIKT_DAEMON"] = "off"
 
 
 @pytest.fixture

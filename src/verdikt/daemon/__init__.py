@@ -1,0 +1,1 @@
+"""The warm process behind the hooks: asked through a socket, it decides as the hook process itself would."""

@@ -1,0 +1,129 @@
+"""The bytes between a hook and the warm process."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import verdikt
+from verdikt.adapters import payload as adapters_payload
+from verdikt.daemon import protocol
+from verdikt.daemon.protocol import Malformed
+from verdikt.observe.agent import HOST_PROJECT
+
+TEXT = st.binary(max_size=60).map(lambda raw: raw.replace(b"\0", b"").decode("utf-8", "surrogateescape"))
+ENV = st.dictionaries(st.sampled_from(protocol.VARIABLES), TEXT)
+
+
+@given(words=st.lists(TEXT, min_size=6, max_size=6), env=ENV, payload=st.binary(max_size=300))
+def test_a_question_is_read_as_it_was_asked(words: list[str], env: dict[str, str], payload: bytes) -> None:
+    """Whatever bytes stand in arguments and variables arrive unchanged."""
+    data = protocol.question(words, env, payload)
+
+    head, length = protocol.question_lengths(data[: protocol.QUESTION_PREFIX])
+    rest = data[protocol.QUESTION_PREFIX :]
+
+    assert protocol.read_head(rest[:head]) == (words, env)
+    assert rest[head:] == payload
+    assert length == len(payload)
+
+
+@given(
+    kind=st.sampled_from([0, 1, 2]),
+    status=st.sampled_from([0, 2]),
+    out=st.binary(max_size=200),
+    err=st.binary(max_size=200),
+)
+def test_an_answer_is_read_as_it_was_given(kind: int, status: int, out: bytes, err: bytes) -> None:
+    """Kind, status and both streams arrive unchanged."""
+    data = protocol.answer(kind, status, out, err)
+    at = protocol.ANSWER_PREFIX
+
+    assert protocol.answer_lengths(data[:at]) == (kind, status, len(out), len(err))
+    assert data[at:] == out + err
+
+
+@given(st.one_of(st.binary(max_size=40), st.binary(max_size=40).map(lambda raw: protocol.MAGIC + raw)))
+def test_no_bytes_break_the_reader(raw: bytes) -> None:
+    """Anything is either of the protocol or `Malformed`, and never announces more than the limits."""
+    for read in (protocol.question_lengths, protocol.answer_lengths):
+        try:
+            numbers = read(raw)
+        except Malformed:
+            continue
+        assert max(numbers) <= protocol.PAYLOAD_BYTES + 1
+    try:
+        words, env = protocol.read_head(raw)
+    except Malformed:
+        return
+    assert len(words) == protocol.WORDS
+    assert set(env) <= set(protocol.VARIABLES)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["v"] * 5, ["v"] * 7, ["v", "h", "e", "a\0b", "c", "closed"], ["v", "h", "e", "a" * 70_000, "c", "closed"]],
+    ids=["too few", "too many", "a NUL inside", "too long"],
+)
+def test_what_cannot_be_asked_is_refused(words: list[str]) -> None:
+    """A hook learns before it connects that it must decide by itself."""
+    with pytest.raises(Malformed):
+        protocol.question(words, {}, b"")
+
+
+def test_a_payload_is_too_long_for_both_or_for_neither() -> None:
+    """The one byte over the limit is what makes the warm process refuse as the hook process does."""
+    assert protocol.PAYLOAD_BYTES == adapters_payload.LIMIT_BYTES
+
+    with pytest.raises(Malformed):
+        protocol.question(["v"] * 6, {}, bytes(protocol.PAYLOAD_BYTES + 2))
+
+
+def test_a_variable_that_nobody_reads_is_not_sent() -> None:
+    """Secrets in the environment stay where they are; sent by a stranger, they are not taken."""
+    data = protocol.question(["v"] * 6, {"HOME": "/h", "ANTHROPIC_API_KEY": "sk-1"}, b"")
+
+    assert b"sk-1" not in data
+    assert protocol.read_head(b"v\0" * 6 + b"HOME=/h\0LD_PRELOAD=/x\0") == (["v"] * 6, {"HOME": "/h"})
+
+
+def test_a_variable_named_twice_is_refused() -> None:
+    """Nobody knows which of the two is meant."""
+    with pytest.raises(Malformed):
+        protocol.read_head(b"v\0" * 6 + b"HOME=/a\0HOME=/b\0")
+
+
+ON_THE_WAY = ["observe", "ledger", "govern.py", "policy.py", "proving.py", "council/runs.py", "adapters"]
+ELSEWHERE = {
+    "adapters/wiring": "read when hooks are installed",
+    "adapters/live": "the clients of `verdikt doctor`",
+    "ledger/rotation.py": "only the command line rotates",
+    "observe/index.py": "only git hooks look at an index",
+    "observe/agent.py": "asked by the command line, but for the names that stand in HOST_PROJECT",
+}
+"""Where variables are named that no decision depends on."""
+
+VARIABLE = re.compile(
+    r"HOME|PATH|USER|LOGNAME|TMPDIR|(XDG|VERDIKT|CLAUDE|CODEX|GEMINI|COPILOT|CURSOR|OPENCODE)_[A-Z_]+"
+)
+
+
+def test_every_variable_that_a_decision_reads_is_sent() -> None:
+    """Both paths must decide the same: one that is read but not sent would be the warm process's own, or missing."""
+    root = Path(verdikt.__file__).parent
+    read = set(HOST_PROJECT)
+    for place in ON_THE_WAY:
+        path = root / place
+        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
+            if not any(str(file.relative_to(root)).startswith(other) for other in ELSEWHERE):
+                read |= _named(ast.parse(file.read_text()))
+
+    assert read - {"VERDIKT_DAEMON"} == set(protocol.VARIABLES)
+
+
+def _named(tree: ast.AST) -> set[str]:
+    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return {text for text in texts if isinstance(text, str) and VARIABLE.fullmatch(text)}
