@@ -86,6 +86,7 @@ NAMES: dict[str, Name] = {
     "git.config": Name(W, True, "changes git's settings"),
     "git.config.exec": Name(W, False, "makes git run a program"),
     "git.hook.skip": Name(W, True, "skips the repository's checks"),
+    "git.hook.skip.check": Name(W, True, "skips verdikt's own check of commits"),
     "git.hook.skip.path": Name(W, True, "makes git look for its checks elsewhere"),
     "vcs.discard": Name(D, False, "throws away changes that are in no commit"),
     "vcs.lose": Name(D, False, "removes commits or changes"),

@@ -49,6 +49,12 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def blob_id(data: bytes, length: int = 40) -> str:
+    """The name that git gives to these contents; `length` is that of the repository's names."""
+    whole = b"blob %d\0%s" % (len(data), data)
+    return sha256(whole) if length == 64 else hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+
+
 def _write(value: Any, append: Append, depth: int) -> None:
     """Appends the canonical text of a value; exact types come first because nearly every value has one."""
     kind = type(value)
