@@ -9,13 +9,13 @@ neither: commit ids, checksums in lock files and images in base64 are left alone
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from verdikt.model.action import Action
 from verdikt.model.canonical import MAX_DEPTH, sha256
 from verdikt.model.secret_format import FORMATS, REACH
+from verdikt.model.value import Value, replace
 
 UNTOLD = "\ufffc"
 """What stands for a replaced secret while an action is evaluated: the shell's mark for what the text does not tell."""
@@ -30,8 +30,7 @@ _LONG = 32_768
 _LITERALS = tuple((literal, row) for row in FORMATS for literal in row[1].split("|"))
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Secret:
+class Secret(Value):
     """Where in a text a secret stands, and of which kind it is."""
 
     start: int
