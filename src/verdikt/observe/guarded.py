@@ -6,7 +6,15 @@ from functools import lru_cache
 
 from verdikt.observe.agent import host_project
 
-_SYSTEM = ("/etc/verdikt", "/etc/claude-code", "/etc/codex", "/etc/gemini-cli", "/etc/cursor", "/etc/opencode")
+_SYSTEM = (
+    "/etc/verdikt",
+    "/etc/claude-code",
+    "/etc/codex",
+    "/etc/gemini-cli",
+    "/etc/cursor",
+    "/etc/opencode",
+    *(f"/Library/Application Support/{name}" for name in ("ClaudeCode", "GeminiCli", "Cursor", "opencode")),
+)
 
 _PROJECT = (
     "governance.yaml",
@@ -37,6 +45,7 @@ _HOME = (
     ".gemini/trustedFolders.json",
     ".copilot/hooks",
     ".copilot/config.json",
+    ".copilot/settings.json",
     ".cursor/hooks.json",
 )
 
@@ -59,9 +68,17 @@ def guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, ...]:
     roots = tuple(root for root in dict.fromkeys((project_root, host_project(env))) if root)
     given = tuple(env.get(name) for name in _VARIABLES)
     fixed = all(path is None or path.startswith("/") for path in (*roots, *given))
-    names = _named(project_root, roots, given, "" if fixed else os.getcwd())
-    hooks = (os.path.abspath(os.path.join(_git_directory(root), "hooks")) for root in roots)
-    return tuple(dict.fromkeys((*names, *hooks)))
+    repositories = tuple([_git_directory(root) for root in roots])
+    return _guarded(project_root, roots, given, "" if fixed else os.getcwd(), repositories)
+
+
+@lru_cache(maxsize=64)
+def _guarded(
+    project_root: str, roots: tuple[str, ...], given: tuple[str | None, ...], cwd: str, repositories: tuple[str, ...]
+) -> tuple[str, ...]:
+    """What is guarded, given what was seen of the disk. `cwd` is there when a relative path depends on it."""
+    hooks = (os.path.abspath(os.path.join(repository, "hooks")) for repository in repositories)
+    return tuple(dict.fromkeys((*_named(project_root, roots, given, cwd), *hooks)))
 
 
 @lru_cache(maxsize=64)
@@ -77,7 +94,10 @@ def _named(project_root: str, roots: tuple[str, ...], given: tuple[str | None, .
         *_SYSTEM,
         *(os.path.join(root, name) for root in roots for name in _PROJECT),
         *(os.path.join(home, name) for name in _HOME),
-        *(os.path.join(config, "opencode", name) for name in ("plugin", "plugins", "opencode.json", "opencode.jsonc")),
+        *(
+            os.path.join(config, "opencode", name)
+            for name in ("plugin", "plugins", "opencode.json", "opencode.jsonc", "config.json")
+        ),
     ]
     if "XDG_RUNTIME_DIR" in env:
         paths.append(os.path.join(env["XDG_RUNTIME_DIR"], "verdikt"))
