@@ -21,7 +21,7 @@ else:
         return lambda cls: cls
 
 
-class Field:
+class _Field:
     """What is known of one field: its default or how to make one, and where it takes part."""
 
     __slots__ = ("annotation", "compare", "default", "factory", "init", "repr")
@@ -51,10 +51,10 @@ def field(
     compare: bool = True,
 ) -> "Any":
     """A field that is more than its annotation and its default."""
-    return Field(default, default_factory, init, repr, compare)
+    return _Field(default, default_factory, init, repr, compare)
 
 
-class Plan:
+class _Plan:
     """What the methods of one class need to know of its fields."""
 
     __slots__ = ("finish", "given", "key", "later", "positional", "shown")
@@ -83,8 +83,8 @@ class Plan:
 class _FieldType(type):
     """Takes the fields of a class from its annotations, and gives it slots for them."""
 
-    __fields__: "dict[str, Field]"
-    __plan__: Plan
+    __fields__: "dict[str, _Field]"
+    __plan__: _Plan
     __post_init__: "Callable[[Any], None]"
 
     def __new__(
@@ -98,11 +98,11 @@ class _FieldType(type):
     ) -> "_FieldType":
         if "__slots__" in body:  # a class without fields of its own
             return super().__new__(mcls, name, bases, body)
-        own: dict[str, Field] = {}
+        own: dict[str, _Field] = {}
         for key, annotation in _annotations(body).items():
             if not _of_class(annotation):
                 default = body.pop(key, ...)
-                own[key] = spec = default if type(default) is Field else Field(default)
+                own[key] = spec = default if type(default) is _Field else _Field(default)
                 spec.annotation = annotation
         fields = {key: spec for base in bases for key, spec in getattr(base, "__fields__", {}).items()} | own
         names = tuple([key for key, spec in fields.items() if spec.init])
@@ -110,7 +110,7 @@ class _FieldType(type):
         body["__fields__"] = fields
         body["__match_args__"] = () if kw_only else names
         cls = super().__new__(mcls, name, bases, body)
-        cls.__plan__ = Plan(cls, 0 if kw_only else len(names))
+        cls.__plan__ = _Plan(cls, 0 if kw_only else len(names))
         return cls
 
 
@@ -174,7 +174,7 @@ class _Signature:
         found = []
         for at, (name, _, default) in enumerate(cls.__plan__.given):
             kind = Parameter.POSITIONAL_OR_KEYWORD if at < cls.__plan__.positional else Parameter.KEYWORD_ONLY
-            made = type(default) is Field
+            made = type(default) is _Field
             shown = Parameter.empty if made and default.factory is None else default.factory if made else default
             found.append(Parameter(name, kind, default=shown, annotation=cls.__fields__[name].annotation))
         return Signature(found, return_annotation=None)
@@ -185,8 +185,8 @@ class _Fields(metaclass=_FieldType):  # noqa: PLW1641 (values can be hashed, rec
 
     __slots__ = ()
     if TYPE_CHECKING:
-        __fields__: dict[str, Field]
-        __plan__: Plan
+        __fields__: dict[str, _Field]
+        __plan__: _Plan
     __dataclass_fields__ = _Foreign("__dataclass_fields__")
     __dataclass_params__ = _Foreign("__dataclass_params__")
     __signature__ = _Signature()
@@ -203,7 +203,7 @@ class _Fields(metaclass=_FieldType):  # noqa: PLW1641 (values can be hashed, rec
         pop = named.pop
         for name, put, default in rest:
             value = pop(name, default)
-            if type(value) is Field:  # which stands for a default that there is not
+            if type(value) is _Field:  # which stands for a default that there is not
                 if value.factory is None:
                     raise _wrong(self, f"missing a required argument: '{name}'")
                 value = value.factory()
@@ -213,7 +213,7 @@ class _Fields(metaclass=_FieldType):  # noqa: PLW1641 (values can be hashed, rec
             raise _wrong(self, f"got {'multiple values for' if known else 'an unexpected'} argument '{min(named)}'")
         if plan.finish:
             for _, put, default in plan.later:
-                put(self, default.factory() if type(default) is Field and default.factory else default)
+                put(self, default.factory() if type(default) is _Field and default.factory else default)
             self.__post_init__()
 
     def __post_init__(self) -> None:
