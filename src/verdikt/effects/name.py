@@ -161,6 +161,7 @@ NAMES: dict[str, Name] = {
     "guard.tamper": Name(D, False, "changes what watches over the agent"),
     "guard.environment": Name(S, False, "sends an agent around its policy or its log"),
     "guard.config": Name(W, False, "changes what an agent may do or can do"),
+    "guard.forge": Name(X, False, "may write to the log of what watches over the agent"),
     "guard.bypass": Name(S, False, "starts an agent that nobody watches"),
     "persist.write": Name(W, False, "makes something run again later"),
     "persist.cron": Name(W, False, "schedules something"),
