@@ -29,7 +29,7 @@ class Index:
     __slots__ = ("_always", "_command", "_effect", "_equals", "_host", "_kind", "_named", "_patterns", "_rules", "_target", "_tool")  # fmt: skip
 
     def __init__(self, rules: Sequence["Rule"]) -> None:
-        self._rules = tuple(rules)
+        self._rules = rules
         filings = [_filings(rule.when) for rule in self._rules]
         crowd = Counter(key for several in filings for filing in several for key in filing)
         self._always: list[int] = []
@@ -53,6 +53,26 @@ class Index:
         self._target = GlobIndex(tables["target"]) if tables["target"] else None
         self._equals = _by_path(tables["equals"])
         self._patterns = _by_fields(tables["pattern"])
+
+    def dump(self) -> tuple[Any, ...]:
+        """The index as plain data, without its rules."""
+        patterns = tuple((fields, patterns.patterns, filed) for fields, patterns, filed in self._patterns)
+        searched = (self._named and self._named.dump(), self._command and self._command.dump())
+        target = self._target and self._target.dump()
+        return self._always, self._kind, self._tool, self._host, self._effect, *searched, target, self._equals, patterns
+
+    @classmethod
+    def load(cls, data: tuple[Any, ...], rules: Sequence["Rule"]) -> "Index":
+        """The index that `dump` gave, over the same rules."""
+        index = cls.__new__(cls)
+        index._rules = rules
+        index._always, index._kind, index._tool, index._host, index._effect, named, command, *rest = data
+        target, index._equals, patterns = rest
+        index._named = named and PrefixTable.load(named)
+        index._command = command and PrefixTable.load(command)
+        index._target = target and GlobIndex.load(target)
+        index._patterns = tuple((fields, PatternSet(several), filed) for fields, several, filed in patterns)
+        return index
 
     def candidates(self, action: Action, ctx: GovernanceContext) -> list["Rule"]:
         """Every rule that can fire, in order, and few that cannot."""
