@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
@@ -221,7 +221,7 @@ def _script(call: Invocation) -> str | None:
 # Other languages
 
 
-@cache
+@lru_cache(maxsize=256)
 def _ways(name: str) -> tuple[Interpreter, str, frozenset[str], frozenset[str]]:
     """A row, its options that take a value, those whose value is a program, those that name a module."""
     row = INTERPRETERS[_VERSION.sub("", name)]
