@@ -14,6 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from verdikt.adapters.wiring.registration import LAUNCH
+
 ROUNDS = 15
 SESSIONS = (10, 100, 1_000, 10_000)
 RULES = (1, 10, 100, 1_000)
@@ -41,7 +43,7 @@ class Place:
         """Command line and payload of one call before a tool runs."""
         payload = {"session_id": session, "cwd": str(self.project), "hook_event_name": "PreToolUse"}
         payload |= {"tool_name": "Bash", "tool_input": {"command": command}}  # type: ignore[dict-item]
-        line = (sys.executable, "-I", "-m", "verdikt.adapters.entry", "claude", "PreToolUse")
+        line = (sys.executable, "-I", "-S", LAUNCH, "claude", "PreToolUse")
         return line, json.dumps(payload).encode()
 
     def fill(self, session: str, calls: int) -> None:

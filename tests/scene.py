@@ -27,10 +27,11 @@ class Scene:
         self.clock = FakeClock()
         self.store = FileStore(place / "data", self.clock, projections())
         policy = parse_policy(f"profile: standard\nevidence:\n  mode: {mode}\n{more}")
-        self.gov = Governance(
-            policy, self.store, see=lambda cwd: FakeWorld(), clock=self.clock, env={"HOME": "/home/dev"}
-        )
+        self.gov = Governance(policy, self.store, see=self._seen, clock=self.clock, env={"HOME": "/home/dev"})
         self.calls = 0
+
+    def _seen(self, cwd: str) -> FakeWorld:
+        return FakeWorld(cwd=cwd, project_root=str(self.project))
 
     def ask(self, text: str, **more: Any) -> Answer:
         """A person asks."""

@@ -426,7 +426,7 @@ class Governance:
 def _decision_record(decision: Decision, action: Action, pause: Pause | None) -> dict[str, Any]:
     """A decision as the log keeps it. The receipt is the policy's own word, whether or not a pause let the action through."""
     body = {
-        "receipt": decision.receipt.dump(),
+        "receipt": decision.receipt.written,
         "receipt_sha256": decision.receipt.sha256,
         "call_id": action.call_id,
     }

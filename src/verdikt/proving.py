@@ -1,7 +1,8 @@
 """The evidence gate at work: reads the log and the transcript, asks the pure parts, writes down what they said."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdikt.evidence.section import EvidenceSettings
@@ -17,6 +18,12 @@ from verdikt.observe.home import expand
 if TYPE_CHECKING:
     from verdikt.evidence.turn import TurnEvidence
     from verdikt.evidence.validator import Proof
+
+ROOTS = 3
+"""Projects of one turn whose sources are looked at when it ends."""
+
+_CHECKS = frozenset({"test", "build", "lint", "commit"})
+"""Runs after which the sources are looked at, so that a later change of them shows whoever made it."""
 
 _UNREAD = {"unparseable": "holds no JSON", "schema_drift": "has no message of a known type"}
 
@@ -84,13 +91,29 @@ class Proving:
     def evidence(self, action: Action, outcome: Outcome) -> dict[str, Any]:
         """What the log keeps of a call so that it can prove something later."""
         from verdikt.evidence.call import call_evidence, named_edits
+        from verdikt.observe.tree import source_tree
 
         edited = tuple(
             path if path == "*" else os.path.normpath(os.path.join(action.cwd, expand(path, self._env)))
             for path in named_edits(action)
         )
-        written = {path: found for path in edited if path != "*" and (found := self._digest(path))}
-        return call_evidence(action, outcome, written=written, ended=self.clock.now(), edited=edited)
+        written = {path: digest for path in edited if path != "*" and (digest := self._digest(path))}
+        found = call_evidence(action, outcome, written=written, ended=self.clock.now(), edited=edited)
+        where = self._checked_place(action.cwd, found.get("runs", ()))
+        if where and (tree := source_tree(os.path.join(self._here, where))):
+            found["tree"] = {"root": tree.root, "sha256": tree.digest}
+        return found
+
+    def _checked_place(self, cwd: str, runs: Sequence[Mapping[str, Any]]) -> str:
+        """Where a run took place that may prove something about the sources; empty when there is none."""
+        from verdikt.evidence.ran import read_runs
+
+        wanted = [tuple(one.argv) for custom in self.settings.validators for one in read_runs(custom.command)]
+        for run in runs:
+            argv = tuple(run["argv"])
+            if run["kind"] in _CHECKS or any(argv[: len(want)] == want for want in wanted):
+                return os.path.normpath(os.path.join(cwd, run["cwd"] or "."))
+        return ""
 
     def stopped(self, turn: Turn) -> Answer:
         """Holds what the agent claims against the log of the turn; proofs are signed, refusals counted."""
@@ -135,8 +158,13 @@ class Proving:
     def turn(self, session: str, state: Mapping[str, Any]) -> "TurnEvidence":
         """The present turn of a session, from the log."""
         from verdikt.evidence.turn import read_turn
+        from verdikt.observe.tree import source_tree
 
-        return read_turn(self.store.entries(session, since=state["turn"]), best=state["best"], trusted=self._vouched)
+        entries = self.store.entries(session, since=state["turn"])
+        turn = read_turn(entries, best=state["best"], trusted=self._vouched)
+        roots = list(dict.fromkeys(call.tree[0] for call in reversed(turn.calls) if call.tree[0]))[:ROOTS]
+        trees = {root: tree for root in roots if (tree := source_tree(root)) and tree.root == root}
+        return replace(turn, trees=trees) if trees else turn
 
     def validated(self, session: str, claim: str, name: str, arguments: Mapping[str, str]) -> "Proof":
         """What a validator says of an explicit claim in the present turn; a pass is signed into the log."""

@@ -93,6 +93,7 @@ class Bench:
         asides: Mapping[str, tuple[Say, ...]] | None = None,
         prompt: str = "do it",
         env: Mapping[str, str] | None = None,
+        options: tuple[str, ...] = (),
     ) -> Played:
         """One session in which the model says these turns."""
         with ScriptedModel(Screenplay(turns=turns, asides=asides or {})) as model:
@@ -103,6 +104,7 @@ class Bench:
                 model=model,
                 prompt=prompt,
                 env=LOOPBACK | dict(env or {}),
+                options=options,
             )
         return Played(run=run, model=model)
 

@@ -73,7 +73,8 @@ def test_every_recorded_payload_is_understood(name: str) -> None:
     assert moment.kind is adapters.host(host).EVENTS.get(event_of(name), MomentKind.NOTICE)
     assert moment.host == host
     assert moment.session_id != "default"
-    assert (moment.action is not None) == (moment.kind in (MomentKind.BEFORE, MomentKind.AFTER))
+    acts = (MomentKind.BEFORE, MomentKind.PERMISSION, MomentKind.AFTER)
+    assert (moment.action is not None) == (moment.kind in acts)
     assert (moment.outcome is not None) == (moment.kind is MomentKind.AFTER)
     assert (moment.prompt is not None) == (moment.kind is MomentKind.PROMPT)
     assert (moment.turn is not None) == (moment.kind is MomentKind.STOP)

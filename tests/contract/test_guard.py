@@ -1,15 +1,27 @@
 """The wrapper that clients call: whatever the hook does, the client hears a decision."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.contract import native
 from verdikt import adapters
 
 GUARD = Path(adapters.__file__).with_name("guard.sh")
+
+WRAPPERS = ("guard.sh", "verdikt-hook")
+
+
+@pytest.fixture(params=WRAPPERS)
+def wrapper(request: pytest.FixtureRequest) -> Path:
+    """The script, and the native client that takes its place."""
+    return GUARD if request.param == "guard.sh" else native.client()
+
 
 BLOCK = '{"decision":"block","reason":"no"}'
 
@@ -49,14 +61,16 @@ FAILURES = {
 
 def guard(mode: str, *hook: str, script: Path = GUARD, seconds: str = "1") -> subprocess.CompletedProcess[str]:
     """The wrapper around a hook."""
-    command = ["sh", str(script), seconds, mode, *hook]
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, input="{}", check=False)
+    shell = ["sh"] if script.suffix == ".sh" else []
+    command = [*shell, str(script), seconds, mode, *native.absolute(list(hook))]
+    env = {**os.environ, "VERDIKT_DAEMON": "off"}
+    return subprocess.run(command, capture_output=True, text=True, timeout=20, input="{}", check=False, env=env)
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_hook_that_fails_blocks(failure: str) -> None:
+def test_a_hook_that_fails_blocks(failure: str, wrapper: Path) -> None:
     """Status 2, a reason on stderr, and the one document that blocks on every client."""
-    said = guard("closed", *FAILURES[failure])
+    said = guard("closed", *FAILURES[failure], script=wrapper)
     document = json.loads(said.stdout)
 
     assert said.returncode == 2
@@ -67,9 +81,9 @@ def test_a_hook_that_fails_blocks(failure: str) -> None:
 
 
 @pytest.mark.parametrize("failure", ["a crash", "a kill", "a hang", "a missing interpreter", "plain text"])
-def test_where_nothing_is_about_to_happen_a_failure_is_no_opinion(failure: str) -> None:
+def test_where_nothing_is_about_to_happen_a_failure_is_no_opinion(failure: str, wrapper: Path) -> None:
     """The agent is not held up by a hook that only watches."""
-    said = guard("open", *FAILURES[failure])
+    said = guard("open", *FAILURES[failure], script=wrapper)
 
     assert (said.returncode, said.stdout) == (0, "{}\n")
 
@@ -90,35 +104,36 @@ def test_where_nothing_is_about_to_happen_a_failure_is_no_opinion(failure: str) 
         (["sh", "-c", f"echo '{BLOCK}'; echo no >&2; exit 2"], 2),
     ],
 )
-def test_a_decision_is_handed_on_unchanged(hook: list[str], code: int) -> None:
+def test_a_decision_is_handed_on_unchanged(hook: list[str], code: int, wrapper: Path) -> None:
     """Byte for byte, with its status."""
     alone = subprocess.run(hook, capture_output=True, text=True, check=False)
-    said = guard("closed", *hook)
+    said = guard("closed", *hook, script=wrapper)
 
     assert (said.returncode, said.stdout.rstrip("\n")) == (code, alone.stdout.rstrip("\n"))
     assert said.stderr == alone.stderr
 
 
-def test_the_hook_reads_what_the_client_wrote() -> None:
+def test_the_hook_reads_what_the_client_wrote(wrapper: Path) -> None:
     """The payload passes through."""
-    assert guard("closed", "cat").stdout == "{}\n"
+    assert guard("closed", "cat", script=wrapper).stdout == "{}\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["1"], ["1", "closed"], ["x", "y", "z"]])
-def test_a_wrapper_called_wrongly_blocks(arguments: list[str]) -> None:
+def test_a_wrapper_called_wrongly_blocks(arguments: list[str], wrapper: Path) -> None:
     """Broken wiring is not permission."""
-    said = subprocess.run(["sh", str(GUARD), *arguments], capture_output=True, text=True, check=False)
+    command = [*(["sh"] if wrapper == GUARD else []), str(wrapper), *arguments]
+    said = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
     assert said.returncode == 2
     assert json.loads(said.stdout)["decision"] == "block"
     assert said.stderr
 
 
-def test_a_failure_is_written_down_beside_the_log(tmp_path: Path) -> None:
+def test_a_failure_is_written_down_beside_the_log(tmp_path: Path, wrapper: Path) -> None:
     """Nobody else can: the hook did not live to tell."""
     (tmp_path / "hooks").mkdir()
-    script = tmp_path / "hooks" / "guard.sh"
-    script.write_text(GUARD.read_text())
+    script = tmp_path / "hooks" / wrapper.name
+    shutil.copy(wrapper, script)
     guard("open", "false", script=script)
     guard("closed", "false", script=script)
     lines = [json.loads(line) for line in (tmp_path / "_hook_crashes.jsonl").read_text().splitlines()]
@@ -137,10 +152,12 @@ def test_without_timeout_perl_keeps_the_time(tmp_path: Path, failure: str) -> No
     assert guard("closed", "echo", "{}", script=script).stdout == "{}\n"
 
 
-def test_the_python_entry_works_under_the_wrapper(tmp_path: Path) -> None:
+def test_the_python_entry_works_under_the_wrapper(tmp_path: Path, wrapper: Path) -> None:
     """As `verdikt init` wires it, here with a payload that is not JSON."""
-    command = ["sh", str(GUARD), "20", "closed", sys.executable, "-m", "verdikt.adapters.entry", "codex", "PreToolUse"]
-    env = {"VERDIKT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    shell = ["sh"] if wrapper == GUARD else []
+    hook = [sys.executable, "-m", "verdikt.adapters.entry", "codex", "PreToolUse"]
+    command = [*shell, str(wrapper), "20", "closed", *hook]
+    env = {"VERDIKT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "VERDIKT_DAEMON": "off"}
     said = subprocess.run(command, capture_output=True, text=True, input="{half", env=env, check=False)
 
     assert said.returncode == 2

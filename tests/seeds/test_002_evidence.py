@@ -254,7 +254,7 @@ def test_ruling_11_evidence_goes_stale(scene: Scene) -> None:
     scene.run("pytest -q", GREEN)
     scene.edit("NOTES.md", "notes")
 
-    assert "before the last edit" in stale.reason
+    assert "`pytest -q` ran before `src/app.py` was changed" in stale.reason
     assert scene.say("All tests pass.").allowed
 
 

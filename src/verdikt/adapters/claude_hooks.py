@@ -18,15 +18,15 @@ EVENTS: dict[str, MomentKind] = {
     "UserPromptSubmit": MomentKind.PROMPT,
     "UserPromptExpansion": MomentKind.PROMPT,
     "PreToolUse": MomentKind.BEFORE,
-    "PermissionRequest": MomentKind.BEFORE,
+    "PermissionRequest": MomentKind.PERMISSION,
     "PostToolUse": MomentKind.AFTER,
     "PostToolUseFailure": MomentKind.AFTER,
-    "PostToolBatch": MomentKind.NOTICE,
+    "PostToolBatch": MomentKind.BATCH,
     "PermissionDenied": MomentKind.NOTICE,
     "Stop": MomentKind.STOP,
     "SubagentStop": MomentKind.STOP,
     "ConfigChange": MomentKind.CONFIG,
-    "PreCompact": MomentKind.NOTICE,
+    "PreCompact": MomentKind.COMPACT,
     "SessionEnd": MomentKind.END,
 }
 

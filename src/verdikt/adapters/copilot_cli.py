@@ -14,7 +14,7 @@ EVENTS: dict[str, MomentKind] = {
     "sessionStart": MomentKind.START,
     "userPromptSubmitted": MomentKind.PROMPT,
     "preToolUse": MomentKind.BEFORE,
-    "permissionRequest": MomentKind.BEFORE,
+    "permissionRequest": MomentKind.PERMISSION,
     "postToolUse": MomentKind.AFTER,
     "agentStop": MomentKind.STOP,
     "subagentStop": MomentKind.STOP,

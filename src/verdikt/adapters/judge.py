@@ -22,7 +22,8 @@ def judge(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> R
     """What is to be said to the host at this moment. During a pause everything but red lines is let through, decided and recorded as ever."""
     ruling = _RULES.get(moment.kind, _nothing)(governance, moment, env).where(moment)
     # Before an action the flow itself has looked at the pause, and at what a pause does not touch.
-    if moment.kind is not MomentKind.BEFORE and ruling.kind >= VerdictKind.ASK and _paused(governance):
+    before = (MomentKind.BEFORE, MomentKind.PERMISSION)
+    if moment.kind not in before and ruling.kind >= VerdictKind.ASK and _paused(governance):
         return Ruling(context=f"{MARK} paused by the operator: this would have been stopped")
     return ruling
 
@@ -35,6 +36,24 @@ def _before(governance: "Governance", moment: Moment, env: Mapping[str, str]) ->
     assert moment.action is not None
     decision = governance.before(moment.action, posture=moment.posture)
     return Ruling.of_verdict(decision.verdict, warnings=decision.warnings, approved=decision.approved)
+
+
+def _permission(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
+    """The second line: a call about which a person is to be asked, and which the hook before it never got to decide."""
+    from verdikt.adapters.covered import decision_for
+
+    assert moment.action is not None
+    verdict = decision_for(moment.action, governance.store)
+    if verdict is None or verdict.get("kind") == VerdictKind.BLOCK.word:
+        return _before(governance, moment, env)
+    return Ruling()
+
+
+def _batch(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
+    from verdikt.adapters.covered import undecided
+
+    missed = undecided(moment.raw.get("tool_calls"), moment.session_id, governance.store)
+    return _told(Ruling(), governance, moment, missed)
 
 
 def _after(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
@@ -62,8 +81,10 @@ def _start(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> 
 
 
 def _end(governance: "Governance", moment: Moment, env: Mapping[str, str]) -> Ruling:
+    """The log so far is sealed: at the end, and before a host forgets what was said."""
     if governance.store.head(moment.session_id).seq:
-        governance.store.checkpoint(moment.session_id)
+        reason = "session_end" if moment.kind is MomentKind.END else moment.kind.value
+        governance.store.checkpoint(moment.session_id, reason)
     return Ruling()
 
 
@@ -81,6 +102,9 @@ _RULES = {
     MomentKind.STOP: _stop,
     MomentKind.CONFIG: _config,
     MomentKind.END: _end,
+    MomentKind.PERMISSION: _permission,
+    MomentKind.BATCH: _batch,
+    MomentKind.COMPACT: _end,
 }
 
 

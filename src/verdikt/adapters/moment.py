@@ -11,13 +11,16 @@ from verdikt.model.posture import Posture
 
 
 class MomentKind(enum.StrEnum):
-    """The moments that hosts report; `before` and `config` are refused when verdikt itself fails, the others are not."""
+    """The moments that hosts report; those at which something is about to happen are refused when verdikt itself fails."""
 
     START = "start"
     PROMPT = "prompt"
     BEFORE = "before"
     AFTER = "after"
     STOP = "stop"
+    PERMISSION = "permission"  # the host is about to ask a person about an action
+    BATCH = "batch"  # the host tells which calls it has made
+    COMPACT = "compact"  # the host is about to shorten the conversation
     CONFIG = "config"  # the host is about to take over changed settings
     END = "end"
     NOTICE = "notice"  # anything else a host tells us: nothing is decided
@@ -25,7 +28,7 @@ class MomentKind(enum.StrEnum):
     @property
     def closed(self) -> bool:
         """Whether a failure here must count as a block."""
-        return self in (MomentKind.BEFORE, MomentKind.CONFIG)
+        return self in (MomentKind.BEFORE, MomentKind.PERMISSION, MomentKind.CONFIG)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,7 +109,7 @@ def read(
         "host": host,
         "agent": fields.text("agent_type") or agent_id,
     }
-    action = _action(fields, keys, common) if kind in (MomentKind.BEFORE, MomentKind.AFTER) else None
+    action = _action(fields, keys, common) if kind in _ACTIONS else None
     mode = MODES.get(fields.text("permission_mode"))
     return Moment(
         kind=kind,
@@ -123,6 +123,9 @@ def read(
         posture=mode,
         raw=fields.raw,
     )
+
+
+_ACTIONS = (MomentKind.BEFORE, MomentKind.PERMISSION, MomentKind.AFTER)
 
 
 def _guess(fields: Fields, keys: Keys) -> MomentKind:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from verdikt.effects.commit_check import is_check, is_checked
 from verdikt.effects.name import named
 from verdikt.effects.zone import homely, is_hook
 from verdikt.model.effect import Certainty, Effect, Target, Zone
@@ -87,12 +88,15 @@ def _sorted(effect: Effect, facts: Facts) -> tuple[tuple[Target, ...], ...]:
     whole = effect.what.startswith(_WHOLE)
     for target in effect.targets:
         zone = target.zone
-        if zone is Zone.GUARD:
+        if is_check(target.path, facts):
+            guards.append(target)
+        elif zone is Zone.GUARD:
             (hooks if is_hook(homely(target.path, facts.home)) else guards).append(target)
         elif whole and _holds_guard(target, facts):
             guards.append(target)
         elif zone is Zone.PERSIST:
-            later.append(target)
+            own = target.path.endswith("/.git/config") and is_checked(target.path.removesuffix("/.git/config"), facts)
+            (guards if own else later).append(target)
         elif zone is Zone.SECRET:
             known = homely(target.path, facts.home).startswith(("~/.", "/etc"))
             if known or target.state != "absent":

@@ -35,6 +35,7 @@ _FETCHES = regex(r"(?<![\w/.-])(?:curl|wget|wget2|fetch|aria2c|lynx|http|https|x
 _INIT = regex(
     r"(?:init|hook|shellenv|activate|completions?|env|shell-init|printenv|--version|export|-s|-k|alias|shell|setup|ssh-agent|dircolors|resize|login)\b"
 )
+_FORGES = regex(r"\b(?:from|import)\s+verdikt\.(?:ledger|cli)\b")
 _TCP = regex(r"^/dev/(?:tcp|udp)/([^/]+)/")
 _SPLICED = regex(r"""[\w.](?:''|""|\\(?=[\w.]))[\w.]|[\w.]'[\w.]+'|[\w.]"[\w.]+"[\w.]""")
 _INTO = (">", ">|", ">>", "&>", "&>>")
@@ -256,7 +257,11 @@ class Reading:
         text = self._read(path) if language else None
         if text is None or self._depth >= DEPTH:
             return []
-        return self._read_code(language, text, call)
+        found = self._read_code(language, text, call)
+        # A program that was there before may use the library; one that this action wrote is looked at more closely.
+        if language == "python" and path in self._written and _FORGES.search(text):
+            found.append(call.effect("guard.forge"))
+        return found
 
     def _remember(self, call: Call) -> None:
         """What the command put into files, for when they are run later in the same text."""
@@ -318,7 +323,10 @@ class Reading:
             return []
         if self._depth >= DEPTH:
             return [_unknown("nested too deeply to follow")]
-        return self._read_code(code.language, code.text, call)
+        found = self._read_code(code.language, code.text, call)
+        if code.language == "python" and _FORGES.search(code.text):
+            found.append(call.effect("guard.forge"))
+        return found
 
     def _read_code(self, language: str, text: str, call: Call) -> list[Effect]:
         self._depth += 1

@@ -95,6 +95,8 @@ class LoggedCall:
     http: int | None = None
     written: Mapping[str, str] = field(default_factory=dict)
     edited: tuple[str, ...] = ()
+    ended: float = 0.0
+    tree: tuple[str, str] = ("", "")  # the root and the digest of the sources when it ended
 
     def speaking(self, *kinds: str) -> tuple[Run, ...]:
         """Its runs of these kinds that ended with 0 for sure."""
@@ -128,7 +130,13 @@ def read_call(entry: Entry) -> LoggedCall:
         http=evidence.get("http"),
         written={str(one.get("path")): str(one.get("sha256")) for one in evidence.get("written", ())},
         edited=tuple(map(str, evidence.get("edited", ()))),
+        ended=float(evidence.get("ended") or 0) / 1_000_000,
+        tree=_tree(evidence.get("tree")),
     )
+
+
+def _tree(record: object) -> tuple[str, str]:
+    return (str(record.get("root", "")), str(record.get("sha256", ""))) if isinstance(record, Mapping) else ("", "")
 
 
 def _first(payload: Mapping[str, Any], *keys: str) -> str:

@@ -13,10 +13,11 @@ from typing import Any
 
 from verdikt.evidence.claims import Claim, ClaimType
 from verdikt.evidence.section import EvidenceSettings
-from verdikt.evidence.turn import DOCS, TurnEvidence, same_path
+from verdikt.evidence.turn import TurnEvidence, same_path
 from verdikt.evidence.validator import VALIDATORS, Proof, ProofStatus, Validator, custom_validator, run
 from verdikt.model.canonical import digest
 from verdikt.model.regex import regex
+from verdikt.model.tree import DOCS
 
 LINES = 12
 """Of a refusal, at most."""
@@ -223,10 +224,11 @@ def _one_of(
             return proof
         reasons.append(proof.reason)
     named = {validator.name for validator, _ in ways}
-    for seq, kind, name in turn.passes:
+    for one in turn.passes:
         # Somebody had it checked by name: it counts like a find of ours, and goes stale like one.
-        if kind == claim.type.value and seq > turn.last_edit and (name in named or not _about_checks(claim)):
-            return Proof(name, ProofStatus.PASS, entries=(seq,))
+        about = one.validator in named or not _about_checks(claim)
+        if one.claim == claim.type.value and about and turn.standing(one):
+            return Proof(one.validator, ProofStatus.PASS, entries=(one.seq,))
     telling = [reason for reason in reasons if not reason.startswith("no ")]
     return Missing(claim, (telling or reasons)[0], command)
 

@@ -20,8 +20,21 @@ _THROUGH = frozenset(
 
 _EDITORS = frozenset("patch tee cp mv rm rsync install ln truncate dd touch unzip tar".split())
 _GIT_EDITS = frozenset(
-    "apply am checkout restore stash revert merge rebase pull cherry-pick reset switch clean".split()
+    "apply am checkout restore stash revert merge rebase pull cherry-pick reset switch clean mv rm".split()
 )
+_FORMATTERS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    name: (frozenset(only.split()), frozenset(unless.split()))
+    for names, only, unless in (
+        ("black isort autopep8 yapf rustfmt stylua dprint shfmt clang-format buf", "", "--check --check-only --diff -c -d -l"),
+        ("ruff", "--fix --fix-only --unsafe-fixes format", "--check --diff"),
+        ("prettier eslint stylelint biome rubocop gofmt goimports tslint xo standard", "--write -w --fix --apply -a -A -i", ""),
+        ("cargo go", "fmt fix generate", "--check"),
+        ("terraform mix dart swift-format", "fmt format -i", "-check --check --check-formatted"),
+        ("protoc sqlc openapi-generator graphql-codegen codegen stringer mockgen autoflake pyupgrade", "", "--version --check"),
+    )
+    for name in names.split()
+}  # fmt: skip
+"""Programs that rewrite sources → words of which one makes them, and words that keep them from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +155,12 @@ def _speaks(raw: bytes, commands: list[Command], place: int, *, errexit: bool, p
     return True
 
 
+def _rewrites(name: str, words: list[str]) -> bool:
+    only, unless = _FORMATTERS.get(program_name(name), (frozenset(), frozenset()))
+    given = {word.partition("=")[0] for word in words}
+    return program_name(name) in _FORMATTERS and (not only or bool(given & only)) and not given & unless
+
+
 def edited_paths(text: str) -> tuple[str, ...]:
     """The files that a command text changes, as it names them; `*` when it changes what it does not name."""
     found: list[str] = []
@@ -159,6 +178,6 @@ def edited_paths(text: str) -> tuple[str, ...]:
             found += plain[1:] if command.name == "sed" else plain[-1:]
         elif command.name in _EDITORS:
             found += plain[-1:] if command.name in ("cp", "mv", "ln", "rsync", "install") else plain
-        elif command.name == "git" and plain[:1] and plain[0] in _GIT_EDITS:
+        elif (command.name == "git" and plain[:1] and plain[0] in _GIT_EDITS) or _rewrites(command.name, words):
             found.append("*")
     return tuple(dict.fromkeys(path for path in found if path))[:RUNS]

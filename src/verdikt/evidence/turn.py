@@ -2,15 +2,14 @@
 
 import posixpath
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from verdikt.evidence.call import LoggedCall, read_call
 from verdikt.evidence.contract import Contract
 from verdikt.evidence.ran import Run
 from verdikt.model.entry import Entry, EntryKind
-
-DOCS = (".md", ".rst", ".txt", ".adoc", ".log")
-"""Endings of files whose change makes no test stale."""
+from verdikt.model.tree import DOCS, SourceTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +20,21 @@ class TurnEvidence:
     contract: Contract | None = None
     decided: frozenset[str] = frozenset()
     best: Mapping[str, int] = field(default_factory=dict)
-    passes: tuple[tuple[int, str, str], ...] = ()  # (seq, claim, validator) that somebody had checked in this turn
+    passes: tuple["CheckedClaim", ...] = ()  # what somebody had checked by name in this turn
     gaps: int = 0  # calls that could not be logged
     unproven_child: int = 0  # where in the log a sub-agent ended without proof; 0: none did
+    trees: Mapping[str, SourceTree] = field(default_factory=dict)  # root → the sources as they are now
 
     @property
     def edits(self) -> tuple[LoggedCall, ...]:
         """The calls that changed something that tests could be about."""
         return tuple(call for call in self.calls if not call.failed and relevant(call))
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The files that were changed and that tests could be about, as far as they are known by name."""
+        named = (path for call in self.edits for path in call.edited if path != "*" and counts(path, call.cwd))
+        return tuple(dict.fromkeys(named))
 
     @property
     def last_edit(self) -> int:
@@ -42,7 +48,39 @@ class TurnEvidence:
 
     def fresh(self, call: LoggedCall) -> bool:
         """Whether nothing relevant was changed after a call."""
-        return call.seq >= self.last_edit
+        return not self.changed_since(call)
+
+    def changed_since(self, call: LoggedCall) -> str:
+        """What was changed after a call, in words that follow `before`; empty when the call is still about what there is.
+
+        Where the sources were looked at when the call ended, they decide: a formatter that changed nothing makes nothing
+        stale, and a script that did does. Files that the look does not cover are known by the log alone.
+        """
+        now = self.trees.get(call.tree[0])
+        if now is None or not call.tree[1]:
+            return "the last edit" if call.seq < self.last_edit else ""
+        if now.digest != call.tree[1]:
+            path = now.newest_since(call.ended)
+            return f"`{path}` was changed" if path else "the sources were changed"
+        later = (path for edit in self.edits if edit.seq > call.seq for path in edit.written)
+        covered = all(posixpath.relpath(path, now.root) in now.files for path in later if counts(path, call.cwd))
+        return "" if covered else "the last edit"
+
+    def standing(self, checked: "CheckedClaim") -> bool:
+        """Whether what somebody had checked still holds: nothing was changed since."""
+        known = {call.seq: call for call in self.calls}
+        looked = [known[seq] for seq in checked.entries if seq in known and known[seq].tree[1]]
+        return all(map(self.fresh, looked)) if looked else checked.seq > self.last_edit
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedClaim:
+    """A claim that a validator was asked about by name, and that held then."""
+
+    seq: int
+    claim: str
+    validator: str
+    entries: tuple[int, ...] = ()
 
 
 def read_turn(
@@ -53,23 +91,44 @@ def read_turn(
 ) -> TurnEvidence:
     """The turn that these entries make; of explicit validations only those count that `trusted` vouches for."""
     calls: list[LoggedCall] = []
-    decided: set[str] = set()
-    passes: list[tuple[int, str, str]] = []
+    decided: dict[str, tuple[str, ...]] = {}
+    passes: list[CheckedClaim] = []
     contract, child, gaps = None, 0, 0
     for entry in entries:
         if entry.kind is EntryKind.TOOL_CALL:
-            calls.append(read_call(entry))
+            call = read_call(entry)
+            foreseen = decided.get(call.call_id, ())
+            calls.append(replace(call, edited=tuple(dict.fromkeys((*call.edited, *foreseen)))) if foreseen else call)
         elif entry.kind is EntryKind.DECISION:
-            decided.add(str(entry.body.get("call_id", "")))
+            decided[str(entry.body.get("call_id", ""))] = foreseen_edits(entry.body)
         elif entry.kind is EntryKind.CONTRACT:
             contract = Contract.of(entry.body)
         elif entry.kind is EntryKind.VALIDATOR_PASS and entry.body.get("explicit") and trusted(entry):
-            passes.append((entry.seq, str(entry.body.get("claim", "")), str(entry.body.get("validator", ""))))
+            passes.append(_checked(entry))
         elif entry.kind is EntryKind.GAP and entry.body.get("moment") == "after":
             gaps += 1
         elif entry.kind is EntryKind.COMPLETION and "child" in entry.body:
             child = entry.seq if entry.body.get("result") in ("ended_unproven", "refused") else child
-    return TurnEvidence(tuple(calls), contract, frozenset(decided - {""}), best or {}, tuple(passes), gaps, child)
+    return TurnEvidence(tuple(calls), contract, frozenset(decided) - {""}, best or {}, tuple(passes), gaps, child)
+
+
+def _checked(entry: Entry) -> CheckedClaim:
+    body = entry.body
+    rests = tuple(seq for seq in body.get("entries", ()) if isinstance(seq, int))
+    return CheckedClaim(entry.seq, str(body.get("claim", "")), str(body.get("validator", "")), rests)
+
+
+def foreseen_edits(decision: Mapping[str, Any]) -> tuple[str, ...]:
+    """The files that a call was expected to change when it was decided, whichever program or code would do it."""
+    receipt = decision.get("receipt")
+    effects = receipt.get("effects") if isinstance(receipt, Mapping) else None
+    found = []
+    for effect in effects if isinstance(effects, list | tuple) else ():
+        if effect.get("class") not in ("write", "destructive") or effect.get("certainty") != "certain":
+            continue
+        targets = effect.get("targets") or ()
+        found += [str(one["path"]) for one in targets if one.get("zone") == "project" and one.get("path")]
+    return tuple(dict.fromkeys(found))[:40]
 
 
 def relevant(call: LoggedCall) -> bool:
@@ -80,10 +139,15 @@ def relevant(call: LoggedCall) -> bool:
             return True
         if own and path not in call.written:
             continue
-        passing = path.startswith(("/tmp/", "/var/tmp/", "/dev/")) and not below(path, call.cwd)
-        if not path.lower().endswith(DOCS) and not passing:
+        if counts(path, call.cwd):
             return True
     return False
+
+
+def counts(path: str, cwd: str) -> bool:
+    """Whether a file is one that tests could be about: neither documentation nor a passing thing."""
+    passing = path.startswith(("/tmp/", "/var/tmp/", "/dev/")) and not below(path, cwd)
+    return not path.lower().endswith(DOCS) and not passing
 
 
 def same_place(call: LoggedCall, run: Run, path: str) -> bool:

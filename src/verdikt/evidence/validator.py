@@ -108,7 +108,8 @@ def custom_validator(custom: CustomValidator) -> Validator:
         for call in reversed(turn.calls):
             ran = [one.argv for one in call.runs if call.ok and one.speaks and not one.dry]
             if all(any(argv[: len(want)] == want for argv in ran) for want in wanted):
-                return (call.seq,) if turn.fresh(call) else f"`{custom.command}` ran before the last edit"
+                changed = turn.changed_since(call)
+                return f"`{custom.command}` ran before {changed}" if changed else (call.seq,)
         return f"`{custom.command}` has not succeeded since the last edit"
 
     return Validator(custom.name, "done", custom.about or f"`{custom.command}` succeeded", holds)
@@ -164,8 +165,8 @@ def _command_zero_exit(turn: TurnEvidence, arguments: Arguments) -> tuple[int, .
                 reason = f"`{one.key}` did not end with status 0"
             elif not one.speaks or one.dry:
                 reason = f"the status of `{one.key}` is masked or it ran dry; run it alone"
-            elif not turn.fresh(call):
-                reason = f"`{one.key}` ran before the last edit"
+            elif changed := turn.changed_since(call):
+                reason = f"`{one.key}` ran before {changed}"
             else:
                 return (call.seq,)
     return reason
@@ -215,9 +216,9 @@ def _test_fault(turn: TurnEvidence, call: LoggedCall, one: Run) -> str:
         return f"`{one.key}` ran so that its status is lost (a pipe, `||`, `;`); run it alone"
     if counts is None:
         return f"`{one.key}` printed no count of tests, so nothing shows that any ran"
-    if not turn.fresh(call):
-        return f"`{one.key}` ran before the last edit"
-    wrong = [path for edit in turn.edits for path in edit.edited if path != "*" and not same_place(call, one, path)]
+    if changed := turn.changed_since(call):
+        return f"`{one.key}` ran before {changed}"
+    wrong = [path for path in turn.sources if not same_place(call, one, path)]
     if wrong:
         return f"`{one.key}` ran in another tree than `{wrong[0]}`"
     if counts.total < turn.best.get(one.key, 0):
@@ -273,25 +274,21 @@ def _ran(kinds: tuple[str, ...], what: str) -> Predicate:
                 if one.kind not in kinds:
                     continue
                 if one in call.speaking(*kinds) and turn.fresh(call):
-                    wrong = [
-                        path
-                        for edit in turn.edits
-                        for path in edit.edited
-                        if path != "*" and not same_place(call, one, path)
-                    ]
+                    wrong = [path for path in turn.sources if not same_place(call, one, path)]
                     if not wrong:
                         return (call.seq,)
                     reason = f"`{one.key}` ran in another tree than `{wrong[0]}`"
                 elif reason.startswith("no "):
-                    reason = _unproven(call, one, stale=one in call.speaking(*kinds))
+                    stale = turn.changed_since(call) if one in call.speaking(*kinds) else ""
+                    reason = _unproven(call, one, stale)
         return reason
 
     return holds
 
 
-def _unproven(call: LoggedCall, one: Run, *, stale: bool) -> str:
-    if stale:
-        return f"`{one.key}` ran before the last edit"
+def _unproven(call: LoggedCall, one: Run, changed: str) -> str:
+    if changed:
+        return f"`{one.key}` ran before {changed}"
     return _untold(one) if call.untold else f"`{one.key}` failed, or its status is masked"
 
 
@@ -319,7 +316,8 @@ def _http_2xx(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str
         ):
             continue
         if call.http is not None and 200 <= call.http < 300 and call.ok:
-            return (call.seq,) if turn.fresh(call) else "the fetch was before the last edit"
+            changed = turn.changed_since(call)
+            return f"the fetch was before {changed}" if changed else (call.seq,)
         reason = (
             f"the fetch said {call.http}"
             if call.http

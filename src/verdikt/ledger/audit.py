@@ -1,6 +1,6 @@
 """Verification of a data directory: every session's chain, signatures, artifacts and end. Reads everything, changes nothing."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,7 @@ class _Auditor:
 
     def _session(self, session: str) -> Examination:
         visitors: list[Callable[[dict[str, Any]], None]] = [self._notice_operator] if session == OPERATOR else []
-        folding = _Folding(self._projections)
+        folding = _Folding(self._projections, self._claims(session))
         if self._projections:
             visitors.append(folding)
         if self._artifacts:
@@ -120,9 +120,18 @@ class _Auditor:
             found.fault(Corruption.EDIT, 0, str(error))
         found.faults += dict.fromkeys(self._pending)
         self._check_end(found)
-        if self._projections and found.holds and self._heads is not None:
-            self._check_state(found, folding)
+        if found.holds:
+            for name in folding.wrong():
+                message = f"`state.db` holds another `{name}` than the log gives: run `verdikt ledger reindex`"
+                found.fault(Corruption.STATE, found.head.seq, message)
         return found
+
+    def _claims(self, session: str) -> dict[str, tuple[int, str | None]]:
+        """What `state.db` says of a session's projections, asked before the file is read: that can only grow meanwhile."""
+        if not self._projections or self._heads is None:
+            return {}
+        with self._state.reading() as db:
+            return db.claims(session)
 
     def _words(self, session: str) -> Iterable[Witness]:
         head = (self._heads or {}).get(session)
@@ -178,22 +187,6 @@ class _Auditor:
             self._found.general.append(Fault(Corruption.NO_HEAD, "", 0, str(error)))
             return None
 
-    def _check_state(self, found: Examination, folding: "_Folding") -> None:
-        """Compares the projections with what the log gives, where `state.db` claims to be up to date."""
-        with self._state.reading() as db:
-            row = db.head(found.session)
-            for projection in self._projections:
-                if row is None or row.head != found.head or projection.label not in row.folded:
-                    continue  # behind, or somebody is writing: the next append catches up
-                stored = db.state(found.session, projection.name)
-                said = stored.text if stored else canonical(projection.initial).decode()
-                if said != canonical(folding.states[projection.name]).decode():
-                    found.fault(
-                        Corruption.STATE,
-                        found.head.seq,
-                        f"`state.db` holds another `{projection.name}` than the log gives: run `verdikt ledger reindex`",
-                    )
-
     def _artifacts_fault(self, fault: Fault) -> None:
         self._pending.append(fault)
 
@@ -226,23 +219,40 @@ class _Auditor:
 
 
 class _Folding:
-    """Folds the projections over the entries that it visits; begins anew when the first one comes again."""
+    """Folds the projections over the entries that it visits, and compares each with what is claimed of it at some entry.
 
-    def __init__(self, projections: Sequence[Projection]) -> None:
+    Begins anew when the first entry comes again.
+    """
+
+    def __init__(self, projections: Sequence[Projection], claims: Mapping[str, tuple[int, str | None]]) -> None:
         self._projections = projections
-        self.states: dict[str, Any] = {}
+        self._claimed: dict[int, list[tuple[Projection, str | None]]] = {}
+        for projection in projections:
+            if projection.label in claims:
+                seq, text = claims[projection.label]
+                self._claimed.setdefault(seq, []).append((projection, text))
+        self._states: dict[str, Any] = {}
+        self._wrong: list[str] = []
         self._first = 0
 
     def __call__(self, fields: dict[str, Any]) -> None:
-        if not self.states or fields["seq"] == self._first:
+        if not self._states or fields["seq"] == self._first:
             self._first = fields["seq"]
-            self.states = {projection.name: projection.fresh() for projection in self._projections}
-        if fields.get("kind") not in KINDS:
-            return
-        entry = Entry(**{**fields, "kind": EntryKind(fields["kind"])})
-        for projection in self._projections:
-            if projection.concerns(entry):
-                self.states[projection.name] = projection.fold(self.states[projection.name], entry)
+            self._states = {projection.name: projection.fresh() for projection in self._projections}
+            self._wrong = []
+        if fields.get("kind") in KINDS:
+            entry = Entry(**{**fields, "kind": EntryKind(fields["kind"])})
+            for projection in self._projections:
+                if projection.concerns(entry):
+                    self._states[projection.name] = projection.fold(self._states[projection.name], entry)
+        for projection, text in self._claimed.get(fields["seq"], ()):
+            claimed = canonical(projection.initial).decode() if text is None else text
+            if claimed != canonical(self._states[projection.name]).decode():
+                self._wrong.append(projection.name)
+
+    def wrong(self) -> list[str]:
+        """The projections of which something else is claimed than the log gives."""
+        return self._wrong
 
 
 class _ArtifactCheck:

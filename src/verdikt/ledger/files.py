@@ -31,6 +31,12 @@ T = TypeVar("T")
 CHECKPOINT_EVERY = 256
 """How many entries may stand in a session before the next signed checkpoint."""
 
+STORE_EVERY = 32
+"""Entries after which a process that goes on writing to a session stores its projections again; its head it always does.
+
+Whoever comes next folds what was left, so this bounds what a new process may have to read.
+"""
+
 _OPEN_FILES = 64
 
 
@@ -187,10 +193,14 @@ class FileStore:
     def _refold(self, session: str, head: Head) -> None:
         with self.state.writing() as db:
             db.forget(session)
-            texts, changed = self._catch_up(session, None, head)
-            for name, seq in changed.items():
-                db.put_state(session, name, StateRow(self._projections[name].version, seq, texts[name]))
+            states, changed = self._catch_up(session, None, head)
+            self._put_states(db, session, states, changed)
             db.put_head(session, head, self._labels)
+
+    def _put_states(self, db: StateDb, session: str, states: Mapping[str, Any], changed: Mapping[str, int]) -> None:
+        for name, seq in changed.items():
+            text = canonical(states[name]).decode()
+            db.put_state(session, name, StateRow(self._projections[name].version, seq, text))
 
     def _set_damaged_state_aside(self) -> None:
         try:
@@ -203,8 +213,25 @@ class FileStore:
             for ending in ("-wal", "-shm"):
                 self.state.path.with_name(f"state.db{ending}").unlink(missing_ok=True)
 
+    def flush(self) -> None:
+        """Stores the projections of every open session that `state.db` is behind with; what cannot be is folded later."""
+        with self._lock:
+            logs = list(self._logs.items())
+        for session, log in logs:
+            if log.behind:
+                with suppress(LedgerError), log.locked():
+                    # If somebody else has written meanwhile, they have caught up.
+                    if log.behind and log.unchanged() and log.database == self.state.identity():
+                        assert log.head is not None
+                        with self.state.writing() as db:
+                            self._store(db, session, log, log.states, log.behind)
+                            db.put_head(session, log.head, self._labels)
+                        log.behind, log.folded, log.stored = {}, self._labels, log.head.seq
+
     def close(self) -> None:
         """Lets go of every file."""
+        if os.getpid() == self._pid:
+            self.flush()
         with self._lock:
             for log in self._logs.values():
                 log.close()
@@ -240,7 +267,7 @@ class FileStore:
             now=self.clock.now,
             signer=self._signer,
             projections=self._projections,
-            load=lambda name: json.loads(log.texts[name]),
+            load=log.states.__getitem__,
         )
         for name, seq in stale.items():
             writer.project(name)
@@ -269,7 +296,8 @@ class FileStore:
             gaps.append(_Gap({"reason": REWRITTEN, "head": _plain(row.head)}))
         if torn:
             gaps.append(_Gap({"reason": "torn", "bytes": len(torn)}, {"torn": torn}))
-        log.texts, stale = self._catch_up(session, row, head)
+        log.states, stale = self._catch_up(session, row, head)
+        log.behind, log.stored = {}, None
         log.folded = row.folded if row else frozenset()
         log.head, log.size = head, os.fstat(log.fd).st_size
         log.database = self.state.identity()
@@ -293,8 +321,8 @@ class FileStore:
         following = next(self.reader.legible(session, since=known.seq), None)
         return following is not None and following.prev == known.hash
 
-    def _catch_up(self, session: str, row: HeadRow | None, head: Head) -> tuple[dict[str, str], dict[str, int]]:
-        """Every projection's state at the head, as text; and which of them changed since they were stored, by which entry."""
+    def _catch_up(self, session: str, row: HeadRow | None, head: Head) -> tuple[dict[str, Any], dict[str, int]]:
+        """Every projection's state at the head; and which of them changed since they were stored, by which entry."""
         states: dict[str, Any] = {}
         since: dict[str, int] = {}
         with self.state.reading() as db:
@@ -302,9 +330,9 @@ class FileStore:
             for name, projection in self._projections.items():
                 stored = db.state(session, name)
                 folded = row.head.seq if row and projection.label in row.folded else lag.get(projection.label, 0)
-                since[name] = folded
-                usable = stored and folded and stored.version == projection.version
-                states[name] = json.loads(stored.text) if stored and usable else projection.fresh()
+                usable = not stored or stored.version == projection.version
+                since[name] = folded if usable else 0
+                states[name] = json.loads(stored.text) if stored and since[name] else projection.fresh()
         changed: dict[str, int] = {}
         if any(folded < head.seq for folded in since.values()):
             for entry in self.reader.legible(session, since=min(since.values())):
@@ -312,31 +340,43 @@ class FileStore:
                     if since[name] < entry.seq <= head.seq and projection.concerns(entry):
                         states[name] = projection.fold(states[name], entry)
                         changed[name] = entry.seq
-        return {name: canonical(state).decode() for name, state in states.items()}, changed
+        return states, changed
 
     def _commit(self, log: LogFile, writer: Writer, torn: int) -> None:
-        """The log, the head and the projections, in one transaction of `state.db`; the log is what counts."""
+        """The log, the head and now and then the projections, in one transaction of `state.db`; the log is what counts."""
         assert log.head is not None
         before = log.head
-        texts = {name: canonical(writer.states[name]).decode() for name in writer.changed}
+        states, behind = {**log.states, **writer.states}, {**log.behind, **writer.changed}
+        complete = log.stored is None or writer.head.seq - log.stored >= STORE_EVERY
+        folded = self._labels if complete else self._labels - {self._projections[name].label for name in behind}
         try:
             with self.state.writing() as db:
-                for name, seq in writer.changed.items():
-                    row = StateRow(self._projections[name].version, seq, texts[name])
-                    db.put_state(writer.session, name, row)
-                if log.folded != self._labels:
-                    for label in log.folded - self._labels:
-                        db.put_lag(writer.session, label, before.seq)
-                    for label in self._labels:
-                        db.drop_lag(writer.session, label)
-                db.put_head(writer.session, writer.head, self._labels)
+                if complete:
+                    self._store(db, writer.session, log, states, behind)
+                else:
+                    for name in behind.keys() - log.behind.keys():
+                        db.put_lag(writer.session, self._projections[name].label, before.seq)
+                db.put_head(writer.session, writer.head, folded)
                 if writer.lines:
                     self._write(log, writer, torn)
         except BaseException:
             log.head = None
             raise
-        log.head, log.folded = writer.head, self._labels
-        log.texts.update(texts)
+        log.head, log.folded, log.states = writer.head, folded, states
+        log.behind = {} if complete else behind
+        log.stored = writer.head.seq if complete else log.stored
+
+    def _store(
+        self, db: StateDb, session: str, log: LogFile, states: Mapping[str, Any], behind: Mapping[str, int]
+    ) -> None:
+        """Puts every state that is behind into `state.db`, and the marks of those that only others know."""
+        assert log.head is not None
+        self._put_states(db, session, states, behind)
+        if log.folded != self._labels:
+            for label in log.folded - self._labels:
+                db.put_lag(session, label, log.head.seq)
+            for label in self._labels:
+                db.drop_lag(session, label)
 
     def _write(self, log: LogFile, writer: Writer, torn: int) -> None:
         for seq, artifacts in writer.artifacts:

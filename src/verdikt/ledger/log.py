@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from verdikt.errors import ChainBroken, LedgerError
 from verdikt.ledger.home import sync_directory
@@ -22,8 +23,12 @@ class LogFile:
         self.head: Head | None = None
         """Where the chain ended when we last held the lock; None when nobody looked yet."""
         self.size = -1
-        self.texts: dict[str, str] = {}
-        """The projections' states at `head`, as JSON text."""
+        self.states: dict[str, Any] = {}
+        """The projections' states at `head`; whoever folds them makes new ones."""
+        self.behind: dict[str, int] = {}
+        """The projections whose state in `state.db` is older, each with the entry that changed it last."""
+        self.stored: int | None = None
+        """The entry up to which `state.db` held every state when we last wrote them; None when we did not yet."""
         self.folded: frozenset[str] = frozenset()
         """Which projections `state.db` holds folded up to `head`."""
         self.database: tuple[int, int] | None = None

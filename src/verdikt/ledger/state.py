@@ -111,6 +111,21 @@ class StateDb:
         """The projections that somebody who did not know them left behind, and up to which entry they are folded."""
         return dict(self._execute("SELECT name, seq FROM lag WHERE session = ?", session).fetchall())
 
+    def claims(self, session: str) -> dict[str, tuple[int, str | None]]:
+        """Up to which entry each projection (`name:version`) is folded, and its stored state; all of one moment."""
+        self._execute("BEGIN")
+        try:
+            row = self.head(session)
+            upto = {**self.lag(session), **dict.fromkeys(row.folded, row.head.seq)} if row else {}
+            stored = {label: self.state(session, label.partition(":")[0]) for label in upto}
+        finally:
+            self._execute("COMMIT")
+        return {
+            label: (upto[label], found.text if found else None)
+            for label, found in stored.items()
+            if found is None or label.endswith(f":{found.version}")
+        }
+
     def put_lag(self, session: str, name: str, seq: int) -> None:
         """Remembers up to where a projection is folded; an earlier mark stays."""
         self._execute("INSERT OR IGNORE INTO lag VALUES (?, ?, ?)", session, name, seq)

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 from verdikt.errors import LedgerError
 from verdikt.ledger.projection import Projection
 from verdikt.model.canonical import sha256
-from verdikt.model.entry import GENESIS, SIGNED, Entry, EntryKind, seal
+from verdikt.model.entry import GENESIS, SIGNED, Entry, EntryKind, read, seal
 
 T = TypeVar("T")
 
@@ -133,9 +133,11 @@ class Writer:
         )
         if sign or kind in SIGNED:
             signer = self._signer()
-            entry, line = seal(replace(draft, kid=signer.kid), signer.sign)
+            _, line = seal(replace(draft, kid=signer.kid), signer.sign)
         else:
-            entry, line = seal(draft)
+            _, line = seal(draft)
+        # Folded is what was written, and nothing that a caller still holds in its hands.
+        entry = read(line)
         for name, projection in self._projections.items():
             if projection.concerns(entry):
                 self.states[name] = projection.fold(self.project(name), entry)

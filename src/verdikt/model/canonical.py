@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from json.encoder import encode_basestring as _quote
 from typing import Any
 
@@ -13,8 +14,19 @@ MAX_DEPTH = 200
 
 MAX_EXACT = 2**53 - 1
 
+_REMEMBERED = 1000
+"""Characters of a mapping's keys up to which their layout is remembered."""
 
 Append = Callable[[str], None]
+
+
+class Written:
+    """Canonical text that was written before and is taken over as it is, wherever it stands in a value."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, data: bytes) -> None:
+        self.text = data.decode()
 
 
 def canonical(value: Any) -> bytes:
@@ -37,6 +49,12 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def blob_id(data: bytes, length: int = 40) -> str:
+    """The name that git gives to these contents; `length` is that of the repository's names."""
+    whole = b"blob %d\0%s" % (len(data), data)
+    return sha256(whole) if length == 64 else hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+
+
 def _write(value: Any, append: Append, depth: int) -> None:
     """Appends the canonical text of a value; exact types come first because nearly every value has one."""
     kind = type(value)
@@ -54,6 +72,10 @@ def _write(value: Any, append: Append, depth: int) -> None:
         _write_sequence(value, append, depth)
     elif kind is float:
         append(_number(value))
+    elif kind is Written:
+        # Only many brackets can nest deeply; what may do so is looked at as if it had not been written before.
+        shallow = value.text.count("{") + value.text.count("[") <= depth
+        append(value.text) if shallow else _write(json.loads(value.text), append, depth)
     else:
         _write(_plain(value), append, depth)
 
@@ -64,21 +86,16 @@ def _write(value: Any, append: Append, depth: int) -> None:
 def _write_mapping(value: dict[str, Any], append: Append, depth: int) -> None:
     if not depth:
         raise CanonicalError(f"expected at most {MAX_DEPTH} levels, found more")
-    opening = "{"
+    if not value:
+        append("{}")
+        return
     try:
-        keys = sorted(value)
-        if not "".join(keys).isascii():
-            # By UTF-16 code units, which is the order of code points until a key leaves the basic plane.
-            keys.sort(key=lambda key: key.encode("utf-16-be", "surrogatepass"))
-    except TypeError:
-        odd = next(key for key in value if not isinstance(key, str))
-        raise CanonicalError(f"expected text as keys, found {type(odd).__name__}") from None
-    for key in keys:
+        layout = _known_layout(tuple(value))
+    except _Unwieldy:
+        layout = _layout(tuple(value))
+    for key, before in layout:
         inner = value[key]
-        append(opening)
-        opening = ","
-        append(_quote(key))
-        append(":")
+        append(before)
         kind = type(inner)
         if kind is str:
             append(_quote(inner))
@@ -90,7 +107,33 @@ def _write_mapping(value: dict[str, Any], append: Append, depth: int) -> None:
             _write_sequence(inner, append, depth - 1)
         else:
             _write(inner, append, depth - 1)
-    append("{}" if opening == "{" else "}")
+    append("}")
+
+
+def _layout(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The keys of a mapping in their order, each with what is written before its value."""
+    try:
+        keys = sorted(names)
+        if not "".join(keys).isascii():
+            # By UTF-16 code units, which is the order of code points until a key leaves the basic plane.
+            keys.sort(key=lambda key: key.encode("utf-16-be", "surrogatepass"))
+    except TypeError:
+        odd = next(key for key in names if not isinstance(key, str))
+        raise CanonicalError(f"expected text as keys, found {type(odd).__name__}") from None
+    return tuple((key, f"{opening}{_quote(key)}:") for opening, key in zip("{" + "," * len(keys), keys, strict=False))
+
+
+@lru_cache(maxsize=256)
+def _known_layout(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The same, remembered: nearly every mapping has the keys of one written before."""
+    layout = _layout(names)
+    if sum(len(before) for _, before in layout) > _REMEMBERED:
+        raise _Unwieldy  # what is raised is not remembered
+    return layout
+
+
+class _Unwieldy(Exception):
+    """Keys that are too long to be remembered: they come from outside, and memory must stay bounded."""
 
 
 def _write_sequence(value: list[Any] | tuple[Any, ...], append: Append, depth: int) -> None:

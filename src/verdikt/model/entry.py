@@ -115,6 +115,11 @@ def _line(payload: bytes, hash: str, sig: str) -> bytes:
     return payload[:-1] + f',"hash":"{hash}","sig":"{sig}"}}\n'.encode()
 
 
+def read(line: bytes) -> Entry:
+    """The entry that a line holds which was sealed a moment ago, as whoever reads the log later will see it."""
+    return _entry(json.loads(line))
+
+
 def decode(line: bytes) -> Entry:
     """The entry that a line holds, its hash checked; `ChainBroken` when the line is not what was written."""
     found = unseal(line)

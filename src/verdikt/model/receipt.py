@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verdikt.model.action import Action, ActionKind
-from verdikt.model.canonical import MAX_DEPTH, canonical, parse, sha256
+from verdikt.model.canonical import MAX_DEPTH, Written, canonical, parse, sha256
 from verdikt.model.effect import Effect, EffectClass, Effects, Target
 from verdikt.model.posture import Disposition, Posture
 from verdikt.model.spine import SpineReceipt, rationale
@@ -40,6 +40,11 @@ class Receipt:
     def sha256(self) -> str:
         """Lower-case hex SHA-256 of the bytes."""
         return sha256(self.bytes)
+
+    @property
+    def written(self) -> Written:
+        """The receipt as a part of what else is written."""
+        return Written(self.bytes)
 
     def dump(self) -> dict[str, Any]:
         """What the receipt says, as fresh plain data."""

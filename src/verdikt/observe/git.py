@@ -32,7 +32,7 @@ def path_state(path: str, env: Mapping[str, str]) -> str:
         return ""
     if f"{path}/".startswith(f"{root}/.git/"):
         return "untracked"
-    listing = _run(root, env, "status", "--porcelain=v1", "-z", "--ignored=matching", "--no-renames", "--", path)
+    listing = run_git(root, env, "status", "--porcelain=v1", "-z", "--ignored=matching", "--no-renames", "--", path)
     if listing is None:
         return ""
     relative = os.path.relpath(path, root)
@@ -61,8 +61,8 @@ def repository(directory: str, env: Mapping[str, str]) -> GitFact:
     root = find_root(directory)
     if not root:
         return GitFact()
-    settings = _settings(_run(root, env, "config", "--list", "-z") or "")
-    branch = (_run(root, env, "symbolic-ref", "--short", "-q", "HEAD") or "").strip()
+    settings = _settings(run_git(root, env, "config", "--list", "-z") or "")
+    branch = (run_git(root, env, "symbolic-ref", "--short", "-q", "HEAD") or "").strip()
     remote, merge = settings.get(f"branch.{branch}.remote", ""), settings.get(f"branch.{branch}.merge", "")
     return GitFact(
         root=root,
@@ -86,7 +86,7 @@ def _settings(listing: str) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
-def _run(root: str, env: Mapping[str, str], *arguments: str) -> str | None:
+def run_git(root: str, env: Mapping[str, str], *arguments: str) -> str | None:
     """What git prints, or None when it cannot or takes too long."""
     clean = {key: env[key] for key in ("PATH", "HOME", "XDG_CONFIG_HOME") if key in env}
     clean |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

@@ -6,7 +6,15 @@ from functools import lru_cache
 
 from verdikt.observe.agent import host_project
 
-_SYSTEM = ("/etc/verdikt", "/etc/claude-code", "/etc/codex", "/etc/gemini-cli", "/etc/cursor", "/etc/opencode")
+_SYSTEM = (
+    "/etc/verdikt",
+    "/etc/claude-code",
+    "/etc/codex",
+    "/etc/gemini-cli",
+    "/etc/cursor",
+    "/etc/opencode",
+    *(f"/Library/Application Support/{name}" for name in ("ClaudeCode", "GeminiCli", "Cursor", "opencode")),
+)
 
 _PROJECT = (
     "governance.yaml",
@@ -37,6 +45,7 @@ _HOME = (
     ".gemini/trustedFolders.json",
     ".copilot/hooks",
     ".copilot/config.json",
+    ".copilot/settings.json",
     ".cursor/hooks.json",
 )
 
@@ -77,7 +86,10 @@ def _named(project_root: str, roots: tuple[str, ...], given: tuple[str | None, .
         *_SYSTEM,
         *(os.path.join(root, name) for root in roots for name in _PROJECT),
         *(os.path.join(home, name) for name in _HOME),
-        *(os.path.join(config, "opencode", name) for name in ("plugin", "plugins", "opencode.json", "opencode.jsonc")),
+        *(
+            os.path.join(config, "opencode", name)
+            for name in ("plugin", "plugins", "opencode.json", "opencode.jsonc", "config.json")
+        ),
     ]
     if "XDG_RUNTIME_DIR" in env:
         paths.append(os.path.join(env["XDG_RUNTIME_DIR"], "verdikt"))

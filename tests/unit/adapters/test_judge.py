@@ -11,6 +11,7 @@ from verdikt.adapters.ruling import Ruling
 from verdikt.govern import Governance
 from verdikt.ledger import pause
 from verdikt.ledger.files import FileStore
+from verdikt.model.entry import EntryKind
 from verdikt.policy import parse_policy
 from verdikt.projections import projections
 
@@ -86,3 +87,82 @@ def test_sub_agents_in_the_background_are_known_at_stop(governance: Governance) 
 
     judged = [entry.body for entry in governance.store.entries("s1") if entry.body.get("by") == "evidence"]
     assert judged[-1]["background"] == ["s1.a1"]
+
+
+CALL = {"tool_name": "Bash", "tool_input": {"command": "touch x"}}
+FINE = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
+
+
+def decisions(governance: Governance) -> int:
+    """How many stand in the log."""
+    return sum(entry.kind is EntryKind.DECISION for entry in governance.store.entries("s1"))
+
+
+def test_a_call_is_not_decided_again_when_the_person_is_asked(governance: Governance) -> None:
+    """Counted once, logged once; the person's own answer stands."""
+    said(governance, "PreToolUse", **FINE, tool_use_id="t1")
+
+    assert said(governance, "PermissionRequest", **FINE) == Ruling()
+    assert decisions(governance) == 1
+
+
+def test_a_call_that_was_never_decided_is_decided_when_the_person_is_asked(governance: Governance) -> None:
+    """The client gave up on the hook before it answered, say; what is forbidden does not get as far as the question."""
+    assert said(governance, "PermissionRequest", **CALL).blocked
+    assert said(governance, "PermissionRequest", **FINE) == Ruling()
+    assert decisions(governance) == 2
+
+
+def test_an_earlier_call_that_says_the_same_does_not_stand_for_this_one(governance: Governance) -> None:
+    """It is over: its outcome is in the log."""
+    said(governance, "PreToolUse", **FINE, tool_use_id="t1")
+    said(governance, "PostToolUse", **FINE, tool_use_id="t1", tool_response={"stdout": ""})
+
+    said(governance, "PermissionRequest", **FINE)
+    assert decisions(governance) == 2
+
+
+def test_a_red_line_holds_when_the_person_is_asked_during_a_pause(governance: Governance) -> None:
+    """As it does before the call."""
+    pause.begin(governance.store, seconds=600, reason="an errand", by="ada")
+    tampering = {"tool_name": "Bash", "tool_input": {"command": f"rm {governance.store.home}/state.db"}}
+
+    assert said(governance, "PermissionRequest", **tampering).blocked
+
+
+def test_calls_that_ran_without_a_decision_are_told_and_recorded(governance: Governance) -> None:
+    """Those that were decided are not, nor those that never ran."""
+    said(governance, "PreToolUse", **FINE, tool_use_id="t1")
+    batch = [
+        {**FINE, "tool_use_id": "t1", "tool_response": "a"},
+        {**FINE, "tool_use_id": "t2", "tool_response": "<tool_use_error>no such tool</tool_use_error>"},
+        {**FINE, "tool_use_id": "t3", "tool_response": "[verdikt] blocked"},
+        {"tool_name": "Write", "tool_use_id": "t4", "tool_response": "written"},
+        "what is this",
+    ]
+
+    assert "`Write` ran without a decision" in said(governance, "PostToolBatch", tool_calls=batch).context
+    gaps = [entry.body for entry in governance.store.entries("s1") if entry.kind is EntryKind.GAP]
+    assert gaps == [{"moment": "batch", "integrity": ["`Write` ran without a decision"]}]
+    assert said(governance, "PostToolBatch", tool_calls=batch[:3]) == Ruling()
+    assert said(governance, "PostToolBatch", tool_calls={}) == Ruling()
+
+
+def test_a_large_batch_is_covered_by_its_decisions(governance: Governance) -> None:
+    """However many entries each of its calls left."""
+    batch = [{**FINE, "tool_use_id": f"t{number}", "tool_response": "a"} for number in range(40)]
+    for call in batch:
+        said(governance, "PreToolUse", **call)
+        said(governance, "PostToolUse", **call)
+
+    assert said(governance, "PostToolBatch", tool_calls=batch) == Ruling()
+
+
+def test_the_log_is_sealed_before_the_conversation_is_shortened(governance: Governance) -> None:
+    """By a signed checkpoint, where there is something to seal."""
+    assert said(governance, "PreCompact", trigger="auto") == Ruling()
+    said(governance, "PreToolUse", **FINE, tool_use_id="t1")
+    said(governance, "PreCompact", trigger="auto")
+
+    last = list(governance.store.entries("s1"))[-1]
+    assert (last.kind, last.body["reason"], bool(last.sig)) == (EntryKind.CHECKPOINT, "compact", True)

@@ -12,6 +12,7 @@ import pytest
 from tests.unit.cli.conftest import Verdikt
 from verdikt.adapters.wiring import codex_trust, settings
 from verdikt.adapters.wiring.place import PLACES
+from verdikt.adapters.wiring.registration import LAUNCH
 
 
 def snapshot(*roots: Path) -> dict[str, tuple[int, bytes]]:
@@ -93,7 +94,7 @@ def test_what_is_registered_is_absolute_explicit_and_closed(project: Path, verdi
     before = claude["PreToolUse"][0]["hooks"][0]
     guard = str(project.parent / "home/.local/share/verdikt/hooks/guard.sh")
     assert before["command"] == (
-        f"{guard} 20 closed {sys.executable} -I -m verdikt.adapters.entry claude PreToolUse"
+        f"{guard} 20 closed {sys.executable} -I -S {LAUNCH} claude PreToolUse"
         " || /bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'"
     )
     assert (before["timeout"], before["onFailure"]) == (30, "block")

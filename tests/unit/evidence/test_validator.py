@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from tests.scene import GREEN, RED, Scene
-from verdikt.evidence.turn import read_turn
 from verdikt.evidence.validator import Proof, validate
 
 PROMPT = "Fix src/app.py, run `make verify`, check https://example.com/health and commit"
@@ -23,7 +22,7 @@ def scene(tmp_path: Path) -> Scene:
 def ask(scene: Scene, name: str, claim: str = "done", **arguments: str) -> Proof:
     """The validator's answer on the present turn."""
     state = scene.store.project("evidence", scene.session)
-    return validate(name, claim, arguments, read_turn(scene.store.entries(scene.session), best=state["best"]))
+    return validate(name, claim, arguments, scene.gov.proving.turn(scene.session, state))
 
 
 PASSES = [
@@ -121,4 +120,4 @@ def test_it_goes_stale(scene: Scene, name: str) -> None:
     scene.edit("src/app.py", "x = 2\n")
 
     assert before.holds
-    assert "ran before the last edit" in ask(scene, name).reason
+    assert "ran before `src/app.py` was changed" in ask(scene, name).reason

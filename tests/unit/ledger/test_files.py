@@ -3,8 +3,10 @@
 import json
 import multiprocessing
 import os
+import shutil
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +14,10 @@ from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger.audit import audit
 from verdikt.ledger.fault import Corruption
-from verdikt.ledger.files import FileStore
+from verdikt.ledger.files import STORE_EVERY, FileStore
 from verdikt.ledger.projection import Projection
-from verdikt.ledger.store import OPERATOR
+from verdikt.ledger.state import StateRow
+from verdikt.ledger.store import OPERATOR, Writer
 from verdikt.model.entry import EntryKind
 from verdikt.projections import PROJECTIONS, projections
 
@@ -40,7 +43,7 @@ def filled(home: Path, count: int = 5) -> Path:
 
 def kinds(home: Path, session: str = "s") -> list[tuple[Corruption, int]]:
     """What verification says."""
-    return [(fault.kind, fault.seq) for fault in audit(home, [session]).faults]
+    return [(fault.kind, fault.seq) for fault in audit(home, [session], projections=(COUNT, CALLS)).faults]
 
 
 def test_directories_and_files_are_their_owners_alone(tmp_path: Path) -> None:
@@ -203,6 +206,7 @@ def test_a_removed_database_is_recorded(tmp_path: Path) -> None:
 
 
 def _contents(store: FileStore) -> dict[str, list[tuple[object, ...]]]:
+    store.flush()
     with store.state.reading() as db:
         return db.contents()
 
@@ -262,6 +266,74 @@ def test_a_changed_projection_is_folded_anew(tmp_path: Path) -> None:
     doubled = Projection(name="count", initial=0, fold=lambda state, entry: state + 2, version=2)
 
     assert opened(tmp_path, doubled).project("count", "s") == 10
+
+
+def test_a_state_that_an_older_version_wrote_over_is_folded_anew(tmp_path: Path) -> None:
+    """Two versions that take turns each start from their own state or from the beginning, never from the other's."""
+    doubled = Projection(name="count", initial=0, fold=lambda state, entry: state + 2, version=2)
+
+    for entries in (1, 2, 3):
+        opened(tmp_path, COUNT).append("s", "tool_call", {})
+        assert opened(tmp_path, doubled).project("count", "s") == 2 * entries
+        assert opened(tmp_path, COUNT).project("count", "s") == entries
+
+
+def test_states_are_stored_now_and_then_and_heads_always(tmp_path: Path) -> None:
+    """Whoever comes after a process that was killed finds every head, and folds the rest from the log."""
+    store = opened(tmp_path, COUNT, CALLS)
+    stored = set()
+    for at in range(1, 2 * STORE_EVERY):
+        store.append("s", "tool_call", {})
+        with store.state.reading() as db:
+            row = db.head("s")
+            assert row is not None
+            assert row.head.seq == at
+            (count,) = (row[4] for row in db.contents()["state"] if row[1] == "count")
+            stored.add(count)
+        assert kinds(tmp_path) == []
+        if at in (1, 7, STORE_EVERY, STORE_EVERY + 5):
+            killed = tmp_path / f"killed-{at}"
+            shutil.copytree(tmp_path, killed, ignore=shutil.ignore_patterns("killed-*"))
+            other = opened(killed, COUNT, CALLS)
+            assert other.project("count", "s") == at
+            assert other.project("calls", "s") == list(range(1, at + 1))
+            other.append("s", "crash", {})
+            assert kinds(killed) == []
+
+    assert stored == {"1", str(1 + STORE_EVERY)}
+    store.close()
+    assert opened(tmp_path, COUNT).project("count", "s") == 2 * STORE_EVERY - 1
+
+
+def test_a_stored_state_that_is_behind_is_still_compared_with_the_log(tmp_path: Path) -> None:
+    """Whoever changes it in `state.db` is found out, whether or not the log has gone on since."""
+    store = opened(tmp_path, COUNT)
+    for _ in range(5):
+        store.append("s", "tool_call", {})
+    with store.state.writing() as db:
+        db.put_state("s", "count", StateRow(1, 1, "7"))
+
+    assert [fault.kind for fault in audit(tmp_path, projections=(COUNT,)).faults] == [Corruption.STATE]
+
+
+def test_what_a_caller_holds_changes_nothing_that_is_kept(tmp_path: Path) -> None:
+    """A state is folded from what was written, so neither a body changed later nor an update that fails shows in it."""
+    last = Projection(name="last", initial=None, fold=lambda state, entry: entry.body.get("seen", state))
+    store = opened(tmp_path, last)
+    body: dict[str, Any] = {"seen": [1, (2, 1.0)]}
+    entry = store.append("s", "tool_call", body)
+    body["seen"].append(3)
+
+    def fails(log: Writer) -> None:
+        log.append("tool_call", {"seen": "lost"})
+        raise ValueError("changed its mind")
+
+    with pytest.raises(ValueError, match="changed its mind"):
+        store.update("s", fails)
+
+    assert entry.body == {"seen": [1, [2, 1]]}
+    assert store.project("last", "s") == [1, [2, 1]]
+    assert opened(tmp_path, last).project("last", "s") == [1, [2, 1]]
 
 
 def test_checkpoints_stand_at_regular_intervals(tmp_path: Path) -> None:

@@ -206,6 +206,7 @@ def test_archives_older_than_a_year_are_deleted_and_the_log_says_so(tmp_path: Pa
     assert store.sessions() == [OPERATOR, "t"]
     assert list(store.entries(OPERATOR))[-1].body["expired"].keys() == {"s", "t"}
     assert audit(tmp_path).faults == []
+    store.flush()
     with store.state.reading() as db:
         before = db.contents()
     store.reindex()

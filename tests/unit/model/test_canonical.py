@@ -107,6 +107,20 @@ def test_subclasses_count_as_what_they_are() -> None:
     )
 
 
+def test_keys_met_before_are_told_from_keys_that_equal_them() -> None:
+    """What is remembered of a mapping's keys changes nothing: not for keys of other types, nor for very many or very long ones."""
+    many = {f"key {n}": n for n in range(300)}
+    long = {"k" * 5000: 1, "a": 2}
+
+    for _ in range(2):
+        assert canonical({"b": 1, "a": 2}) == canonical({"a": 2, "b": 1}) == b'{"a":2,"b":1}'
+        assert canonical(many) == rfc8785.dumps(many)
+        assert canonical(long) == rfc8785.dumps(long)
+        for odd in ({1: "a"}, {True: "a"}, {1.0: "a"}):
+            with pytest.raises(CanonicalError, match="expected text as keys"):
+                canonical(odd)
+
+
 JSON = st.recursive(
     st.none()
     | st.booleans()

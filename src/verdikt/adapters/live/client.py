@@ -39,13 +39,14 @@ class Client:
         model: ScriptedModel,
         prompt: str,
         env: Mapping[str, str],
+        options: tuple[str, ...] = (),
         seconds: float = 240,
     ) -> ClientRun:
         """Runs the client once in the project, with nothing of our own environment but what is given."""
         command, own = self.start(self, binary, home, model.url, prompt)
         path = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(home), "LANG": "C.UTF-8"}
         done = subprocess.run(
-            command,
+            [*command, *options],
             cwd=project,
             env={**path, **own, **env},
             stdin=subprocess.DEVNULL,

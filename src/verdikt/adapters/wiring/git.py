@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from verdikt.errors import WiringError
+from verdikt.model.commit_hook import HOOKS, MARK, is_ours
 
-HOOKS = ("pre-commit", "pre-merge-commit", "pre-push")
 KEPT = ".before-verdikt"
 """The ending under which a hook that was there is kept."""
-
-_MARK = "# verdikt: commits and pushes are checked here; `verdikt git uninstall` takes this out"
 
 _SCRIPT = """\
 #!/bin/sh
@@ -50,7 +48,7 @@ def script(hook: str, python: tuple[str, ...]) -> bytes:
     """The hook's text."""
     check = " ".join(map(shlex.quote, (*python, "-m", "verdikt", "git", "check")))
     body = (_PUSH if hook == "pre-push" else _COMMIT).format(check=check, hook=hook)
-    return _SCRIPT.format(mark=_MARK, kept=KEPT, body=body.rstrip("\n")).encode()
+    return _SCRIPT.format(mark=MARK, kept=KEPT, body=body.rstrip("\n")).encode()
 
 
 def status(directory: str) -> list[HookState]:
@@ -101,7 +99,7 @@ def uninstall(directory: str) -> list[str]:
 
 def _ours(path: str) -> bool:
     try:
-        return _MARK.encode() in Path(path).read_bytes()
+        return is_ours(Path(path).read_text(errors="replace"))
     except OSError:
         return False
 

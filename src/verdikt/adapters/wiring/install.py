@@ -34,6 +34,15 @@ profile: {profile}
 #     fix: "ask for a release"
 """
 
+_PROBE = """
+import sys
+sys.path.append(sys.argv[1])
+from verdikt.adapters.start import spare
+spare()
+import verdikt.adapters.entry, re2, tree_sitter_bash, yaml
+"""
+"""As the hook starts, and then what it may need of others."""
+
 _OPENCODE = {"project": ".opencode/plugin/verdikt.js", "user": "opencode/plugin/verdikt.js"}
 
 
@@ -225,8 +234,8 @@ def take_back(here: Installation, changes: Iterable[FileChange]) -> None:
 @lru_cache(maxsize=1)
 def _isolation() -> list[str]:
     """The strictest flags under which this interpreter still finds verdikt."""
-    for flags in (["-I"], ["-E", "-P"]):
-        probe = [sys.executable, *flags, "-c", "import verdikt.adapters.entry"]
+    for flags in (["-I", "-S"], ["-I"], ["-E", "-P"]):
+        probe = [sys.executable, *flags, "-c", _PROBE, str(Path(adapters.__file__).parents[2])]
         if subprocess.run(probe, cwd="/", capture_output=True, check=False).returncode == 0:
             return flags
     raise WiringError(f"`{sys.executable}` cannot import verdikt by itself; install verdikt for this interpreter")

@@ -1,8 +1,10 @@
 """The command line that a host is given: the wrapper, its limits, the interpreter and the hook."""
 
+import os
 import shlex
 from dataclasses import dataclass
 
+from verdikt import adapters
 from verdikt.model.regex import regex
 
 CLIENT_SECONDS = 30
@@ -11,7 +13,10 @@ CLIENT_SECONDS = 30
 GUARD_SECONDS = 20
 """How long the wrapper waits for the hook, which itself answers within ten."""
 
-_OURS = regex(r"\bverdikt\.adapters\.entry\b|\bverdikt-hook\b")
+LAUNCH = os.path.join(os.path.dirname(adapters.__file__), "launch.py")
+"""The script that is the hook: started by its path it need not be searched for."""
+
+_OURS = regex(r"\bverdikt[./]adapters[./](entry|launch)\b|\bverdikt-hook\b")
 
 _MISSING = "/bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'"
 """What runs when the wrapper itself is gone. One plain command, so that it means the same in every shell."""
@@ -27,7 +32,7 @@ class Registration:
 
     def hook(self, host: str, event: str) -> list[str]:
         """The hook without its wrapper."""
-        return [*self.python, "-m", "verdikt.adapters.entry", host, event]
+        return [*self.python, LAUNCH, host, event]
 
     def command(self, host: str, event: str, *, closed: bool) -> str:
         """The line for a host's settings. Where the agent is about to act, even a missing wrapper blocks."""

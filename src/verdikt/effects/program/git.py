@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from verdikt.effects.argument import Arguments, words
 from verdikt.effects.call import Call
+from verdikt.effects.commit_check import is_checked
 from verdikt.effects.program.table import Program
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.regex import regex
@@ -34,6 +35,8 @@ _EXEC_KEYS = regex(
     r"receive\..*|http\.(?:.*\.)?(?:proxy|sslverify|cookiefile|extraheader)|trailer\..*\.(?:cmd|command)|tar\..*\.command|instaweb\..*)$"
 )
 _HOOKS_PATH = "core.hookspath"
+_LEADS_TO_HOOKS = regex(r"^(?:core\.hookspath|include(?:if\..*)?\.path)$")
+"""The settings by which git looks for its hooks elsewhere, by themselves or in another file."""
 _PLAIN = words(
     "vim vi nvim nano emacs code subl less more cat bat delta diff-so-fancy meld kdiff3 vimdiff opendiff bcompare p4merge cache store osxkeychain manager manager-core libsecret wincred gpg gpg2 false true"
 )
@@ -75,10 +78,20 @@ def _surroundings(call: Call) -> Iterator[Effect]:
             yield from _configure(call, value.text.lower(), setting, passing=True)
         elif name == "GIT_CONFIG_PARAMETERS" and _HOOKS_PATH in value.text.lower():
             yield call.effect("git.hook.skip.path", note="changes which hooks git runs")
+        elif name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM") and value.text not in ("", "/dev/null"):
+            if is_checked(_directory(call), call.facts):
+                yield call.effect("git.hook.skip.path", (call.path(value),), note="may change which hooks git runs")
         elif name in _SKIPS and value.text in _SKIPS[name]:
-            yield call.effect("git.hook.skip", note=f"{name} leaves hooks out")
+            yield _skipped(call, f"{name} leaves hooks out")
         elif name == "SKIP" and "verdikt" in value.text:
-            yield call.effect("git.hook.skip", note="leaves the commit check out")
+            yield _skipped(call, "leaves the commit check out")
+
+
+def _skipped(call: Call, note: str) -> Effect:
+    """Hooks are left out for once: ours, or somebody else's."""
+    return call.effect(
+        "git.hook.skip.check" if is_checked(_directory(call), call.facts) else "git.hook.skip", note=note
+    )
 
 
 def _subcommand(call: Call, name: str, rest: tuple[Word, ...], *, expand: bool) -> Iterator[Effect]:
@@ -143,6 +156,9 @@ def _configure(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[
         if not passing:
             yield call.effect("git.config", (Target(key, "other"),))
         return
+    if _LEADS_TO_HOOKS.match(key) and is_checked(_directory(call), call.facts):
+        yield call.effect("git.hook.skip.path", (Target(key, "other"),), note="changes which hooks git runs")
+        return
     if key == _HOOKS_PATH:
         target = call.path(value) if text else Target(key)
         inside = target.zone is Zone.PROJECT and not passing
@@ -196,6 +212,8 @@ def _config(call: Call, args: Arguments) -> Iterator[Effect]:
     key = operands[0].text.lower() if operands else ""
     if verb == "unset" or args.has("--unset --unset-all --remove-section --rename-section"):
         what = "git.config.exec" if key == _HOOKS_PATH else "git.config"
+        if key in (_HOOKS_PATH, "core") and is_checked(_directory(call), call.facts):
+            what = "git.hook.skip.path"
         yield call.effect(what, (Target(key, "other"),))
         return
     if len(operands) < 2 and verb != "set":
@@ -332,7 +350,7 @@ def _push(call: Call, args: Arguments) -> Iterator[Effect]:
         yield call.effect("git.read")
         return
     if args.has("--no-verify"):
-        yield call.effect("git.hook.skip", note="skips the pre-push hook")
+        yield _skipped(call, "skips the pre-push hook")
     remote, specs = args.operands[:1], args.operands[1:]
     if args.has("--mirror"):
         yield call.effect("git.push.mirror", _hosts(remote))
@@ -447,7 +465,7 @@ def _ref(call: Call, args: Arguments) -> Iterator[Effect]:
 
 def _commit(call: Call, args: Arguments) -> Iterator[Effect]:
     if args.has("-n --no-verify"):
-        yield call.effect("git.hook.skip", note="skips the commit hooks")
+        yield _skipped(call, "skips the commit hooks")
     if (file := args.value("-F --file")) is not None and file.text != "-":
         yield from call.on("fs.read", [file])
     yield call.effect("git.amend" if args.has("--amend") else "git.write")
@@ -463,7 +481,7 @@ def _add(call: Call, args: Arguments) -> Iterator[Effect]:
 
 def _merge(call: Call, args: Arguments) -> Iterator[Effect]:
     if args.has("--no-verify"):
-        yield call.effect("git.hook.skip", note="skips the merge hooks")
+        yield _skipped(call, "skips the merge hooks")
     yield call.effect("git.write")
 
 

@@ -124,7 +124,8 @@ def _uv(call: Call) -> Iterator[Effect]:
         if operands[1].text == "run":
             yield from install(call, operands[2:3], "pkg.run")
         elif operands[1].text == "uninstall":
-            yield call.effect("pkg.remove" if len(operands) > 2 else "pkg.system.remove")
+            gone = tuple(Target(word.shown, _PACKAGE) for word in operands[2:])
+            yield call.effect("pkg.remove" if gone else "pkg.system.remove", gone)
         else:
             yield from install(call, operands[2:])
     elif verb in ("add", "sync", "lock"):
@@ -148,8 +149,10 @@ def _pipx(call: Call) -> Iterator[Effect]:
         yield from install(call, operands[1:2], "pkg.run")
     elif verb in ("uninstall-all", "reinstall-all"):
         yield call.effect("pkg.system.remove" if verb == "uninstall-all" else "pkg.install")
+    elif verb == "uninstall":
+        yield call.effect("pkg.remove", tuple(Target(word.shown, _PACKAGE) for word in operands[1:]))
     else:
-        yield call.effect("pkg.remove" if verb == "uninstall" else "pkg.read")
+        yield call.effect("pkg.read")
 
 
 _NPM_INSTALL = words(

@@ -107,10 +107,23 @@ def _without_hooks(words: list[str]) -> bool:
     """Whether an agent is started so that nothing asks us about it."""
     text = " ".join(words)
     return (
-        bool({"--bare", "--setting-sources", "--dangerously-bypass-hook-trust", "--ignore-user-config"} & set(words))
+        bool(
+            {
+                "--bare",
+                "--setting-sources",
+                "--dangerously-bypass-hook-trust",
+                "--ignore-user-config",
+                "--pure",
+                "--config-dir",
+            }
+            & set(words)
+        )
         or any(mark in text for mark in ("--setting-sources=", "disableAllHooks", "features.hooks", "hooksConfig"))
         or any(pair in text for pair in ("--disable hooks", "--disable=hooks"))
     )
+
+
+_HOMES = ("HOME", "XDG_CONFIG_HOME")
 
 
 def _agent(call: Call) -> Iterator[Effect]:
@@ -123,6 +136,9 @@ def _agent(call: Call) -> Iterator[Effect]:
         return
     if _without_hooks([word.text for word in call.command.argv]):
         yield call.effect("guard.bypass", (Target(call.name, "other"),), note="its hooks are switched off")
+        return
+    if any(name in _HOMES for name, _ in call.command.assignments):
+        yield call.effect("guard.bypass", (Target(call.name, "other"),), note="its settings are looked for elsewhere")
         return
     verb = call.args.operands[0].text if call.args.operands else ""
     if (

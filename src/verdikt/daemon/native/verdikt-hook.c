@@ -1,0 +1,768 @@
+/* verdikt-hook [--socket PATH] SECONDS closed|open PYTHON [FLAG...] -m verdikt.adapters.entry HOST [EVENT [ARGUMENT]]
+ * verdikt-hook [--socket PATH] HOST [EVENT [ARGUMENT]]
+ *
+ * What clients call. It asks the warm process, over its socket in verdikt's data directory, and hands on the answer. Where
+ * nobody answers, it runs the hook itself and hands on what that says, if it is a decision: status 0 or 2, and exactly one
+ * JSON object, without a null, on one line of stdout. Anything else (a crash, a kill, a hang, a missing interpreter, a stray
+ * line) becomes a block where the agent is about to act (closed), and no opinion elsewhere (open), because the clients would
+ * run the tool. With --socket nothing but that socket is asked, and nothing is started.
+ *
+ * Every buffer has a fixed size, every wait ends at a deadline, and the only ways out are answer() and fail().
+ */
+#ifdef __APPLE__
+#define _DARWIN_C_SOURCE
+#include <mach-o/dyld.h>
+#else
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef VERDIKT_VERSION
+#error "VERDIKT_VERSION must be the version of the package"
+#endif
+#ifdef O_PATH
+#define SEARCH O_PATH /* a directory that may be entered but not listed is enough */
+#else
+#define SEARCH O_RDONLY
+#endif
+
+enum {
+    SECONDS = 20,       /* for everything, when nobody says how long */
+    ASK_SECONDS = 10,   /* for the question and the warm process's answer to it, as in adapters/entry.py */
+    REACH_MS = 1500,    /* for a warm process that is busy or, behind --socket, being restarted */
+    START_SECONDS = 3,  /* within these, a second warm process is not started */
+    DEPTH = 64,         /* of nested JSON */
+    HEAD = 64 * 1024,   /* these four are protocol 1's, see daemon/protocol.py */
+    PAYLOAD = 24 * 1024 * 1024,
+    ANSWER = 1024 * 1024,
+    QUESTION_PREFIX = 12,
+    ANSWER_PREFIX = 14,
+};
+
+/* Every variable that a decision reads; the same list as in daemon/protocol.py. */
+static const char *const VARIABLES[] = {
+    "HOME", "PATH", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "VERDIKT_HOME",
+    "VERDIKT_RUNS_DIR", "VERDIKT_MANAGED_POLICY", "VERDIKT_HOOK_SECONDS", "CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR",
+    "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ATTENDED", "CODEX_HOME", "GEMINI_PROJECT_DIR",
+};
+
+/* Text that grows inside a buffer of a fixed size; once something did not fit, it stays marked as full. */
+struct text {
+    char *at;
+    size_t length, size;
+    bool full;
+};
+
+struct call {
+    const char *self;     /* argv[0] */
+    const char *socket;   /* given with --socket, else NULL */
+    char **hook;          /* the command line of the hook, which ends with NULL; NULL when there is none */
+    int module;           /* where in it `-m verdikt.adapters.entry` begins; 0 when it is another program */
+    int words;            /* how many words follow it: host, event, argument */
+    bool open;            /* a failure is no opinion */
+    int64_t start;        /* nanoseconds on the monotonic clock, like all times here */
+    int64_t ask_until, until;
+    bool busy;            /* the warm process is there, and its queue is full */
+    bool warm;            /* start one when the answer is out */
+    pid_t child;          /* to be killed if we fail */
+};
+
+static struct call call;
+static char question[QUESTION_PREFIX + HEAD];
+static char payload[PAYLOAD + 1];
+static size_t payload_length;
+static char said[ANSWER_PREFIX + 2 * ANSWER];
+
+/* ---- time and bytes ---- */
+
+static int64_t clock_ns(clockid_t clock) {
+    struct timespec now;
+    if (clock_gettime(clock, &now) != 0) return INT64_MAX / 2; /* every deadline has passed */
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void nap(int milliseconds) { (void)poll(NULL, 0, milliseconds); }
+
+/* Waits until one of the descriptors is ready; false at the deadline. */
+static bool wait_any(struct pollfd *fds, nfds_t count, int64_t until) {
+    for (;;) {
+        int64_t left = (until - clock_ns(CLOCK_MONOTONIC) + 999999) / 1000000;
+        if (left <= 0) return false;
+        int ready = poll(fds, count, left > INT_MAX ? INT_MAX : (int)left);
+        if (ready > 0) return true;
+        if (ready < 0 && errno != EINTR && errno != EAGAIN) return false;
+    }
+}
+
+static bool wait_for(int fd, short events, int64_t until) {
+    struct pollfd one = {.fd = fd, .events = events, .revents = 0};
+    return wait_any(&one, 1, until);
+}
+
+/* For results of read and write: nothing is wrong, try again. */
+static bool again(ssize_t got) { return got < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK); }
+
+static bool write_all(int fd, const char *data, size_t length, int64_t until) {
+    while (length > 0) {
+        size_t part = length < PIPE_BUF ? length : PIPE_BUF; /* what is ready takes this much without blocking */
+        if (!wait_for(fd, POLLOUT, until)) return false;
+        ssize_t done = write(fd, data, part);
+        if (again(done)) continue;
+        if (done <= 0) return false;
+        data += done;
+        length -= (size_t)done;
+    }
+    return true;
+}
+
+static void put(struct text *text, const char *data, size_t length) {
+    if (length > text->size - text->length) {
+        text->full = true;
+        return;
+    }
+    memcpy(text->at + text->length, data, length);
+    text->length += length;
+}
+
+static void put_text(struct text *text, const char *data) { put(text, data, strlen(data)); }
+
+static void put_number(struct text *text, uint64_t number) {
+    char digits[20];
+    size_t from = sizeof digits;
+    do digits[--from] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    put(text, digits + from, sizeof digits - from);
+}
+
+/* ---- the only two ways out ---- */
+
+static void start_warm(void);
+
+static void hold_signals(void) {
+    sigset_t all;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, NULL); /* a signal must not cut the document in half */
+}
+
+_Noreturn static void answer(int status, const char *out, size_t out_length, const char *err, size_t err_length) {
+    hold_signals();
+    int64_t until = clock_ns(CLOCK_MONOTONIC) + (int64_t)ASK_SECONDS * 1000000000;
+    (void)write_all(STDERR_FILENO, err, err_length, until);
+    if (!write_all(STDOUT_FILENO, out, out_length, until)) status = call.open ? 0 : 2; /* it alone must say it */
+    if (call.warm) start_warm();
+    _exit(status);
+}
+
+/* Installed, this program lies in `hooks/` of verdikt's data directory, and the line goes beside the log. */
+static void record_failure(const char *what) {
+    char path[PATH_MAX], line[512];
+    struct text file = {path, 0, sizeof path, false}, crash = {line, 0, sizeof line, false};
+    const char *slash = call.self ? strrchr(call.self, '/') : NULL;
+    if (slash == NULL || slash - call.self < 6 || memcmp(slash - 6, "/hooks", 6) != 0) return;
+    put(&file, call.self, (size_t)(slash - call.self));
+    put(&file, "/../_hook_crashes.jsonl", sizeof "/../_hook_crashes.jsonl");
+    put_text(&crash, "{\"ts\":");
+    put_number(&crash, (uint64_t)clock_ns(CLOCK_REALTIME) / 1000000000);
+    put_text(&crash, ",\"hook\":\"guard\",\"error\":\"HookFailed\",\"message\":\"");
+    put_text(&crash, what);
+    put_text(&crash, call.open ? "\",\"note\":\"open\"}\n" : "\",\"note\":\"closed\"}\n");
+    if (file.full || crash.full) return;
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) return;
+    ssize_t ignored = write(fd, line, crash.length); /* one write of one line: lines of several processes do not mix */
+    (void)ignored;
+    (void)close(fd);
+}
+
+/* `what` is plain text of our own, without quotes or backslashes. */
+_Noreturn static void fail(const char *what) {
+    hold_signals();
+    if (call.child > 0) (void)kill(-call.child, SIGKILL);
+    call.warm = false;
+    record_failure(what);
+    if (call.open) answer(0, "{}\n", 3, "", 0);
+    char words[256], document[512];
+    struct text err = {words, 0, sizeof words, false}, out = {document, 0, sizeof document, false};
+    put_text(&err, "[verdikt] blocked, because the hook that decides did not work: ");
+    put_text(&err, what);
+    put_text(&out, "{\"decision\":\"block\",\"reason\":\"");
+    put(&out, words, err.length);
+    put_text(&out, "\\nInstead: stop here and ask the person to run `verdikt doctor`\"}\n");
+    put_text(&err, "\n");
+    answer(2, document, out.length, words, err.length);
+}
+
+_Noreturn static void fail_with_status(int status) {
+    char words[64];
+    struct text what = {words, 0, sizeof words - 1, false};
+    put_text(&what, "it failed with status ");
+    put_number(&what, (uint64_t)status);
+    words[what.length] = '\0';
+    fail(words);
+}
+
+static void on_signal(int number) {
+    (void)number;
+    fail("it was stopped by a signal");
+}
+
+/* ---- is it one JSON object, on one line, without a null? ---- */
+
+struct json {
+    const unsigned char *at, *end;
+};
+
+static bool json_value(struct json *json, int depth);
+
+static void json_space(struct json *json) {
+    while (json->at < json->end && (*json->at == ' ' || *json->at == '\t')) json->at++;
+}
+
+static bool json_take(struct json *json, char wanted) {
+    if (json->at >= json->end || *json->at != (unsigned char)wanted) return false;
+    json->at++;
+    return true;
+}
+
+static bool json_word(struct json *json, const char *word) {
+    size_t length = strlen(word);
+    if ((size_t)(json->end - json->at) < length || memcmp(json->at, word, length) != 0) return false;
+    json->at += length;
+    return true;
+}
+
+/* Four hexadecimal digits as a number; -1 when they are not. */
+static int json_hex(struct json *json) {
+    int value = 0;
+    for (int i = 0; i < 4; i++) {
+        if (json->at >= json->end) return -1;
+        int digit = *json->at++;
+        if (digit >= '0' && digit <= '9') digit -= '0';
+        else if (digit >= 'a' && digit <= 'f') digit -= 'a' - 10;
+        else if (digit >= 'A' && digit <= 'F') digit -= 'A' - 10;
+        else return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+static bool json_escape(struct json *json) {
+    if (json->at >= json->end) return false;
+    unsigned char letter = *json->at++;
+    if (letter != 'u') return letter != '\0' && strchr("\"\\/bfnrt", letter) != NULL;
+    int unit = json_hex(json);
+    if (unit < 0 || (unit >= 0xDC00 && unit <= 0xDFFF)) return false;
+    if (unit < 0xD800 || unit > 0xDBFF) return true;
+    if (!json_word(json, "\\u")) return false; /* half a character: some clients refuse the document, and run the tool */
+    unit = json_hex(json);
+    return unit >= 0xDC00 && unit <= 0xDFFF;
+}
+
+/* One character beyond ASCII in UTF-8: no overlong form, no surrogate, nothing above U+10FFFF. */
+static bool json_utf8(struct json *json) {
+    unsigned char lead = *json->at++;
+    size_t more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
+    if (lead < 0xC2 || lead > 0xF4 || (size_t)(json->end - json->at) < more) return false;
+    unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    for (; more > 0; more--, low = 0x80, high = 0xBF)
+        if (*json->at < low || *json->at++ > high) return false;
+    return true;
+}
+
+static bool json_string(struct json *json) {
+    if (!json_take(json, '"')) return false;
+    while (json->at < json->end) {
+        unsigned char letter = *json->at;
+        if (letter < 0x20) return false;
+        if (letter >= 0x80) {
+            if (!json_utf8(json)) return false;
+            continue;
+        }
+        json->at++;
+        if (letter == '"') return true;
+        if (letter == '\\' && !json_escape(json)) return false;
+    }
+    return false;
+}
+
+static bool json_digits(struct json *json) {
+    const unsigned char *from = json->at;
+    while (json->at < json->end && *json->at >= '0' && *json->at <= '9') json->at++;
+    return json->at > from;
+}
+
+static bool json_number(struct json *json) {
+    (void)json_take(json, '-');
+    if (!json_take(json, '0') && !json_digits(json)) return false;
+    if (json_take(json, '.') && !json_digits(json)) return false;
+    if (json_take(json, 'e') || json_take(json, 'E')) {
+        if (!json_take(json, '+')) (void)json_take(json, '-');
+        return json_digits(json);
+    }
+    return true;
+}
+
+/* The inside of an object or a list, after its opening bracket. */
+static bool json_members(struct json *json, char close, int depth) {
+    json_space(json);
+    if (json_take(json, close)) return true;
+    for (;;) {
+        json_space(json);
+        if (close == '}') {
+            if (!json_string(json)) return false;
+            json_space(json);
+            if (!json_take(json, ':')) return false;
+        }
+        if (!json_value(json, depth)) return false;
+        json_space(json);
+        if (json_take(json, close)) return true;
+        if (!json_take(json, ',')) return false;
+    }
+}
+
+static bool json_value(struct json *json, int depth) {
+    json_space(json);
+    if (depth <= 0 || json->at >= json->end) return false;
+    if (*json->at == '"') return json_string(json);
+    if (json_take(json, '{')) return json_members(json, '}', depth - 1);
+    if (json_take(json, '[')) return json_members(json, ']', depth - 1);
+    return json_word(json, "true") || json_word(json, "false") || json_number(json);
+}
+
+static bool is_one_object(const char *text, size_t length) {
+    struct json json = {(const unsigned char *)text, (const unsigned char *)text + length};
+    if (length > 0 && text[length - 1] == '\n') json.end--;
+    if (json.at >= json.end || *json.at != '{' || !json_value(&json, DEPTH)) return false;
+    json_space(&json);
+    return json.at == json.end;
+}
+
+/* Gemini CLI believes stdout and not the status, so a 2 must be a block in words as well. */
+static bool is_decision(int status, const char *out, size_t length) {
+    static const char block[] = "{\"decision\":\"block\",\"reason\":\"";
+    size_t prefix = sizeof block - 1;
+    if (status == 2 && (length <= prefix || memcmp(out, block, prefix) != 0 || out[prefix] == '"')) return false;
+    return (status == 0 || status == 2) && is_one_object(out, length);
+}
+
+/* ---- the question ---- */
+
+static void read_payload(void) {
+    if (call.words > 2 && call.hook[call.module + 4][0] != '\0') return; /* it came as an argument */
+    for (;;) {
+        if (!wait_for(STDIN_FILENO, POLLIN, call.ask_until)) fail("it did not hear the whole question in time");
+        bool rest = payload_length == sizeof payload; /* read away: the client must be able to write all of it */
+        ssize_t got = rest ? read(STDIN_FILENO, said, sizeof said)
+                           : read(STDIN_FILENO, payload + payload_length, sizeof payload - payload_length);
+        if (again(got)) continue;
+        if (got < 0) fail("it could not read the question");
+        if (got == 0) return;
+        if (!rest) payload_length += (size_t)got;
+    }
+}
+
+/* Puts prefix and head into `question`; its length, or 0 when this cannot be asked: then the hook itself decides. */
+static size_t build_question(void) {
+    char here[PATH_MAX];
+    struct text head = {question + QUESTION_PREFIX, 0, HEAD, false};
+    if (getcwd(here, sizeof here) == NULL || here[0] != '/') return 0;
+    const char *words[6] = {VERDIKT_VERSION, "generic", "", "", here, call.open ? "open" : "closed"};
+    for (int i = 0; i < call.words; i++) words[1 + i] = call.hook[call.module + 2 + i];
+    for (size_t i = 0; i < 6; i++) put(&head, words[i], strlen(words[i]) + 1);
+    for (size_t i = 0; i < sizeof VARIABLES / sizeof *VARIABLES; i++) {
+        const char *value = getenv(VARIABLES[i]);
+        if (value == NULL) continue;
+        put_text(&head, VARIABLES[i]);
+        put_text(&head, "=");
+        put(&head, value, strlen(value) + 1);
+    }
+    if (head.full) return 0;
+    const char prefix[QUESTION_PREFIX] = {
+        'V', 'D', 'K', '1',
+        (char)(head.length >> 24), (char)(head.length >> 16), (char)(head.length >> 8), (char)head.length,
+        (char)(payload_length >> 24), (char)(payload_length >> 16), (char)(payload_length >> 8), (char)payload_length,
+    };
+    memcpy(question, prefix, sizeof prefix);
+    return sizeof prefix + head.length;
+}
+
+/* The directory of the warm process, as `data_home` in ledger/home.py finds it; false when it cannot be said here. */
+static bool run_directory(struct text *path) {
+    const char *home = getenv("HOME"), *own = getenv("VERDIKT_HOME"), *share = getenv("XDG_DATA_HOME");
+    if (own != NULL && *own != '\0') {
+        if (*own == '~') {
+            if ((own[1] != '\0' && own[1] != '/') || home == NULL || *home == '\0') return false;
+            put_text(path, home);
+            own++;
+        }
+        put_text(path, own);
+    } else if (share != NULL && *share != '\0') {
+        put_text(path, share);
+        put_text(path, "/verdikt");
+    } else if (home != NULL && *home != '\0') {
+        put_text(path, home);
+        put_text(path, "/.local/share/verdikt");
+    } else {
+        return false;
+    }
+    put(path, "/run", sizeof "/run");
+    return !path->full;
+}
+
+/* ---- asking the warm process ---- */
+
+static bool peer_uid(int fd, uid_t *uid) {
+#ifdef SO_PEERCRED
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || size != sizeof peer) return false;
+    *uid = peer.uid;
+    return true;
+#else
+    gid_t gid;
+    return getpeereid(fd, uid, &gid) == 0;
+#endif
+}
+
+/* Connects to a socket in the directory that we are in; -1 when nobody listens there. */
+static int connect_here(const char *name) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = strlen(name) < sizeof address.sun_path ? socket(AF_UNIX, SOCK_STREAM, 0) : -1;
+    if (fd < 0) return -1;
+    memcpy(address.sun_path, name, strlen(name) + 1);
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0 &&
+        connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
+        return fd;
+    call.busy = errno == EAGAIN || errno == EINTR;
+    (void)close(fd);
+    return -1;
+}
+
+/* A connection to the owner of the directory and to nobody else; -1 when there is none. By way of the directory itself,
+ * because the address of a socket has room for about a hundred letters. */
+static int reach(const char *directory, const char *name, bool own) {
+    struct stat there;
+    uid_t peer;
+    call.busy = false;
+    int fd = -1, here = open(".", SEARCH | O_DIRECTORY | O_CLOEXEC);
+    int run = here < 0 ? -1 : open(directory, SEARCH | O_DIRECTORY | O_CLOEXEC | (own ? O_NOFOLLOW : 0));
+    if (run >= 0 && fstat(run, &there) == 0 && (there.st_mode & (own ? 077 : 022)) == 0 &&
+        (!own || there.st_uid == geteuid()) && fchdir(run) == 0) {
+        fd = connect_here(name);
+        if (fchdir(here) != 0) fail("its working directory is gone");
+        if (fd >= 0 && (!peer_uid(fd, &peer) || peer != there.st_uid)) {
+            (void)close(fd);
+            fd = -1;
+        }
+    }
+    if (run >= 0) (void)close(run);
+    if (here >= 0) (void)close(here);
+    return fd;
+}
+
+/* False when the connection ended before all of the question was written: then nothing was decided. */
+static bool send_question(int fd, size_t length) {
+    struct iovec parts[2] = {{question, length}, {payload, payload_length}};
+    size_t part = 0;
+    while (part < 2) {
+        ssize_t done = writev(fd, parts + part, (int)(2 - part));
+        if (again(done)) {
+            if (!wait_for(fd, POLLOUT, call.ask_until)) fail("the warm process did not answer in time");
+            continue;
+        }
+        if (done < 0) return false;
+        size_t left = (size_t)done;
+        while (part < 2 && left >= parts[part].iov_len) left -= parts[part++].iov_len;
+        if (part < 2) {
+            parts[part].iov_base = (char *)parts[part].iov_base + left;
+            parts[part].iov_len -= left;
+        }
+    }
+    return true;
+}
+
+static void receive(int fd, size_t from, size_t to) {
+    while (from < to) {
+        if (!wait_for(fd, POLLIN, call.ask_until)) fail("the warm process did not answer in time");
+        ssize_t got = read(fd, said + from, to - from);
+        if (again(got)) continue;
+        if (got <= 0) fail("the warm process ended before it had answered");
+        from += (size_t)got;
+    }
+}
+
+static size_t number_at(size_t at) {
+    const unsigned char *from = (const unsigned char *)said + at;
+    return (size_t)from[0] << 24 | (size_t)from[1] << 16 | (size_t)from[2] << 8 | from[3];
+}
+
+/* Returns when nothing was decided and somebody else may be asked. */
+static void ask(int fd) {
+    size_t length = build_question();
+    if (length == 0 || !send_question(fd, length)) return;
+    receive(fd, 0, ANSWER_PREFIX);
+    int kind = said[4], status = said[5];
+    size_t out = number_at(6), err = number_at(10);
+    if (memcmp(said, "VDK1", 4) != 0 || out > ANSWER || err > ANSWER) fail("it did not answer with one decision");
+    if (kind == 1) return; /* it is of another version, or going away */
+    if (kind != 0) fail("the warm process refused to answer");
+    receive(fd, ANSWER_PREFIX, ANSWER_PREFIX + out + err);
+    const char *document = said + ANSWER_PREFIX;
+    if (!is_decision(status, document, out) || (status == 2 && err == 0)) fail("it did not answer with one decision");
+    answer(status, document, out, document + out, err);
+}
+
+/* Asks behind the given socket, or the user's own warm process; returns when nothing was decided. */
+static void ask_warm(void) {
+    char path[PATH_MAX];
+    struct text directory = {path, 0, sizeof path, false};
+    const char *name = "daemon.sock";
+    if (call.socket != NULL) {
+        const char *slash = strrchr(call.socket, '/');
+        name = slash + 1;
+        put(&directory, call.socket, slash == call.socket ? 1 : (size_t)(slash - call.socket));
+        put(&directory, "", 1);
+        if (directory.full) return;
+    } else if (!run_directory(&directory)) {
+        return;
+    }
+    int64_t until = clock_ns(CLOCK_MONOTONIC) + (int64_t)REACH_MS * 1000000;
+    for (; clock_ns(CLOCK_MONOTONIC) < (until < call.ask_until ? until : call.ask_until); nap(5)) {
+        int fd = reach(path, name, call.socket == NULL);
+        if (fd >= 0) ask(fd);
+        if (fd >= 0) (void)close(fd);
+        call.warm = fd < 0 && call.socket == NULL && !call.busy;
+        if (call.warm || (fd >= 0 && call.socket == NULL)) return;
+    }
+}
+
+/* ---- starting a warm process ---- */
+
+/* Whether nobody has tried within the last seconds: a warm process that cannot start must not be started by every call. */
+static bool first_to_start(void) {
+    char path[PATH_MAX];
+    struct text mark = {path, 0, sizeof path, false};
+    struct stat found;
+    if (!run_directory(&mark)) return false;
+    (void)mkdir(path, 0700);
+    mark.length--; /* the NUL */
+    put(&mark, "/starting", sizeof "/starting");
+    int fd = mark.full ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        if (mark.full || errno != EEXIST || lstat(path, &found) != 0) return false;
+        int64_t age = clock_ns(CLOCK_REALTIME) / 1000000000 - (int64_t)found.st_mtime;
+        if (age >= 0 && age < START_SECONDS) return false;
+        return utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) == 0;
+    }
+    (void)close(fd);
+    return true;
+}
+
+/* After the answer, so that it slows nobody down. It holds nothing of ours: a client waits for the end of our output. */
+static void start_warm(void) {
+    if (!first_to_start()) return;
+    pid_t between = fork();
+    if (between < 0) return;
+    if (between > 0) {
+        while (waitpid(between, NULL, 0) < 0 && errno == EINTR) continue;
+        return;
+    }
+    if (setsid() < 0 || chdir("/") != 0 || fork() != 0) _exit(0);
+    int null = open("/dev/null", O_RDWR);
+    if (null < 0) _exit(0);
+    for (int fd = 0; fd < 3; fd++)
+        if (dup2(null, fd) < 0) _exit(0);
+    long most = sysconf(_SC_OPEN_MAX);
+    for (int fd = 3; fd < (most > 0 && most < 4096 ? (int)most : 4096); fd++) (void)close(fd);
+    (void)umask(077);
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)signal(SIGPIPE, SIG_DFL);
+    static char module[] = "verdikt.daemon";
+    call.hook[call.module + 1] = module;
+    call.hook[call.module + 2] = NULL;
+    (void)execv(call.hook[0], call.hook);
+    _exit(127);
+}
+
+/* ---- running the hook ---- */
+
+_Noreturn static void become_hook(int in, int out) {
+    static char off[] = "VERDIKT_DAEMON=off";
+    (void)setpgid(0, 0);
+    (void)signal(SIGPIPE, SIG_DFL);
+    if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || putenv(off) != 0) _exit(127);
+    (void)execv(call.hook[0], call.hook);
+    _exit(127);
+}
+
+/* Feeds the hook its question and collects what it says, until it says no more; the length. */
+static size_t talk(int in, int out) {
+    size_t fed = 0, heard = 0;
+    for (;;) {
+        if (in >= 0 && fed == payload_length) {
+            (void)close(in);
+            in = -1;
+        }
+        struct pollfd fds[2] = {{out, POLLIN, 0}, {in, POLLOUT, 0}};
+        if (!wait_any(fds, 2, call.until)) fail("it was killed or took too long");
+        if (fds[1].revents != 0) {
+            ssize_t done = write(in, payload + fed, payload_length - fed);
+            if (done >= 0) fed += (size_t)done;
+            else if (!again(done)) fed = payload_length; /* it has heard enough */
+        }
+        if (fds[0].revents != 0) {
+            ssize_t got = read(out, said + heard, sizeof said - heard);
+            if (got == 0) return heard;
+            if (got > 0) heard += (size_t)got;
+            else if (!again(got)) fail("it did not answer with one decision");
+            if (heard == sizeof said) fail("it did not answer with one decision");
+        }
+    }
+}
+
+_Noreturn static void run_hook(void) {
+    int in[2], out[2], state = 0;
+    if (call.hook == NULL || call.hook[0][0] != '/') fail("it could not be started");
+    if (pipe(in) != 0 || pipe(out) != 0) fail("it could not be started");
+    for (int i = 0; i < 2; i++) {
+        (void)fcntl(in[i], F_SETFD, FD_CLOEXEC);
+        (void)fcntl(out[i], F_SETFD, FD_CLOEXEC);
+    }
+    (void)fcntl(in[1], F_SETFL, O_NONBLOCK);
+    pid_t child = fork();
+    if (child < 0) fail("it could not be started");
+    if (child == 0) become_hook(in[0], out[1]);
+    call.child = child;
+    (void)setpgid(child, child); /* whoever of the two comes first */
+    (void)close(in[0]);
+    (void)close(out[1]);
+    size_t length = talk(in[1], out[0]);
+    pid_t ended;
+    while ((ended = waitpid(child, &state, WNOHANG)) != child) {
+        if (ended < 0 && errno != EINTR) fail("it was killed or took too long");
+        if (clock_ns(CLOCK_MONOTONIC) > call.until) fail("it was killed or took too long");
+        nap(1);
+    }
+    call.child = 0;
+    if (!WIFEXITED(state)) fail("it was killed or took too long");
+    int status = WEXITSTATUS(state);
+    if (status == 126 || status == 127) fail("it could not be started");
+    if (status == 124 || status == 137) fail("it was killed or took too long");
+    if (status != 0 && status != 2) fail_with_status(status);
+    if (!is_decision(status, said, length)) fail("it did not answer with one decision");
+    if (said[length - 1] != '\n') said[length++] = '\n';
+    answer(status, said, length, "", 0);
+}
+
+/* ---- how it was called ---- */
+
+/* By hand: the interpreter beside this program, isolated, and the hook. */
+static void find_hook(char **words, int count) {
+    static char path[PATH_MAX + 8];
+    static char isolated[] = "-I", module[] = "-m", entry[] = "verdikt.adapters.entry";
+    static char *hook[8] = {path, isolated, module, entry};
+#ifdef __APPLE__
+    char found[PATH_MAX];
+    uint32_t size = sizeof found;
+    if (_NSGetExecutablePath(found, &size) != 0 || realpath(found, path) == NULL) return;
+#else
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+    if (length <= 0 || length >= PATH_MAX) return;
+    path[length] = '\0';
+#endif
+    char *slash = strrchr(path, '/');
+    if (slash == NULL || count > 3) return;
+    memcpy(slash + 1, "python3", sizeof "python3");
+    for (int i = 0; i < count; i++) hook[4 + i] = words[i];
+    call.hook = hook;
+    call.module = 2;
+    call.words = count;
+}
+
+static int64_t whole_number(const char *text) {
+    int64_t number = 0;
+    for (; *text >= '0' && *text <= '9' && number < 100000; text++) number = number * 10 + (*text - '0');
+    return *text == '\0' ? number : 0;
+}
+
+static void read_arguments(int count, char **words) {
+    call.self = count > 0 ? words[0] : NULL;
+    call.start = clock_ns(CLOCK_MONOTONIC);
+    int64_t seconds = SECONDS;
+    if (count > 0) words++, count--;
+    if (count > 1 && strcmp(words[0], "--socket") == 0) {
+        call.socket = words[1];
+        words += 2, count -= 2;
+    }
+    bool wrapped = count > 0 && words[0][0] >= '0' && words[0][0] <= '9';
+    if (wrapped) {
+        seconds = whole_number(words[0]);
+        call.open = count > 1 && strcmp(words[1], "open") == 0;
+        words += count > 1 ? 2 : count, count -= count > 1 ? 2 : count;
+    }
+    call.until = call.start + (seconds > 0 ? seconds : 1) * 1000000000;
+    int64_t ask = call.start + (int64_t)ASK_SECONDS * 1000000000;
+    call.ask_until = ask < call.until ? ask : call.until;
+    if (count < 1 || seconds < 1 || words[0][0] == '-' || words[0][0] == '\0') fail("it was called without a hook");
+    if (call.socket != NULL && call.socket[0] != '/') fail("it was called with a socket whose path is not absolute");
+    if (!wrapped) {
+        find_hook(words, count);
+        return;
+    }
+    call.hook = words;
+    for (int i = 1; i + 1 < count && call.module == 0; i++)
+        if (strcmp(words[i], "-m") == 0 && strcmp(words[i + 1], "verdikt.adapters.entry") == 0) call.module = i;
+    if (call.module > 0) call.words = count - call.module - 2;
+    if (call.words > 3) call.module = call.words = 0; /* whatever that means, the hook knows it */
+}
+
+static void take_signals(void) {
+    struct sigaction stopped = {.sa_handler = on_signal}, before;
+    const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+    (void)signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < 3; i++)
+        if (sigaction(signals[i], &stopped, &before) == 0 && before.sa_handler == SIG_IGN)
+            (void)sigaction(signals[i], &before, NULL);
+}
+
+/* What is opened later must not get the number of a descriptor that we speak through. */
+static void take_descriptors(void) {
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0) continue;
+        if (open("/dev/null", O_RDWR) != fd) _exit(2);
+        if (fd == STDOUT_FILENO) _exit(call.open ? 0 : 2); /* nobody listens, so the status alone must say it */
+    }
+}
+
+#ifndef VERDIKT_HOOK_PARTS
+int main(int count, char **words) {
+    take_signals();
+    read_arguments(count, words);
+    take_descriptors();
+    read_payload();
+    const char *wish = getenv("VERDIKT_DAEMON");
+    bool off = wish != NULL && strcmp(wish, "off") == 0;
+    if (call.module > 0 && (call.socket != NULL || !off)) ask_warm();
+    if (call.socket != NULL) fail("nobody answers at its socket");
+    run_hook();
+}
+#endif

@@ -1,0 +1,139 @@
+"""The sources around a directory, as one cheap fingerprint: what git knows of them, or a bounded walk. Never raises."""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+
+from verdikt.model.canonical import blob_id, digest
+from verdikt.model.tree import DOCS, SourceTree, is_source
+from verdikt.observe.git import run_git
+from verdikt.observe.world import project_root
+
+MOST_FILES = 5_000
+"""Files that are read; a project with more of them that git does not vouch for has no fingerprint."""
+
+MOST_ENTRIES = 50_000
+LARGE = 1024 * 1024
+"""Bytes from which on a file is known by its size and time instead of its contents."""
+
+_PASSED_OVER = frozenset(
+    "node_modules bower_components venv env virtualenv site-packages __pycache__ target build dist out coverage htmlcov vendor tmp".split()
+)
+
+
+def source_tree(cwd: str, env: Mapping[str, str] = os.environ) -> SourceTree | None:
+    """The sources of the project around a directory as they are now; None when that cannot be told cheaply."""
+    home = env.get("HOME", "")
+    if not os.path.isabs(cwd) or not os.path.isdir(cwd):
+        return None
+    root = project_root(os.path.realpath(cwd), home)
+    if root in ("/", home, "/tmp", "/var/tmp"):
+        root = os.path.realpath(cwd)
+    if root in ("/", home):
+        return None
+    try:
+        found = _by_git(root, env) if os.path.lexists(os.path.join(root, ".git")) else _by_walk(root)
+    except (OSError, ValueError):
+        return None
+    if found is None:
+        return None
+    files, touched = found
+    return SourceTree(root, digest(files), files, touched)
+
+
+Found = tuple[dict[str, str], dict[str, float]]
+
+
+def _by_git(root: str, env: Mapping[str, str]) -> Found | None:
+    """What is committed or staged by its blob; what is changed or new by the blob it would be."""
+    beside = [f"--exclude={name}/" for name in sorted(_PASSED_OVER)]
+    listing = run_git(root, env, "ls-files", "-z", "-s", "-t", "-c", "-m", "-o", "--exclude-standard", *beside)
+    if listing is None:
+        return None
+    files: dict[str, str] = {}
+    looked_at: set[str] = set()
+    for record in filter(None, listing.split("\0")):
+        tag, rest = record[0], record[2:]
+        if tag == "?":
+            if is_source(rest) and not any(part.startswith(".") for part in rest.split("/")):
+                looked_at.add(rest)
+            continue
+        about, _, path = rest.partition("\t")
+        if path.lower().endswith(DOCS):
+            continue
+        files.setdefault(path, about.split(" ")[1] if " " in about else "")
+        if tag != "H":
+            looked_at.add(path)
+    if len(looked_at) > MOST_FILES:
+        return None
+    size = len(next((blob for blob in files.values() if blob), ""))
+    touched: dict[str, float] = {}
+    for path in looked_at:
+        stamp, when = _stamp(os.path.join(root, path), size)
+        if stamp:
+            files[path], touched[path] = stamp, when
+        else:
+            files.pop(path, None)
+    return _utf8(files), touched
+
+
+def _by_walk(root: str) -> Found | None:
+    files: dict[str, str] = {}
+    touched: dict[str, float] = {}
+    for seen, path in enumerate(_walk(root)):
+        if seen > MOST_ENTRIES or len(files) > MOST_FILES:
+            return None
+        if path and is_source(path):
+            stamp, when = _stamp(os.path.join(root, path), 40)
+            if stamp:
+                files[path], touched[path] = stamp, when
+    return _utf8(files), touched
+
+
+def _walk(root: str) -> Iterator[str]:
+    """The files below a directory; an empty name for whatever else was looked at."""
+    below = [""]
+    while below:
+        here = below.pop()
+        try:
+            entries = sorted(os.scandir(os.path.join(root, here)), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            name = f"{here}{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _PASSED_OVER and not entry.name.startswith("."):
+                    below.append(f"{name}/")
+                yield ""
+            else:
+                yield name if entry.is_file(follow_symlinks=False) else ""
+
+
+def _stamp(path: str, size: int) -> tuple[str, float]:
+    """What a file holds, and when it was changed; empty when it is no file."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return _link(path)
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            return "", 0.0
+        if status.st_size > LARGE:
+            return f"{status.st_size}:{status.st_mtime_ns}", status.st_mtime
+        with open(fd, "rb", closefd=False) as file:
+            return blob_id(file.read(LARGE + 1), size), status.st_mtime
+    finally:
+        os.close(fd)
+
+
+def _link(path: str) -> tuple[str, float]:
+    try:
+        return f"link:{os.readlink(path)}", os.lstat(path).st_mtime
+    except OSError:
+        return "", 0.0
+
+
+def _utf8(files: Mapping[str, str]) -> dict[str, str]:
+    """Names that are no text, made one."""
+    return {path.encode("utf-8", "backslashreplace").decode(): stamp for path, stamp in files.items()}

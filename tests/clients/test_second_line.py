@@ -1,0 +1,46 @@
+"""When the client does not ask before an action: what is noticed all the same (Claude Code, whose other events tell)."""
+
+import json
+from collections.abc import Callable
+
+from tests.clients.bench import Bench
+from tests.clients.test_governed import ALLOWED, FORBIDDEN, POLICY, entries
+from verdikt.adapters.live.screenplay import Say
+from verdikt.model.entry import EntryKind
+
+CLAUDE = "claude-2.1.325"
+
+
+def never_asked(bench: Callable[[str], Bench]) -> Bench:
+    """Wired, and then the hook before an action is taken away by somebody."""
+    table = bench(CLAUDE)
+    table.govern(POLICY)
+    file = table.project / ".claude/settings.json"
+    settings = json.loads(file.read_text())
+    del settings["hooks"]["PreToolUse"]
+    file.write_text(json.dumps(settings))
+    return table
+
+
+def test_what_a_person_would_be_asked_about_is_refused_if_it_is_forbidden(bench: Callable[[str], Bench]) -> None:
+    """The model hears why; nothing ran."""
+    table = never_asked(bench)
+    played = table.play(
+        Say("no", (table.shell(FORBIDDEN),)), Say("END"), Say("END"), options=("--permission-mode", "default")
+    )
+
+    assert not table.ran("forbidden"), played.run.stdout
+    assert played.heard("this file is forbidden"), json.dumps(played.model.requests)[-3000:]
+    assert len(entries(table, EntryKind.DECISION)) == 1
+    assert table.crashes() == []
+
+
+def test_a_call_that_ran_without_a_decision_is_recorded_at_once(bench: Callable[[str], Bench]) -> None:
+    """In a session that asks nobody it does run, and the log says that it did."""
+    table = never_asked(bench)
+    played = table.play(Say("yes", (table.shell(ALLOWED),)), Say("END"), Say("END"))
+    gaps = [entry.body for entry in entries(table, EntryKind.GAP) if entry.body.get("moment") == "batch"]
+
+    assert table.ran("allowed"), played.run.stderr
+    assert gaps == [{"moment": "batch", "integrity": ["`Bash` ran without a decision"]}]
+    assert played.heard("ran without a decision")

@@ -1,0 +1,139 @@
+"""The native client as it is shipped and as the sanitizers see it, and a warm process that does as it is told."""
+
+import fcntl
+import os
+import shutil
+import socket
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.clients.install import ROOT
+from verdikt.daemon import protocol
+from verdikt.daemon.native import build
+from verdikt.model.canonical import sha256
+
+FUZZ = Path(__file__).with_name("native_fuzz.c")
+
+
+def compiled(name: str, flags: list[str], source: Path = build.SOURCE) -> Path:
+    """The program, compiled now if it was not before from the same text in the same way."""
+    texts = [build.SOURCE.read_bytes(), source.read_bytes(), Path(build.__file__).read_bytes(), repr(flags).encode()]
+    target = ROOT / ".cache" / "native" / sha256(b"\0".join(texts))[:16] / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with (target.parent / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two test workers may want the same
+        if not target.exists():
+            fresh = target.with_suffix(".new")
+            why = build.build(fresh, "test", flags, source=source) if flags else build.compile_client(fresh, "test")
+            assert not why, f"the native client's tests need a C compiler: {why}"
+            fresh.rename(target)
+    return target
+
+
+def client() -> Path:
+    """As it is shipped."""
+    return compiled("verdikt-hook", [])
+
+
+def sanitized() -> Path:
+    """The same, with address and undefined-behaviour sanitizers: whatever they find ends it with status 99."""
+    return compiled("verdikt-hook-sanitized", build.SANITIZERS)
+
+
+def parts() -> Path:
+    """Its check of what is said, fed many texts by one process, with sanitizers."""
+    return compiled("fuzz", [*build.SANITIZERS, f"-I{build.SOURCE.parent}", "-Wno-unused-function"], FUZZ)
+
+
+SANITIZER_ENV = {"ASAN_OPTIONS": "exitcode=99:detect_leaks=0", "UBSAN_OPTIONS": "exitcode=99"}
+
+Behaviour = Callable[[socket.socket], None]
+"""What the warm process does with one connection."""
+
+
+class FakeWarm:
+    """Listens where the warm process would, with `behaviour` for every connection; what it was asked is in `questions`."""
+
+    def __init__(self, data: Path, behaviour: Behaviour, *, backlog: int = 8) -> None:
+        self.data = data
+        self.questions: list[bytes] = []
+        self._behaviour = behaviour
+        self._backlog = backlog
+        self._threads: list[threading.Thread] = []
+        self._server = socket.socket(socket.AF_UNIX)
+        self._over = False
+
+    def __enter__(self) -> "FakeWarm":
+        run = self.data / "run"
+        run.mkdir(parents=True, exist_ok=True, mode=0o700)
+        here = os.open(".", os.O_RDONLY)
+        os.chdir(run)  # the address of a socket has room for about a hundred letters
+        try:
+            Path("daemon.sock").unlink(missing_ok=True)
+            self._server.bind("daemon.sock")
+        finally:
+            os.fchdir(here)
+            os.close(here)
+        self._server.listen(self._backlog)
+        self._thread(self._serve)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over = True
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        for thread in self._threads:
+            thread.join(timeout=20)
+
+    def _thread(self, target: Callable[..., None], *given: object) -> None:
+        thread = threading.Thread(target=target, args=given, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _serve(self) -> None:
+        while not self._over:
+            try:
+                connection, _ = self._server.accept()
+            except OSError:
+                return
+            self._thread(self._one, connection)
+
+    def _one(self, connection: socket.socket) -> None:
+        with connection:
+            connection.settimeout(20)
+            try:
+                self._behaviour(connection)
+            except OSError:
+                return
+
+    def ask(self, connection: socket.socket) -> bytes:
+        """Reads one whole question."""
+        prefix = exactly(connection, protocol.QUESTION_PREFIX)
+        head, payload = protocol.question_lengths(prefix)
+        text = prefix + exactly(connection, head + payload)
+        self.questions.append(text)
+        return text
+
+
+def exactly(connection: socket.socket, length: int) -> bytes:
+    """So many bytes; fewer only when the other side has ended."""
+    parts = []
+    while length:
+        part = connection.recv(min(length, 1 << 20))
+        if not part:
+            break
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
+def short_directory() -> Path:
+    """A directory with a short name of its own; pytest's are long."""
+    return Path(tempfile.mkdtemp(prefix="vk"))
+
+
+def absolute(words: list[str]) -> list[str]:
+    """The native client looks at no PATH."""
+    return [shutil.which(words[0]) or words[0], *words[1:]]

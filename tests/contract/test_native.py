@@ -1,0 +1,598 @@
+"""The native client, run under sanitizers: whatever happens to the warm process, to the hook or to itself, it says a decision."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.contract import native
+from tests.contract.native import FakeWarm
+from verdikt.daemon import protocol
+
+BLOCK = b'{"decision":"block","reason":"no"}\n'
+QUESTION = b'{"tool_name":"Bash"}'
+MANY = b"x" * (4 * 1024 * 1024)
+
+# A stand-in for the interpreter: the hook has no opinion and says who it is; the warm process leaves its mark and ends.
+PYTHON = """#!/bin/sh
+case "$*" in
+*-m\\ verdikt.daemon) { echo "$*"; ls -l /proc/self/fd; ps -o sid= -p $$; echo $$; pwd; } > "$VERDIKT_HOME/started.$$" ;;
+*) cat > "$VERDIKT_HOME/heard"; echo "$VERDIKT_DAEMON" > "$VERDIKT_HOME/daemon"; echo '{"from":"the hook"}' ;;
+esac
+"""
+
+
+class Said(NamedTuple):
+    """What came out of the client."""
+
+    code: int
+    stdout: bytes
+    stderr: bytes
+
+
+class Place:
+    """A data directory, an interpreter, and the client as it is registered."""
+
+    def __init__(self, root: Path) -> None:
+        self.data = root / "data"
+        self.project = root / "project"
+        self.python = root / "python"
+        for directory in (self.data / "hooks", self.project):
+            directory.mkdir(parents=True)
+        self.python.write_text(PYTHON)
+        self.python.chmod(0o755)
+        self.client = self.data / "hooks" / "verdikt-hook"
+        shutil.copy(native.sanitized(), self.client)
+        self.env = {
+            "VERDIKT_HOME": str(self.data),
+            "PATH": os.environ["PATH"],
+            "HOME": str(root),
+        } | native.SANITIZER_ENV
+
+    def line(
+        self, *, mode: str = "closed", seconds: str = "5", words: str = "claude PreToolUse", socket: str = ""
+    ) -> list[str]:
+        """The registered command."""
+        hook = [str(self.python), "-I", "-m", "verdikt.adapters.entry", *words.split()]
+        return [str(self.client), *(["--socket", socket] if socket else []), seconds, mode, *hook]
+
+    def ask(self, payload: bytes = QUESTION, *, env: dict[str, str] | None = None, **line: str) -> Said:
+        """One call."""
+        command = self.line(**line)
+        env = self.env | (env or {})
+        done = subprocess.run(
+            command, input=payload, capture_output=True, cwd=self.project, env=env, timeout=60, check=False
+        )
+        return Said(done.returncode, done.stdout, done.stderr)
+
+    def crashes(self) -> list[str]:
+        """What was written down."""
+        file = self.data / "_hook_crashes.jsonl"
+        return [json.loads(line)["message"] for line in file.read_text().splitlines()] if file.exists() else []
+
+    def started(self) -> list[str]:
+        """What each warm process that was started told of itself."""
+        return [path.read_text() for path in self.data.glob("started.*")]
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    """With a short path, because the fake warm process binds there."""
+    root = native.short_directory()
+    yield Place(root)
+    shutil.rmtree(root)
+
+
+def assert_blocked(said: Said, what: str) -> None:
+    """With the one document that blocks on every client, and the reason."""
+    document = json.loads(said.stdout)
+
+    assert said.code == 2, said
+    assert document["decision"] == "block"
+    assert what in document["reason"]
+    assert what in said.stderr.decode()
+    assert said.stdout.count(b"\n") == 1
+    assert b"Sanitizer" not in said.stderr
+
+
+BY_HOOK = Said(0, b'{"from":"the hook"}\n', b"")
+
+
+@pytest.mark.parametrize(
+    ("status", "out", "err"),
+    [
+        (0, b"{}\n", b""),
+        (0, b'{"a":"\xc3\xa9"}\n', b"note\n"),
+        (2, BLOCK, b"no\n"),
+        (0, b'{"a":"%b"}\n' % (b"y" * 1_000_000), b""),
+    ],
+)
+@pytest.mark.parametrize("mode", ["closed", "open"])
+def test_what_the_warm_process_says_is_handed_on(place: Place, status: int, out: bytes, err: bytes, mode: str) -> None:
+    """Byte for byte, and no process is started."""
+
+    def behave(connection: socket.socket) -> None:
+        warm.ask(connection)
+        connection.sendall(protocol.answer(protocol.ANSWER, status, out, err))
+
+    with FakeWarm(place.data, behave) as warm:
+        assert place.ask(mode=mode) == Said(status, out, err)
+    assert place.started() == []
+    assert not (place.data / "heard").exists()
+
+
+@pytest.mark.parametrize(
+    "words", ["claude PreToolUse", "claude", "", 'claude bash {"command":"ls"}', "codex PreToolUse", "nobody nothing"]
+)
+@pytest.mark.parametrize("mode", ["closed", "open"])
+def test_the_question_is_the_one_of_the_protocol(place: Place, words: str, mode: str) -> None:
+    """The version, the words, the working directory and every variable that a decision reads; no other variable."""
+
+    def behave(connection: socket.socket) -> None:
+        warm.ask(connection)
+        connection.sendall(protocol.answer(protocol.ANSWER, 0, b"{}\n"))
+
+    env = {name: f"/{name} = x" for name in protocol.VARIABLES} | {"VERDIKT_HOME": str(place.data)}
+    argument = words.split()[2:]
+    with FakeWarm(place.data, behave) as warm:
+        place.ask(words=words, mode=mode, env=env | {"ANTHROPIC_API_KEY": "sk-1", "CLAUDE_CODE_OAUTH": "2"})
+    named = [*(words.split() or ["generic"]), "", "", ""][:3]
+    expected = protocol.question(
+        ["test", *named, str(place.project), mode], place.env | env, b"" if argument else QUESTION
+    )
+    assert warm.questions == [expected]
+
+
+ANSWER = protocol.answer(protocol.ANSWER, 0, b"{}\n")
+NO_DECISION = "it did not answer with one decision"
+ENDED = "the warm process ended before it had answered"
+WRONG_ANSWERS: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", ENDED),
+    "half a prefix": (ANSWER[:7], ENDED),
+    "a prefix and no more": (ANSWER[:14], ENDED),
+    "half an answer": (ANSWER[:-1], ENDED),
+    "garbage": (bytes(range(256)), NO_DECISION),
+    "text": (b"HTTP/1.1 400 Bad Request\r\n\r\n", NO_DECISION),
+    "another magic": (b"VDK2" + ANSWER[4:], NO_DECISION),
+    "a length without end": (ANSWER[:6] + b"\xff\xff\xff\xff" + ANSWER[10:], NO_DECISION),
+    "an error text without end": (ANSWER[:10] + b"\x7f\xff\xff\xff" + ANSWER[14:], NO_DECISION),
+    "an unknown kind": (ANSWER[:4] + b"\x07" + ANSWER[5:], "the warm process refused to answer"),
+    "a refusal": (protocol.answer(protocol.REFUSED), "the warm process refused to answer"),
+    "status 1": (ANSWER[:5] + b"\x01" + ANSWER[6:], NO_DECISION),
+    "status 255": (ANSWER[:5] + b"\xff" + ANSWER[6:], NO_DECISION),
+    "an empty document": (protocol.answer(0, 0, b""), NO_DECISION),
+    "two documents": (protocol.answer(0, 0, b"{}\n{}\n"), NO_DECISION),
+    "a null": (protocol.answer(0, 0, b'{"a":null}\n'), NO_DECISION),
+    "a list": (protocol.answer(0, 0, b"[]\n"), NO_DECISION),
+    "half a character": (protocol.answer(0, 0, b'{"a":"\\ud800"}\n'), NO_DECISION),
+    "bytes that are no UTF-8": (protocol.answer(0, 0, b'{"a":"\xff"}\n'), NO_DECISION),
+    "nested too deep": (protocol.answer(0, 0, b'{"a":' + b"[" * 1000 + b"]" * 1000 + b"}\n"), NO_DECISION),
+    "status 2 with an allow": (protocol.answer(0, 2, b"{}\n", b"no"), NO_DECISION),
+    "status 2 without a word on stderr": (protocol.answer(0, 2, BLOCK), NO_DECISION),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_ANSWERS)
+def test_a_wrong_answer_blocks_and_is_not_asked_for_again(place: Place, wrong: str) -> None:
+    """It may have been decided and recorded, so nobody else is asked; where nothing is about to happen, no opinion."""
+    data, what = WRONG_ANSWERS[wrong]
+
+    def behave(connection: socket.socket) -> None:
+        warm.ask(connection)
+        connection.sendall(data)
+
+    with FakeWarm(place.data, behave) as warm:
+        assert_blocked(place.ask(), what)
+        assert place.ask(mode="open") == Said(0, b"{}\n", b"")
+    assert len(warm.questions) == 2
+    assert place.crashes() == [what, what]
+    assert not (place.data / "heard").exists()
+
+
+@pytest.mark.parametrize("pace", ["hung", "slow", "deaf"])
+def test_a_warm_process_that_takes_too_long_blocks(place: Place, pace: str) -> None:
+    """Hung, one byte at a time, or one that does not even listen to a long question."""
+
+    def behave(connection: socket.socket) -> None:
+        if pace != "deaf":
+            warm.ask(connection)
+        for byte in ANSWER * 3 if pace == "slow" else b"":
+            connection.sendall(bytes([byte]))
+            time.sleep(0.2)
+        time.sleep(2)
+
+    with FakeWarm(place.data, behave) as warm:
+        assert_blocked(place.ask(MANY, seconds="1"), "the warm process did not answer in time")
+    assert not (place.data / "heard").exists()
+
+
+def test_an_answer_in_pieces_is_an_answer(place: Place) -> None:
+    """However slowly it comes, in time."""
+
+    def behave(connection: socket.socket) -> None:
+        warm.ask(connection)
+        for byte in ANSWER:
+            connection.sendall(bytes([byte]))
+            time.sleep(0.01)
+
+    with FakeWarm(place.data, behave) as warm:
+        assert place.ask(MANY) == Said(0, b"{}\n", b"")
+
+
+def test_one_that_is_of_another_version_leaves_it_to_the_hook(place: Place) -> None:
+    """It decided nothing."""
+
+    def behave(connection: socket.socket) -> None:
+        warm.ask(connection)
+        connection.sendall(protocol.answer(protocol.AGAIN))
+
+    with FakeWarm(place.data, behave) as warm:
+        assert place.ask() == BY_HOOK
+    assert (place.data / "heard").read_bytes() == QUESTION
+
+
+def test_a_connection_that_ends_while_the_question_is_written_leaves_it_to_the_hook(place: Place) -> None:
+    """It cannot have been decided."""
+
+    def behave(connection: socket.socket) -> None:
+        connection.recv(1)
+
+    with FakeWarm(place.data, behave):
+        assert place.ask(MANY) == BY_HOOK
+    assert (place.data / "heard").read_bytes() == MANY
+
+
+def nobody(place: Place) -> None:
+    """No warm process ever was."""
+
+
+def stale(place: Place) -> None:
+    """One was killed."""
+    with FakeWarm(place.data, lambda connection: None):
+        pass
+
+
+def open_to_others(place: Place) -> None:
+    """Somebody else could have put a socket there."""
+    stale(place)
+    (place.data / "run").chmod(0o770)
+
+
+def elsewhere(place: Place) -> None:
+    """A link to a directory that may be anybody's."""
+    (place.data / "other").mkdir(mode=0o700)
+    (place.data / "run").symlink_to("other")
+
+
+def a_file(place: Place) -> None:
+    """Not a socket."""
+    (place.data / "run").mkdir(mode=0o700)
+    (place.data / "run/daemon.sock").write_text("")
+
+
+def not_a_directory(place: Place) -> None:
+    """Not even a place for one."""
+    (place.data / "run").write_text("")
+
+
+def another_owner(place: Place) -> None:
+    """Only root can try this one; for others the directory is closed, which is as good as somebody else's."""
+    stale(place)
+    if os.geteuid() == 0:
+        os.chown(place.data / "run", 12345, 12345)
+    else:
+        (place.data / "run").chmod(0)
+
+
+@pytest.mark.parametrize("why", [nobody, stale, open_to_others, elsewhere, a_file, not_a_directory, another_owner])
+def test_where_nobody_can_be_asked_the_hook_decides(place: Place, why: "native.Callable[[Place], None]") -> None:
+    """With the same question, and told not to look for a warm process itself."""
+    why(place)
+
+    assert place.ask() == BY_HOOK
+    assert (place.data / "heard").read_bytes() == QUESTION
+    assert (place.data / "daemon").read_text() == "off\n"
+    if (place.data / "run").is_dir():
+        (place.data / "run").chmod(0o700)
+
+
+@pytest.mark.parametrize(
+    "env",
+    [{"VERDIKT_DAEMON": "off"}, {"VERDIKT_HOME": "~nobody/x"}, {"VERDIKT_MANAGED_POLICY": "x" * 70_000}],
+    ids=["off", "elsewhere", "long"],
+)
+def test_what_cannot_be_asked_is_left_to_the_hook(place: Place, env: dict[str, str]) -> None:
+    """Switched off, at a place that only Python finds, or longer than a question may be."""
+
+    def behave(connection: socket.socket) -> None:
+        warm.questions.append(connection.recv(1))
+
+    place.python.write_text('#!/bin/sh\ncat > /dev/null\necho \'{"from":"the hook"}\'\n')
+    with FakeWarm(place.data, behave) as warm:
+        assert place.ask(env=env) == BY_HOOK
+    assert warm.questions in ([], [b""])
+
+
+def test_a_working_directory_that_is_gone_is_left_to_the_hook(place: Place) -> None:
+    """Which is asked in it all the same."""
+    gone = place.project / "gone"
+    gone.mkdir()
+    line = ["/bin/sh", "-c", 'rmdir ../gone; exec "$@"', "sh", *place.line()]
+    with FakeWarm(place.data, lambda connection: None):
+        done = subprocess.run(line, input=QUESTION, capture_output=True, cwd=gone, env=place.env, check=False)
+
+    assert Said(done.returncode, done.stdout, b"") == BY_HOOK
+
+
+def test_a_queue_that_is_full_is_waited_for(place: Place) -> None:
+    """Others were first."""
+
+    def behave(connection: socket.socket) -> None:
+        warm.ask(connection)
+        connection.sendall(ANSWER)
+
+    with FakeWarm(place.data, behave, backlog=0) as warm:
+        calls = [
+            subprocess.Popen(
+                place.line(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=place.project, env=place.env
+            )
+            for _ in range(12)
+        ]
+        assert [call.communicate(QUESTION)[0] for call in calls] == [b"{}\n"] * 12
+
+
+def test_the_first_call_starts_one_warm_process_that_holds_nothing_of_ours(place: Place) -> None:
+    """After its own answer; the next call within seconds starts no other, even when the first could not start."""
+    read, write = os.pipe()
+    os.set_inheritable(write, True)
+    done = subprocess.run(
+        place.line(),
+        input=QUESTION,
+        capture_output=True,
+        cwd=place.project,
+        env=place.env,
+        pass_fds=[write],
+        check=False,
+    )
+    os.close(write)
+    assert done.stdout == BY_HOOK.stdout
+    assert place.ask() == BY_HOOK
+    for _ in range(500):
+        if place.started() and place.started()[0].endswith("/\n"):
+            break
+        time.sleep(0.02)
+
+    (told,) = place.started()
+    words, *lines, session, own, where = told.splitlines()
+    assert words == "-I -m verdikt.daemon"
+    assert where == "/"
+    assert session.strip() != str(os.getsid(0)).strip()
+    assert not any("pipe:" in line for line in lines)
+    assert os.read(read, 1) == b"", "the pipe that the client inherited is held by nobody"
+    os.close(read)
+    assert own
+
+
+def test_a_start_that_failed_long_ago_is_tried_again(place: Place) -> None:
+    """The mark of an attempt holds for seconds."""
+    place.ask()
+    os.utime(place.data / "run/starting", (1, 1))
+    place.ask()
+    for _ in range(500):
+        if len(place.started()) == 2:
+            break
+        time.sleep(0.02)
+
+    assert len(place.started()) == 2
+
+
+def test_behind_a_given_socket_nobody_else_is_asked(place: Place) -> None:
+    """Its owner's answer counts; where there is none, nothing is started and nothing falls back."""
+
+    def behave(connection: socket.socket) -> None:
+        warm.ask(connection)
+        connection.sendall(protocol.answer(0, 2, BLOCK, b"no\n"))
+
+    address = str(place.data / "run/daemon.sock")
+    with FakeWarm(place.data, behave) as warm:
+        assert place.ask(socket=address) == Said(2, BLOCK, b"no\n")
+        assert place.ask(socket=address, env={"VERDIKT_DAEMON": "off"}) == Said(2, BLOCK, b"no\n")
+    assert_blocked(place.ask(socket=address), "nobody answers at its socket")
+    assert_blocked(place.ask(socket="/nowhere/daemon.sock"), "nobody answers at its socket")
+    assert_blocked(place.ask(socket="run/daemon.sock"), "a socket whose path is not absolute")
+    (place.data / "run").chmod(0o777)
+    with FakeWarm(place.data, behave) as warm:
+        assert_blocked(place.ask(socket=address), "nobody answers at its socket")
+    assert place.ask(socket=address, mode="open") == Said(0, b"{}\n", b"")
+    assert not (place.data / "heard").exists()
+    assert place.started() == []
+
+
+def test_behind_a_given_socket_one_that_restarts_is_waited_for(place: Place) -> None:
+    """An update must not block everybody."""
+    kinds = iter([protocol.AGAIN, protocol.AGAIN, protocol.ANSWER])
+
+    def behave(connection: socket.socket) -> None:
+        warm.ask(connection)
+        connection.sendall(protocol.answer(next(kinds), 0, b"{}\n"))
+
+    with FakeWarm(place.data, behave) as warm:
+        assert place.ask(socket=str(place.data / "run/daemon.sock")) == Said(0, b"{}\n", b"")
+    assert len(warm.questions) == 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("mode", ["closed", "open"])
+@pytest.mark.parametrize("where", ["question", "warm", "hook"])
+def test_a_signal_is_a_failure_like_any_other(place: Place, number: signal.Signals, mode: str, where: str) -> None:
+    """Wherever it comes; the hook does not outlive it."""
+    place.python.write_text('#!/bin/sh\necho $$ > "$VERDIKT_HOME/pid"\nexec sleep 30\n')
+    ready = place.data / ("pid" if where == "hook" else "asked")
+
+    def behave(connection: socket.socket) -> None:
+        warm.ask(connection)
+        ready.write_text("0")
+        time.sleep(1)
+
+    env = place.env | {"VERDIKT_DAEMON": "off" if where == "hook" else "on"}
+    with FakeWarm(place.data, behave) as warm:
+        call = subprocess.Popen(
+            place.line(mode=mode), cwd=place.project, env=env,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert call.stdin
+        if where == "question":
+            time.sleep(0.3)
+        else:
+            call.stdin.write(QUESTION)
+            call.stdin.close()
+            call.stdin = None
+            for _ in range(500):
+                if ready.exists() and ready.read_text().strip():
+                    break
+                time.sleep(0.02)
+        call.send_signal(number)
+        out, err = call.communicate(timeout=20)
+    if mode == "closed":
+        assert_blocked(Said(call.returncode, out, err), "it was stopped by a signal")
+    else:
+        assert Said(call.returncode, out, err) == Said(0, b"{}\n", b"")
+    if where == "hook":
+        pid = int(ready.read_text())
+        for _ in range(500):
+            if not Path(f"/proc/{pid}").exists():
+                break
+            time.sleep(0.02)
+        assert not Path(f"/proc/{pid}").exists()
+
+
+def test_a_client_that_never_ends_its_question_is_not_waited_for(place: Place) -> None:
+    """Nor one that sends a byte now and then."""
+    call = subprocess.Popen(
+        place.line(seconds="1"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=place.env
+    )
+    assert call.stdin and call.stdout and call.stderr
+    for _ in range(3):
+        call.stdin.write(b"{")
+        call.stdin.flush()
+        time.sleep(0.05)
+    code = call.wait(timeout=20)
+
+    assert_blocked(Said(code, call.stdout.read(), call.stderr.read()), "it did not hear the whole question in time")
+    for stream in (call.stdin, call.stdout, call.stderr):
+        stream.close()
+
+
+def test_a_question_that_is_too_long_is_read_to_its_end_and_asked_as_such(place: Place) -> None:
+    """One byte more than may be is enough to know; the client can write all of it."""
+
+    def behave(connection: socket.socket) -> None:
+        warm.ask(connection)
+        connection.sendall(ANSWER)
+
+    with FakeWarm(place.data, behave) as warm:
+        assert place.ask(b"x" * 50_000_000, seconds="20") == Said(0, b"{}\n", b"")
+    (asked,) = warm.questions
+    assert protocol.question_lengths(asked[:12])[1] == protocol.PAYLOAD_BYTES + 1
+
+
+@pytest.mark.parametrize("closing", ["<&-", "2>&-", "<&- 2>&-"])
+def test_without_stdin_or_stderr_it_decides_all_the_same(place: Place, closing: str) -> None:
+    """No socket or file of ours is taken for what was closed."""
+    line = ["/bin/sh", "-c", f'exec "$@" {closing}', "sh", *place.line()]
+    done = subprocess.run(line, input=b"", capture_output=True, cwd=place.project, env=place.env, check=False)
+
+    assert (done.returncode, done.stdout) == (0, BY_HOOK.stdout)
+    assert (place.data / "heard").read_bytes() == b""
+
+
+@pytest.mark.parametrize(("mode", "code"), [("closed", 2), ("open", 0)])
+@pytest.mark.parametrize("way", ["closed", "broken", "full"])
+def test_when_nobody_hears_the_answer_the_status_says_it(place: Place, mode: str, code: int, way: str) -> None:
+    """A closed stdout, one that nobody reads, a disk that is full."""
+    redirect = {"closed": ">&-", "broken": "", "full": "> /dev/full"}[way]
+    line = ["/bin/sh", "-c", f'exec "$@" {redirect}', "sh", *place.line(mode=mode)]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(line, input=QUESTION, stdout=write, cwd=place.project, env=place.env, check=False)
+    os.close(write)
+
+    assert done.returncode == code
+
+
+CHILDREN = {
+    "output without end": ("exec yes '{}'", NO_DECISION),
+    "a closed stdout and a hang": ("exec sleep 30 >&-", "it was killed or took too long"),
+    "another that holds stdout": ("sleep 30 & echo '{}'", "it was killed or took too long"),
+    "a signal": ("kill -SEGV $$", "it was killed or took too long"),
+    "NUL bytes": ("printf '{}\\000\\n'", NO_DECISION),
+    "a carriage return": ("printf '{}\\r\\n'", NO_DECISION),
+    "an empty line": ("printf '\\n'", NO_DECISION),
+    "an empty line more": ("printf '{}\\n\\n'", NO_DECISION),
+    "no UTF-8": ('printf \'{"a":"\\377"}\\n\'', NO_DECISION),
+    "half a character": ("printf '%s\\n' '{\"a\":\"\\ud83d\"}'", NO_DECISION),
+    "status 3": ("echo '{}'; exit 3", "it failed with status 3"),
+    "status 255": ("echo '{}'; exit 255", "it failed with status 255"),
+}
+
+
+@pytest.mark.parametrize("child", CHILDREN)
+def test_what_a_hook_may_do_wrong_blocks(place: Place, child: str) -> None:
+    """Beside what the script in its place withstands as well."""
+    script, what = CHILDREN[child]
+    place.python.write_text(f"#!/bin/sh\ncat > /dev/null\n{script}\n")
+
+    assert_blocked(place.ask(seconds="1", env={"VERDIKT_DAEMON": "off"}), what)
+
+
+def test_an_interpreter_that_is_not_absolute_is_not_looked_for(place: Place) -> None:
+    """Neither in PATH nor in the project."""
+    shutil.copy(place.python, place.project / "python3")
+    for name in ("python3", "./python3"):
+        line = [str(place.client), "5", "closed", name, "-m", "verdikt.adapters.entry", "claude", "PreToolUse"]
+        env = place.env | {"VERDIKT_DAEMON": "off", "PATH": f"{place.project}:{place.env['PATH']}"}
+        done = subprocess.run(line, input=QUESTION, capture_output=True, cwd=place.project, env=env, check=False)
+        assert_blocked(Said(done.returncode, done.stdout, done.stderr), "it could not be started")
+
+
+def test_by_hand_the_interpreter_beside_it_is_used(place: Place) -> None:
+    """`verdikt-hook claude PreToolUse`, closed, isolated."""
+    shutil.copy(place.python, place.client.with_name("python3"))
+    done = subprocess.run(
+        [str(place.client), "claude", "PreToolUse"], input=QUESTION, capture_output=True, env=place.env, check=False
+    )
+    assert Said(done.returncode, done.stdout, done.stderr) == BY_HOOK
+    place.client.with_name("python3").unlink()
+    done = subprocess.run(
+        [str(place.client), "claude"], input=QUESTION, capture_output=True, env=place.env, check=False
+    )
+    assert_blocked(Said(done.returncode, done.stdout, done.stderr), "it could not be started")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--socket"],
+        ["--help"],
+        ["0", "closed", "/bin/true"],
+        ["5", "closed"],
+        [""],
+        ["99999999999999999999", "open", "/bin/cat"],
+    ],
+)
+def test_called_wrongly_it_blocks(place: Place, words: list[str]) -> None:
+    """Broken wiring is not permission."""
+    done = subprocess.run([str(place.client), *words], input=b"{}", capture_output=True, env=place.env, check=False)
+
+    assert done.returncode == (0 if "open" in words else 2)
+    if "open" not in words:
+        assert_blocked(Said(done.returncode, done.stdout, done.stderr), "it was called without a hook")
