@@ -213,7 +213,7 @@ def test_a_long_path_is_no_obstacle(tmp_path: Path) -> None:
     process = WarmProcess(deep)
     try:
         process.start(wait=False)
-        eventually("it listens", lambda: os.path.exists(process.path))
+        eventually("it listens", lambda: os.path.exists(process.path))  # too long for a plain `connect`
         assert process.hook(bash("ls"), VERDIKT_DAEMON="on").code == 0
         assert process.status()["calls"] == 1
     finally:

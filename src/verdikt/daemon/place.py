@@ -50,13 +50,16 @@ class Place:
         try:
             # By its name alone: a path may be longer than a socket's may be.
             os.chdir(self.socket.parent)
+            draft = f".{self.socket.name}"
             with suppress(FileNotFoundError):
-                os.unlink(self.socket.name)
-            sock.bind(self.socket.name)
-            os.chmod(self.socket.name, self._mode)
-            self._bound = _identity(self.socket)
+                os.unlink(draft)
+            sock.bind(draft)
+            os.chmod(draft, self._mode)
             sock.listen(BACKLOG)
             sock.setblocking(False)
+            # Whoever finds it at its place finds somebody listening; a stale one goes in the same instant.
+            os.replace(draft, self.socket.name)
+            self._bound = _identity(self.socket)
         except OSError as error:
             sock.close()
             raise DaemonError(f"cannot listen on `{self.socket}`: {error.strerror}") from error
