@@ -405,8 +405,10 @@ class Governance:
 
     def _real(self, cwd: str) -> World:
         here = os.path.abspath(os.path.join(self._here, cwd))
-        guarded = guarded_paths(project_root(here, self._env.get("HOME", "")), self._env)
-        return RealWorld(here, env=self._env, guarded=guarded, clock=self.clock)
+        home = self._env.get("HOME", "")
+        root = project_root(here, home)
+        guarded = guarded_paths(root, self._env)
+        return RealWorld(here, env=self._env, guarded=guarded, clock=self.clock, root=root if home else "")
 
     def _crashed(self, moment: str, error: Exception, session: str = "") -> None:
         """Leaves a trace where it can: beside the log always, in the log when it still takes entries."""

@@ -18,8 +18,8 @@ QUOTE = "¶"
 _GONE = "\0"
 
 _FENCE = regex(r"^[ ]{0,12}(`{3,}|~{3,})")
-_LIST = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|\[[ xX]\]|[✅✔☑❌✗⏳⬜🔲])\s*(?=\S)")
-_BULLET = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)])\s+")
+_LIST = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|[A-Za-z][.)](?=\s)|\[[ xX]\]|[✅✔☑❌✗⏳⬜🔲])\s*(?=\S)")
+_BULLET = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|[A-Za-z][.)])\s+")
 _HEADING = regex(r"^\s{0,3}#{1,6}\s+")
 _TABLE = regex(r"^\s*\|.*\|?\s*$|^[^|\n]+\|[^|\n]+\|")
 _RULE = regex(r"^\s*(?:[-*_=]\s*){3,}$")
@@ -42,7 +42,7 @@ _PLANNED = regex(
     r"\b(?:next|to-?dos?|to do|remain\w*|plans?|planned|follow[- ]?ups?|future|pending|backlog|roadmap|propos\w+"
     r"|suggest\w*|recommend\w*|criteria|definition of done|requirements?|goals?|expected|checklist|left|missing"
     r"|blockers?|known issues|limitations|options?|examples?|would|could|should|will|if|you can|needs?|i'll|going to"
-    r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify)\b",
+    r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify|causes?|reasons?|hypothes\w+|symptoms?|reproduce|possible|possibly|maybe|ideas?|alternatives?|assumptions?)\b",
     re.IGNORECASE,
 )
 _REPORTED = regex(

@@ -46,6 +46,7 @@ class StateDb:
 
     def __init__(self, path: Path, *, readonly: bool = False) -> None:
         self.path = path
+        self._place = str(path)
         self._wal = f"{path}-wal"
         self._readonly = readonly
         self._lock = threading.RLock()
@@ -55,23 +56,29 @@ class StateDb:
     @contextmanager
     def reading(self) -> Iterator["StateDb"]:
         """Holds the connection; a database error becomes ours."""
-        with self._lock, self._translated():
-            self._connect()
-            yield self
+        with self._lock:
+            try:
+                self._connect()
+                yield self
+            except sqlite3.Error as error:
+                raise self._ours(error) from error
 
     @contextmanager
     def writing(self) -> Iterator["StateDb"]:
         """One transaction: kept when the block ends well, undone when it raises."""
-        with self._lock, self._translated():
-            connection = self._connect()
-            connection.execute("BEGIN IMMEDIATE")
+        with self._lock:
             try:
-                yield self
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
+                connection = self._connect()
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self
+                except BaseException:
+                    with suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
+                    raise
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise self._ours(error) from error
 
     def head(self, session: str) -> HeadRow | None:
         """The head that was recorded last, if any."""
@@ -146,7 +153,7 @@ class StateDb:
     def identity(self) -> tuple[int, int] | None:
         """Which file stands at the path now; None when there is none."""
         try:
-            stat = self.path.stat()
+            stat = os.stat(self._place)
         except OSError:
             return None
         return stat.st_dev, stat.st_ino
@@ -226,19 +233,16 @@ class StateDb:
         if version < _VERSION:
             connection.executescript(_SCHEMA)
 
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            advice = (
-                "free some space and try again"
-                if "full" in str(error)
-                else "make it writable"
-                if "readonly" in str(error) or "unable to open" in str(error)
-                else "run `verdikt ledger reindex` to rebuild it from the log"
-            )
-            raise LedgerError(f"cannot use `{self.path}`: {error}; {advice}") from error
+    def _ours(self, error: sqlite3.Error) -> LedgerError:
+        """A database error in our words."""
+        advice = (
+            "free some space and try again"
+            if "full" in str(error)
+            else "make it writable"
+            if "readonly" in str(error) or "unable to open" in str(error)
+            else "run `verdikt ledger reindex` to rebuild it from the log"
+        )
+        return LedgerError(f"cannot use `{self.path}`: {error}; {advice}")
 
 
 def _open(place: str) -> sqlite3.Connection:

@@ -47,18 +47,28 @@ class Decision:
         return DISPOSITIONS[self.verdict.kind]
 
 
-def decision_record(decision: Decision) -> dict[str, Any]:
+def decision_record(
+    *,
+    verdict: Verdict,
+    effects: Effects,
+    dominant: EffectClass | None,
+    posture: Posture,
+    posture_after: Posture,
+    warnings: tuple[Verdict, ...],
+    approved: bool,
+    would_be: Verdict | None,
+) -> dict[str, Any]:
     """What a decision says, as its receipt holds it."""
     return {
-        "posture": {"before": decision.posture.value, "after": decision.posture_after.value},
-        "effects": effects_record(decision.effects),
-        "classes": [cls.value for cls in decision.effects.classes],
-        "dominant": decision.dominant and decision.dominant.value,
-        "verdict": verdict_record(decision.verdict),
-        "guard": decision.guard,
-        "warnings": [verdict_record(warning) for warning in decision.warnings],
-        "approved": decision.approved,
-        "would_be": decision.would_be and verdict_record(decision.would_be),
+        "posture": {"before": posture.value, "after": posture_after.value},
+        "effects": effects_record(effects),
+        "classes": [cls.value for cls in effects.classes],
+        "dominant": dominant and dominant.value,
+        "verdict": verdict_record(verdict),
+        "guard": verdict.guard,
+        "warnings": [verdict_record(warning) for warning in warnings],
+        "approved": approved,
+        "would_be": would_be and verdict_record(would_be),
     }
 
 

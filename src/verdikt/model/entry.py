@@ -106,6 +106,26 @@ def seal(entry: Entry, sign: Callable[[bytes], str] | None = None) -> tuple[Entr
     return replace(entry, hash=hash, sig=sig), _line(payload, hash, sig)
 
 
+def write(
+    *,
+    seq: int,
+    ts: int,
+    session: str,
+    kind: EntryKind,
+    body: Mapping[str, Any],
+    prev: str,
+    kid: str = "",
+    v: int = VERSION,
+    sign: Callable[[bytes], str] | None = None,
+) -> tuple[Entry, bytes]:
+    """A new entry, sealed, and its line. The entry is what the line says, and holds nothing that a caller has in its hands."""
+    fields = {"body": body, "kid": kid, "kind": kind, "prev": prev, "seq": seq, "session": session, "ts": ts, "v": v}
+    payload = canonical(fields)
+    hash = sha256(payload)
+    line = _line(payload, hash, sign(message(hash)) if sign else "")
+    return _entry(json.loads(line)), line
+
+
 def message(hash: str) -> bytes:
     """What the signature of an entry with this hash signs."""
     return _DOMAIN + hash.encode()
@@ -113,11 +133,6 @@ def message(hash: str) -> bytes:
 
 def _line(payload: bytes, hash: str, sig: str) -> bytes:
     return payload[:-1] + f',"hash":"{hash}","sig":"{sig}"}}\n'.encode()
-
-
-def read(line: bytes) -> Entry:
-    """The entry that a line holds which was sealed a moment ago, as whoever reads the log later will see it."""
-    return _entry(json.loads(line))
 
 
 def decode(line: bytes) -> Entry:
@@ -157,6 +172,7 @@ def _entry(fields: dict[str, Any]) -> Entry:
             f"entry {fields.get('seq')} is of kind `{kind}`, which this verdikt does not know: upgrade to read it"
         )
     try:
-        return Entry(**{**fields, "kind": EntryKind(fields["kind"])})
+        fields["kind"] = EntryKind(fields["kind"])
+        return Entry(**fields)
     except (TypeError, KeyError, ValueError) as error:
         raise ChainBroken(f"expected the fields of an entry, found others: {error}") from error

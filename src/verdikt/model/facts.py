@@ -213,7 +213,10 @@ class Facts:
 
     def guards(self, path: str) -> bool:
         """Whether an absolute path is verdikt's own, or lies below one that is; only what is so is recorded."""
-        for place in self._place.get("guarded", ()):
+        places = self._place.get("guarded", ())
+        if not places or not path.startswith(tuple(places)):
+            return False
+        for place in places:
             if path.startswith(place) and (path == place or path.startswith(place.rstrip("/") + "/")):
                 self._own.add(path)
                 return True
@@ -363,5 +366,7 @@ def _writable(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {_writable(key): _writable(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
+        if all(type(inner) is str and inner.isascii() for inner in value):
+            return list(value)
         return [_writable(inner) for inner in value]
     return value

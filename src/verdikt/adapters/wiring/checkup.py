@@ -3,7 +3,7 @@
 import json
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -232,6 +232,10 @@ def crashes(here: Installation, *, since: float) -> dict[str, int]:
     return counts
 
 
-def same_guard(here: Installation) -> bool:
-    """Whether the installed wrapper is the one that this version ships."""
-    return read(here.guard) == Path(adapters.__file__).with_name("guard.sh").read_bytes()
+def wrapper_state(here: Installation, scopes: Iterable[str]) -> str:
+    """Whether the installed wrappers are those that this version ships: `intact`, `changed` or `missing`."""
+    expected = {path: data for scope in scopes or ("project",) for path, data in here.wrappers(scope).items()}
+    found = {path: read(path) for path in expected}
+    if None in found.values():
+        return "missing"
+    return "intact" if found == expected else "changed"
