@@ -259,8 +259,8 @@ class Server:
             said = Said.refused(f"the warm process failed with {type(error).__name__}")
         if said.kind == protocol.AGAIN:
             self.leave("a client of another version")
-        connection.answer(said)
         self.stats.count(time.monotonic() - connection.asked)
+        connection.answer(said)
 
     def _status(self) -> Said:
         with self._lock:
