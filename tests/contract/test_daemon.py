@@ -14,7 +14,7 @@ from tests.contract.hook import Said, run_forked
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.contract.warm import WarmProcess, bash, eventually
 from verdikt.daemon import client, protocol
-from verdikt.daemon.place import holder
+from verdikt.daemon.residence import holder
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.home import data_home
 

@@ -6,18 +6,18 @@ from contextlib import suppress
 
 from verdikt.daemon.connection import Connection, peer_of
 from verdikt.daemon.journal import Journal
-from verdikt.daemon.place import Place
 from verdikt.daemon.question import Peer, Said
+from verdikt.daemon.residence import Residence
 
 
 class UnixDoor:
     """Lets in whom the kernel vouches for."""
 
-    def __init__(self, place: Place, welcome: Callable[[Peer], bool], journal: Journal) -> None:
-        self._place = place
+    def __init__(self, residence: Residence, welcome: Callable[[Peer], bool], journal: Journal) -> None:
+        self._residence = residence
         self._welcome = welcome
         self._journal = journal
-        self.sock = place.listen()
+        self.sock = residence.listen()
 
     def admit(self, sock: socket.socket, now: float) -> Connection | None:
         """The client that knocked; None, and it is told so, when it is another user's."""
@@ -30,7 +30,7 @@ class UnixDoor:
 
     def close(self) -> list[socket.socket]:
         """Lets nobody in any more, and makes room for another process; those who had knocked already."""
-        self._place.leave()
+        self._residence.leave()
         with suppress(OSError):
             self.sock.shutdown(socket.SHUT_RD)  # from now on, connecting fails; those in the queue stay there
         waiting = []

@@ -1,4 +1,4 @@
-"""The life of a warm process: takes its place, warms up, serves, leaves."""
+"""The life of a warm process: takes its residence, warms up, serves, leaves."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from verdikt.errors import DaemonError
 
 if TYPE_CHECKING:
-    from verdikt.daemon.place import Place
+    from verdikt.daemon.residence import Residence
     from verdikt.daemon.server import Server
 
 IDLE_SECONDS = 1800.0
@@ -18,9 +18,9 @@ FILES = 8192
 
 
 def live(arguments: list[str], env: Mapping[str, str]) -> int:
-    """Serves one user's hooks; the status to end with. Takes its place before it loads what deciding needs."""
+    """Serves one user's hooks; the status to end with. Takes its residence before it loads what deciding needs."""
     from verdikt.daemon.client import run_directory
-    from verdikt.daemon.place import Place
+    from verdikt.daemon.residence import Residence
 
     directory = run_directory(env)
     if not directory:
@@ -29,16 +29,16 @@ def live(arguments: list[str], env: Mapping[str, str]) -> int:
     os.umask(0o077)
     os.chdir("/")
     try:
-        place = Place(Path(directory))
-        if not place.take():
+        residence = Residence(Path(directory))
+        if not residence.take():
             return 0
-        return _serve(place, env)
+        return _serve(residence, env)
     except DaemonError as error:
         print(f"verdikt: {error}", file=sys.stderr)
         return 1
 
 
-def _serve(place: "Place", env: Mapping[str, str]) -> int:
+def _serve(residence: "Residence", env: Mapping[str, str]) -> int:
     import gc
 
     from verdikt.daemon.door import UnixDoor
@@ -46,7 +46,7 @@ def _serve(place: "Place", env: Mapping[str, str]) -> int:
     from verdikt.daemon.server import Server
     from verdikt.daemon.warm import Warm
 
-    journal = Journal(place.directory / "daemon.log")
+    journal = Journal(residence.directory / "daemon.log")
     os.environ.clear()  # what is asked counts, and never what this process was started with
     _more_files()
     warm = Warm()
@@ -55,12 +55,12 @@ def _serve(place: "Place", env: Mapping[str, str]) -> int:
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     me = os.geteuid()
-    door = UnixDoor(place, lambda peer: peer.uid == me, journal)
+    door = UnixDoor(residence, lambda peer: peer.uid == me, journal)
     server = Server(
         [door],
         warm.answer,
         journal,
-        ours=place.ours,
+        ours=residence.ours,
         facts=lambda: {"policies": len(warm.policies)},
         idle_seconds=_idle(env),
     )

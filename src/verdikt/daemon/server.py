@@ -14,8 +14,8 @@ from typing import Protocol
 from verdikt.daemon import protocol
 from verdikt.daemon.connection import Connection
 from verdikt.daemon.journal import Journal
+from verdikt.daemon.pulse import Pulse
 from verdikt.daemon.question import Question, Said
-from verdikt.daemon.stats import Stats
 
 WORKERS = 8
 """How many questions are decided at once; more would only take turns with one another."""
@@ -75,7 +75,7 @@ class Server:
         self._facts = facts
         self._idle_seconds = idle_seconds
         self._most_open = most_open
-        self.stats = Stats()
+        self.pulse = Pulse()
         self._selector = selectors.DefaultSelector()
         self._woken, self._wake = os.pipe()
         os.set_blocking(self._woken, False)
@@ -150,7 +150,7 @@ class Server:
             sock.close()
             return
         if connection is None:
-            self.stats.refuse()
+            self.pulse.refuse()
             return
         self._last = now
         if len(self._open) >= self._most_open:
@@ -190,7 +190,7 @@ class Server:
     def _dismiss(self, connection: Connection, why: str) -> None:
         """Sends a client away that has not asked; its answer fits in the socket's buffer, so this does not wait."""
         self._forget(connection)
-        self.stats.refuse()
+        self.pulse.refuse()
         connection.answer(Said.refused(why))
 
     def _give_up_oldest(self, why: str) -> bool:
@@ -259,11 +259,11 @@ class Server:
             said = Said.refused(f"the warm process failed with {type(error).__name__}")
         if said.kind == protocol.AGAIN:
             self.leave("a client of another version")
-        self.stats.count(time.monotonic() - connection.asked)
+        self.pulse.count(time.monotonic() - connection.asked)
         connection.answer(said)
 
     def _status(self) -> Said:
         with self._lock:
             pending = self._pending
-        report = self.stats.report(open=len(self._open), pending=pending, **self._facts())
+        report = self.pulse.report(open=len(self._open), pending=pending, **self._facts())
         return Said(protocol.ANSWER, 0, json.dumps(report).encode() + b"\n")

@@ -13,7 +13,7 @@ from verdikt.errors import DaemonError
 BACKLOG = 1024
 
 
-class Place:
+class Residence:
     """The runtime directory, or the socket that an operator named."""
 
     def __init__(self, directory: Path, sock: Path | None = None, mode: int = 0o600) -> None:

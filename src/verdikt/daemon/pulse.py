@@ -15,7 +15,7 @@ REMEMBERED = 4096
 """How many of the latest calls the times are told from."""
 
 
-class Stats:
+class Pulse:
     """Counts of one process. Times are those between a complete question and its answer."""
 
     def __init__(self) -> None:
