@@ -139,9 +139,9 @@ def _write(fd: int, data: bytes) -> None:
 
 
 def _stdin() -> bytes:
-    from verdikt.adapters.payload import LIMIT_BYTES
+    from verdikt.daemon.protocol import PAYLOAD_BYTES  # as much as is looked at, without loading who looks
 
-    raw = sys.stdin.buffer.read(LIMIT_BYTES + 1)
+    raw = sys.stdin.buffer.read(PAYLOAD_BYTES + 1)
     while sys.stdin.buffer.read(1024 * 1024):
         pass  # the client must be able to write all of it
     return raw
