@@ -8,16 +8,24 @@ from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import Redirect, Word
 from verdikt.shell.draft import Draft
 from verdikt.shell.expand import plain_word
+from verdikt.shell.lexer import RESERVED
 from verdikt.shell.nest import is_quiet
-from verdikt.shell.output import COMPUTED
+from verdikt.shell.output import SOURCES
+from verdikt.shell.plain import FILED
 from verdikt.shell.redirect import outputs
 from verdikt.shell.statement import Piped, Sequence, Simple, Statement
 
 _LONGEST_WORD = 256
 _NAME = regex(r"[A-Za-z_][A-Za-z0-9_+-]*")
 _WILD = regex(r"[A-Za-z0-9_./:@%+,=*?-]+")
-_FILED = frozenset("cp mv ln install tee curl wget".split())
-"""Programs that put something into files which a later command may run."""
+
+
+def runs_nothing(words: list[Word], _fed: bool, read: bool) -> bool:
+    """Whether nobody would go inside the command, and nothing is known of what it prints where somebody reads that."""
+    name = words[0].text
+    if name in BUILTINS or name in RESERVED or (read and name in SOURCES) or not _NAME.fullmatch(name):
+        return False
+    return is_quiet(words)
 
 
 def bare(statement: Statement) -> list[Draft] | None:
@@ -45,7 +53,7 @@ def _sequence(sequence: Sequence, drafts: list[Draft]) -> bool:
             return False
         for draft in drafts[first:]:
             draft.conditional = conditional
-            if draft.argv[0].text in _FILED or outputs(draft.redirects):
+            if draft.argv[0].text in FILED or outputs(draft.redirects):
                 return False
         conditional = join in ("&&", "||")
         if not conditional:
@@ -63,7 +71,7 @@ def _piped(piped: Piped, drafts: list[Draft]) -> bool:
             return False
         if place < last:
             # What a command surely prints may be read by the next.
-            if drafts[index].argv[0].text in COMPUTED:
+            if drafts[index].argv[0].text in SOURCES:
                 return False
             drafts[index].pipe_to = index + 1
     return True

@@ -12,6 +12,7 @@ from verdikt.shell.analysis import analyse
 from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import Script
 from verdikt.shell.escape import ESCAPES
+from verdikt.shell.output import SOURCES
 from verdikt.shell.plain import plain
 from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS
 
@@ -31,7 +32,7 @@ PROGRAMS = sorted(
 )
 WORDS = st.one_of(
     st.sampled_from(
-        "-n -la -r -rf -f -c -e -i -exec -delete --pre --pager=x -x -- - 2>&1 2>/dev/null | src/app.py status log 1,5p '1,5p' '*.py' A=1 /etc/passwd ../x {} *.py $x ~ ; && > config get".split()
+        "-n -la -r -rf -f -c -e -i -exec -delete --pre --pager=x -x -- - 2>&1 2>/dev/null | src/app.py status log 1,5p '1,5p' '*.py' A=1 /etc/passwd ../x {} *.py $x ~ ; && || > config get".split()
     ),
     st.sampled_from(["'a b'", '"a b"']),
     st.text(alphabet="abz019_./:@%+,=-'\" \\", max_size=8),
@@ -53,6 +54,11 @@ RUN = [
 def long_way(text: str) -> Script:
     """The walker's own answer; an alias that nobody uses keeps the short way closed."""
     return analyse(text, home="/home/dev", cwd="/home/dev/project", aliases={"unused": "unused"})
+
+
+def test_what_the_lists_say_is_what_the_tables_say() -> None:
+    """No program of the lists prints what is known from its words, unless the lists say so."""
+    assert (short._PROGRAMS & SOURCES) == short._SOURCES
 
 
 @given(LINES)
