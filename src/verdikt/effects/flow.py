@@ -23,9 +23,10 @@ def follow(commands: Sequence[Command], found: list[list[Effect]]) -> None:
     """Adds to each command's effects what it does with what other commands give it."""
     going: list[tuple[int, list[Effect]]] = []
     for index, effects in enumerate(found):
-        out = [e for e in effects if e.what.startswith(_OUT)]
-        if out:
-            going.append((index, out))
+        for effect in effects:
+            if effect.what.startswith(_OUT):
+                going.append((index, [e for e in effects if e.what.startswith(_OUT)]))
+                break
     if not going:
         return
     secret, env = _sources(commands, found)

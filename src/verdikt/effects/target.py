@@ -1,5 +1,6 @@
 """From a word on a command line to what it names: absolute path, zone, and what git knows of it."""
 
+from functools import lru_cache
 from posixpath import normpath
 
 from verdikt.effects import zone as places
@@ -13,6 +14,16 @@ _WHOLE = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*
 
 _QUOTES = frozenset("'\"$\\")
 _TEMP = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
+
+
+@lru_cache(maxsize=64)
+def _surroundings(home: str, project_root: str) -> tuple[str, str, str]:
+    """The home, the top of the project, and how paths below it begin."""
+    home = home.rstrip("/") or "/"
+    root = project_root.rstrip("/") or "/"
+    # A home directory or a whole disk is nobody's project: work there is outside of one.
+    root = "" if root in ("/", home) or home.startswith(root + "/") else root
+    return home, root, root + "/" if root else "\0"
 
 
 class Resolver:
@@ -30,12 +41,7 @@ class Resolver:
 
     def _look_around(self) -> None:
         """Finds out where the project and the home are, when the first path is asked for."""
-        facts = self._facts
-        self._home = facts.home.rstrip("/") or "/"
-        root = facts.project_root.rstrip("/") or "/"
-        # A home directory or a whole disk is nobody's project: work there is outside of one.
-        self._root = "" if root in ("/", self._home) or self._home.startswith(root + "/") else root
-        self._below = self._root + "/" if self._root else "\0"
+        self._home, self._root, self._below = _surroundings(self._facts.home, self._facts.project_root)
 
     @property
     def facts(self) -> Facts:
