@@ -6,7 +6,6 @@ was decided here, and can be decided here again.
 
 from collections.abc import Collection
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
 from verdikt import __version__
@@ -28,6 +27,7 @@ from verdikt.model.posture import READ_ONLY, Posture
 from verdikt.model.receipt import VERSION, Receipt, action_record, tamed, verdict_record
 from verdikt.model.secret import shield
 from verdikt.model.session import SessionState
+from verdikt.model.value import replace
 from verdikt.model.verdict import Verdict, VerdictKind
 
 UNRECORDABLE = "unrecordable"
@@ -74,7 +74,16 @@ def _decide(
     # The host's id for the call is not in the receipt, so nothing may depend on it.
     judged = action
     if action.call_id or facts.secrets:
-        judged = replace(action, call_id="", payload=shield(action.payload) if facts.secrets else action.payload)
+        judged = Action(
+            kind=action.kind,
+            tool=action.tool,
+            payload=shield(action.payload) if facts.secrets else action.payload,
+            session_id=action.session_id,
+            task_type=action.task_type,
+            cwd=action.cwd,
+            host=action.host,
+            agent=action.agent,
+        )
     asked = _AskedSession(session)
     inputs = {name: getattr(session, name) for name in COUNTERS}
     ctx = _AskedContext(judged, session=asked, facts=facts, posture=posture, risk_score=session.risk * RISK_KEPT)
@@ -85,17 +94,16 @@ def _decide(
     dominant = ctx.effects.dominant
     verdict = settle(allowed, posture, dominant)
     warnings = tuple(v for v in ctx.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error))
-    draft = Decision(
-        verdict=verdict,
-        effects=ctx.effects,
-        dominant=dominant,
-        posture=posture,
-        posture_after=posture,
-        receipt=Receipt(b""),
-        warnings=warnings,
-        approved=verdict.kind is VerdictKind.PASS and not warnings and policy.approves(judged, ctx),
-        would_be=allowed if posture in READ_ONLY and verdict is not allowed else None,
-    )
+    said: dict[str, Any] = {
+        "verdict": verdict,
+        "effects": ctx.effects,
+        "dominant": dominant,
+        "posture": posture,
+        "posture_after": posture,
+        "warnings": warnings,
+        "approved": verdict.kind is VerdictKind.PASS and not warnings and policy.approves(judged, ctx),
+        "would_be": allowed if posture in READ_ONLY and verdict is not allowed else None,
+    }
     receipt = Receipt.of(
         {
             "v": VERSION,
@@ -106,14 +114,14 @@ def _decide(
             "session": inputs | asked.answers,
             "grants": [grant.record() for grant in considered],
             "ruled": None if ruled is verdict else verdict_record(ruled),
-            **decision_record(draft),
+            **decision_record(**said),
             "after": {"risk": ctx.risk_score, **({"slots": session.slots} if "slots" in asked.answers else {})},
         }
     )
     ctx.action = action
     session.action_count += 1
     remember(session, ctx, verdict)
-    return replace(draft, receipt=receipt)
+    return Decision(receipt=receipt, **said)
 
 
 def _evaluate(action: Action, ctx: GovernanceContext, policy: Policy) -> Verdict:
@@ -228,7 +236,7 @@ class _AskedContext(GovernanceContext):
 
     __slots__ = ()
 
-    @property
+    @property  # type: ignore[misc]
     def now(self) -> float:
         """Seconds since the epoch, when the action was looked at."""
         return self.facts.now if self.facts is not None else 0.0

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +30,7 @@ from verdikt.model.posture import Posture
 from verdikt.model.receipt import action_record
 from verdikt.model.secret import redact_action, redact_text
 from verdikt.model.session import SessionState
+from verdikt.model.value import replace
 from verdikt.model.verdict import Verdict
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.crash import record_crash
@@ -401,8 +401,10 @@ class Governance:
 
     def _real(self, cwd: str) -> World:
         here = os.path.abspath(cwd or ".")
-        guarded = guarded_paths(project_root(here, self._env.get("HOME", "")), self._env)
-        return RealWorld(here, env=self._env, guarded=guarded, clock=self.clock)
+        home = self._env.get("HOME", "")
+        root = project_root(here, home)
+        guarded = guarded_paths(root, self._env)
+        return RealWorld(here, env=self._env, guarded=guarded, clock=self.clock, root=root if home else "")
 
     def _crashed(self, moment: str, error: Exception, session: str = "") -> None:
         """Leaves a trace where it can: beside the log always, in the log when it still takes entries."""

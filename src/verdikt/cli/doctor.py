@@ -4,23 +4,23 @@ import json
 import os
 import subprocess
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
 from verdikt.adapters.live.canary import Canary
-from verdikt.adapters.wiring.checkup import Wired, crashes, same_guard, wired
+from verdikt.adapters.wiring.checkup import Wired, crashes, wired, wrapper_state
 from verdikt.adapters.wiring.install import Installation
 from verdikt.errors import VerdiktError
 from verdikt.ledger.home import data_home
+from verdikt.model.value import Value
 
 _FAILED = ("did not work", "no decision could be made", "could not start", "verdikt: blocked\n")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Firing:
+class Firing(Value, kw_only=True):
     """What came back when a canary went through the registered command."""
 
     blocked: bool
@@ -52,7 +52,7 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
     here = Installation(project=os.path.realpath(project), data=str(data_home(os.environ)), env=os.environ)
     try:
         reports = [_report(here, found, calls=calls, live=live) for found in wired(here)]
-        general = _general(here)
+        general = _general(here, {report["scope"] for report in reports})
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
     hooks = general["git"]
@@ -136,7 +136,7 @@ def _judged(said: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
     return {"blocked": not broken, "why": str(reason).strip() if broken else ""}
 
 
-def _general(here: Installation) -> dict[str, Any]:
+def _general(here: Installation, scopes: set[str]) -> dict[str, Any]:
     from verdikt.ledger import pause
     from verdikt.ledger.files import open_store
     from verdikt.ledger.overrides import overrides_since
@@ -145,7 +145,7 @@ def _general(here: Installation) -> dict[str, Any]:
     now = pause.current(open_store(Path(here.data), projections=projections())) if os.path.isdir(here.data) else None
     day = time.time() - 24 * 3600
     return {
-        "wrapper": "intact" if same_guard(here) else "missing" if not os.path.exists(here.guard) else "changed",
+        "wrapper": wrapper_state(here, scopes),
         "crashes": crashes(here, since=day),
         "overrides": overrides_since(Path(here.data), day),
         "paused": now.reason if now else "",

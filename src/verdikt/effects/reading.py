@@ -1,7 +1,6 @@
 """Shell text read for what it does: each command by its program's table, then what flows from one to another."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from verdikt.effects import host
 from verdikt.effects.call import Call
@@ -16,6 +15,7 @@ from verdikt.effects.verb import destroys
 from verdikt.effects.zone import is_sink
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target
 from verdikt.model.regex import regex
+from verdikt.model.value import Value, replace
 from verdikt.shell.analysis import analyse
 from verdikt.shell.command import UNKNOWN, Code, Command, Redirect, Word
 
@@ -41,8 +41,7 @@ _SPLICED = regex(r"""[\w.](?:''|""|\\(?=[\w.]))[\w.]|[\w.]'[\w.]+'|[\w.]"[\w.]+"
 _INTO = (">", ">|", ">>", "&>", "&>>")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Value):
     """One command of what was read, with what it does; `depth` is how far inside the text it stands."""
 
     depth: int

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from verdikt.evidence import words as w
 from verdikt.evidence.prose import Sentence
 from verdikt.model.regex import regex
+from verdikt.model.value import Value
 
 FLAGS = re.IGNORECASE
 NEGATIVE = regex(w.NEGATIVE, FLAGS)
@@ -19,8 +19,7 @@ _PAST = regex(w.PAST, FLAGS)
 _PERSONAL = regex(w.PERSONAL)
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(Value):
     """A part of a sentence that says one thing."""
 
     text: str
@@ -85,12 +84,36 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
 def unreal(clause: Clause, start: int, end: int) -> bool:
     """Whether something before the words makes them a plan, a condition, a question or a denial."""
     near = clause.since_comma(start) + clause.text[start:end]
-    if NEGATIVE.search(near) or (SAID.search(clause.text[:start]) and not own_word(clause.text[:start])):
+    if NEGATIVE.search(near) or reported(clause.text[:start]):
         return True
     lead = clause.since_comma(start)
+    if re.search(r"\b(?:met|satisfied|fulfilled)\W*$", clause.text[start:end], FLAGS):
+        lead = re.sub(r"\b(?:criteri(?:a|on)|requirements?|goals?)\b", "", lead, flags=FLAGS)
     if re.search(r"\b(?:I|we) can (?:now )?(?:confirm|verify|report|see)\b", lead, FLAGS):
         return False
+    lead = re.sub(r"^\s*which (?=(?:I|we)\b)", "", lead)  # `…, which I fixed`
     return bool(UNREAL.search(lead)) or bool(WONDERING.search(lead))
+
+
+_NAMED = regex(
+    r"\b(?:the|that|this|those|these|all|every|each|both|an?|your)(?: [\w§'-]+){1,4}?(?: that| which)? (?:you|they|he|she|I|we|was|were|users?|customers?)"
+    r"(?:'d| had| have|'ve)?(?: \w+ly)? $",
+    FLAGS,
+)
+
+
+_THING = regex(
+    r"\b(?:the|an?|your|our|this|my|each|every|final|new|weekly|error)(?: [\w-]+)? (?:report|message|notification)$",
+    FLAGS,
+)
+
+
+def reported(before: str) -> bool:
+    """Whether somebody else says what follows; `the bug you reported` only says which bug."""
+    said = [one for one in SAID.finditer(before) if not _THING.search(before[: one.start()] + one[0])]
+    if not said or (_NAMED.search(before[: said[-1].start()]) and before[said[-1].end() :].strip(" ")[:5] != "that "):
+        return False
+    return not own_word(before)
 
 
 def own_word(before: str) -> bool:

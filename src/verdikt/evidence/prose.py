@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from verdikt.model.regex import regex
+from verdikt.model.value import Record, Value
 
 LONGEST = 200_000
 """Characters of a message that are read; a longer one is read from its end, where an agent says what came of it."""
@@ -18,8 +18,8 @@ QUOTE = "¶"
 _GONE = "\0"
 
 _FENCE = regex(r"^[ ]{0,12}(`{3,}|~{3,})")
-_LIST = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|\[[ xX]\]|[✅✔☑❌✗⏳⬜🔲])\s*(?=\S)")
-_BULLET = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)])\s+")
+_LIST = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|[A-Za-z][.)](?=\s)|\[[ xX]\]|[✅✔☑❌✗⏳⬜🔲])\s*(?=\S)")
+_BULLET = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|[A-Za-z][.)])\s+")
 _HEADING = regex(r"^\s{0,3}#{1,6}\s+")
 _TABLE = regex(r"^\s*\|.*\|?\s*$|^[^|\n]+\|[^|\n]+\|")
 _RULE = regex(r"^\s*(?:[-*_=]\s*){3,}$")
@@ -42,7 +42,7 @@ _PLANNED = regex(
     r"\b(?:next|to-?dos?|to do|remain\w*|plans?|planned|follow[- ]?ups?|future|pending|backlog|roadmap|propos\w+"
     r"|suggest\w*|recommend\w*|criteria|definition of done|requirements?|goals?|expected|checklist|left|missing"
     r"|blockers?|known issues|limitations|options?|examples?|would|could|should|will|if|you can|needs?|i'll|going to"
-    r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify)\b",
+    r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify|causes?|reasons?|hypothes\w+|symptoms?|reproduce|possible|possibly|maybe|ideas?|alternatives?|assumptions?)\b",
     re.IGNORECASE,
 )
 _REPORTED = regex(
@@ -52,8 +52,7 @@ _REPORTED = regex(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(Value):
     """One sentence as spoken. `places[i]` is where the i-th character stood in the message.
 
     `mood` is what stands above it: a `plan` (next steps, remaining work), a `report` (what others wrote), or nothing.
@@ -104,8 +103,7 @@ def _mood(words: str) -> str:
     return "plan" if _PLANNED.search(words) else ""
 
 
-@dataclass(slots=True)
-class _Block:
+class _Block(Record):
     """Lines that belong together: a paragraph, a list item or a heading."""
 
     kind: str

@@ -2,14 +2,18 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from verdikt.evidence.program import dry, kind_of_run, program_name
+from verdikt.model.value import Value
 from verdikt.shell import analyse
 from verdikt.shell.command import Command, Script
 
 WORDS, LETTERS, RUNS = 60, 300, 40
+
+_SHORT = 4096
+"""Letters of a command up to which what it ran is remembered for a while."""
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 _THROUGH = frozenset(
@@ -37,8 +41,7 @@ _FORMATTERS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 """Programs that rewrite sources → words of which one makes them, and words that keep them from it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Value):
     """One program that ran. `speaks`: a status of 0 for the whole command means that this one ended with 0 too."""
 
     argv: tuple[str, ...]
@@ -70,8 +73,13 @@ class Run:
 
 def read_runs(text: str, depth: int = 0) -> tuple[Run, ...]:
     """The programs that a command text runs, in order."""
-    script = analyse(text)
-    return tuple(_runs(script, depth))[:RUNS]
+    return _recent_runs(text, depth) if len(text) <= _SHORT else tuple(_runs(analyse(text), depth))[:RUNS]
+
+
+@lru_cache(maxsize=128)
+def _recent_runs(text: str, depth: int) -> tuple[Run, ...]:
+    """The same, remembered: whoever looks at a call asks more than once."""
+    return tuple(_runs(analyse(text), depth))[:RUNS]
 
 
 def _runs(script: Script, depth: int) -> Iterator[Run]:
@@ -163,6 +171,10 @@ def _rewrites(name: str, words: list[str]) -> bool:
 
 def edited_paths(text: str) -> tuple[str, ...]:
     """The files that a command text changes, as it names them; `*` when it changes what it does not name."""
+    return _recent_edits(text) if len(text) <= _SHORT else _edits(text)
+
+
+def _edits(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for command in analyse(text).commands:
         found += [
@@ -181,3 +193,6 @@ def edited_paths(text: str) -> tuple[str, ...]:
         elif (command.name == "git" and plain[:1] and plain[0] in _GIT_EDITS) or _rewrites(command.name, words):
             found.append("*")
     return tuple(dict.fromkeys(path for path in found if path))[:RUNS]
+
+
+_recent_edits = lru_cache(maxsize=128)(_edits)

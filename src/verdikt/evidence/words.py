@@ -14,7 +14,7 @@ VERBED = (
     "|memoi[sz]ed|mocked|moderni[sz]ed|normali[sz]ed|packaged|parali?lleli[sz]ed|parametri[sz]ed|pinned|pruned|purged"
     "|stabili[sz]ed|memoi[sz]ed|debounced|regenerated|reduced|relaxed|reordered|reorgani[sz]ed|restructured|reworked|sanitized|scheduled|stubbed|submitted"
     "|synced|synchronized|throttled|translated|trimmed|typed|unified|unblocked|vendored|wrapped|re-?enabled|re-?ran"
-    "|automated|delivered|accomplished|achieved|applied|attached|bundled|containeri[sz]ed|finished up|connected"
+    "|automated|delivered|accomplished|achieved|applied|attached|retired|decommissioned|archived|bundled|containeri[sz]ed|finished up|connected"
 )
 """What an agent says it did when it says that work is done; looking, trying and finding are not among them."""
 
@@ -27,12 +27,48 @@ STATE = (
     "|live|deployed|shipped|merged|released|published|set up|configured|integrated|installed|addressed|covered"
     "|wired up|wired in|hooked up|up and running|good to go|all set|set|taken care of|sorted|in good shape|in order"
     "|production[- ]ready|feature[- ]complete|committed|pushed|updated|migrated|removed|gone|passing|green|clean|happy"
-    "|finali[sz]ed|verified|tested|applied|added|created|enabled|cleaned up|rolled out|rolled back|backed up|plugged in|merged in|checked in|uploaded|generated|scheduled|saved|documented|finished up|squashed|plugged|eliminated|squared away|over the line|wrapped up|through"
+    "|finali[sz]ed|verified|tested|applied|added|created|enabled|cleaned up|rolled out|rolled back|backed up|plugged in|merged in|checked in|uploaded|generated|scheduled|saved|documented|finished up|squashed|plugged|eliminated|squared away|over the line|wrapped up|through|closed|met|satisfied|cleared|up to date|up-to-date|back to normal|back online|back up"
+    "|in sync|available again|available now|reachable again|cleared out|tidied up|ironed out|buttoned up|hooked in|connected up|rewired"
+    "|regenerated|rebuilt|rewritten|reworked|restored|reverted|upgraded|unblocked|consolidated|pinned|renamed|replaced|converted|extracted"
+    "|checked off|ticked off|stable again|healthy again|out on|out in|closed out|signed off|all green|fully green|bug-free|in production|in prod|in main|in master|on main|on master|on staging|on pypi|on npm|on production"
+    "|in the main branch|wired|supported|handled|enforced|secured|protected|validated|escaped|preserved|respected|ticked|good to merge|good to ship"
+    "|good to deploy|clear to merge|free to merge|backported|cherry-picked"
 )
+
+IRREGULAR = (
+    "built|rebuilt|written|rewritten|made|remade|set|reset|put|split|cut|rerun|sent|brought|taken|given|done|redone|undone|hidden|redrawn"
+    "|frozen|spun|sped|torn|bound|shrunk|cut over|brought back|brought up|taken down|taken out|put back|sorted|spun up|thinned"
+)
+"""Past participles of doing that do not end in `-ed`."""
+
+NOT_WORK = (
+    "reported|noticed|observed|discussed|suggested|requested|asked|mentioned|identified|located|postponed|deferred|delayed|affected"
+    "|corrupted|rejected|denied|blocked|failed|expected|planned|assigned|considered|attempted|tried|started|investigated|analy[sz]ed"
+    "|reviewed|described|explained|noted|logged|flagged|raised|skipped|ignored|exceeded|reached|interrupted|cancell?ed|terminated"
+    "|killed|refused|limited|restricted|needed|based|called|named|used|deprecated|proposed|designed|intended|supposed|allowed|agreed"
+    "|expired|revoked|locked|compromised|leaked|received|claimed|announced|bothered|confused|worried|interested|tested against|maintained"
+    "|impacted|damaged|hacked|abandoned|neglected|forced|asked|left|stopped|paused|told|wanted|required|required|preferred|touched|scoped"
+    "|estimated|measured|sketched|drafted|outlined|queued|triggered|thrown|spotted|wedged|stalled|overlooked|missed|misconfigured|hardcoded"
+    "|truncated|starved|throttled by|banned|indeed|need|speed|feed|exceed|proceed|embed|seed"
+)
+"""Participles of what happens to a thing without work being done on it."""
+
+PARTICIPLE = rf"(?!(?:{NOT_WORK})\b)(?:\w{{2,14}}ed|{IRREGULAR})"
+"""Any participle that may say that a thing was worked on."""
+
+CURES = ("fixed", "resolved", "solved")
+
+TROUBLE = (
+    r"(?:errors?|bugs?|warnings?|issues?|crash(?:es)?|leaks?|races?|race conditions?|problems?|flak\w+|flickers?|flickering|lag|deadlocks?"
+    r"|regressions?|failures?|duplicates?|duplication|conflicts?|vulnerabilit\w+|hangs?|timeouts?|bottlenecks?|exceptions?|typos?"
+    r"|mismatch(?:es)?|drift|noise|delays?|stutter\w*|glitch(?:es)?|overflow|freezes?|panics?|segfaults?|n\+1|dead code|stale \w+|jank)"
+)
+"""What one is glad to be rid of."""
 
 DESCRIPTIVE = frozenset(
     "implemented configured deployed installed set merged published released covered tested updated created added"
-    " enabled applied resolved generated scheduled saved documented uploaded shipped rolled integrated removed committed pushed migrated fixed live verified working completed".split()
+    " enabled applied resolved generated scheduled saved documented uploaded shipped rolled integrated removed committed pushed migrated fixed live verified working completed closed satisfied cleared pinned renamed replaced converted"
+    " extracted restored reverted rebuilt regenerated connected met upgraded supported handled enforced secured protected validated escaped preserved respected".split()
 )
 """States that also describe how a thing is made (`is implemented in parser.py`); alone they need a word such as `now`."""
 
@@ -52,16 +88,16 @@ BASE = (
 BAD = (
     "fails?|breaks?|crash(?:es)?|errors?|throws?|hangs?|needs?|requires?|wants?|sees?|knows?|understands?|lacks?|misses"
     "|remains?|blocks|depends|has to|have to|looks|seems|appears|makes sense|this|its|is|was|us|as|always|perhaps"
-    "|does|users|tests|times|things|comes|becomes|says|stalls|leaks|times out|loops|complains|shows (?:an? )?(?:error|failure)"
+    "|does|users|tests|times|things|comes|becomes|happens?|occurs?|arises?|persists?|shows up|says|stalls|leaks|times out|loops|complains|shows (?:an? )?(?:error|failure)"
 )
 """What a thing may do `now` without anything being done."""
 
 NEGATIVE = (
-    r"\b(?:not|never|none|neither|nor|without(?! (?:any )?(?:errors?|issues?|problems?|failures?|warnings?|downtime|regressions?|incident|trouble|a hitch|further ado))|hardly|barely|cannot|unable|nothing|nobody|no one|un(?:finished|done|fixed|"
-    r"resolved)|fail(?:s|ed|ing|ure)? to|yet to|far from|almost|nearly|half|halfway|partial(?:ly)?|partly|mostly|close to"
+    r"\b(?:not|never|none|neither|nor|without(?! (?:any )?(?:errors?|issues?|problems?|failures?|warnings?|downtime|regressions?|incident|trouble|a hitch|further ado|a single (?:error|failure|warning|problem|issue|crash)))|hardly|barely|cannot|unable|nothing|nobody|no one|un(?:finished|done|fixed|"
+    r"resolved)|fail(?:s|ed|ing|ure)? to|yet to|far from|almost|nearly|half|halfway|a (?:third|quarter|fraction|few)|two thirds|part of|partial(?:ly)?|partly|mostly|close to"
     r"|about to|instead of|rather than|supposedly|allegedly|probably|possibly|perhaps|maybe|likely|hopefully|theoretically"
     r"|some|most|few|only|except|in theory|or less|stop(?:ped)? short|rarely|usually|typically|normally|generally|often)\b"
-    r"|n't\b|\bno\b(?! (?:longer|errors?|issues?|failures?|problems?|regressions?|warnings?|more))"
+    r"|n't\b|\bno\b(?! (?:longer|errors?|issues?|failures?|problems?|regressions?|warnings?|more|remaining|further|other|type errors|lint errors|conflicts|violations))"
 )
 
 UNREAL = (
@@ -72,10 +108,10 @@ UNREAL = (
     r"|shall|going to|let's|let me|want|goal|idea|plan(?:s|ned)?|when|remember|try(?:ing)?|tried|attempt(?:ed|ing)?"
     r"|before|until|while|start(?:ed|ing)?|begin|began|beginning|working on|in progress|in the middle|halfway|way to"
     r"|wait(?:ing)?|criterion|criteria|definition|considered|counts?|marked|marks?|treated|assert(?:s|ing)?|guarantees?"
-    r"|means that|implies|doubt|unclear|unsure|not sure|question|wonder(?:ing)?|think about|decide)\b|'ll\b|(?<!\bi)'d\b"
+    r"|tests? (?:verif(?:y|ies)|checks?|ensures?|asserts?) that|means that|implies|doubts?|i (?:guess|suspect|suppose|imagine)|unclear|unsure|not sure|question|wonder(?:ing)?|think about|decide)\b|'ll\b|(?<!\bi)'d\b"
 )
 
-WONDERING = r"\b(?:whatever|whichever|whoever|anything that|what|how|why|which|where|who|whose)(?:'s)?\b"
+WONDERING = r"(?<!, )\b(?:whatever|whichever|whoever|anything that|what|how|why|which|where|who|whose)(?:'s)?\b"
 
 SAID = (
     r"\b(?:said|says?|saying|claim(?:s|ed|ing)?|report(?:s|ed|ing)?|reads|wrote that|writes|told|tells|mention(?:s|ed)?|stat(?:es|ed|ing)"
@@ -103,6 +139,9 @@ PAST = (
 )
 
 PERSONAL = r"^\s*(?:,\s*)?by (?!\w+ing\b)(?:the (?:\w+ )?(?:team|user|maintainers?|author|developer|vendor|agent|platform|ops|infra)|someone|another|you|him|her|them|upstream|[A-Z][a-z]+|@\w+|a (?:colleague|previous|different|contributor|coworker|co-worker|user|maintainer))"
+
+COURTESY = "review|see|note|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|bear|remember|allow|consider|excuse|forgive|accept|enjoy|read|join|look forward"
+"""What one asks of somebody out of politeness, and not for want of being able to do it."""
 
 IDLE = (
     "need|feed|proceed|exceed|succeed|embed|looked|checked|read|found|noticed|tried|started|identified|asked|wondered|assumed|considered|investigated|searched|reviewed"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdikt.errors import LedgerError
+from verdikt.ledger.home import write_all
 from verdikt.ledger.name import file_name
 from verdikt.model.regex import regex
 
@@ -26,18 +27,22 @@ class Artifacts:
 
     def write(self, session: str, seq: int, artifacts: Mapping[str, bytes], *, durable: bool) -> None:
         """Keeps the artifacts of an entry that is about to be written."""
-        place = self.directory / file_name(session) / str(seq)
+        place = f"{self.directory}/{file_name(session)}/{seq}"
         for name in artifacts:
             if not _NAME.fullmatch(name):
                 raise LedgerError(f"expected an artifact name of letters, digits, `.`, `_` and `-`, found `{name}`")
-        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            os.mkdir(place, mode=0o700)
+        except OSError:
+            Path(place).mkdir(parents=True, exist_ok=True, mode=0o700)
         for name, data in artifacts.items():
-            fd = os.open(place / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with open(fd, "wb") as file:
-                file.write(data)
-                file.flush()
+            fd = os.open(f"{place}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            try:
+                write_all(fd, data)
                 if durable:
                     os.fsync(fd)
+            finally:
+                os.close(fd)
 
     def read(self, session: str, seq: int, name: str) -> bytes:
         """What was kept under that name with that entry, from the directory or from an archive of it."""

@@ -39,3 +39,10 @@ def sync_directory(directory: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Writes every byte, however many at a time the system takes."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from verdikt.errors import ChainBroken, LedgerError
-from verdikt.ledger.home import sync_directory
+from verdikt.ledger.home import sync_directory, write_all
 from verdikt.ledger.segment import tail
 from verdikt.ledger.store import Head
 from verdikt.model.entry import Entry, decode
@@ -33,6 +33,7 @@ class LogFile:
         """Which projections `state.db` holds folded up to `head`."""
         self.database: tuple[int, int] | None = None
         """Which `state.db` that was."""
+        self._place = str(path)
         self._durable = durable
         self._retired = False
         self._thread = threading.RLock()
@@ -103,7 +104,7 @@ class LogFile:
             if over:
                 self._replace(data, size - over)
             else:
-                _write_all(self._fd, data)
+                write_all(self._fd, data)
         except OSError as error:
             if not over:
                 with suppress(OSError):
@@ -143,7 +144,7 @@ class LogFile:
                 self._open()
             fcntl.flock(self._fd, fcntl.LOCK_EX)
             try:
-                there = os.stat(self.path)
+                there = os.stat(self._place)
             except FileNotFoundError:
                 there = None
             here = os.fstat(self._fd)
@@ -173,16 +174,10 @@ class LogFile:
         fd = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
         try:
             os.lseek(fd, at, os.SEEK_SET)
-            _write_all(fd, data)
+            write_all(fd, data)
             os.ftruncate(fd, at + len(data))
         finally:
             os.close(fd)
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
 
 
 def _advice(error: OSError) -> str:

@@ -1,5 +1,7 @@
 """Session ids as file names: any text, no two alike, nothing that leaves the directory."""
 
+from functools import lru_cache
+
 from verdikt.errors import LedgerError
 from verdikt.model.canonical import sha256
 
@@ -7,6 +9,7 @@ _SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_.")
 _LONGEST = 150
 
 
+@lru_cache(maxsize=256)
 def file_name(session: str) -> str:
     """A file name for a session id, without ending.
 

@@ -13,14 +13,14 @@ from verdikt.model.canonical import canonical, parse, sha256
 def keep_policy(home: Path, digest: str, document: Mapping[str, Any]) -> None:
     """Writes a policy's document under its digest, unless it is there already."""
     path = _place(home, digest)
-    if path.exists():
+    if os.path.exists(path):
         return
     import tempfile  # once per policy, and its import costs more than the look above
 
     data = canonical(document)
     if sha256(data) != digest:
         raise LedgerError(f"expected the policy `{digest}`, found a document with another digest")
-    directory = make_private(path.parent)
+    directory = make_private(home / "policies")
     try:
         handle, draft = tempfile.mkstemp(dir=directory, prefix=".draft-")
         with os.fdopen(handle, "wb") as file:
@@ -34,7 +34,7 @@ def kept_policy(home: Path, digest: str) -> Any:
     """The document of the policy with this digest; `LedgerError` when it was not kept or is not what it was."""
     path = _place(home, digest)
     try:
-        data = path.read_bytes()
+        data = Path(path).read_bytes()
     except OSError as error:
         raise LedgerError(
             f"the policy `{digest[:12]}…` was not kept: cannot read `{path}`: {error.strerror}"
@@ -47,7 +47,7 @@ def kept_policy(home: Path, digest: str) -> Any:
         raise LedgerError(f"cannot read `{path}`: {error}") from error
 
 
-def _place(home: Path, digest: str) -> Path:
+def _place(home: Path, digest: str) -> str:
     if not (len(digest) == 64 and digest.isalnum()):
         raise LedgerError(f"expected the digest of a policy, found `{digest}`")
-    return home / "policies" / f"{digest}.json"
+    return f"{home}/policies/{digest}.json"

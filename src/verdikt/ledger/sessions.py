@@ -3,8 +3,8 @@
 from typing import Any
 
 from verdikt.ledger.projection import Projection
+from verdikt.model.action import named_path
 from verdikt.model.entry import Entry, EntryKind
-from verdikt.model.receipt import recorded_action
 from verdikt.model.session import HISTORY
 
 
@@ -18,11 +18,11 @@ def _session(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
         return {**state, "action_count": state["action_count"] + 1}
     verdict, after = receipt["verdict"], receipt["after"]
     blocked = verdict["kind"] == "block"
-    action = recorded_action(receipt["action"])
+    action = receipt["action"]
     newest = {
-        "kind": str(action.kind),
-        "tool": str(action.tool)[:200],
-        "path": action.path[:400],
+        "kind": action["kind"],
+        "tool": str(action["tool"])[:200],
+        "path": named_path(action["payload"])[:400],
         "call_id": str(entry.body.get("call_id", ""))[:200],
         "verdict": verdict["kind"],
         "guard": verdict["guard"],

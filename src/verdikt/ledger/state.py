@@ -6,11 +6,11 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.store import Head
+from verdikt.model.value import Value
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS heads (session TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL, folded TEXT NOT NULL) WITHOUT ROWID;
@@ -24,16 +24,14 @@ _PATIENCE_SECONDS = 30
 _TABLES = ("heads", "state", "lag")
 
 
-@dataclass(frozen=True, slots=True)
-class HeadRow:
+class HeadRow(Value):
     """What is known of a session: its head, and which projections (`name:version`) are folded up to it."""
 
     head: Head
     folded: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class StateRow:
+class StateRow(Value):
     """A stored state: of which version of the projection, changed last by which entry, as JSON text."""
 
     version: int
@@ -46,6 +44,7 @@ class StateDb:
 
     def __init__(self, path: Path, *, readonly: bool = False) -> None:
         self.path = path
+        self._place = str(path)
         self._wal = f"{path}-wal"
         self._readonly = readonly
         self._lock = threading.RLock()
@@ -55,23 +54,29 @@ class StateDb:
     @contextmanager
     def reading(self) -> Iterator["StateDb"]:
         """Holds the connection; a database error becomes ours."""
-        with self._lock, self._translated():
-            self._connect()
-            yield self
+        with self._lock:
+            try:
+                self._connect()
+                yield self
+            except sqlite3.Error as error:
+                raise self._ours(error) from error
 
     @contextmanager
     def writing(self) -> Iterator["StateDb"]:
         """One transaction: kept when the block ends well, undone when it raises."""
-        with self._lock, self._translated():
-            connection = self._connect()
-            connection.execute("BEGIN IMMEDIATE")
+        with self._lock:
             try:
-                yield self
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
+                connection = self._connect()
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self
+                except BaseException:
+                    with suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
+                    raise
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise self._ours(error) from error
 
     def head(self, session: str) -> HeadRow | None:
         """The head that was recorded last, if any."""
@@ -146,7 +151,7 @@ class StateDb:
     def identity(self) -> tuple[int, int] | None:
         """Which file stands at the path now; None when there is none."""
         try:
-            stat = self.path.stat()
+            stat = os.stat(self._place)
         except OSError:
             return None
         return stat.st_dev, stat.st_ino
@@ -226,19 +231,16 @@ class StateDb:
         if version < _VERSION:
             connection.executescript(_SCHEMA)
 
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            advice = (
-                "free some space and try again"
-                if "full" in str(error)
-                else "make it writable"
-                if "readonly" in str(error) or "unable to open" in str(error)
-                else "run `verdikt ledger reindex` to rebuild it from the log"
-            )
-            raise LedgerError(f"cannot use `{self.path}`: {error}; {advice}") from error
+    def _ours(self, error: sqlite3.Error) -> LedgerError:
+        """A database error in our words."""
+        advice = (
+            "free some space and try again"
+            if "full" in str(error)
+            else "make it writable"
+            if "readonly" in str(error) or "unable to open" in str(error)
+            else "run `verdikt ledger reindex` to rebuild it from the log"
+        )
+        return LedgerError(f"cannot use `{self.path}`: {error}; {advice}")
 
 
 def _open(place: str) -> sqlite3.Connection:

@@ -1,13 +1,13 @@
 """The port to the log: what every store offers, and the writer that an update works with."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.projection import Projection
 from verdikt.model.canonical import sha256
-from verdikt.model.entry import GENESIS, SIGNED, Entry, EntryKind, read, seal
+from verdikt.model.entry import GENESIS, SIGNED, Entry, EntryKind, write
+from verdikt.model.value import Value
 
 T = TypeVar("T")
 
@@ -15,8 +15,7 @@ OPERATOR = "operator"
 """The session that holds what concerns no session in particular: grants, key rotations, expired archives."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Value):
     """Where a session's chain ends."""
 
     seq: int = 0
@@ -123,21 +122,17 @@ class Writer:
         seq = self.head.seq + 1
         if artifacts:
             body["artifacts"] = {name: {"bytes": len(data), "sha256": sha256(data)} for name, data in artifacts.items()}
-        draft = Entry(
+        signer = self._signer() if sign or kind in SIGNED else None
+        entry, line = write(
             seq=seq,
             ts=int(self._now() * 1_000_000),
             session=self.session,
             kind=kind,
             body=body,
             prev=self.head.hash,
+            kid=signer.kid if signer else "",
+            sign=signer.sign if signer else None,
         )
-        if sign or kind in SIGNED:
-            signer = self._signer()
-            _, line = seal(replace(draft, kid=signer.kid), signer.sign)
-        else:
-            _, line = seal(draft)
-        # Folded is what was written, and nothing that a caller still holds in its hands.
-        entry = read(line)
         for name, projection in self._projections.items():
             if projection.concerns(entry):
                 self.states[name] = projection.fold(self.project(name), entry)
@@ -150,6 +145,8 @@ class Writer:
 
 
 def _known(kind: EntryKind | str) -> EntryKind:
+    if type(kind) is EntryKind:
+        return kind
     try:
         return EntryKind(kind)
     except ValueError:

@@ -2,8 +2,9 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from verdikt.model.value import Value, field
 
 
 class ActionKind(enum.StrEnum):
@@ -20,8 +21,25 @@ class ActionKind(enum.StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+_PATHS = ("file_path", "path", "notebook_path", "absolute_path", "filename", "dir_path")
+
+
+def named_path(payload: object) -> str:
+    """The file that a tool input names, when it names one."""
+    return _text(payload, _PATHS)
+
+
+def _text(payload: object, keys: tuple[str, ...]) -> str:
+    if type(payload) is not dict and not isinstance(payload, Mapping):
+        return ""
+    for key in keys:
+        value = payload.get(key)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+class Action(Value, kw_only=True):
     """One tool call that an agent wants to make. `payload` is the host's tool input as it came, of any shape."""
 
     kind: ActionKind
@@ -36,14 +54,7 @@ class Action:
 
     def text(self, *keys: str) -> str:
         """The first of these payload fields that is a non-empty string, or an empty string."""
-        payload = self.payload
-        if type(payload) is not dict and not isinstance(payload, Mapping):
-            return ""
-        for key in keys:
-            value = payload.get(key)
-            if isinstance(value, str) and value:
-                return value
-        return ""
+        return _text(self.payload, keys)
 
     @property
     def command(self) -> str:
@@ -53,11 +64,10 @@ class Action:
     @property
     def path(self) -> str:
         """The file that the action names, when there is one."""
-        return self.text("file_path", "path", "notebook_path", "absolute_path", "filename", "dir_path")
+        return named_path(self.payload)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Value, kw_only=True):
     """What came of an action. `exit_code` is None where the host does not tell it."""
 
     success: bool

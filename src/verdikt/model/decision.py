@@ -1,20 +1,19 @@
 """The final word on one action."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from verdikt.errors import VerdiktError
 from verdikt.model.effect import EffectClass, Effects
 from verdikt.model.posture import READ_ONLY, Disposition, Posture
 from verdikt.model.receipt import DISPOSITIONS, VERSION, Receipt, effects_record, verdict_record
+from verdikt.model.value import Value
 from verdikt.model.verdict import Verdict, VerdictKind
 
 GUARD = "posture"
 """The guard's name when the posture, and nothing else, stands in the way."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Value, kw_only=True):
     """What happens to an action, why, and the receipt that proves it.
 
     `verdict` is final: it is never an ask when nobody is there to answer. `would_be` is what the policy would have said
@@ -47,18 +46,28 @@ class Decision:
         return DISPOSITIONS[self.verdict.kind]
 
 
-def decision_record(decision: Decision) -> dict[str, Any]:
+def decision_record(
+    *,
+    verdict: Verdict,
+    effects: Effects,
+    dominant: EffectClass | None,
+    posture: Posture,
+    posture_after: Posture,
+    warnings: tuple[Verdict, ...],
+    approved: bool,
+    would_be: Verdict | None,
+) -> dict[str, Any]:
     """What a decision says, as its receipt holds it."""
     return {
-        "posture": {"before": decision.posture.value, "after": decision.posture_after.value},
-        "effects": effects_record(decision.effects),
-        "classes": [cls.value for cls in decision.effects.classes],
-        "dominant": decision.dominant and decision.dominant.value,
-        "verdict": verdict_record(decision.verdict),
-        "guard": decision.guard,
-        "warnings": [verdict_record(warning) for warning in decision.warnings],
-        "approved": decision.approved,
-        "would_be": decision.would_be and verdict_record(decision.would_be),
+        "posture": {"before": posture.value, "after": posture_after.value},
+        "effects": effects_record(effects),
+        "classes": [cls.value for cls in effects.classes],
+        "dominant": dominant and dominant.value,
+        "verdict": verdict_record(verdict),
+        "guard": verdict.guard,
+        "warnings": [verdict_record(warning) for warning in warnings],
+        "approved": approved,
+        "would_be": would_be and verdict_record(would_be),
     }
 
 

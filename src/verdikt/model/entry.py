@@ -12,11 +12,11 @@ import enum
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from verdikt.errors import ChainBroken, LedgerError
 from verdikt.model.canonical import canonical, sha256
+from verdikt.model.value import Value, field, fields_of, replace
 
 VERSION = 1
 GENESIS = "0" * 64
@@ -65,8 +65,7 @@ SIGNED: frozenset[EntryKind] = frozenset(
 """Kinds that are always signed. The others are covered by the next signed checkpoint, which chains back over them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Value, kw_only=True):
     """One link of the log. `ts` is whole microseconds since the epoch; `seq` counts from 1 within the session."""
 
     seq: int
@@ -87,7 +86,7 @@ class Entry:
 
     def payload(self) -> bytes:
         """The bytes under the hash: every field but the seals."""
-        return canonical({name: getattr(self, name) for name in self.__slots__ if name not in SEALS})
+        return canonical({name: value for name, value in fields_of(self).items() if name not in SEALS})
 
     def line(self) -> bytes:
         """The entry as one line of the log, newline included."""
@@ -95,7 +94,7 @@ class Entry:
 
     def record(self) -> dict[str, Any]:
         """Every field as plain data."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return fields_of(self)
 
 
 def seal(entry: Entry, sign: Callable[[bytes], str] | None = None) -> tuple[Entry, bytes]:
@@ -106,6 +105,26 @@ def seal(entry: Entry, sign: Callable[[bytes], str] | None = None) -> tuple[Entr
     return replace(entry, hash=hash, sig=sig), _line(payload, hash, sig)
 
 
+def write(
+    *,
+    seq: int,
+    ts: int,
+    session: str,
+    kind: EntryKind,
+    body: Mapping[str, Any],
+    prev: str,
+    kid: str = "",
+    v: int = VERSION,
+    sign: Callable[[bytes], str] | None = None,
+) -> tuple[Entry, bytes]:
+    """A new entry, sealed, and its line. The entry is what the line says, and holds nothing that a caller has in its hands."""
+    fields = {"body": body, "kid": kid, "kind": kind, "prev": prev, "seq": seq, "session": session, "ts": ts, "v": v}
+    payload = canonical(fields)
+    hash = sha256(payload)
+    line = _line(payload, hash, sign(message(hash)) if sign else "")
+    return _entry(json.loads(line)), line
+
+
 def message(hash: str) -> bytes:
     """What the signature of an entry with this hash signs."""
     return _DOMAIN + hash.encode()
@@ -113,11 +132,6 @@ def message(hash: str) -> bytes:
 
 def _line(payload: bytes, hash: str, sig: str) -> bytes:
     return payload[:-1] + f',"hash":"{hash}","sig":"{sig}"}}\n'.encode()
-
-
-def read(line: bytes) -> Entry:
-    """The entry that a line holds which was sealed a moment ago, as whoever reads the log later will see it."""
-    return _entry(json.loads(line))
 
 
 def decode(line: bytes) -> Entry:
@@ -157,6 +171,7 @@ def _entry(fields: dict[str, Any]) -> Entry:
             f"entry {fields.get('seq')} is of kind `{kind}`, which this verdikt does not know: upgrade to read it"
         )
     try:
-        return Entry(**{**fields, "kind": EntryKind(fields["kind"])})
+        fields["kind"] = EntryKind(fields["kind"])
+        return Entry(**fields)
     except (TypeError, KeyError, ValueError) as error:
         raise ChainBroken(f"expected the fields of an entry, found others: {error}") from error

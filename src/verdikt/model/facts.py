@@ -5,14 +5,13 @@ answers always give the same decision, which is what makes it replayable.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from verdikt.model.secret import redact, redact_text, shield, unforged
+from verdikt.model.value import Value, fields_of, replace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathFact:
+class PathFact(Value, kw_only=True):
     """One path as the disk and git know it. `real` is the path with every symbolic link resolved."""
 
     real: str
@@ -28,11 +27,10 @@ class PathFact:
 
     def record(self) -> dict[str, Any]:
         """Every field as plain data."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return fields_of(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitFact:
+class GitFact(Value, kw_only=True):
     """The repository around a directory; all empty where there is none."""
 
     root: str = ""
@@ -43,7 +41,7 @@ class GitFact:
 
     def record(self) -> dict[str, Any]:
         """Every field as plain data."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return fields_of(self)
 
 
 class World(Protocol):
@@ -213,7 +211,10 @@ class Facts:
 
     def guards(self, path: str) -> bool:
         """Whether an absolute path is verdikt's own, or lies below one that is; only what is so is recorded."""
-        for place in self._place.get("guarded", ()):
+        places = self._place.get("guarded", ())
+        if not places or not path.startswith(tuple(places)):
+            return False
+        for place in places:
             if path.startswith(place) and (path == place or path.startswith(place.rstrip("/") + "/")):
                 self._own.add(path)
                 return True
@@ -363,5 +364,7 @@ def _writable(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {_writable(key): _writable(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
+        if all(type(inner) is str and inner.isascii() for inner in value):
+            return list(value)
         return [_writable(inner) for inner in value]
     return value

@@ -8,14 +8,14 @@ neither: commit ids, checksums in lock files and images in base64 are left alone
 
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
 from typing import Any
 
 from verdikt.model.action import Action
 from verdikt.model.canonical import MAX_DEPTH, sha256
 from verdikt.model.secret_format import FORMATS, REACH
+from verdikt.model.value import Value, replace
 
 UNTOLD = "\ufffc"
 """What stands for a replaced secret while an action is evaluated: the shell's mark for what the text does not tell."""
@@ -29,9 +29,31 @@ _LONG = 32_768
 
 _LITERALS = tuple((literal, row) for row in FORMATS for literal in row[1].split("|"))
 
+_SHORT = 1024
+"""Characters up to which it pays to see first which letters a text has."""
 
-@dataclass(frozen=True, slots=True, order=True)
-class Secret:
+_USUAL = "-/. etaoinsrlcdpumhgfbywvkxjqz"
+"""Letters of ordinary commands, the commonest first; all others are rare."""
+
+
+def _rarest(word: str) -> str:
+    """The letter without which the word is surely not in a text, chosen so that few texts have it."""
+    return max(word, key=lambda letter: _USUAL.find(letter) % 100)
+
+
+def _by_letter(words: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Words by their rarest letter."""
+    found: dict[str, list[str]] = {}
+    for word in words:
+        found.setdefault(_rarest(word), []).append(word)
+    return {letter: tuple(several) for letter, several in found.items()}
+
+
+_LITERALS_BY_LETTER = _by_letter(literal for literal, _ in _LITERALS)
+_LITERAL_LETTERS = frozenset(_LITERALS_BY_LETTER)
+
+
+class Secret(Value):
     """Where in a text a secret stands, and of which kind it is."""
 
     start: int
@@ -41,6 +63,8 @@ class Secret:
 
 def find(text: str) -> list[Secret]:
     """The secrets in a text, in order, none overlapping another."""
+    if len(text) < _SHORT and not _telling(text):
+        return []
     found = [*_issued(text), *_assigned(text)]
     if len(found) < 2:
         return found
@@ -52,6 +76,20 @@ def find(text: str) -> list[Secret]:
         elif secret.end > apart[-1].end:
             apart[-1] = replace(apart[-1], end=secret.end)
     return apart
+
+
+def _telling(text: str) -> bool:
+    """Whether anything in a short text could announce a secret, or be one; where it says no, there is none."""
+    for letter in _LITERAL_LETTERS.intersection(text):
+        for literal in _LITERALS_BY_LETTER[letter]:
+            if literal in text:
+                return True
+    lower = text.lower()
+    for letter in _HINT_LETTERS.intersection(lower):
+        for hint in _HINTS_BY_LETTER[letter]:
+            if hint in lower:
+                return True
+    return len(lower) != len(text)  # letters that grow when they are made small are looked at more closely
 
 
 def redact_text(text: str) -> tuple[str, tuple[str, ...]]:
@@ -82,10 +120,23 @@ def redact(value: Any) -> tuple[Any, tuple[str, ...]]:
 def redact_action(action: Action) -> tuple[Action, tuple[str, ...]]:
     """The action as it may be evaluated and recorded, and the kinds of secrets that it held."""
     kinds: set[str] = set()
-    fields = ("payload", "tool", "task_type", "cwd", "agent", "call_id")
-    # What already looks like a token is told apart from those that we put in: nothing may hide behind a forged one.
-    clean = {name: _redact(_unforge(getattr(action, name), MAX_DEPTH), kinds, MAX_DEPTH) for name in fields}
-    return replace(action, **clean), tuple(sorted(kinds))
+
+    def clean(value: Any) -> Any:
+        # What already looks like a token is told apart from those that we put in: nothing may hide behind a forged one.
+        return _redact(_unforge(value, MAX_DEPTH), kinds, MAX_DEPTH)
+
+    redacted = Action(
+        kind=action.kind,
+        tool=clean(action.tool),
+        payload=clean(action.payload),
+        session_id=action.session_id,
+        task_type=clean(action.task_type),
+        cwd=clean(action.cwd),
+        host=action.host,
+        agent=clean(action.agent),
+        call_id=clean(action.call_id),
+    )
+    return redacted, tuple(sorted(kinds))
 
 
 def shield(value: Any, depth: int = MAX_DEPTH) -> Any:
@@ -118,6 +169,8 @@ def unforged(text: str) -> str:
 
 def _redact(value: Any, kinds: set[str], depth: int) -> Any:
     if isinstance(value, str):
+        if len(value) < _SHORT and not _telling(value):
+            return value
         text, found = redact_text(value)
         kinds.update(found)
         return text
@@ -211,6 +264,8 @@ _HINTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "cookie": ("cookie", ()),
     "key": ("key", ()),
 }
+_HINTS_BY_LETTER = _by_letter(_HINTS)
+_HINT_LETTERS = frozenset(_HINTS_BY_LETTER)
 _OWNERS = tuple(
     "api access secret private priv auth account encryption encrypt signing sign master service client db database shared"
     " session license licence deploy storage subscription function admin webhook hmac aes jwt".split()
@@ -319,8 +374,12 @@ def _value_after(text: str, at: int, end: int, kind: str) -> Iterator[Secret]:
 
 def _named(name: str) -> str:
     """The kind of secret that the name of a field announces, or an empty string."""
-    if len(name) > 100:
-        return ""
+    return _announced(name) if len(name) <= 100 else ""
+
+
+@lru_cache(maxsize=1024)
+def _announced(name: str) -> str:
+    """The same for names of ordinary length, which come again and again."""
     last = max(_words(name), default=(0, 0, ""), key=lambda word: word[1])
     return "" if _compiled(_ABOUT).search(name[last[1] :]) or _page_mark(name) else last[2]
 

@@ -68,9 +68,17 @@ def guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, ...]:
     roots = tuple(root for root in dict.fromkeys((project_root, host_project(env))) if root)
     given = tuple(env.get(name) for name in _VARIABLES)
     fixed = all(path is None or path.startswith("/") for path in (*roots, *given))
-    names = _named(project_root, roots, given, "" if fixed else os.getcwd())
-    hooks = (os.path.abspath(os.path.join(_git_directory(root), "hooks")) for root in roots)
-    return tuple(dict.fromkeys((*names, *hooks)))
+    repositories = tuple([_git_directory(root) for root in roots])
+    return _guarded(project_root, roots, given, "" if fixed else os.getcwd(), repositories)
+
+
+@lru_cache(maxsize=64)
+def _guarded(
+    project_root: str, roots: tuple[str, ...], given: tuple[str | None, ...], cwd: str, repositories: tuple[str, ...]
+) -> tuple[str, ...]:
+    """What is guarded, given what was seen of the disk. `cwd` is there when a relative path depends on it."""
+    hooks = (os.path.abspath(os.path.join(repository, "hooks")) for repository in repositories)
+    return tuple(dict.fromkeys((*_named(project_root, roots, given, cwd), *hooks)))
 
 
 @lru_cache(maxsize=64)

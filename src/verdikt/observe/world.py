@@ -34,7 +34,8 @@ PROJECT_MARKS = (
 class RealWorld:
     """The disk, git and the clock. Never raises; what cannot be seen is unknown.
 
-    Where `cwd` does not exist, nothing can be observed: it counts as the project's top, and every file is unknown.
+    Where `cwd` does not exist, nothing can be observed: it counts as the project's top, and every file is unknown. `root` is
+    the project's top, for whoever has looked for it already.
     """
 
     def __init__(
@@ -45,8 +46,10 @@ class RealWorld:
         home: str = "",
         guarded: tuple[str, ...] = (),
         clock: Clock | None = None,
+        root: str = "",
     ) -> None:
         self._env = env
+        self._root = root
         self._cwd = os.path.abspath(cwd or ".")
         self._home = home or env.get("HOME") or "/root"
         self._guarded = guarded
@@ -60,7 +63,7 @@ class RealWorld:
             "now": self._clock.now(),
             "cwd": self._cwd,
             "home": self._home,
-            "project_root": project_root(self._cwd, self._home) if self._seen else self._cwd,
+            "project_root": (self._root or project_root(self._cwd, self._home)) if self._seen else self._cwd,
             "user": self._env.get("USER") or self._env.get("LOGNAME") or "",
             "temp": list(dict.fromkeys(["/tmp", "/var/tmp", *([os.path.abspath(temp)] if temp else [])])),
             "guarded": list(self._guarded),

@@ -1,15 +1,14 @@
 """Programs that are not wrappers and can still be made to run a command: by an option, by a line they read, by an address."""
 
 import re
-from dataclasses import dataclass
 
 from verdikt.model.regex import regex
+from verdikt.model.value import Value
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.invocation import Invocation
 
 
-@dataclass(frozen=True, slots=True)
-class Escape:
+class Escape(Value):
     """An option whose value is a command; with `prefix`, only a value that begins so; with `language`, a program instead."""
 
     options: str

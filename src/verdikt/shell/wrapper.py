@@ -1,13 +1,12 @@
 """Programs that run another command: how to find it among their words. One row each."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from verdikt.model.value import Value
 from verdikt.shell.command import Word
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+class Wrapper(Value):
     """Where the inner command stands: after the options, `skip` further words and, for some, assignments."""
 
     valued: str = ""  # options that take a value: `-u --user`; a lone letter stands for `-x`

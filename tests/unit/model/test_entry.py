@@ -7,7 +7,7 @@ import pytest
 
 from verdikt.errors import ChainBroken, LedgerError
 from verdikt.model.canonical import canonical, sha256
-from verdikt.model.entry import SEALS, Entry, EntryKind, decode, seal
+from verdikt.model.entry import SEALS, Entry, EntryKind, decode, seal, write
 
 DRAFT = Entry(seq=1, ts=1_700_000_000_000_000, session="s", kind=EntryKind.DECISION, body={"b": 1, "a": "ü"})
 
@@ -49,6 +49,8 @@ def test_a_frozen_line() -> None:
     ).encode()
 
     assert seal(DRAFT)[1] == line
+    given = {name: value for name, value in DRAFT.record().items() if name not in SEALS}
+    assert write(**given) == (decode(line), line)
 
 
 def test_a_line_reads_back() -> None:

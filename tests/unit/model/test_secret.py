@@ -2,18 +2,34 @@
 
 import random
 import string
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.fakes import FakeWorld
 from tests.planted import PEM, PLANTED
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.canonical import canonical, sha256
 from verdikt.model.facts import GitFact, RedactedWorld
-from verdikt.model.secret import UNTOLD, find, redact, redact_action, redact_text, shield, token
+from verdikt.model.secret import (
+    _HINTS,
+    _LITERALS,
+    UNTOLD,
+    _assigned,
+    _issued,
+    _telling,
+    find,
+    redact,
+    redact_action,
+    redact_text,
+    shield,
+    token,
+)
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "secret.yaml").read_text())
 
@@ -177,3 +193,17 @@ def test_long_texts_are_searched_as_short_ones_are(padding: str) -> None:
     assert [each.kind for each in find(long)] == [each.kind for each in find(padding + short)]
     assert redact_text(long)[0].removeprefix(padding * 4000).removesuffix(padding * 4000) == redact_text(short)[0]
     assert find("\ud800" * 40_000 + " PASSWORD=hunter2")
+
+
+@given(
+    st.lists(st.sampled_from([literal for literal, _ in _LITERALS]) | st.sampled_from([*_HINTS]) | st.text(max_size=8)),
+    st.sampled_from([str, str.upper, str.title]),
+)
+def test_a_short_text_that_is_told_at_a_glance_holds_nothing(parts: list[str], cased: Callable[[str], str]) -> None:
+    """What the glance passes over has none of the literals and none of the words that announce a secret."""
+    text = "".join(parts)
+    text = cased(text)
+
+    if not _telling(text):
+        assert [*_issued(text), *_assigned(text)] == []
+        assert not any(literal in text for literal, _ in _LITERALS)

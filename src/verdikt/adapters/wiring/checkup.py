@@ -3,8 +3,7 @@
 import json
 import os
 import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ from verdikt.adapters.wiring.install import Installation
 from verdikt.adapters.wiring.place import PLACES, SCOPES, Place
 from verdikt.adapters.wiring.registration import is_ours
 from verdikt.errors import WiringError
+from verdikt.model.value import Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hole:
+class Hole(Value, kw_only=True):
     """Something that a host lets happen past the hook, and how to close it. `open` when it was found to be open here."""
 
     what: str
@@ -27,8 +26,7 @@ class Hole:
     open: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wired:
+class Wired(Value, kw_only=True):
     """One settings file that names the hook."""
 
     host: str
@@ -232,6 +230,10 @@ def crashes(here: Installation, *, since: float) -> dict[str, int]:
     return counts
 
 
-def same_guard(here: Installation) -> bool:
-    """Whether the installed wrapper is the one that this version ships."""
-    return read(here.guard) == Path(adapters.__file__).with_name("guard.sh").read_bytes()
+def wrapper_state(here: Installation, scopes: Iterable[str]) -> str:
+    """Whether the installed wrappers are those that this version ships: `intact`, `changed` or `missing`."""
+    expected = {path: data for scope in scopes or ("project",) for path, data in here.wrappers(scope).items()}
+    found = {path: read(path) for path in expected}
+    if None in found.values():
+        return "missing"
+    return "intact" if found == expected else "changed"

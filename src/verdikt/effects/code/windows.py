@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from verdikt.effects.argument import words
@@ -10,6 +9,7 @@ from verdikt.effects.call import Call
 from verdikt.effects.name import named
 from verdikt.model.effect import Certainty, Effect, Target, Zone
 from verdikt.model.regex import regex
+from verdikt.model.value import replace
 from verdikt.shell.command import UNKNOWN, Word
 
 _LONGEST = 100_000

@@ -1,11 +1,11 @@
 """Interpreters: running a script, a module, or what comes through a pipe. Program text itself is read by `effects/code`."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target
+from verdikt.model.value import replace
 from verdikt.shell.command import Word
 
 _SERVERS = frozenset(
