@@ -254,7 +254,7 @@ def terminal(call: Invocation) -> str | None:
     elif place:
         text = " ".join(_positional(words[place + 1 :], "-t -s -n -c -e -F -x -y -l -p"))
     elif call.name == "screen" and "-X" not in words:
-        text = " ".join(_positional(words[1:], "-S -t -h -T -c -p -L -s"))
+        text = " ".join(_positional(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))
     else:
         return None
     return call.shell(text, stdin=False) if text else None

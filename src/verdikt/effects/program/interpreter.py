@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from verdikt.effects.argument import Arguments, words
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target
@@ -126,6 +127,9 @@ def _module(call: Call, rest: tuple[Word, ...]) -> Iterator[Effect]:
         name, rest = "verdikt", (Word("verdikt"), Word("findings"), *rest[1:])
     if name in _SERVERS:
         yield call.effect("net.listen", (Target(name, "other"),))
+        if name == "http.server":
+            arguments = Arguments(rest[1:], words("-d --directory -b --bind -p --protocol"))
+            yield from call.served(arguments.all("-d --directory"))
     elif name in _BUILD:
         yield call.effect("code.build")
     elif (program := lookup({"pip3": "pip", "awscli": "aws", "ansible": "ansible"}.get(name, name))) is not None:
