@@ -77,7 +77,9 @@ class Governance:
         see: See | None = None,
         clock: Clock | None = None,
         env: Mapping[str, str] = os.environ,
+        here: str = "",
     ) -> None:
+        """`here` is where relative paths start from; by default the working directory of this process."""
         if tool_policies:
             from verdikt.policy import with_tool_policies
 
@@ -88,6 +90,7 @@ class Governance:
         self._completion = completion
         self.clock = clock or SystemClock()
         self._env = env
+        self._here = here
         self._see = see or self._real
 
     @classmethod
@@ -164,7 +167,8 @@ class Governance:
         from verdikt.evidence.section import EvidenceSettings
         from verdikt.proving import Proving
 
-        return Proving(self.policy.section("evidence") or EvidenceSettings(), self.store, self.clock)
+        settings = self.policy.section("evidence") or EvidenceSettings()
+        return Proving(settings, self.store, self.clock, env=self._env, here=self._here)
 
     def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> "tuple[ToolPolicy, ...]":
         """The tool policies that have a say about a tool, in the order in which they are asked."""
@@ -410,7 +414,7 @@ class Governance:
         return Posture(kept) if kept else self.policy.posture
 
     def _real(self, cwd: str) -> World:
-        here = os.path.abspath(cwd or ".")
+        here = os.path.abspath(os.path.join(self._here, cwd))
         home = self._env.get("HOME", "")
         root = project_root(here, home)
         guarded = guarded_paths(root, self._env)
