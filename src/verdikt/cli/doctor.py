@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,12 @@ from verdikt.adapters.wiring.install import Installation
 from verdikt.adapters.wiring.place import PLACES
 from verdikt.errors import VerdiktError
 from verdikt.ledger.home import data_home
+from verdikt.model.value import Value
 
 _FAILED = ("did not work", "no decision could be made", "could not start", "verdikt: blocked\n")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Firing:
+class Firing(Value, kw_only=True):
     """What came back when a canary went through the registered command."""
 
     blocked: bool

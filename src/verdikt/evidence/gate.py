@@ -8,7 +8,6 @@ import enum
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from verdikt.evidence.claims import Claim, ClaimType
@@ -18,6 +17,7 @@ from verdikt.evidence.validator import VALIDATORS, Proof, ProofStatus, Validator
 from verdikt.model.canonical import digest
 from verdikt.model.regex import regex
 from verdikt.model.tree import DOCS
+from verdikt.model.value import Value
 
 LINES = 12
 """Of a refusal, at most."""
@@ -35,8 +35,7 @@ class GateResult(enum.StrEnum):
     UNPROVEN = "ended_unproven"
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Value):
     """A claim without proof: why, and what would prove it."""
 
     claim: Claim
@@ -44,8 +43,7 @@ class Missing:
     command: str
 
 
-@dataclass(frozen=True, slots=True)
-class GateJudgement:
+class GateJudgement(Value):
     """What the gate makes of a turn's claims."""
 
     result: GateResult
@@ -72,8 +70,7 @@ class GateJudgement:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class GateState:
+class GateState(Value):
     """What the log keeps of a turn's refusals so far."""
 
     refusals: int = 0  # since there was new evidence

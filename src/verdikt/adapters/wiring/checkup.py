@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ from verdikt.adapters.wiring.install import Installation
 from verdikt.adapters.wiring.place import PLACES, SCOPES, Place
 from verdikt.adapters.wiring.registration import is_ours
 from verdikt.errors import WiringError
+from verdikt.model.value import Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hole:
+class Hole(Value, kw_only=True):
     """Something that a host lets happen past the hook, and how to close it. `open` when it was found to be open here."""
 
     what: str
@@ -27,8 +26,7 @@ class Hole:
     open: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wired:
+class Wired(Value, kw_only=True):
     """One settings file that names the hook."""
 
     host: str

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from verdikt.adapters.wiring.change import FileChange, WiringRecord, read
 from verdikt.adapters.wiring.place import PLACES
 from verdikt.adapters.wiring.registration import GUARD_SECONDS, NAMES, NATIVE, Registration
 from verdikt.errors import WiringError
+from verdikt.model.value import Value
 
 HOSTS = (*PLACES, "opencode", "git")
 
@@ -50,8 +50,7 @@ MANAGED_HOOKS = "/etc/verdikt/hooks"
 """Where the wrappers for everybody lie: whoever is governed may run them and not change them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Installation:
+class Installation(Value, kw_only=True):
     """Where things are: the project, the data directory, the environment, and the socket that hooks ask, if one is given."""
 
     project: str
@@ -247,8 +246,8 @@ def take_back(here: Installation, changes: Iterable[FileChange]) -> None:
 @lru_cache(maxsize=1)
 def _isolation() -> list[str]:
     """The strictest flags under which this interpreter still finds verdikt."""
-    for flags in (["-I", "-S"], ["-I"], ["-E", "-P"]):
-        probe = [sys.executable, *flags, "-c", _PROBE, str(Path(adapters.__file__).parents[2])]
+    for flags in (["-I"], ["-E", "-P"]):
+        probe = [sys.executable, *flags, "-S", "-c", _PROBE, str(Path(adapters.__file__).parents[2])]
         if subprocess.run(probe, cwd="/", capture_output=True, check=False).returncode == 0:
             return flags
     raise WiringError(f"`{sys.executable}` cannot import verdikt by itself; install verdikt for this interpreter")

@@ -2,10 +2,10 @@
 
 import os
 import shlex
-from dataclasses import dataclass
 
 from verdikt import adapters
 from verdikt.model.regex import regex
+from verdikt.model.value import Value
 
 CLIENT_SECONDS = 30
 """How long a client waits; explicit, because the clients' own defaults range from one second to ten minutes."""
@@ -27,8 +27,7 @@ _MISSING = "/bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'"
 """What runs when the wrapper itself is gone. One plain command, so that it means the same in every shell."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registration:
+class Registration(Value, kw_only=True):
     """Where the wrapper lies and how the hook is started, all absolute."""
 
     guard: str
@@ -44,7 +43,7 @@ class Registration:
 
     def hook(self, host: str, event: str) -> list[str]:
         """The hook without its wrapper."""
-        return [*self.python, LAUNCH, host, event]
+        return [*self.python, "-S", LAUNCH, host, event]
 
     def command(self, host: str, event: str, *, closed: bool) -> str:
         """The line for a host's settings. Where the agent is about to act, even a missing wrapper blocks."""
