@@ -51,6 +51,7 @@ enum {
     QUESTION_PREFIX = 12,
     ANSWER_PREFIX = 14,
 };
+static const int STOPS[] = {SIGTERM, SIGINT, SIGHUP};
 static const int64_t SECOND = 1000000000; /* times are nanoseconds on the monotonic clock */
 
 /* Every variable that a decision reads; the same list as in daemon/protocol.py. */
@@ -578,6 +579,8 @@ _Noreturn static void become_hook(int in, int out) {
     variables[count] = off; /* it must not ask the same warm process, or start another */
     (void)setpgid(0, 0);
     set_signal(SIGPIPE, SIG_DFL);
+    for (size_t i = 0; i < 3; i++) set_signal(STOPS[i], SIG_DFL);
+    set_mask(false);
     if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0) _exit(127);
     (void)execve(call.hook[0], call.hook, variables);
     _exit(127);
@@ -614,11 +617,13 @@ _Noreturn static void run_hook(void) {
     for (int i = 0; i < 2; i++)
         if (fcntl(in[i], F_SETFD, FD_CLOEXEC) != 0 || fcntl(out[i], F_SETFD, FD_CLOEXEC) != 0) fail("it could not be started");
     (void)fcntl(in[1], F_SETFL, O_NONBLOCK);
+    set_mask(true); /* a signal must not come before we know whom to kill */
     pid_t child = fork();
     if (child < 0) fail("it could not be started");
     if (child == 0) become_hook(in[0], out[1]);
     call.child = child;
     (void)setpgid(child, child); /* whoever of the two comes first */
+    set_mask(false);
     (void)close(in[0]);
     (void)close(out[1]);
     size_t length = talk(in[1], out[0]);
@@ -715,11 +720,10 @@ static void read_arguments(int count, char **words) {
 }
 
 static void take_signals(void) {
-    const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
     struct sigaction stopped = {.sa_handler = on_signal}, before;
     set_signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < 3; i++)
-        if (sigaction(numbers[i], &stopped, &before) == 0 && before.sa_handler == SIG_IGN) set_signal(numbers[i], SIG_IGN);
+        if (sigaction(STOPS[i], &stopped, &before) == 0 && before.sa_handler == SIG_IGN) set_signal(STOPS[i], SIG_IGN);
 }
 
 /* What is opened later must not get the number of a descriptor that we speak through. */
