@@ -116,7 +116,7 @@ def test_crashes_of_the_last_day_are_counted(project: Path, verdikt: Verdikt) ->
     """Old ones are not."""
     verdikt("init", "--host", "claude", "--yes")
     file = project.parent / "home/.local/share/verdikt/_hook_crashes.jsonl"
-    lines = [{"ts": 9e9, "hook": "claude.Stop"}, {"ts": 1, "hook": "claude.Stop"}, "rubbish"]
+    lines = [{"ts": 1, "hook": "claude.Stop"}, "rubbish", {"ts": 9e9, "hook": "claude.Stop"}]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines) + "{half")
     found = report(verdikt("doctor", "--json", "--calls", "1"))
 
