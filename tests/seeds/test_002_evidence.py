@@ -1,6 +1,7 @@
 """Seed 002, the evidence gate: contracts, claims, validators, the gate, overrides and crashes, by checklist id."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,19 @@ from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
 from verdikt.model.moment import Prompt
 
+BEHAVIOUR = """
+S2-001 S2-002 S2-003 S2-004 S2-005 S2-010 S2-011 S2-012 S2-013 S2-014 S2-020 S2-021 S2-022 S2-023 S2-024 S2-025 S2-030 S2-031
+S2-040 S2-041 S2-042 S2-043 S2-044 S2-045 S2-046 S2-050 S2-051 S2-052 S2-060 S2-061 S2-062 S2-070 S2-071 S2-072 S2-073 S2-074
+S2-080 S2-085 S2-090 S2-095 S2-100 S2-101 S2-102 S2-103 W2-1 W2-2 W2-3 W2-4 W2-5 W2-6 W2-7 W2-8 W2-9 W2-10 W2-11 W2-12
+""".split()
+"""Ids of the seed that say how it behaves, and the weaknesses it admits to: each has a test named by it."""
+
+NONE_OF_OURS = {
+    "S2-015": "when a client reads its settings is the client's",
+    "S2-104": "how an agent keeps its notes is between it and its owner",
+    "S2-110": "how many tests the seed's own system had",
+    "W2-13": "a list that the seed lost",
+}
 
 SAMPLE = {"command_substring": "make verify", "keyword": "billing"}
 CLAIMS = ("done", "blocked", "delegation")
@@ -23,6 +37,16 @@ CLAIMS = ("done", "blocked", "delegation")
 def scene(tmp_path: Path) -> Scene:
     """A session under an enforcing gate."""
     return Scene(tmp_path)
+
+
+@pytest.mark.parametrize("id", BEHAVIOUR)
+def test_every_id_that_states_behaviour_has_a_test_of_its_name(id: str) -> None:
+    """A missing one shows here."""
+    files = Path(__file__).parent.glob("test_002_*.py")
+    names = re.findall(r"def (test_\w+)\(", "\n".join(file.read_text() for file in files))
+
+    assert any(re.search(rf"_{id.replace('-', '_')}(?!\d)", name) for name in names)
+    assert id not in NONE_OF_OURS
 
 
 def test_S2_001_done_without_evidence_is_refused(scene: Scene) -> None:
@@ -225,7 +249,8 @@ def test_S2_044_words_of_the_objective_bind_only_when_nothing_is_named(scene: Sc
 
 
 @pytest.mark.parametrize(
-    ("validator", "argument"), [("command_zero_exit", "command_substring"), ("pytest_pass", "target"), ("http_2xx", "url")]
+    ("validator", "argument"),
+    [("command_zero_exit", "command_substring"), ("pytest_pass", "target"), ("http_2xx", "url")],
 )
 def test_S2_045_a_keyword_binds_no_command_no_test_and_no_url(scene: Scene, validator: str, argument: str) -> None:
     """An unrelated command that holds a word of the objective proves nothing."""
@@ -545,7 +570,9 @@ def test_S2_003_S2_013_S2_052_overrides_are_audited_and_never_obeyed(tmp_path: P
     assert not scene.say("Fixed.").allowed
 
 
-def test_S2_014_S2_024_S2_052_crashes_have_a_threshold_for_each_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_S2_014_S2_024_S2_052_crashes_have_a_threshold_for_each_hook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Three in an hour leave a note of their own, once a day; without a memory file nothing is written."""
     memory = tmp_path / "memory" / "MEMORY.md"
     scene = Scene(tmp_path, more=f"  memory: {memory}\n")

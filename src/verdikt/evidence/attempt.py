@@ -73,11 +73,11 @@ def _tried(hop: str, turn: TurnEvidence) -> list[int]:
     known = _HOPS.get(hop)
     if known is not None:
         return known(turn)
-    words = set(re.findall(r"[a-z0-9][\w.-]{2,}", hop.lower()))
+    words = set(re.findall(r"[a-z0-9]{3,}", hop.lower()))
     wanted = min(2, len(words))
     found = []
     for call in turn.calls:
-        said = set(re.findall(r"[a-z0-9][\w.-]{2,}", f"{call.tool} {call.command} {call.target}".lower()))
+        said = set(re.findall(r"[a-z0-9]{3,}", f"{call.tool} {call.command} {call.target}".lower()))
         if wanted and len(words & said) >= wanted:
             found.append(call.seq)
     return found
