@@ -6,7 +6,6 @@ was decided here, and can be decided here again.
 
 from collections.abc import Collection
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
 from verdikt import __version__
@@ -28,6 +27,7 @@ from verdikt.model.posture import READ_ONLY, Posture
 from verdikt.model.receipt import VERSION, Receipt, action_record, tamed, verdict_record
 from verdikt.model.secret import shield
 from verdikt.model.session import SessionState
+from verdikt.model.value import replace
 from verdikt.model.verdict import Verdict, VerdictKind
 
 UNRECORDABLE = "unrecordable"
@@ -236,7 +236,7 @@ class _AskedContext(GovernanceContext):
 
     __slots__ = ()
 
-    @property
+    @property  # type: ignore[misc]
     def now(self) -> float:
         """Seconds since the epoch, when the action was looked at."""
         return self.facts.now if self.facts is not None else 0.0

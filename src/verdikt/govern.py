@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +30,7 @@ from verdikt.model.posture import Posture
 from verdikt.model.receipt import action_record
 from verdikt.model.secret import redact_action, redact_text
 from verdikt.model.session import SessionState
+from verdikt.model.value import replace
 from verdikt.model.verdict import Verdict
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.crash import record_crash

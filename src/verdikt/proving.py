@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdikt.evidence.section import EvidenceSettings
@@ -12,6 +11,7 @@ from verdikt.model.action import Action, Outcome
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.moment import Answer, Prompt, Turn
 from verdikt.model.secret import redact_text
+from verdikt.model.value import replace
 from verdikt.observe.clock import Clock, SystemClock
 
 if TYPE_CHECKING:

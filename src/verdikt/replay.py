@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.decide import decide
@@ -16,14 +15,14 @@ from verdikt.model.grant import parse_grant
 from verdikt.model.posture import Posture
 from verdikt.model.receipt import VERSION, recorded_action
 from verdikt.model.session import SessionState
+from verdikt.model.value import Record, Value, field
 from verdikt.model.verdict import VerdictKind
 
 ABSENT = "(absent)"
 """What a difference shows where one side has no such field."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Value):
     """A decision as the log holds it."""
 
     session: str
@@ -43,8 +42,7 @@ class Recorded:
         return str(self.receipt["policy"])
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Value):
     """One field in which a decision made again differs from the recorded one."""
 
     field: str
@@ -110,8 +108,7 @@ def _compare(path: str, recorded: Any, found: Any) -> Iterator[Difference]:
         yield Difference(path, recorded, found)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Value):
     """A past decision that another policy would have made otherwise."""
 
     past: Recorded
@@ -131,8 +128,7 @@ _GROUPS = {
 }
 
 
-@dataclass(slots=True)
-class Comparison:
+class Comparison(Record):
     """How another policy would have decided the same past."""
 
     total: int = 0

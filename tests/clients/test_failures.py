@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.bench import Bench
+from tests.contract import native
 from verdikt import adapters
 from verdikt.adapters.live.screenplay import Say
 from verdikt.adapters.wiring import codex_trust, settings
@@ -54,25 +55,36 @@ def wire(bench: Bench, registration: Registration) -> None:
         config.write_bytes(codex_trust.approve(config.read_bytes(), hashes, str(config)))
 
 
-def quick_guard(directory: Path) -> str:
+def quick_wrapper(directory: Path, name: str) -> str:
     """The wrapper with a short patience, so that a hang costs a second."""
-    text = Path(adapters.__file__).with_name("guard.sh").read_text()
-    script = directory / "guard.sh"
-    script.write_text(text.replace("seconds=$1 mode=$2", "seconds=1 mode=$2"))
+    script = directory / "wrapper"
+    if name == "guard.sh":
+        text = Path(adapters.__file__).with_name(name).read_text()
+        script.write_text(text.replace("seconds=$1 mode=$2", "seconds=1 mode=$2"))
+    else:
+        script.write_text(f'#!/bin/sh\nshift\nexec {native.client()} 1 "$@"\n')
     script.chmod(0o755)
     return str(script)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+# The script is a stand-in for the native client: that it fails as well on two clients is enough.
+WRAPPED = [
+    *((version, "verdikt-hook") for version in VERSIONS),
+    ("claude-2.1.325", "guard.sh"),
+    ("codex-0.166.0", "guard.sh"),
+]
+
+
+@pytest.mark.parametrize(("version", "wrapper"), WRAPPED)
 def test_a_hook_that_fails_does_not_let_the_tool_run(
-    version: str, bench: Callable[[str], Bench], tmp_path: Path
+    version: str, wrapper: str, bench: Callable[[str], Bench], tmp_path: Path
 ) -> None:
     """Crash, kill, hang, garbage, silence: blocked. A hook that has no opinion: the tool runs, so the harness is sound."""
     table = bench(version)
     interpreter = tmp_path / "python"
     interpreter.write_text(FAILING)
     interpreter.chmod(0o755)
-    wire(table, Registration(guard=quick_guard(tmp_path), python=(str(interpreter),)))
+    wire(table, Registration(guard=quick_wrapper(tmp_path, wrapper), python=(str(interpreter),)))
     calls = [Say(mode, (table.shell(f"echo RAN > {mode}"),)) for mode in MODES]
     played = table.play(*calls, Say("fine", (table.shell("echo RAN > no_failure"),)), Say("END"))
 
@@ -89,7 +101,7 @@ def test_a_missing_part_does_not_let_the_tool_run(
 ) -> None:
     """Somebody has removed the interpreter, or the wrapper itself."""
     table = bench(version)
-    guard = quick_guard(tmp_path) if missing == "interpreter" else str(tmp_path / "gone.sh")
+    guard = quick_wrapper(tmp_path, "verdikt-hook") if missing == "interpreter" else str(tmp_path / "gone.sh")
     python = sys.executable if missing == "wrapper" else str(tmp_path / "gone")
     wire(table, Registration(guard=guard, python=(python, "-I")))
     played = table.play(Say("go", (table.shell("echo RAN > ran.txt"),)), Say("END"))

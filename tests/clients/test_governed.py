@@ -54,6 +54,7 @@ def test_a_forbidden_command_does_not_run_and_an_allowed_one_does(version: str, 
     assert played.heard("this file is forbidden")
     assert played.heard("Instead: touch `allowed` and go on")
     assert "guard.sh" not in told
+    assert "verdikt-hook" not in told
     assert "verdikt.adapters" not in told
     assert len(entries(table, EntryKind.DECISION)) == 5
     assert len(entries(table, EntryKind.TOOL_CALL)) == 2

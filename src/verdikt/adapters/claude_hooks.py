@@ -1,7 +1,6 @@
 """Claude Code. Also `python -m verdikt.adapters.claude_hooks read|write|bash`, the wiring of a settings file by hand."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from verdikt.adapters.moment import Moment, MomentKind
@@ -11,6 +10,7 @@ from verdikt.adapters.ruling import Ruling
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.posture import Posture
 from verdikt.model.regex import regex
+from verdikt.model.value import replace
 from verdikt.model.verdict import VerdictKind
 
 EVENTS: dict[str, MomentKind] = {

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from verdikt import adapters
 from verdikt.adapters.wiring import settings
 from verdikt.adapters.wiring.change import WiringRecord, read
+from verdikt.adapters.wiring.registration import NAMES
 from verdikt.errors import VerdiktError
 from verdikt.ledger.name import file_name
 from verdikt.model.canonical import sha256
@@ -42,20 +42,28 @@ class Integrity:
         return [*changed, *self._faults()]
 
     def _prints(self) -> dict[str, str]:
-        files = [str(self._data / "hooks" / "guard.sh"), *_wired(self._data)]
+        files = [*_wrappers(self._data), *_wired(self._data)]
         prints = {path: sha256(data) for path in files if (data := _quiet(path)) is not None}
         with suppress(VerdiktError):  # a policy that cannot be read blocks every action and says so there
             prints |= {file.path: sha256(file.data) for file in read_policy_files(self._cwd, self._env)}
         return prints
 
     def _faults(self) -> Iterator[str]:
-        guard = _quiet(str(self._data / "hooks" / "guard.sh"))
-        shipped = Path(adapters.__file__).with_name("guard.sh").read_bytes()
-        if guard is not None and guard != shipped:
+        wrappers = _wrappers(self._data)
+        if any((data := _quiet(path)) is not None and sha256(data) != known for path, known in wrappers.items()):
             yield "the wrapper around the hook is not the one that was installed"
         for path in _wired(self._data):
             if path.endswith(".json") and not _names_hook(path):
                 yield f"`{path}` no longer names the hook"
+
+
+def _wrappers(data: Path) -> dict[str, str]:
+    """Where the wrappers that clients call were put, and the digests of what was put there."""
+    try:
+        files = WiringRecord(data).files
+    except VerdiktError:
+        return {}
+    return {path: str(known["after"]) for path, known in files.items() if Path(path).name in NAMES}
 
 
 def _wired(data: Path) -> list[str]:

@@ -2,12 +2,12 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.model.action import Action, Outcome
 from verdikt.model.moment import Prompt, Turn
 from verdikt.model.posture import Posture
+from verdikt.model.value import Value, field
 
 
 class MomentKind(enum.StrEnum):
@@ -31,8 +31,7 @@ class MomentKind(enum.StrEnum):
         return self in (MomentKind.BEFORE, MomentKind.PERMISSION, MomentKind.CONFIG)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class Moment(Value, kw_only=True):
     """One call of the hook. Of `action`, `prompt` and `turn`, the one that belongs to `kind` is there."""
 
     kind: MomentKind

@@ -1,7 +1,6 @@
 """Reading what hosts send. Nothing in a payload is trusted to have the type it should have."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from verdikt.adapters.moment import Moment, MomentKind
@@ -12,6 +11,7 @@ from verdikt.model.canonical import parse as strict
 from verdikt.model.moment import Prompt, Turn
 from verdikt.model.posture import MODES
 from verdikt.model.tool import kind_of
+from verdikt.model.value import Value
 
 LIMIT_BYTES = 24 * 1024 * 1024
 """Largest payload that is looked at."""
@@ -67,8 +67,7 @@ class Fields:
         return flag
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class Keys(Value, kw_only=True):
     """What a host calls its fields. The defaults are those of Claude Code, which most hosts took over."""
 
     event: str = "hook_event_name"

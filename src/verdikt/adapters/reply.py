@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from verdikt.model.value import Value
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+
+class Reply(Value, kw_only=True):
     """One JSON document for stdout, a line for stderr, and the exit status."""
 
     stdout: str = "{}"

@@ -1,8 +1,8 @@
 """What is to be said to a host, before it is put in that host's words."""
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from verdikt.model.value import Value, replace
 from verdikt.model.verdict import VerdictKind
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ def plain(text: str) -> str:
     return kept if len(kept) <= LIMIT else kept[: LIMIT - 1] + "…"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class Ruling(Value, kw_only=True):
     """Pass, warn, ask or block, with the texts that go with it. An ask or a block always has a reason.
 
     At stop a block means: go on working. `context` is for the model, whatever the ruling.

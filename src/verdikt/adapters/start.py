@@ -1,13 +1,7 @@
 """Starting cheaply: a hook lives for a few milliseconds, so nothing is made ready that this one call may not need."""
 
 import sys
-from types import ModuleType
 from typing import Any
-
-ROOMS = frozenset(["adapters", "effects", "graph", "ledger", "model", "observe", "shell"])
-"""Where constructors may be written later too, because nobody asks what they take, as is asked of guards and other nodes."""
-
-NODES = frozenset(f"graph.{name}" for name in ("combinator", "guard", "leaf", "pipeline", "rule"))
 
 
 class _Site:
@@ -31,19 +25,6 @@ class _Site:
         return PathFinder.find_spec(name, self._places)
 
 
-class _Later(ModuleType):
-    """A module that is loaded when something in it is first asked for."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        from importlib import import_module
-
-        return getattr(import_module(self.__name__), name)
-
-
 def spare() -> None:
     """Makes this process start fast and otherwise do the same: for processes of our own only, before anything is loaded."""
     import gc
@@ -55,37 +36,3 @@ def spare() -> None:
     if "hashlib" not in sys.modules:
         # Python's own SHA-256 is as good for a few kilobytes as OpenSSL's, which takes longer to load than to use.
         sys.modules.setdefault("_hashlib", None)  # type: ignore[arg-type]
-    if "dataclasses" in sys.modules:
-        return
-    if "inspect" not in sys.modules:
-        # `dataclasses` asks it only about classes without a docstring.
-        sys.modules["inspect"] = _Later("inspect")
-    import dataclasses
-
-    if hasattr(dataclasses, "_create_fn"):  # gone in Python 3.13, which writes all methods of a class at once
-        dataclasses._create_fn = _written_later(dataclasses._create_fn)
-
-
-def _written_later(write: Any) -> Any:
-    """`dataclasses._create_fn`, except that a method is compiled when it is first called: most never are."""
-
-    def create(name: str, *given: Any, **named: Any) -> Any:
-        package, _, rest = str((named.get("globals") or {}).get("__name__", "")).partition(".")
-        asked = rest in NODES or rest.partition(".")[0] not in ROOMS
-        if package != "verdikt" or (asked and name == "__init__"):
-            return write(name, *given, **named)
-        made: list[Any] = []
-
-        def method(*values: Any, **options: Any) -> Any:
-            if not made:
-                made.append(write(name, *given, **named))
-                for cls in type(values[0]).__mro__:
-                    if cls.__dict__.get(name) is method:
-                        made[0].__qualname__ = method.__qualname__
-                        setattr(cls, name, made[0])
-            return made[0](*values, **options)
-
-        method.__name__ = name
-        return method
-
-    return create

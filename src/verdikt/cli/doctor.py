@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +17,18 @@ import click
 from verdikt.adapters.live.canary import Canary
 from verdikt.adapters.wiring import settings
 from verdikt.adapters.wiring.change import read, write
-from verdikt.adapters.wiring.checkup import Wired, crashes, same_guard, wired
+from verdikt.adapters.wiring.checkup import Wired, crashes, wired, wrapper_state
 from verdikt.adapters.wiring.install import Installation
 from verdikt.adapters.wiring.place import PLACES
 from verdikt.cli.data import moment
 from verdikt.errors import VerdiktError
 from verdikt.ledger.home import data_home
+from verdikt.model.value import Value
 
 _FAILED = ("did not work", "no decision could be made", "could not start", "verdikt: blocked\n")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Firing:
+class Firing(Value, kw_only=True):
     """What came back when a canary went through the registered command."""
 
     blocked: bool
@@ -60,7 +60,7 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
     here = Installation(project=os.path.realpath(project), data=str(data_home(os.environ)), env=os.environ)
     try:
         reports = [_report(here, found, calls=calls, live=live) for found in wired(here)]
-        general = _general(here)
+        general = _general(here, {report["scope"] for report in reports})
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
     hooks = general["git"]
@@ -196,7 +196,7 @@ def _guest(here: Installation, host: str) -> Iterator[dict[str, str]]:
                 write(codex, before)
 
 
-def _general(here: Installation) -> dict[str, Any]:
+def _general(here: Installation, scopes: set[str]) -> dict[str, Any]:
     from verdikt.ledger import pause
     from verdikt.ledger.files import open_store
     from verdikt.ledger.overrides import overrides_since
@@ -205,7 +205,7 @@ def _general(here: Installation) -> dict[str, Any]:
     now = pause.current(open_store(Path(here.data), projections=projections())) if os.path.isdir(here.data) else None
     day = time.time() - 24 * 3600
     return {
-        "wrapper": "intact" if same_guard(here) else "missing" if not os.path.exists(here.guard) else "changed",
+        "wrapper": wrapper_state(here, scopes),
         "crashes": crashes(here, since=day),
         "overrides": overrides_since(Path(here.data), day),
         "breaches": _breaches(here),

@@ -39,6 +39,12 @@ from verdikt.observe.git import find_root
     is_flag=True,
     help="Approve the hooks in Codex's configuration, which it otherwise skips in silence.",
 )
+@click.option(
+    "--socket",
+    default="",
+    metavar="PATH",
+    help="Hooks ask the warm process of another user at this socket, and nobody else; with --scope managed.",
+)
 @click.option("--dry-run", is_flag=True, help="Show every change, make none.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="The changes as JSON; implies not asking.")
@@ -51,6 +57,7 @@ def command(
     profile: str,
     scope: str,
     trust_codex: bool,
+    socket: str,
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -63,7 +70,13 @@ def command(
 
     Example: verdikt init --host claude --profile strict
     """
-    here = Installation(project=os.path.realpath(project), data=str(data_home(os.environ)), env=os.environ)
+    if socket and (scope != "managed" or not os.path.isabs(socket)):
+        raise click.UsageError(
+            "--socket needs an absolute path and --scope managed: who is governed must not choose it"
+        )
+    here = Installation(
+        project=os.path.realpath(project), data=str(data_home(os.environ)), env=os.environ, socket=socket
+    )
     try:
         chosen = _chosen(here, hosts, scope)
         changes = plan(here, chosen, profile=profile, scope=scope, trust=trust_codex)
@@ -133,7 +146,7 @@ def _show(changes: list[FileChange], *, dry_run: bool, as_json: bool) -> None:
     for change in changes:
         word = "write " if change.before is None else "change"
         click.echo(f"{click.style(word, fg='cyan')} {_short(change.path)}  ({change.what})")
-        if dry_run:
+        if dry_run and b"\0" not in (change.after or b""):
             before, after = (
                 (data or b"").decode(errors="replace").splitlines() for data in (change.before, change.after)
             )

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 
 from verdikt.council.declared import Council, Reviewer
 from verdikt.council.review import failure_id, review
@@ -11,6 +10,7 @@ from verdikt.council.runs import Runs
 from verdikt.errors import FindingError
 from verdikt.model.finding import CouncilVerdict, Finding, Level, Review
 from verdikt.model.plan import Plan
+from verdikt.model.value import Value, replace
 from verdikt.observe.clock import Clock
 from verdikt.observe.index import MODULE, GitIndex
 
@@ -23,8 +23,7 @@ Standing = Callable[[str], Mapping[str, str]]
 WORKERS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Value):
     """What a council says of a plan. `faults` are the reasons for which a guardrail stops it."""
 
     council: Council
@@ -39,8 +38,7 @@ class Judgement:
         return self.council.guardrail and bool(self.faults)
 
 
-@dataclass(frozen=True, slots=True)
-class Chamber:
+class Chamber(Value):
     """One repository, its index, and the runs directory. What git or the disk refuses is a `FindingError`."""
 
     index: GitIndex

@@ -3,7 +3,6 @@
 import fnmatch
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +24,7 @@ from verdikt.model.shape import (
     texts,
     whole,
 )
+from verdikt.model.value import Value, field, replace
 
 TRIGGERS = ("pre-commit", "pre-push", "manual", "session-start", "session-end", "file-save")
 RUNS_DIR = "runs_dir"
@@ -34,8 +34,7 @@ FILES = "{files}"
 """The word of a command in whose place the files come."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reviewer:
+class Reviewer(Value, kw_only=True):
     """Somebody who looks at files: a command that prints SARIF or findings, or an agent that records them."""
 
     name: str
@@ -55,8 +54,7 @@ class Reviewer:
         return not self.files or any(matches(file, pattern) for pattern in self.files)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Council:
+class Council(Value, kw_only=True):
     """Reviewers, what they look at and when; with a guardrail, what they find stops the commit."""
 
     name: str
@@ -80,8 +78,7 @@ class Council:
         return not self.files or any(matches(file, pattern) for pattern in self.files)
 
 
-@dataclass(frozen=True, slots=True)
-class Councils:
+class Councils(Value):
     """Every council of a policy by name, and where their plans and verdicts lie (empty: where they always do)."""
 
     councils: Mapping[str, Council] = field(default_factory=dict)

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from verdikt.council.sarif import from_sarif
 from verdikt.errors import FindingError
 from verdikt.model.finding import Evidence, Finding, build_finding
+from verdikt.model.value import replace
 
 MAX_BYTES = 64 * 1024 * 1024
 

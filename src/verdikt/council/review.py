@@ -5,12 +5,12 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from verdikt.council.declared import FILES, Reviewer
 from verdikt.council.intake import read_findings
 from verdikt.errors import FindingError
 from verdikt.model.finding import Finding, Level, Review, build_finding, finding_id
+from verdikt.model.value import replace
 
 FAILED = "the reviewer failed"
 """The title under which a reviewer that crashed is found; it goes when the reviewer runs to its end."""

@@ -5,7 +5,6 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from verdikt.model.finding import (
 )
 from verdikt.model.plan import Plan, recorded_plan
 from verdikt.model.regex import regex
+from verdikt.model.value import replace
 
 PLAN_HASH = regex(r"[A-Za-z0-9_-]{1,64}\Z")
 SUFFIX = ".verdict.json"

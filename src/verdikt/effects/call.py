@@ -12,6 +12,7 @@ from verdikt.effects.target import Resolver
 from verdikt.effects.target import recoverable as can_return
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.facts import Facts
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Command, Word
 
 _RAW = words("nc ncat netcat telnet socat openssl socket nc.traditional nc.openbsd websocat")
@@ -20,6 +21,9 @@ _FETCH = words(
 )
 _DECODE = words(
     "base64 base32 basenc xxd openssl uudecode gpg rev tr gunzip zcat gzip bunzip2 xz python python3 perl ruby od hexdump rot13 ccrypt age"
+)
+_HOLDERS = words(
+    "sudo doas env nice ionice nohup setsid timeout stdbuf time command builtin exec xargs flock proxychains torsocks"
 )
 _COMMANDS = words(
     "PAGER GIT_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_ASKPASS SSH_ASKPASS LESSOPEN LESSCLOSE "
@@ -34,6 +38,9 @@ _AROUND = words(
 )
 """Variables that tell an agent to leave its settings, and our hooks in them, aside."""
 _FILES = words("BASH_ENV ENV PYTHONSTARTUP")
+_HISTORY = words("HISTFILE HISTSIZE HISTFILESIZE")
+_OPTIONS = words("NODE_OPTIONS PERL5OPT RUBYOPT")
+_LOADED = regex(r"(?:--require|--import|--loader|-r|-M|-I)[= ]?(\.{0,2}/\S+)")
 _LIBRARIES = words("LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES")
 _PLACED = ("fs.", "git.", "cred.", "persist.", "guard.", "code.")
 _OF_THE_MACHINE = (
@@ -112,6 +119,7 @@ class Call:
     def piped_code(self) -> Iterator[Effect]:
         """An interpreter runs what comes through the pipe: where does that come from?"""
         above = list(self.upstream())
+        above += [inner for command in above for inner in self._within(command)]
         names = {command.name for command in above}
         if names & _RAW:
             yield self.effect("net.shell", note="whatever the other side sends is run")
@@ -123,23 +131,61 @@ class Call:
             yield self.effect("code.remote", hosts[-1:])
         elif names & _DECODE:
             yield self.effect("code.hidden", note="runs what a decoder makes of its input")
-        elif above[-1].name == "cat" and len(above) == 1:
+        elif above and above[-1].name == "cat" and len(above) == 1:
             yield from self.on("code.run", [word for word in above[0].argv[1:] if word.text[:1] != "-"])
         else:
             yield self.effect("code.unknown", possible=True, note="runs the output of another program")
 
-    def assigned(self, name: str, value: Word) -> Iterator[Effect]:
-        """What giving a variable a value makes other programs run."""
+    def loads_secret(self, command: Command) -> bool:
+        """Whether a command takes variables from a file of secrets: `source .env`."""
+        return (
+            command.name in ("source", ".") and len(command.argv) > 1 and self.path(command.argv[1]).zone is Zone.SECRET
+        )
+
+    def assigned(self, name: str, value: Word, *, lasting: bool = False) -> Iterator[Effect]:
+        """What giving a variable a value makes other programs run; `lasting` for all that follow."""
         if name.startswith("VERDIKT_") or name in _AROUND:
             yield self.effect("guard.environment", (Target(name, "other"),))
         elif name in _COMMANDS and value.text not in ("", "cat"):
             yield from self.shell(value.text)
         elif name in _FILES and value.text not in ("", "/dev/null"):
-            yield from self.on("code.run", [value])
+            yield from self._loaded(name, value)
         elif name in _LIBRARIES and value.text:
             target = self.path(value)
-            if target.zone not in (Zone.SYSTEM, Zone.PROJECT):
+            built = target.zone is Zone.PROJECT and places.is_build(target.path)
+            if target.zone is not Zone.SYSTEM and not built:
                 yield self.effect("code.unknown", (target,), note=f"{name} loads code into every program")
+        elif name in _HISTORY:
+            if (lasting or not self.command.argv) and value.text in ("/dev/null", "0", ""):
+                target = Target("the shell's history", "other")
+                yield self.effect("sys.log", (target,), note="nothing more is recorded", possible=True)
+        elif name == "PATH" and _anybodys(value.text.partition(":")[0]):
+            target = Target(value.text.partition(":")[0] or ".", "other")
+            yield self.effect(
+                "code.unknown", (target,), note="programs would be taken from there before any other place"
+            )
+        elif name in _OPTIONS and (found := _LOADED.search(value.text)):
+            yield from self._loaded(name, Word(found.group(1)))
+
+    def _loaded(self, name: str, file: Word) -> Iterator[Effect]:
+        """A file that runs before anything else, because a variable says so."""
+        for effect in self.on("code.run", [file]):
+            yield effect
+            target = effect.targets[0]
+            if target.zone not in (Zone.PROJECT, Zone.SYSTEM) and target.path and self.facts.text(target.path) is None:
+                yield self.effect("code.unknown", (target,), note=f"{name} has it run before anything else")
+
+    def sent(self, files: Sequence[Word]) -> Iterator[Effect]:
+        """Files of this machine that go somewhere else: a secret among them is one that gets out."""
+        for word in files:
+            target = self.path(word)
+            yield self.effect("cred.send" if target.zone is Zone.SECRET else "fs.read", (target,))
+
+    def served(self, directories: Sequence[Word]) -> Iterator[Effect]:
+        """What anybody may read who reaches a server: no matter in the project, everything elsewhere."""
+        for target in map(self.path, directories):
+            if target.zone in (Zone.HOME, Zone.SYSTEM, Zone.SECRET, Zone.OUTSIDE, Zone.PERSIST):
+                yield self.effect("net.tunnel", (target,), note="whoever reaches the server can read what lies there")
 
     def shell(self, text: str) -> Iterable[Effect]:
         """What shell text does that this command would run."""
@@ -289,6 +335,16 @@ class Call:
             command, seen = self.commands[command.pipe_from], seen + 1
             yield command
 
+    def _within(self, command: Command) -> Iterator[Command]:
+        """What runs inside a wrapper: `nohup curl …`."""
+        if command.name not in _HOLDERS:
+            return
+        start = next((i for i, other in enumerate(self.commands) if other is command), len(self.commands))
+        for other in self.commands[start + 1 : start + 9]:
+            if len(other.via) <= len(command.via):
+                return
+            yield other
+
     def _elsewhere(self, word: Word) -> Target:
         """A path on another machine, of which nothing is known but its name."""
         if word.text.rstrip("/*") == "~":
@@ -361,6 +417,17 @@ class Call:
             recoverable = entry.recoverable
         certainty = Certainty.POSSIBLE if uncertain else Certainty.CERTAIN
         return Effect(cls, what, targets, certainty, recoverable, self._by or self.by, note)
+
+
+def _anybodys(directory: str) -> bool:
+    """Whether anybody may put programs there: the place for temporary files, hidden below it, or wherever one happens to be."""
+    if directory.rstrip("/") in _OPEN_PLACES:
+        return UNKNOWN not in directory
+    inside = directory.startswith(("/tmp/", "/var/tmp/", "/dev/shm/")) and UNKNOWN not in directory
+    return inside and ("/." in directory or (directory.rstrip("/").count("/") < 3 and not directory.endswith("bin")))
+
+
+_OPEN_PLACES = words(". .. /tmp /var/tmp /dev/shm")
 
 
 def shown(argv: Sequence[Word]) -> str:

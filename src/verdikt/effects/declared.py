@@ -1,7 +1,6 @@
 """The classifier of seed 003: a tool call has the effects that the manifest declares for the tool, whatever its arguments."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.effects.manifest import Manifest, ToolDeclaration
@@ -11,10 +10,10 @@ from verdikt.model.effect import EffectClass, most_restrictive
 from verdikt.model.frozen import freeze
 from verdikt.model.posture import Posture, dispose
 from verdikt.model.spine import SpineReceipt, rationale
+from verdikt.model.value import Value, field
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(Value, kw_only=True):
     """A tool that an agent wants to call, with its arguments."""
 
     tool: str
@@ -24,8 +23,7 @@ class ToolCall:
         object.__setattr__(self, "arguments", freeze(self.arguments))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Classification:
+class Classification(Value, kw_only=True):
     """What a manifest says that a call would do. `rationale` is part of the receipt, byte for byte."""
 
     tool: str

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from verdikt.effects import host
 from verdikt.effects.consequence import of
-from verdikt.model.effect import Effect
+from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Command
 
 SHELLS = frozenset("sh bash zsh dash ksh mksh ash fish csh tcsh".split())
@@ -34,9 +34,14 @@ def follow(commands: Sequence[Command], found: list[list[Effect]]) -> None:
         command = commands[index]
         if command.name in RAW and _fed_by_shell(index, commands):
             found[index].append(of("net.shell", out[0], out[0].targets, note="a shell over a connection"))
-        sends = [e for e in out if not e.targets or not all(host.is_local(t.text) for t in e.targets)]
+        sends = [e for e in out if not e.targets or not all(map(_is_here, e.targets))]
         if sends:
             found[index] += _sent(index, sends[0], commands, found, (secret[index], env, worded))
+
+
+def _is_here(target: Target) -> bool:
+    """This machine, or where a cloud tells it who it is."""
+    return host.is_local(target.text) or host.is_metadata(target.text)
 
 
 def _sent(

@@ -24,6 +24,16 @@ def is_local(name: str) -> bool:
     return _LOCAL.match(name) is not None
 
 
+_METADATA = frozenset(
+    "169.254.169.254 169.254.170.2 metadata.google.internal metadata.goog 100.100.100.200 [fd00:ec2::254] metadata metadata.azure.internal".split()
+)
+
+
+def is_metadata(name: str) -> bool:
+    """Whether a host is where a cloud's machine gets its own credentials."""
+    return name in _METADATA
+
+
 def target(word: Word) -> Target:
     """The host that a word names, as a target."""
     return Target(host(word.text) or word.shown, "host")

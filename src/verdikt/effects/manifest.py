@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.errors import CanonicalError, ManifestError
@@ -10,12 +9,12 @@ from verdikt.model.canonical import canonical, parse
 from verdikt.model.effect import PRECEDENCE, EffectClass
 from verdikt.model.frozen import freeze, thaw
 from verdikt.model.posture import Posture
+from verdikt.model.value import Value, field
 
 _FIELDS = frozenset({"name", "description", "effects", "permitted_postures", "require_confirmation", "metadata"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolDeclaration:
+class ToolDeclaration(Value, kw_only=True):
     """One tool: effects by precedence, postures in declaration order, each once. `permitted_postures` None means all."""
 
     name: str
@@ -60,8 +59,7 @@ class ToolDeclaration:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Value):
     """The tools that are declared, by name; it may be empty."""
 
     tools: Mapping[str, ToolDeclaration] = field(default_factory=dict)

@@ -51,6 +51,7 @@ NAMES: dict[str, Name] = {
     "fs.delete.tree": Name(D, False, "deletes a directory and everything in it"),
     "fs.shred": Name(D, False, "overwrites a file so that nothing can restore it"),
     "fs.move": Name(W, True, "moves or renames"),
+    "fs.move.all": Name(W, False, "moves a whole project or home away"),
     "fs.link": Name(W, True, "creates a link"),
     "fs.link.out": Name(W, True, "creates a link that leads out of the project"),
     "fs.chmod": Name(W, True, "changes permissions"),
@@ -107,7 +108,8 @@ NAMES: dict[str, Name] = {
     "proc.spawn": Name(S, True, "starts a program that goes on by itself"),
     "proc.kill": Name(X, True, "ends a process"),
     "proc.kill.all": Name(D, False, "ends every process of a kind"),
-    "proc.trace": Name(X, True, "looks into a running process"),
+    "proc.trace": Name(X, True, "takes hold of a running process and can read its memory"),
+    "proc.mine": Name(S, False, "uses this machine to mine coins"),
     "proc.read": Name(R, True, "looks at processes"),
     # credentials
     "cred.read": Name(R, False, "reads a secret"),
@@ -143,6 +145,7 @@ NAMES: dict[str, Name] = {
     "pkg.foreign": Name(X, False, "installs code from an address instead of the registry"),
     "pkg.run": Name(X, True, "downloads a package and runs it"),
     "pkg.remove": Name(W, True, "removes packages"),
+    "pkg.remove.all": Name(W, False, "removes every package of an environment"),
     "pkg.system": Name(X, False, "installs or upgrades the machine's packages"),
     "pkg.system.remove": Name(D, False, "removes the machine's packages"),
     "pkg.publish": Name(N, False, "publishes a package"),
@@ -269,6 +272,7 @@ NAMES: dict[str, Name] = {
     "mcp.write": Name(W, True, "changes something in a connected service"),
     "mcp.send": Name(N, False, "sends something through a connected service"),
     "mcp.run": Name(X, False, "has a connected service run something"),
+    "mcp.pay": Name(N, False, "moves money through a connected service"),
     "mcp.delete": Name(D, False, "deletes something in a connected service"),
     "none": Name(R, True, "changes nothing"),
     # what is not known

@@ -10,6 +10,7 @@ from verdikt.effects.call import Call
 from verdikt.effects.code import read_code
 from verdikt.effects.consequence import consequences
 from verdikt.effects.name import named
+from verdikt.effects.purpose import purposes, spoken
 from verdikt.effects.reading import Reading
 from verdikt.effects.target import Resolver
 from verdikt.model.action import Action, ActionKind
@@ -245,6 +246,22 @@ def _meaning(call: Call, path: str, content: str) -> Iterator[Effect]:
     ):
         yield call.effect("code.ci", (Target(path, "path", call.resolver.absolute(path)),))
         yield from _dangers(call, content)
+    elif name == "tasks.json" and "/.vscode/" in f"/{path}" and _ON_OPENING.search(content):
+        yield call.effect(
+            "persist.write",
+            (Target(path, "path", call.resolver.absolute(path)),),
+            note="runs when the folder is opened",
+        )
+    elif name in (".mcp.json", "mcp.json") and content:
+        yield call.effect(
+            "guard.config",
+            (Target(path, "path", call.resolver.absolute(path)),),
+            note="says which programs an agent starts",
+        )
+    elif name == ".envrc" and content:
+        for effect in call.shell(content[:64_000]):
+            if effect.what.startswith(("code.remote", "code.hidden", "net.shell", "cred.send", "persist.", "guard.")):
+                yield effect
     elif name == "package.json" and content:
         for found in re.finditer(
             r'"(preinstall|install|postinstall|prepare|prepublish|prepublishOnly|prepack|postpack)"\s*:\s*"((?:[^"\\]|\\.)*)"',
@@ -260,6 +277,7 @@ def _meaning(call: Call, path: str, content: str) -> Iterator[Effect]:
                     yield effect
 
 
+_ON_OPENING = regex(r'"runOn"\s*:\s*"folderOpen"')
 _RUN = regex(r"^\s*(?:-\s+)?(?:run|script):\s*[|>]?-?\s*(.*)$", re.MULTILINE)
 
 
@@ -333,6 +351,8 @@ def _fetches(action: Action, call: Call) -> Iterator[Effect]:
         return
     name = host.host(address)
     yield call.effect("net.local" if host.is_local(name) else "net.fetch", (Target(name, "host"),))
+    if host.is_metadata(name):
+        yield call.effect("cred.read", (Target(name, "host"),), note="credentials of the machine")
 
 
 # -- MCP and the rest -------------------------------------------------------------------------------------------------------
@@ -363,6 +383,11 @@ def _mcp(action: Action, call: Call, manifest: Mapping[str, Any]) -> Iterator[Ef
             yield call.effect(verb, target)
         else:
             yield call.effect("unknown.tool", target)
+    for what, note in purposes(action.tool, action.payload):
+        # With force, whichever branch it is: nobody can tell.
+        yield call.effect(
+            what, (Target("the current branch", "ref"),) if what == "git.push.force" else target, note=note
+        )
     if hints.get("destructiveHint") is True and verb != "mcp.delete":
         yield call.effect("mcp.delete", target, possible=True, note="it says so itself")
     if hints.get("openWorldHint") is True and verb in ("mcp.write", "") and not declared:
@@ -404,8 +429,7 @@ def _hints(entry: Any, action: Action) -> Mapping[str, Any]:
 
 def verb_of(tool: str) -> str:
     """What the words of a tool's name say that it does; empty when they say nothing."""
-    name = tool.rsplit("__", maxsplit=1)[-1] if "__" in tool else tool.rsplit(":", 1)[-1].rsplit("/", 1)[-1]
-    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
+    words = spoken(tool)
     for what, verbs in _VERBS:
         # The verb usually comes first; a destructive one counts wherever it stands.
         if words and (words[0] in verbs or (what == "mcp.delete" and not verbs.isdisjoint(words))):

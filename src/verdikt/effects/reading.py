@@ -1,7 +1,6 @@
 """Shell text read for what it does: each command by its program's table, then what flows from one to another."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from verdikt.effects import host
 from verdikt.effects.call import Call
@@ -16,6 +15,7 @@ from verdikt.effects.verb import destroys
 from verdikt.effects.zone import is_sink
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target
 from verdikt.model.regex import regex
+from verdikt.model.value import Value, replace
 from verdikt.shell.analysis import analyse
 from verdikt.shell.command import UNKNOWN, Code, Command, Redirect, Word
 
@@ -38,11 +38,15 @@ _INIT = regex(
 _FORGES = regex(r"\b(?:from|import)\s+verdikt\.(?:ledger|cli)\b")
 _TCP = regex(r"^/dev/(?:tcp|udp)/([^/]+)/")
 _SPLICED = regex(r"""[\w.](?:''|""|\\(?=[\w.]))[\w.]|[\w.]'[\w.]+'|[\w.]"[\w.]+"[\w.]""")
+_LURKING = regex(r"^(?:/tmp|/var/tmp|/dev/shm)/(?:[^/]+/)*\.[^/]+$|^/dev/shm/")
+_POOL = "stratum+"
+_CMDLET = regex(r"^[A-Z][a-z]+-[A-Z][A-Za-z]+$")
+_UNINSTALLS = regex(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
+_SAYERS = frozenset("cat echo printf".split())
 _INTO = (">", ">|", ">>", "&>", "&>>")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Value):
     """One command of what was read, with what it does; `depth` is how far inside the text it stands."""
 
     depth: int
@@ -177,12 +181,23 @@ class Reading:
                 found += call.run(lookup(name) or Program())
         elif "/" in command.argv[0].text:
             found += call.on("code.run", [command.argv[0]])
+            if _LURKING.match(command.argv[0].text) or any(_POOL in word.text for word in command.argv):
+                found += self._lurking(call)
         else:
             found = self._unknown_program(call)
         for effect in found:
             if effect.what == "code.run":
                 return found + self._ran(call, found)
         return found
+
+    def _lurking(self, call: Call) -> list[Effect]:
+        """A program that hides among temporary files, or one that works for a mining pool."""
+        if any(_POOL in word.text for word in call.command.argv):
+            return [call.effect("proc.mine", (Target(call.name, "other"),))]
+        target = call.path(call.command.argv[0])
+        if target.path in self._written:
+            return []
+        return [call.effect("code.unknown", (target,), note="a program that hides among temporary files")]
 
     def _spliced(self, effects: Sequence[Effect], command: Command) -> list[Effect]:
         """Secrets whose name is taken apart: nobody writes `~/.s''sh` but to be overlooked."""
@@ -205,9 +220,15 @@ class Reading:
         if secrets:
             found.append(call.effect("cred.read", secrets, possible=True))
         texts = [word.text for word in words if word.known]
-        if destroys(texts):
+        if any(_POOL in text for text in texts):
+            found.append(call.effect("proc.mine", (Target(call.name, "other"),)))
+        if _CMDLET.match(call.name):
+            found += read_code("powershell", " ".join(word.raw or word.text for word in call.command.argv), call)
+        elif destroys(texts) or _UNINSTALLS.search(call.name):
             # Told in so many words to destroy something.
-            found.append(call.effect("unknown.destroy", (Target(" ".join(texts[:3]), "other"),), possible=True))
+            found.append(
+                call.effect("unknown.destroy", (Target(" ".join([call.name, *texts[:3]]), "other"),), possible=True)
+            )
         return found
 
     def _nameless(self, call: Call) -> list[Effect]:
@@ -338,9 +359,10 @@ class Reading:
 
 
 def _empties(command: Command, redirect: Redirect) -> bool:
-    """Whether a redirection leaves its file empty: `> x`, `: > x`, `cat /dev/null > x`."""
-    if command.name == "cat":
-        return [word.text for word in command.argv[1:]] == ["/dev/null"]
+    """Whether a redirection leaves its file empty: `> x`, `: > x`, `cat /dev/null > x`, `echo -n > x`."""
+    if command.name in _SAYERS and redirect.fd == 1 and len(command.argv) <= 3:
+        words = [word.text for word in command.argv[1:]]
+        return (words == ["/dev/null"]) if command.name == "cat" else not "".join(words).removeprefix("-n").strip()
     if not command.argv and command.via and command.via[-1] in _AUTHORS:
         return False  # `find -fprint`, awk and sed put something there
     return command.name in ("", ":", "true") and redirect.fd == 1 and command.pipe_from is None

@@ -1,10 +1,10 @@
 """Where a command gets its words, its program and its input from, told from the commands around it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from verdikt.effects.call import Call
 from verdikt.effects.program.find import narrowed, selected
+from verdikt.model.value import replace
 from verdikt.shell.command import Command, Word
 
 NEAR = 64

@@ -89,10 +89,11 @@ def recreated(words_: list[str]) -> bool:
 
 
 _CLEARLY = words(
-    "delete destroy purge terminate wipe nuke drop erase obliterate decommission teardown unpublish deprovision undeploy factory-reset truncate"
+    "delete destroy purge terminate wipe nuke drop erase obliterate decommission teardown unpublish deprovision undeploy factory-reset truncate deleteall "
+    "flushall flush_all removeall destroyall uninstall-all"
 )
 _CLEAR_FLAGS = words(
-    "--delete --destroy --purge --wipe --delete-all --destroy-all --purge-all --force-delete --drop --erase --nuke --factory-reset"
+    "--delete --destroy --purge --wipe --overwrite-destination --delete-all --destroy-all --purge-all --force-delete --drop --erase --nuke --factory-reset"
 )
 _DRY = words(
     "--dry-run --dryrun --dry -n --what-if --check --plan --preview --simulate --noop --no-op --pretend --help -h"

@@ -61,7 +61,7 @@ _SECRET_NAMES = """
 .env .env.* *.env id_rsa id_dsa id_ecdsa id_ecdsa_sk id_ed25519 id_ed25519_sk *.pem *.p12 *.pfx *.jks *.keystore *.kdbx *.ppk *.asc.key *_rsa *.key
 .netrc .pgpass .git-credentials .pypirc .htpasswd .vault_pass .vault-pass .vault_password master.key credentials.json client_secret*.json
 service-account*.json service_account*.json serviceaccount*.json gcp-key*.json secrets.yml secrets.yaml secrets.json secrets.toml secrets.env .secrets .secret
-kubeconfig *.kubeconfig wallet.dat key4.db logins.json Login?Data .dockercfg .s3cfg *.ovpn .boto auth.json.bak
+kubeconfig *.kubeconfig terraform.tfstate terraform.tfstate.* *.tfstate wallet.dat key4.db logins.json Login?Data .dockercfg .s3cfg *.ovpn .boto auth.json.bak
 """
 
 _NOT_SECRET = regex(
@@ -287,12 +287,12 @@ def is_secret(path: str) -> bool:
 
 
 _ODD_ENDS = frozenset(
-    ".pem .key .p12 .pfx .jks .keystore .kdbx .ppk .env .ovpn .kubeconfig .pth .dat .db .bak .conf .plist".split()
+    ".pem .key .p12 .pfx .jks .keystore .kdbx .ppk .env .ovpn .kubeconfig .tfstate .pth .dat .db .bak .conf .plist".split()
 )
 _ODD_NAMES = frozenset(
     "governance.yaml opencode.json opencode.jsonc credentials.json logins.json kubeconfig sitecustomize.py usercustomize.py _netrc".split()
 )
-_ODD_STARTS = ("id_", "client_secret", "service", "gcp-key", "secrets", "auth.json", "gen_")
+_ODD_STARTS = ("id_", "client_secret", "service", "gcp-key", "secrets", "auth.json", "gen_", "terraform.tfstate")
 _ODD_PLACES = ("/etc", "/lib", "/usr/lib", "/usr/local/lib", "/var", "/run", "/proc", "/Library", "~/Library", "~/_")
 
 

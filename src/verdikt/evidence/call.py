@@ -1,13 +1,13 @@
 """One tool call as evidence: written into the log when it happened, read from it when something is claimed. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.evidence.ran import Run, edited_paths, read_runs
 from verdikt.evidence.tests_run import TestCounts, read_counts
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import Entry
+from verdikt.model.value import Value, field
 
 _TELLING = frozenset({"claude", "gemini", "opencode"})
 """Hosts that tell the status of a command whenever there is one, so that none means: still running, or read kindly."""
@@ -76,8 +76,7 @@ def http_status(action: Action, outcome: Outcome) -> int | None:
     return int(alone[1]) if alone and alone[1][0] in "12345" else None
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedCall:
+class LoggedCall(Value):
     """A tool call from the log."""
 
     seq: int

@@ -6,13 +6,13 @@ in a plan, a question, a condition, a quotation, a negation or a report of what 
 
 import enum
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from verdikt.evidence.clause import Clause, clauses
 from verdikt.evidence.done import find_done
 from verdikt.evidence.plea import find_blocked, find_delegation
 from verdikt.evidence.prose import Sentence, sentences
+from verdikt.model.value import Value
 
 
 class ClaimType(enum.StrEnum):
@@ -23,8 +23,7 @@ class ClaimType(enum.StrEnum):
     DELEGATION = "delegation"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Value):
     """One claim: its type, the words that make it, the sentence around them and where the words stand in the message."""
 
     type: ClaimType

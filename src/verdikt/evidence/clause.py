@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from verdikt.evidence import words as w
 from verdikt.evidence.prose import Sentence
 from verdikt.model.regex import regex
+from verdikt.model.value import Value
 
 FLAGS = re.IGNORECASE
 NEGATIVE = regex(w.NEGATIVE, FLAGS)
@@ -19,8 +19,7 @@ _PAST = regex(w.PAST, FLAGS)
 _PERSONAL = regex(w.PERSONAL)
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(Value):
     """A part of a sentence that says one thing."""
 
     text: str

@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.model.regex import regex
+from verdikt.model.value import Value, field
 
 FIELDS = ("paths", "urls", "command_hints", "backtick_tokens", "keywords")
 """What validators bind to, the most telling first."""
@@ -73,8 +73,7 @@ LADDER = (
 """What an agent tries before it may call itself blocked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contract:
+class Contract(Value):
     """What was asked for: the words, what they name, what has to be tried and what would prove it."""
 
     objective: str

@@ -8,7 +8,6 @@ import enum
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from verdikt.evidence.attempt import next_way
@@ -19,6 +18,7 @@ from verdikt.evidence.validator import VALIDATORS, Proof, ProofStatus, Validator
 from verdikt.model.canonical import digest
 from verdikt.model.regex import regex
 from verdikt.model.tree import DOCS
+from verdikt.model.value import Value
 
 LINES = 12
 """Of a refusal, at most."""
@@ -36,8 +36,7 @@ class GateResult(enum.StrEnum):
     UNPROVEN = "ended_unproven"
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Value):
     """A claim without proof: why, and what would prove it."""
 
     claim: Claim
@@ -45,8 +44,7 @@ class Missing:
     command: str
 
 
-@dataclass(frozen=True, slots=True)
-class GateJudgement:
+class GateJudgement(Value):
     """What the gate makes of a turn's claims."""
 
     result: GateResult
@@ -73,8 +71,7 @@ class GateJudgement:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class GateState:
+class GateState(Value):
     """What the log keeps of a turn's refusals so far."""
 
     refusals: int = 0  # since there was new evidence

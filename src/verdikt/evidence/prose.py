@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from verdikt.model.regex import regex
+from verdikt.model.value import Record, Value
 
 LONGEST = 200_000
 """Characters of a message that are read; a longer one is read from its end, where an agent says what came of it."""
@@ -52,8 +52,7 @@ _REPORTED = regex(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(Value):
     """One sentence as spoken. `places[i]` is where the i-th character stood in the message.
 
     `mood` is what stands above it: a `plan` (next steps, remaining work), a `report` (what others wrote), or nothing.
@@ -104,8 +103,7 @@ def _mood(words: str) -> str:
     return "plan" if _PLANNED.search(words) else ""
 
 
-@dataclass(slots=True)
-class _Block:
+class _Block(Record):
     """Lines that belong together: a paragraph, a list item or a heading."""
 
     kind: str

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from verdikt.evidence.program import dry, kind_of_run, program_name
+from verdikt.model.value import Value
 from verdikt.shell import analyse
 from verdikt.shell.command import Command, Script
 
@@ -41,8 +41,7 @@ _FORMATTERS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 """Programs that rewrite sources → words of which one makes them, and words that keep them from it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Value):
     """One program that ran. `speaks`: a status of 0 for the whole command means that this one ended with 0 too."""
 
     argv: tuple[str, ...]

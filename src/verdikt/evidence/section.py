@@ -1,18 +1,17 @@
 """The `evidence` section of a policy file: which claims need proof, and what counts as one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from verdikt.model.node import Node
 from verdikt.model.shape import Field, Section, Shape, choice, read_fields, record_schema, text, whole
+from verdikt.model.value import Value
 
 MODES = ("off", "shadow", "enforce")
 """From the loosest to the strictest: a lower layer can only move to the right."""
 
 
-@dataclass(frozen=True, slots=True)
-class CustomValidator:
+class CustomValidator(Value):
     """A validator without Python: a command that must have succeeded since the last edit."""
 
     name: str
@@ -20,8 +19,7 @@ class CustomValidator:
     about: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceSettings:
+class EvidenceSettings(Value):
     """What the gate does. `shadow` records what it would have done and lets the agent stop."""
 
     mode: str = "shadow"

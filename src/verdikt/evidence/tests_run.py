@@ -2,16 +2,15 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from verdikt.model.regex import regex
+from verdikt.model.value import Value
 
 LONGEST = 400_000
 
 
-@dataclass(frozen=True, slots=True)
-class TestCounts:
+class TestCounts(Value):
     """How many tests ran and what came of them; `total` counts those that really ran, skipped ones left out."""
 
     __test__ = False  # not a test, whatever its name says

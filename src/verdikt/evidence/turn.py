@@ -2,7 +2,6 @@
 
 import posixpath
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from verdikt.evidence.call import LoggedCall, read_call
@@ -10,10 +9,10 @@ from verdikt.evidence.contract import Contract
 from verdikt.evidence.ran import Run
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.tree import DOCS, SourceTree
+from verdikt.model.value import Value, field, replace
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEvidence:
+class TurnEvidence(Value):
     """A turn from its first entry to now. `best` is the largest number of tests seen green before, by command."""
 
     calls: tuple[LoggedCall, ...] = ()
@@ -74,8 +73,7 @@ class TurnEvidence:
         return all(map(self.fresh, looked)) if looked else checked.seq > self.last_edit
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedClaim:
+class CheckedClaim(Value):
     """A claim that a validator was asked about by name, and that held then."""
 
     seq: int

@@ -3,7 +3,6 @@
 import enum
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from verdikt.evidence.attempt import fetch_attempt_proof, ladder_exhaustion_proof
@@ -12,6 +11,7 @@ from verdikt.evidence.contract import Contract
 from verdikt.evidence.ran import Run, read_runs
 from verdikt.evidence.section import CustomValidator
 from verdikt.evidence.turn import TurnEvidence, same_path, same_place
+from verdikt.model.value import Value
 
 Arguments = Mapping[str, str]
 
@@ -24,8 +24,7 @@ class ProofStatus(enum.StrEnum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Value):
     """A validator's answer: the entries it rests on, or why there is none."""
 
     validator: str
@@ -55,8 +54,7 @@ Predicate = Callable[[TurnEvidence, Arguments], "tuple[int, ...] | str"]
 """The entries that prove it, or what is missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Validator:
+class Validator(Value):
     """One way to prove a claim. `binds` are the contract's fields that its arguments must come from, ranked."""
 
     name: str

@@ -2,7 +2,6 @@
 
 import posixpath
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.graph.rule import VERDICTS
@@ -13,13 +12,13 @@ from verdikt.model.node import Node
 from verdikt.model.posture import Posture
 from verdikt.model.shape import Field, Shape, choice, flag, read_fields, text
 from verdikt.model.tool import kind_of
+from verdikt.model.value import Value, field
 
 HOME, PROJECT = "/home/dev", "/home/dev/project"
 STATES = ("tracked", "modified", "untracked", "ignored", "absent", "dir")
 
 
-@dataclass(frozen=True, slots=True)
-class CaseWorld:
+class CaseWorld(Value):
     """The world of a case: the same on every machine, empty but for the files that the case names."""
 
     cwd: str = PROJECT
@@ -59,8 +58,7 @@ class CaseWorld:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Value, kw_only=True):
     """One action and what is expected of the policy; None where the case does not say."""
 
     name: str

@@ -8,21 +8,20 @@ a permission (`Any`, `Threshold`, `Not`, the fallback of `Escalate`): a crash ne
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from verdikt.errors import PolicyError
 from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.graph.guard import Guard, PolicyNode, takes_context
 from verdikt.graph.leaf import FIX, describe, node
 from verdikt.model.action import Action
+from verdikt.model.value import Value, replace
 from verdikt.model.verdict import Verdict, VerdictKind
 
 Child = PolicyNode | Guard
 Condition = Callable[..., object]
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class All:
+class All(Value):
     """Every child must pass: the verdict of the strictest, the first of these in order."""
 
     children: tuple[PolicyNode, ...]
@@ -46,8 +45,7 @@ class All:
         return _record(ctx, at, self.name, strictest(verdicts), depth)
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Any:
+class Any(Value):
     """One child that passes suffices: the verdict of the most lenient, the first of these in order."""
 
     children: tuple[PolicyNode, ...]
@@ -63,8 +61,7 @@ class Any:
         return _quorum(self, 1, action, ctx, depth)
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Threshold:
+class Threshold(Value):
     """At least `n` children must pass: the verdict of the n-th most lenient."""
 
     n: int
@@ -84,8 +81,7 @@ class Threshold:
         return _quorum(self, self.n, action, ctx, depth)
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Not:
+class Not(Value):
     """Swaps pass and block; a warn, an ask and an error stay what they are."""
 
     child: PolicyNode
@@ -116,8 +112,7 @@ class Not:
         return _record(ctx, at, self.name, verdict, depth)
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class When:
+class When(Value):
     """`then` if the condition holds, else `otherwise`, which passes when not given. A condition that raises blocks."""
 
     condition: Condition
@@ -158,8 +153,7 @@ class When:
         return _record(ctx, at, self.name, verdict, depth)
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Escalate:
+class Escalate(Value):
     """The fallback decides when the primary blocks, unless what blocks is a red line."""
 
     primary: PolicyNode

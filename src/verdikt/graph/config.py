@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.errors import PolicyError
@@ -20,6 +19,7 @@ from verdikt.graph.template import Template
 from verdikt.model.node import Node
 from verdikt.model.regex import regex
 from verdikt.model.shape import Field, Shape, anything, choice, choices, flag, read_fields, text, texts
+from verdikt.model.value import Record, Value, field
 
 USE = regex(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 SHORT = {"bash_safety": "bash_safety", "boundaries": "file_boundary"}
@@ -64,8 +64,7 @@ CONDITIONS: dict[str, Field] = {
 _TEMPLATE = Shape(_template, {"type": "string", "minLength": 1}, "text with placeholders")
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Value):
     """A rule or a guard, where it was written, and a guard's settings as they were read."""
 
     item: Any
@@ -73,8 +72,7 @@ class Placed:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class GraphReader:
+class GraphReader(Record):
     """Reads nodes of the graph from a document.
 
     `placed` lists the rules and guards read so far, in order, and `conditions_placed` the conditions of `when`.

@@ -1,21 +1,20 @@
 """What flows through the graph while one action is evaluated."""
 
 import math
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from verdikt.model.action import Action
 from verdikt.model.effect import Effects
 from verdikt.model.posture import Posture
 from verdikt.model.session import SessionState
+from verdikt.model.value import Record, Value, field
 from verdikt.model.verdict import Verdict
 
 if TYPE_CHECKING:
     from verdikt.model.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
-class TraceEntry:
+class TraceEntry(Value):
     """One node of the graph and what it said, in evaluation order; `depth` is how far below the root it stands."""
 
     node: str
@@ -23,8 +22,7 @@ class TraceEntry:
     depth: int = 0
 
 
-@dataclass(slots=True)
-class GovernanceContext:
+class GovernanceContext(Record):
     """State of one evaluation: earlier guards write annotations and risk, later guards read them."""
 
     action: Action

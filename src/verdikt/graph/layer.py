@@ -1,7 +1,6 @@
 """One document of a policy → one layer: its top-level keys, and the profile it builds on."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from verdikt.graph.config import NODES, SHORT, GraphReader
 from verdikt.graph.guard import PolicyNode
@@ -12,6 +11,7 @@ from verdikt.graph.rule import VERDICTS, Rule, RuleSet
 from verdikt.model.document import Document, plain
 from verdikt.model.node import Node
 from verdikt.model.posture import Posture
+from verdikt.model.value import replace
 
 PROFILES = ("relaxed", "standard", "strict")
 NO_PROFILE = "none"

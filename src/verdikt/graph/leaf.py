@@ -1,13 +1,13 @@
 """A guard as a node of the graph, and the one place where a guard's failure stops."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from verdikt.errors import PolicyError
 from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.graph.guard import Guard, PolicyNode, takes_context
 from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action
+from verdikt.model.value import Value
 from verdikt.model.verdict import Verdict, VerdictKind
 
 FIX = "report this to whoever keeps the policy; the action can be tried again once it works"
@@ -17,8 +17,7 @@ _LONGEST = 300
 """Characters of an exception's text that a reason may hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Value):
     """A guard in the graph. However its `check` fails, the leaf gives a verdict: a block, or below OBSERVE a pass."""
 
     guard: Guard

@@ -1,7 +1,6 @@
 """What is wrong with a policy that can be loaded: rules that never fire, never decide, or say two things at once."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from verdikt.graph.config import Placed
 from verdikt.graph.guard import PolicyNode
@@ -13,11 +12,11 @@ from verdikt.graph.rule import Rule
 from verdikt.graph.sample import pattern_samples, required_texts, unanchored
 from verdikt.graph.witness import COMMAND_KINDS, PROJECT, Names, WitnessAction, candidates, witness
 from verdikt.model.action import Action, ActionKind
+from verdikt.model.value import Value, replace
 from verdikt.model.verdict import VerdictKind
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(Value):
     """One thing wrong: `kind` is never, shadowed, contradiction or idle."""
 
     kind: str
@@ -26,8 +25,7 @@ class Flaw:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class LintReport:
+class LintReport(Value):
     """The flaws of a policy, and for each rule without one an action on which it fires."""
 
     flaws: tuple[Flaw, ...]
@@ -80,7 +78,7 @@ def fires(placed: Placed, names: Names) -> tuple[WitnessAction | None, list[Flaw
     for key in ("pattern", "command", "effect", "tool", "target"):
         alternatives: Sequence[str] = getattr(when, key)
         for value in alternatives if len(alternatives) > 1 else ():
-            part = replace(rule, when=replace(when, **{key: (value,)}))  # type: ignore[arg-type]
+            part = replace(rule, when=replace(when, **{key: (value,)}))
             if witness(part, names) is None:
                 message = f"`{value}` under `{key}` of rule `{rule.name}` can never make it fire"
                 flaws.append(Flaw("never", rule.name, placed.where, message))

@@ -1,6 +1,5 @@
 """The conditions of a rule: on the action, on one of its effects, on one target of that effect."""
 
-import dataclasses
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -12,6 +11,8 @@ from verdikt.graph.pattern import compile_pattern, found_in
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.posture import Posture
+from verdikt.model.value import Value
+from verdikt.model.value import field as _derived
 
 Condition = Callable[[Action, GovernanceContext], bool]
 """A compiled `if`; it raises when it cannot be evaluated."""
@@ -78,8 +79,7 @@ def same(expected: object, found: object) -> bool:
     return expected == found and isinstance(expected, bool) == isinstance(found, bool)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Matcher:
+class Matcher(Value, kw_only=True):
     """Conditions, all of which must hold. An empty one is no condition.
 
     Conditions on the effect must hold for one and the same effect, those on the target for one and the same target of it.
@@ -103,9 +103,9 @@ class Matcher:
     pattern: tuple[str, ...] = ()
     field: tuple[str, ...] = ()
     condition: Condition | None = None
-    on_effect: bool = dataclasses.field(init=False, repr=False, compare=False)
-    on_target: bool = dataclasses.field(init=False, repr=False, compare=False)
-    on_action: bool = dataclasses.field(init=False, repr=False, compare=False)
+    on_effect: bool = _derived(init=False, repr=False, compare=False)
+    on_target: bool = _derived(init=False, repr=False, compare=False)
+    on_action: bool = _derived(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for key, allowed in CHOICES.items():

@@ -1,7 +1,6 @@
 """Guards in a line, for policies that need no tree."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from verdikt.errors import PolicyError
@@ -11,11 +10,11 @@ from verdikt.graph.guard import Guard, PolicyNode
 from verdikt.graph.leaf import node
 from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action
+from verdikt.model.value import Value
 from verdikt.model.verdict import Verdict, VerdictKind
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Pipeline:
+class Pipeline(Value):
     """Guards in the order of their layers; the first block ends it, but OBSERVE guards see every action."""
 
     children: tuple[PolicyNode, ...]

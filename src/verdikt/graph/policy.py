@@ -1,7 +1,6 @@
 """The policy: the layers of it that are in force, as one value that decides."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +16,7 @@ from verdikt.model.canonical import digest
 from verdikt.model.effect import Effect
 from verdikt.model.posture import Posture
 from verdikt.model.shape import Section
+from verdikt.model.value import Value, field
 from verdikt.model.verdict import VerdictKind
 
 FORMAT = 1
@@ -26,8 +26,7 @@ STRICTNESS = (Posture.INTERACTIVE, Posture.AUTONOMOUS, Posture.DRY_RUN, Posture.
 """From the least to the most restrictive: a lower layer can only move to the right."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyLayer:
+class PolicyLayer(Value, kw_only=True):
     """One document of a policy with the profile it builds on. None stands for what it does not say.
 
     `trusted` layers may let a host skip its prompt; a file that comes with a project may not, because whoever wrote the
@@ -72,8 +71,7 @@ class PolicyLayer:
         return {"layer": self.name, "policy": self.document, "profile": base}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Policy:
+class Policy(Value, kw_only=True, attributes=True):
     """Layers, the highest first. Each can tighten what those above it say, and none can loosen it."""
 
     layers: tuple[PolicyLayer, ...]

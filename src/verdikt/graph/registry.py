@@ -1,10 +1,10 @@
 """What a policy file may name: guards, sections, effects, and where custom guards are found."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.model.shape import Section
+from verdikt.model.value import Value, field
 
 
 def no_import(path: str) -> Any:
@@ -12,8 +12,7 @@ def no_import(path: str) -> Any:
     raise ImportError(f"no module for `{path}`")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registry:
+class Registry(Value, kw_only=True):
     """The names that the pure parser is given, so that it needs to know no other room.
 
     `load` turns `package.module:Name` into the object it names; `effects` are the dotted names that effects can have.

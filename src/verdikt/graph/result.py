@@ -1,13 +1,11 @@
 """What one evaluation came to."""
 
-from dataclasses import dataclass
-
 from verdikt.graph.context import GovernanceContext, TraceEntry
+from verdikt.model.value import Value
 from verdikt.model.verdict import Verdict, VerdictKind
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationResult:
+class EvaluationResult(Value):
     """The verdict of the whole graph, with the context and the trace that led to it. True only if the action may go on."""
 
     verdict: Verdict

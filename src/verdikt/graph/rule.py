@@ -1,7 +1,6 @@
 """A rule is one guard described by data; a rule set is many of them behind one index."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from verdikt.errors import PolicyError
@@ -13,13 +12,13 @@ from verdikt.graph.template import Template
 from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action
 from verdikt.model.effect import Effect, Target
+from verdikt.model.value import Value, field
 from verdikt.model.verdict import Verdict, VerdictKind
 
 VERDICTS = {kind.word: kind for kind in VerdictKind}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Value, kw_only=True):
     """A guard that gives its verdict when its conditions hold and those of `unless` do not; otherwise it passes.
 
     With conditions on effects or targets, `unless` excuses one effect or target at a time: the rule fires as long as

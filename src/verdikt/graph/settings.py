@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from verdikt.model.shape import Field, Shape, anything, choice, flag, number, text, texts, whole
+from verdikt.model.value import Value
 
 _LISTS = (list, tuple, set, frozenset)
 
@@ -36,7 +37,9 @@ def settings_of(make: Callable[..., Any]) -> dict[str, Field] | None:
 
 
 def _hints(make: Callable[..., Any]) -> dict[str, Any]:
-    target: Any = getattr(make, "__init__", make) if isinstance(make, type) else make
+    target: Any = make
+    if isinstance(make, type) and not issubclass(make, Value):  # the fields of a value are what it is made from
+        target = getattr(make, "__init__", make)
     try:
         return typing.get_type_hints(target, include_extras=True)
     except Exception:

@@ -2,9 +2,9 @@
 
 import string
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from verdikt.errors import PolicyError
+from verdikt.model.value import Value
 
 PLACEHOLDERS: dict[str, str] = {
     "target": "the matching target as written, shortened",
@@ -20,8 +20,7 @@ PLACEHOLDERS: dict[str, str] = {
 _LONGEST = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Value):
     """A text with placeholders; an unknown one cannot be built."""
 
     text: str

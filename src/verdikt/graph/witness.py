@@ -3,7 +3,6 @@
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from verdikt.graph.condition import CelCondition
@@ -16,6 +15,7 @@ from verdikt.model.effect import Certainty, Effect, EffectClass, Effects, Target
 from verdikt.model.facts import Facts, RecordedWorld
 from verdikt.model.posture import Posture
 from verdikt.model.session import SessionState
+from verdikt.model.value import Value, field, replace
 
 HOME, PROJECT = "/home/dev", "/home/dev/project"
 PLACE = {"now": 0.0, "cwd": PROJECT, "home": HOME, "project_root": PROJECT, "user": "dev"}
@@ -28,8 +28,7 @@ COMMAND_KINDS = {ActionKind.BASH, ActionKind.EXECUTE_CODE, ActionKind.MCP, Actio
 _TOOLS = {ActionKind.BASH: "Bash", ActionKind.READ: "Read", ActionKind.WRITE: "Write", ActionKind.FETCH: "WebFetch"}
 
 
-@dataclass(frozen=True, slots=True)
-class WitnessAction:
+class WitnessAction(Value):
     """An action with everything a rule may ask about it."""
 
     action: Action

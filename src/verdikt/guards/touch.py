@@ -2,13 +2,13 @@
 
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from unicodedata import normalize
 
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.glob import match_glob
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import EffectClass
+from verdikt.model.value import Value, replace
 
 _LISTS = ("paths", "file_paths", "files")
 _CHANGES = (EffectClass.WRITE, EffectClass.DESTRUCTIVE)
@@ -21,8 +21,7 @@ _LONGEST = 4096
 """Characters; Linux opens no path that is longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(Value):
     """One file that an action touches. `path` is without `.` and `..`, `real` also without symbolic links where known.
 
     Both are empty when `text` is too long to be a path at all. `lightly` means that it is listed or run by a command, so

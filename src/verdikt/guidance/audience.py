@@ -1,10 +1,9 @@
 """For whom a policy, a provider or a check is meant."""
 
-from dataclasses import dataclass
+from verdikt.model.value import Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audience:
+class Audience(Value, kw_only=True):
     """Names of agents, prompts and tools; an empty list stands for all of them. `*` at a name's end stands for any ending."""
 
     agents: tuple[str, ...] = ()

@@ -1,13 +1,12 @@
 """How much a piece of work may use."""
 
 import math
-from dataclasses import dataclass, fields
 
 from verdikt.errors import GuidanceError
+from verdikt.model.value import Value, fields_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class Budget(Value, kw_only=True):
     """Limits, or what was used of them: calls, tasks, tokens, seconds, cost. None is no limit; used up means used ≥ max."""
 
     calls: float | None = None
@@ -23,8 +22,7 @@ class Budget:
 
     def amounts(self) -> dict[str, float]:
         """The amounts that are set."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in fields_of(self).items() if value is not None}
 
     def exhausted(self, used: "Budget") -> str:
         """The first limit that is used up, or an empty string."""

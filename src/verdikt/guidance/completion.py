@@ -1,7 +1,6 @@
 """Task completion: what must be true before the agent may stop."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from verdikt.errors import GuidanceError
@@ -11,6 +10,7 @@ from verdikt.guidance.budget import Budget
 from verdikt.model.facts import Facts
 from verdikt.model.memory import Memory
 from verdikt.model.session import SessionState
+from verdikt.model.value import Value, field
 
 INCOMPLETE = "Tasks are incomplete"
 """What is said when a checker does not say why."""
@@ -22,8 +22,7 @@ REFUSALS = 3
 """How often in a row a stop is refused for the same reason before the agent may end unfinished."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskCompletionResult:
+class TaskCompletionResult(Value):
     """Whether the work is complete, and what is missing."""
 
     complete: bool
@@ -40,8 +39,7 @@ class TaskCompletionResult:
         return cls(False, feedback)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskCompletionContext:
+class TaskCompletionContext(Value, kw_only=True):
     """What a checker may look at.
 
     `since` is when the work began. `ran` tells whether a command succeeded since the last edit, `proven` whether a
@@ -73,8 +71,7 @@ def blocker(text: str) -> TaskCompletionResult:
     return TaskCompletionResult.incomplete(f"<blocker>\n{text}\n</blocker>")
 
 
-@dataclass(frozen=True, slots=True)
-class FileOutputChecker:
+class FileOutputChecker(Value):
     """Files must exist. `non_empty`, `fresh` (written since the work began) and `schema` (JSON Schema) ask for more."""
 
     files: tuple[str, ...]
@@ -128,8 +125,7 @@ def _fits(text: str | None, schema: Mapping[str, Any]) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class CommandChecker:
+class CommandChecker(Value):
     """A command must have succeeded since the last edit."""
 
     command: str
@@ -141,8 +137,7 @@ class CommandChecker:
         return blocker(f"`{self.command}` has not succeeded since the last edit. Run it.")
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceChecker:
+class EvidenceChecker(Value):
     """A validator of the evidence gate must hold."""
 
     validator: str
@@ -155,8 +150,7 @@ class EvidenceChecker:
         return blocker(f"Nothing in this turn proves `{self.validator}`.")
 
 
-@dataclass(frozen=True, slots=True)
-class FindingsChecker:
+class FindingsChecker(Value):
     """No finding of this level or worse may be open."""
 
     level: str = "HIGH"
@@ -171,8 +165,7 @@ class FindingsChecker:
         return blocker(f"{count} open finding(s) of {self.level} or worse.")
 
 
-@dataclass(frozen=True, slots=True)
-class CompositeChecker:
+class CompositeChecker(Value):
     """All of several checkers, or any of them; stops at the first that decides."""
 
     checkers: tuple[TaskCompletionChecker, ...]
@@ -204,8 +197,7 @@ def commands_of(checker: object) -> tuple[str, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(Value):
     """What comes of a stop: whether the agent may, and what it is told. `skipped` says why nobody checked.
 
     `unfinished` is a stop that was let go although the work is incomplete, because it had been refused often enough.
@@ -217,8 +209,7 @@ class Settled:
     unfinished: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
+class Completion(Value, kw_only=True):
     """A checker, and the bounds of its say: budget, deadline (seconds since the session began), refusals for one reason."""
 
     checker: TaskCompletionChecker

@@ -1,7 +1,6 @@
 """The definition owns the constraints: tool policies, feedback and completion of one agent definition, as one value."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from verdikt.graph.leaf import Leaf, describe
@@ -24,10 +23,10 @@ from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
 from verdikt.model.memory import Memory
 from verdikt.model.session import SessionState
+from verdikt.model.value import Value, field, replace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class Past(Value, kw_only=True):
     """What the log knows of a session: its state, when it began, its calls by agent and prompt, and the last refusal's fix."""
 
     session: SessionState = field(default_factory=SessionState)
@@ -54,8 +53,7 @@ class Past:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guidance:
+class Guidance(Value, kw_only=True):
     """Everything that guides one definition's agents. Empty, it does nothing."""
 
     policies: tuple[ToolPolicyGuard, ...] = ()

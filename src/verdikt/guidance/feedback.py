@@ -1,7 +1,6 @@
 """Feedback: what the agent is told after an action, when something triggers it. Advice, never a gate."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from verdikt.errors import GuidanceError
@@ -11,6 +10,7 @@ from verdikt.guidance.budget import Budget
 from verdikt.model.facts import Facts
 from verdikt.model.memory import Memory
 from verdikt.model.session import SessionState
+from verdikt.model.value import Value, field, replace
 
 LIMIT = 2000
 """Characters of one provider's text; what is longer is cut."""
@@ -21,15 +21,13 @@ TOTAL = 6000
 SEVERITIES = ("info", "caution", "warning")
 
 
-@dataclass(frozen=True, slots=True)
-class FileCreatedTrigger:
+class FileCreatedTrigger(Value):
     """Fires once in a session, when the file is first seen to exist."""
 
     filename: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedbackTrigger:
+class FeedbackTrigger(Value, kw_only=True):
     """When a provider runs; any one condition suffices, and without one it never does."""
 
     every_n_calls: int | None = None
@@ -43,8 +41,7 @@ class FeedbackTrigger:
                 raise GuidanceError(f"expected `{name}` above 0, found {value}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
+class Observation(Value, kw_only=True):
     """One thing that a provider noticed."""
 
     category: str
@@ -52,8 +49,7 @@ class Observation:
     evidence: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Feedback:
+class Feedback(Value, kw_only=True):
     """A provider's text for the agent."""
 
     provider_name: str
@@ -89,8 +85,7 @@ def _plain(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedbackContext:
+class FeedbackContext(Value, kw_only=True):
     """What a provider may look at. `known` holds what verdikt itself can tell: stale evidence, missing proof, the last fix.
 
     `findings` gives the titles of the open findings, the worst first.
@@ -163,8 +158,7 @@ class FeedbackProvider(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class FeedbackProviderConfig:
+class FeedbackProviderConfig(Value):
     """A provider and what triggers it. `key` tells two providers of one name apart."""
 
     provider: FeedbackProvider
@@ -173,8 +167,7 @@ class FeedbackProviderConfig:
     scope: Audience = field(default_factory=Audience)
 
 
-@dataclass(frozen=True, slots=True)
-class Delivered:
+class Delivered(Value):
     """What goes to the agent, and what went wrong on the way: provider → words."""
 
     feedback: tuple[Feedback, ...] = ()

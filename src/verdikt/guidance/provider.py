@@ -1,14 +1,12 @@
 """Feedback providers: a fixed text, the deadline, and what verdikt itself knows."""
 
-from dataclasses import dataclass
-
 from verdikt.errors import GuidanceError
 from verdikt.guidance.feedback import Feedback, FeedbackContext
 from verdikt.guidance.run import TESTS
+from verdikt.model.value import Value
 
 
-@dataclass(frozen=True, slots=True)
-class StaticFeedbackProvider:
+class StaticFeedbackProvider(Value):
     """Says the same thing each time."""
 
     feedback: str
@@ -23,8 +21,7 @@ class StaticFeedbackProvider:
         return Feedback(provider_name=self.name, summary=self.feedback)
 
 
-@dataclass(frozen=True, slots=True)
-class DeadlineFeedback:
+class DeadlineFeedback(Value):
     """Says how much time is left, and what to do about it when it is little."""
 
     warning_threshold_seconds: float = 120
@@ -71,8 +68,7 @@ def duration(seconds: float) -> str:
     return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
 
 
-@dataclass(frozen=True, slots=True)
-class BlockedStreakFeedback:
+class BlockedStreakFeedback(Value):
     """Speaks up when the same guard has refused several calls in a row."""
 
     blocks: int = 3
@@ -109,8 +105,7 @@ class BlockedStreakFeedback:
         return guards.pop() if whole and len(guards) == 1 else ""
 
 
-@dataclass(frozen=True, slots=True)
-class StaleEvidenceFeedback:
+class StaleEvidenceFeedback(Value):
     """Speaks up when files were edited after the last test run; `commands` are the beginnings of what runs tests."""
 
     commands: tuple[str, ...] = TESTS
@@ -131,8 +126,7 @@ class StaleEvidenceFeedback:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class OpenFindingsFeedback:
+class OpenFindingsFeedback(Value):
     """Speaks up while findings are open that would stop a commit."""
 
     name: str = "OpenFindings"
@@ -152,8 +146,7 @@ class OpenFindingsFeedback:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetFeedback:
+class BudgetFeedback(Value):
     """Says what is left of the budget, once a share of it is used."""
 
     from_share: float = 0.5
@@ -179,8 +172,7 @@ class BudgetFeedback:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class UnprovenClaimFeedback:
+class UnprovenClaimFeedback(Value):
     """Says early what the evidence gate would refuse at the end."""
 
     name: str = "UnprovenClaim"

@@ -2,13 +2,13 @@
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.errors import GuidanceError
 from verdikt.guidance.tool_policy import PolicyContext, PolicyDecision
 from verdikt.model.action import ActionKind, Outcome
 from verdikt.model.tool import kind_of
+from verdikt.model.value import Value, field
 
 _SEEN = frozenset({"fs.read", "fs.write", "fs.overwrite", "fs.append"})
 """Effects after which the agent knows what a file holds."""
@@ -19,8 +19,7 @@ MOST = 64
 _FIELDS = ("path", "file_path", "notebook_path", "absolute_path", "filename")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadBeforeWritePolicy:
+class ReadBeforeWritePolicy(Value, kw_only=True):
     """A file that exists must have been read, as it is now, before it is overwritten; new files are free.
 
     What the agent itself just wrote counts as read. A file that changed on disk since then does not. Where there is no
@@ -110,8 +109,7 @@ def _path(params: Mapping[str, Any]) -> str:
     return next((value for name in _FIELDS if isinstance(value := params.get(name), str) and value), "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParameterPolicy:
+class ParameterPolicy(Value, kw_only=True):
     """A tool's arguments must fit a JSON Schema."""
 
     tool: str

@@ -1,7 +1,7 @@
 """The sections `tool_policies`, `feedback` and `completion` of a policy file."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -46,6 +46,7 @@ from verdikt.model.shape import (
     texts,
     whole,
 )
+from verdikt.model.value import Value
 
 POLICIES: Mapping[str, Any] = {
     "sequential_dependency": SequentialDependencyPolicy,
@@ -92,8 +93,7 @@ TRIGGER: Mapping[str, Field] = {
 LEVELS = ("LOW", "MEDIUM", "HIGH", "CRITICAL")
 
 
-@dataclass(frozen=True)
-class _Kinds:
+class _Kinds(Value, attributes=True):
     """One thing of several kinds: a kind's name, or a mapping with one kind and its settings, and options beside it."""
 
     classes: Mapping[str, Any]

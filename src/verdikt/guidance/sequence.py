@@ -1,7 +1,6 @@
 """Policies about order: what must come before, what must not come after, what may come once or so often."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.errors import GuidanceError
@@ -10,6 +9,7 @@ from verdikt.guidance.tool_policy import PolicyContext, PolicyDecision, PolicySt
 from verdikt.model.action import ActionKind, Outcome
 from verdikt.model.effect import Effect, Zone
 from verdikt.model.tool import kind_of
+from verdikt.model.value import Value, field
 
 EDIT = "edit"
 """In `reset_by`: any call that writes a file."""
@@ -35,8 +35,7 @@ def edits(tool: str, context: PolicyContext) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SequentialDependencyPolicy:
+class SequentialDependencyPolicy(Value, kw_only=True):
     """A tool may be used once others have succeeded: tool → those. `reset_by` names what makes their success stale.
 
     A name is that of a tool, or the beginning of a shell command, as in `git push`.
@@ -90,8 +89,7 @@ class SequentialDependencyPolicy:
         return PolicyState(self.name, frozenset(need for need in self._needed if self._fresh(need, context)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OncePolicy:
+class OncePolicy(Value, kw_only=True):
     """A tool may succeed only so often in a session; with `key`, so often for each value of that parameter."""
 
     tool: str
@@ -130,8 +128,7 @@ class OncePolicy:
         return (self.name, "of", self.tool, str(params.get(self.key, "")) if self.key else "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateLimitPolicy:
+class RateLimitPolicy(Value, kw_only=True):
     """A tool (`*`: any) may be used at most so often within a stretch of time."""
 
     max_calls: int
@@ -171,8 +168,7 @@ class RateLimitPolicy:
         return [at for at in kept if abs(context.now - at) < self.per_seconds]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForbiddenSequencePolicy:
+class ForbiddenSequencePolicy(Value, kw_only=True):
     """After one sort of effect in a session, another is denied: after secrets or foreign text were read, nothing is sent.
 
     Both are dotted names of effects; `secret` stands for reading anything that holds secrets, `foreign` for fetching

@@ -1,7 +1,6 @@
 """Tool policies: what must have happened before a tool may be used. The protocol, and the policy as a guard."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from verdikt.graph.context import GovernanceContext
@@ -12,13 +11,13 @@ from verdikt.model.action import Action, Outcome
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
 from verdikt.model.memory import Memory
+from verdikt.model.value import Record, Value, field
 from verdikt.model.verdict import Verdict
 
 DENIED = "Denied by policy."
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyDecision:
+class PolicyDecision(Value):
     """Whether a call may go on, and if not, why."""
 
     allowed: bool
@@ -35,8 +34,7 @@ class PolicyDecision:
         return cls(False, reason)
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyState:
+class PolicyState(Value):
     """What a policy knows of a session: the tools that succeeded, and the (tool, key) pairs that did."""
 
     policy_name: str
@@ -44,8 +42,7 @@ class PolicyState:
     invoked_keys: frozenset[tuple[str, str]] = frozenset()
 
 
-@dataclass(slots=True, kw_only=True)
-class PolicyContext:
+class PolicyContext(Record, kw_only=True):
     """What a policy may look at: the session's memory, the filesystem (None where there is none), effects and the time.
 
     Effects are told, and the time is looked up, only when a policy asks; `at` and `tell` say by whom.

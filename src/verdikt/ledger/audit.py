@@ -1,7 +1,6 @@
 """Verification of a data directory: every session's chain, signatures, artifacts and end. Reads everything, changes nothing."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,13 @@ from verdikt.ledger.state import StateDb
 from verdikt.ledger.store import OPERATOR, Head
 from verdikt.model.canonical import canonical, sha256
 from verdikt.model.entry import KINDS, Entry, EntryKind
+from verdikt.model.value import Record, field
 
 COVER_WITHIN = 512
 """How many entries at the end of a session may go without a signature over them before it is worth saying."""
 
 
-@dataclass(slots=True)
-class Audit:
+class Audit(Record):
     """What verification found, session by session, and what concerns none of them."""
 
     sessions: list[Examination] = field(default_factory=list)

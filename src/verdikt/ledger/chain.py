@@ -2,20 +2,19 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.ledger.fault import Corruption, Fault, Witness
 from verdikt.ledger.link import LOST, REWRITTEN
 from verdikt.ledger.store import Head
 from verdikt.model.entry import KINDS, SIGNED, VERSION, EntryKind, unseal
+from verdikt.model.value import Record, Value, field
 
 SignatureCheck = Callable[[str, str, str, int], Corruption | None]
 """(kid, hash, sig, ts) → what is wrong with the signature, if anything."""
 
 
-@dataclass(slots=True)
-class Examination:
+class Examination(Record):
     """What an examination of one session found, and how far the log reaches."""
 
     session: str
@@ -58,8 +57,7 @@ def examine(
     return walk.found
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
+class _Node(Value):
     """One line of a damaged log: its fields when its hash holds, else what is wrong with it."""
 
     fields: Mapping[str, Any]

@@ -1,7 +1,8 @@
 """What verification can find wrong with a log."""
 
 import enum
-from dataclasses import dataclass
+
+from verdikt.model.value import Value
 
 
 class Corruption(enum.StrEnum):
@@ -32,8 +33,7 @@ NOTES = frozenset({Corruption.GAP, Corruption.UNCOVERED})
 """What is worth saying and breaks nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Value):
     """One thing that verification found: of which kind, at which entry (0: the session as a whole), in words."""
 
     kind: Corruption
@@ -47,8 +47,7 @@ class Fault:
         return self.kind in NOTES
 
 
-@dataclass(frozen=True, slots=True)
-class Witness:
+class Witness(Value):
     """Somebody's word that the entry `seq` of a session had this hash. `source` says whose."""
 
     session: str

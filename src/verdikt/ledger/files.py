@@ -6,7 +6,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +20,7 @@ from verdikt.ledger.state import HeadRow, StateDb, StateRow
 from verdikt.ledger.store import OPERATOR, Head, Signer, Writer
 from verdikt.model.canonical import canonical
 from verdikt.model.entry import Entry, EntryKind, decode
+from verdikt.model.value import Record, field
 from verdikt.observe.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ def open_store(home: Path, clock: Clock | None = None, projections: tuple[Projec
     return FileStore(home, clock, projections)
 
 
-@dataclass(slots=True)
-class _Gap:
+class _Gap(Record):
     """Something that was found wrong on opening a session, to be written into it first."""
 
     body: dict[str, Any]

@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from verdikt.ledger.fault import Corruption
 from verdikt.ledger.home import make_private, sync_directory
 from verdikt.model.canonical import parse
 from verdikt.model.entry import message
+from verdikt.model.value import Value, fields_of, replace
 from verdikt.observe.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ _SLACK_SECONDS = 60
 """How long after its rotation a key may still have signed what was being written at that moment."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class Key(Value, kw_only=True):
     """What everybody may know of a key. `public` is empty for HMAC, whose only key is secret."""
 
     kid: str
@@ -43,8 +42,7 @@ class Key:
     retired: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SigningKey:
+class SigningKey(Value):
     """The current key with its secret half."""
 
     kid: str
@@ -218,7 +216,7 @@ class Keyring:
         return self._read[1], self._read[2]
 
     def _save(self, current: str, keys: Mapping[str, Key]) -> None:
-        document: dict[str, Any] = {"v": 1, "current": current, "keys": [asdict(key) for key in keys.values()]}
+        document: dict[str, Any] = {"v": 1, "current": current, "keys": [fields_of(key) for key in keys.values()]}
         self._write(self.path, json.dumps(document, indent=1).encode() + b"\n")
 
     def _write(self, path: Path, data: bytes) -> None:
@@ -238,7 +236,7 @@ class Keyring:
 
 def public_record(keys: list[Key]) -> list[dict[str, Any]]:
     """The keys as plain data, fit to be shown to anybody."""
-    return [asdict(key) for key in keys]
+    return [fields_of(key) for key in keys]
 
 
 def _kid(algorithm: str, material: bytes) -> str:

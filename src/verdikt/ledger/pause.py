@@ -1,7 +1,6 @@
 """A pause: the operator's signed word that verdikt stands aside for a while."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from verdikt.errors import LedgerError
@@ -9,13 +8,13 @@ from verdikt.ledger.files import FileStore
 from verdikt.ledger.projection import Projection
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import Entry, EntryKind
+from verdikt.model.value import Value
 
 LONGEST_SECONDS = 8 * 3600
 """A pause is for an errand, not for a way of life."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pause:
+class Pause(Value, kw_only=True):
     """Until when, why, and who said so."""
 
     until: int

@@ -2,16 +2,15 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from verdikt.errors import LedgerError
 from verdikt.model.canonical import canonical
 from verdikt.model.entry import Entry, EntryKind
+from verdikt.model.value import Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Projection:
+class Projection(Value, kw_only=True):
     """A state of plain data for each session, folded from its entries in order.
 
     `fold(state, entry)` is pure and returns the next state; it must keep the state of bounded size, because the state is

@@ -11,7 +11,6 @@ Between 2 and 3 the lines stand in both: readers take each once, and the next ro
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,14 +22,14 @@ from verdikt.ledger.name import file_name
 from verdikt.ledger.segment import Archive, all_archives, lines
 from verdikt.ledger.store import OPERATOR, Head
 from verdikt.model.entry import Entry, EntryKind, decode
+from verdikt.model.value import Record, Value, field
 
 DAY = 86_400
 ACTIVE_SECONDS = 3_600
 """What was touched more recently than this belongs to a session that may be running, and stays."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RotationPolicy:
+class RotationPolicy(Value, kw_only=True):
     """When to archive, how much to keep hot, when to delete."""
 
     hot_days: float = 30
@@ -48,8 +47,7 @@ class RotationPolicy:
         )
 
 
-@dataclass(slots=True)
-class Rotated:
+class Rotated(Record):
     """What one rotation did, by path; `active` was left alone because it may be in use, `failed` says why."""
 
     archived: list[Path] = field(default_factory=list)

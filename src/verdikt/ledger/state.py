@@ -6,11 +6,11 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.store import Head
+from verdikt.model.value import Value
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS heads (session TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL, folded TEXT NOT NULL) WITHOUT ROWID;
@@ -24,16 +24,14 @@ _PATIENCE_SECONDS = 30
 _TABLES = ("heads", "state", "lag")
 
 
-@dataclass(frozen=True, slots=True)
-class HeadRow:
+class HeadRow(Value):
     """What is known of a session: its head, and which projections (`name:version`) are folded up to it."""
 
     head: Head
     folded: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class StateRow:
+class StateRow(Value):
     """A stored state: of which version of the projection, changed last by which entry, as JSON text."""
 
     version: int

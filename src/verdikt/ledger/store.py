@@ -1,13 +1,13 @@
 """The port to the log: what every store offers, and the writer that an update works with."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.projection import Projection
 from verdikt.model.canonical import sha256
 from verdikt.model.entry import GENESIS, SIGNED, Entry, EntryKind, write
+from verdikt.model.value import Value
 
 T = TypeVar("T")
 
@@ -15,8 +15,7 @@ OPERATOR = "operator"
 """The session that holds what concerns no session in particular: grants, key rotations, expired archives."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Value):
     """Where a session's chain ends."""
 
     seq: int = 0

@@ -2,8 +2,9 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from verdikt.model.value import Value, field
 
 
 class ActionKind(enum.StrEnum):
@@ -38,8 +39,7 @@ def _text(payload: object, keys: tuple[str, ...]) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class Action(Value, kw_only=True):
     """One tool call that an agent wants to make. `payload` is the host's tool input as it came, of any shape."""
 
     kind: ActionKind
@@ -67,8 +67,7 @@ class Action:
         return named_path(self.payload)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Value, kw_only=True):
     """What came of an action. `exit_code` is None where the host does not tell it."""
 
     success: bool

@@ -1,20 +1,19 @@
 """The final word on one action."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from verdikt.errors import VerdiktError
 from verdikt.model.effect import EffectClass, Effects
 from verdikt.model.posture import READ_ONLY, Disposition, Posture
 from verdikt.model.receipt import DISPOSITIONS, VERSION, Receipt, effects_record, verdict_record
+from verdikt.model.value import Value
 from verdikt.model.verdict import Verdict, VerdictKind
 
 GUARD = "posture"
 """The guard's name when the posture, and nothing else, stands in the way."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Value, kw_only=True):
     """What happens to an action, why, and the receipt that proves it.
 
     `verdict` is final: it is never an ask when nobody is there to answer. `would_be` is what the policy would have said

@@ -5,12 +5,12 @@ merge keys or second documents, because a policy must mean what a reader thinks 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.errors import PolicyError
 from verdikt.model.canonical import MAX_EXACT
 from verdikt.model.regex import regex
+from verdikt.model.value import Record, field
 
 Path = tuple[str | int, ...]
 """The keys and positions that lead from the top of a document to a value."""
@@ -26,8 +26,7 @@ _INTEGER = regex(r"[-+]?(?:0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = regex(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?")
 
 
-@dataclass(slots=True)
-class Document:
+class Document(Record):
     """Plain data with the place of each value; `faults` collects whatever is found wrong with it."""
 
     file: str
@@ -202,8 +201,7 @@ class _Reader:
         return path
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Record):
     """A collection that is being filled; `key` is set between a key and its value."""
 
     value: Any

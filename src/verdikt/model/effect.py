@@ -2,8 +2,9 @@
 
 import enum
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from verdikt.model.value import Value
 
 
 class EffectClass(enum.StrEnum):
@@ -100,8 +101,7 @@ class Effect(NamedTuple):
         return self.certainty is Certainty.CERTAIN
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
+class Effects(Value):
     """Everything that one action would do, in the order in which it would happen."""
 
     items: tuple[Effect, ...] = ()

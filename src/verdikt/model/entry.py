@@ -12,11 +12,11 @@ import enum
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from verdikt.errors import ChainBroken, LedgerError
 from verdikt.model.canonical import canonical, sha256
+from verdikt.model.value import Value, field, fields_of, replace
 
 VERSION = 1
 GENESIS = "0" * 64
@@ -65,8 +65,7 @@ SIGNED: frozenset[EntryKind] = frozenset(
 """Kinds that are always signed. The others are covered by the next signed checkpoint, which chains back over them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Value, kw_only=True):
     """One link of the log. `ts` is whole microseconds since the epoch; `seq` counts from 1 within the session."""
 
     seq: int
@@ -87,7 +86,7 @@ class Entry:
 
     def payload(self) -> bytes:
         """The bytes under the hash: every field but the seals."""
-        return canonical({name: getattr(self, name) for name in self.__slots__ if name not in SEALS})
+        return canonical({name: value for name, value in fields_of(self).items() if name not in SEALS})
 
     def line(self) -> bytes:
         """The entry as one line of the log, newline included."""
@@ -95,7 +94,7 @@ class Entry:
 
     def record(self) -> dict[str, Any]:
         """Every field as plain data."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return fields_of(self)
 
 
 def seal(entry: Entry, sign: Callable[[bytes], str] | None = None) -> tuple[Entry, bytes]:

@@ -5,14 +5,13 @@ answers always give the same decision, which is what makes it replayable.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from verdikt.model.secret import redact, redact_text, shield, unforged
+from verdikt.model.value import Value, fields_of, replace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathFact:
+class PathFact(Value, kw_only=True):
     """One path as the disk and git know it. `real` is the path with every symbolic link resolved."""
 
     real: str
@@ -28,11 +27,10 @@ class PathFact:
 
     def record(self) -> dict[str, Any]:
         """Every field as plain data."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return fields_of(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitFact:
+class GitFact(Value, kw_only=True):
     """The repository around a directory; all empty where there is none."""
 
     root: str = ""
@@ -43,7 +41,7 @@ class GitFact:
 
     def record(self) -> dict[str, Any]:
         """Every field as plain data."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return fields_of(self)
 
 
 class World(Protocol):

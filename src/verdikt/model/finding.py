@@ -3,13 +3,13 @@
 import enum
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from verdikt.errors import FindingError
 from verdikt.model.canonical import sha256
 from verdikt.model.regex import regex
 from verdikt.model.secret import redact_text
+from verdikt.model.value import Value
 
 
 class Level(enum.IntEnum):
@@ -42,8 +42,7 @@ More digits than any file has lines are part of a name.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Value):
     """Where to look: a file, a line of it, a note."""
 
     file: str
@@ -63,8 +62,7 @@ def parse_evidence(spec: str) -> Evidence:
     return Evidence(found[1], int(found[2]), found[3] or "")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Value):
     """One thing that a reviewer found. `supersedes` names the finding whose level it refines."""
 
     id: str
@@ -119,8 +117,7 @@ def _unicode(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(Value):
     """That a reviewer looked at a plan, and how that ended; `status` is a command's own, None for an agent."""
 
     reviewer: str
@@ -138,8 +135,7 @@ class Review:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class CouncilVerdict:
+class CouncilVerdict(Value):
     """What was found for one plan. Level and summary always follow from the findings."""
 
     plan_hash: str

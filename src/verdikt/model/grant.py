@@ -2,19 +2,18 @@
 
 import posixpath
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from verdikt.errors import LedgerError
 from verdikt.model.action import Action
 from verdikt.model.effect import Effects
+from verdikt.model.value import Value, fields_of
 from verdikt.model.verdict import Verdict
 
 ANY_SESSION = "*"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
+class Grant(Value, kw_only=True):
     """Lets through what `guard` would stop, on `target`, in `session` (`*`: any), until `expires` (seconds since the epoch).
 
     An absolute path as target covers what lies at or below it; any other text covers exactly that command or target.
@@ -48,7 +47,7 @@ class Grant:
 
     def record(self) -> dict[str, Any]:
         """The grant as plain data."""
-        return asdict(self)
+        return fields_of(self)
 
 
 def parse_grant(fields: Mapping[str, Any]) -> Grant:

@@ -1,6 +1,7 @@
 """What guidance remembers of a session between two calls: small values under keys, kept in the log."""
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any
 
 from verdikt.model.canonical import sha256
@@ -74,7 +75,8 @@ class Recalled(Mapping[str, Any]):
         value = self._word(key) if key.startswith(MARK) else self._kept.get(key)
         if value is None:
             raise KeyError(key)
-        return value
+        # The state outlives the call in a warm process: what a policy does to a list it was given must stay with the policy.
+        return deepcopy(value) if isinstance(value, dict | list) else value
 
     def __iter__(self) -> Iterator[str]:
         yield from self._kept

@@ -1,12 +1,12 @@
 """What a host brings to the moments other than `before`, and what it takes back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from verdikt.model.value import Value, field
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+
+class Prompt(Value, kw_only=True):
     """What a person (or a notification) said to the agent."""
 
     text: str
@@ -17,8 +17,7 @@ class Prompt:
     human: bool = True  # False for notifications that only look like a prompt
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(Value, kw_only=True):
     """The agent wants to finish. `message` is its final text; `None` means: read it from the transcript."""
 
     session_id: str = "default"
@@ -32,8 +31,7 @@ class Turn:
     raw: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Value, kw_only=True):
     """What prompt, after, stop and commit give back, the same for every host.
 
     `allowed` False at stop means: go on working, for this `reason`. `context` is text for the model, whatever is allowed.

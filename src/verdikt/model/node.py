@@ -4,17 +4,16 @@ This is what a section of the policy file is parsed from: each room that owns a 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from verdikt.errors import VerdiktError
 from verdikt.model.document import Document, Path
+from verdikt.model.value import Value
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Value):
     """One value of a document. Methods that read it give None, or an empty collection, after recording a fault."""
 
     document: Document

@@ -2,19 +2,18 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.errors import FindingError
 from verdikt.model.canonical import sha256
+from verdikt.model.value import Value, field
 
 SCOPES = ("diff", "full", "explicit")
 MAX_TOKENS = 150_000
 MAX_SECONDS = 300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Value, kw_only=True):
     """Reviewers, files and their contents. Its hash names all of them, so it does not outlive a change to any."""
 
     toolbox: str

@@ -1,7 +1,6 @@
 """The receipt of a decision: everything it rests on and what came of it, as canonical bytes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from verdikt.model.action import Action, ActionKind
@@ -9,6 +8,7 @@ from verdikt.model.canonical import MAX_DEPTH, Written, canonical, parse, sha256
 from verdikt.model.effect import Effect, EffectClass, Effects, Target
 from verdikt.model.posture import Disposition, Posture
 from verdikt.model.spine import SpineReceipt, rationale
+from verdikt.model.value import Value
 from verdikt.model.verdict import Verdict, VerdictKind
 
 VERSION = 1
@@ -22,8 +22,7 @@ DISPOSITIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Value):
     """Canonical bytes with no clock and no randomness: the same inputs give the same bytes and the same digest.
 
     It holds nothing but its bytes, so nothing in it can be changed.

@@ -9,13 +9,13 @@ neither: commit ids, checksums in lock files and images in base64 are left alone
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
 from verdikt.model.action import Action
 from verdikt.model.canonical import MAX_DEPTH, sha256
 from verdikt.model.secret_format import FORMATS, REACH
+from verdikt.model.value import Value, replace
 
 UNTOLD = "\ufffc"
 """What stands for a replaced secret while an action is evaluated: the shell's mark for what the text does not tell."""
@@ -53,8 +53,7 @@ _LITERALS_BY_LETTER = _by_letter(literal for literal, _ in _LITERALS)
 _LITERAL_LETTERS = frozenset(_LITERALS_BY_LETTER)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Secret:
+class Secret(Value):
     """Where in a text a secret stands, and of which kind it is."""
 
     start: int

@@ -1,15 +1,15 @@
 """What a session has done so far."""
 
 from copy import deepcopy
-from dataclasses import dataclass, field
 from typing import Any
+
+from verdikt.model.value import Record, field
 
 HISTORY = 32
 """Actions that a session remembers, so that a decision costs the same after a hundred thousand of them."""
 
 
-@dataclass(slots=True)
-class SessionState:
+class SessionState(Record):
     """What a session has done so far. `history` holds the newest actions only, oldest first."""
 
     session_id: str = "default"

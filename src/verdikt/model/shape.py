@@ -1,15 +1,14 @@
 """What a value in a policy file must look like: how it is read, and the same as JSON Schema for editors."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.model.document import plain
 from verdikt.model.node import Node
+from verdikt.model.value import Value, field
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Value):
     """`read` gives a value, or None after recording a fault; `schema` says the same to an editor, `words` to a reader."""
 
     read: Callable[[Node], Any]
@@ -17,8 +16,7 @@ class Shape:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Value):
     """One key of a mapping: its shape and what it is for."""
 
     shape: Shape
@@ -150,8 +148,7 @@ def keep_highest(values: Sequence[Any]) -> Any:
     return values[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Value):
     """A section of the policy file that another room owns.
 
     `merge` gets the values of the layers that have the section, the highest first, and must never loosen what a higher

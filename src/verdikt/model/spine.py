@@ -1,17 +1,16 @@
 """The eight-field receipt of seed 003."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from typing import Any
 
 from verdikt.model.canonical import canonical, sha256
 from verdikt.model.effect import EffectClass
 from verdikt.model.frozen import freeze, thaw
 from verdikt.model.posture import Disposition, Posture
+from verdikt.model.value import Value, fields_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpineReceipt:
+class SpineReceipt(Value, kw_only=True):
     """What was called, what it does, and what was decided: no clock, no randomness, the same bytes every time."""
 
     tool: str
@@ -24,12 +23,12 @@ class SpineReceipt:
     require_confirmation: bool
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            object.__setattr__(self, field.name, freeze(getattr(self, field.name)))
+        for name, value in fields_of(self).items():
+            object.__setattr__(self, name, freeze(value))
 
     def dump(self) -> dict[str, Any]:
         """The receipt as plain data; changing it changes nothing here."""
-        return {field.name: thaw(getattr(self, field.name)) for field in fields(self)}
+        return {name: thaw(value) for name, value in fields_of(self).items()}
 
     @property
     def bytes(self) -> bytes:

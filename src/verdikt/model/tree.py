@@ -1,7 +1,8 @@
 """The sources of a project at one moment: what a test run was about."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from verdikt.model.value import Value, field
 
 DOCS = (".md", ".rst", ".txt", ".adoc", ".log")
 """Endings of files whose change makes no test stale."""
@@ -26,8 +27,7 @@ _NAMES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SourceTree:
+class SourceTree(Value):
     """The relevant files below a root, each with what it holds. Two trees of one digest hold the same."""
 
     root: str

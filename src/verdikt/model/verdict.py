@@ -1,7 +1,8 @@
 """A guard's answer about one action."""
 
 import enum
-from dataclasses import dataclass
+
+from verdikt.model.value import Value
 
 
 class VerdictKind(enum.IntEnum):
@@ -18,8 +19,7 @@ class VerdictKind(enum.IntEnum):
         return self.name.lower()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Value, kw_only=True):
     """Pass, warn, ask or block, by a guard. An ask or a block always says why and what to do instead.
 
     `red_line` marks a block that no grant and no `Escalate` can get past; `error` marks one that stands for a guard

@@ -3,18 +3,17 @@
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from verdikt.errors import PolicyError
 from verdikt.model.document import MAX_BYTES
+from verdikt.model.value import Value
 from verdikt.observe.agent import HOST_PROJECT, host_project
 
 NAME = "governance.yaml"
 MANAGED = "/etc/verdikt/" + NAME
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyFile:
+class PolicyFile(Value):
     """A policy file as it was read; `layer` says who wrote it."""
 
     layer: str  # managed, user, project, or the directory below the project that it is for

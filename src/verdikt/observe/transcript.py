@@ -4,8 +4,9 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from verdikt.model.value import Value
 
 CHUNK = 64 * 1024
 MOST_BYTES = 32 * 1024 * 1024
@@ -23,8 +24,7 @@ KNOWN = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Value):
     """What a transcript says of the turn. `status` is ok, unparseable, schema_drift or unreadable."""
 
     status: str

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
+
+from verdikt.model.value import Value
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-@dataclass(frozen=True, slots=True)
-class TestResult:
+class TestResult(Value):
     """One test: where it stands, and why it failed; an empty failure is a success."""
 
     __test__ = False  # pytest: not a test itself

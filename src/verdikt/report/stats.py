@@ -2,15 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.model.entry import Entry
+from verdikt.model.value import Record, field
 from verdikt.report.entry_line import effects_of, verdict_of
 
 
-@dataclass(slots=True)
-class Stats:
+class Stats(Record):
     """How many entries there are of each sort. `guard` counts only what a guard asked about or blocked."""
 
     entries: int = 0

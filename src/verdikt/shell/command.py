@@ -1,7 +1,8 @@
 """What a piece of shell text would run: the values that the rest of verdikt reads."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from verdikt.model.value import Value
 
 UNKNOWN = "\ufffc"
 """Stands in `Word.text` for each part that the text alone does not tell."""
@@ -30,8 +31,7 @@ class Word(NamedTuple):
         return self.text if self.known else (self.raw or self.text.replace(UNKNOWN, "…"))
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(Value):
     """A redirection: `op` is `<`, `>`, `>>`, `>|`, `&>`, `<>`, `<<<`, `<<`, `>&` …; `fd` as written or the default."""
 
     op: str
@@ -39,8 +39,7 @@ class Redirect:
     target: Word
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Value, kw_only=True):
     """One simple command that would run, in the order in which it would.
 
     Commands found inside others (`sudo rm`, `bash -c '…'`, `xargs rm`, `find -exec rm {}`, `$(…)`, functions when called)
@@ -71,8 +70,7 @@ class Command:
         return self.argv[0].text.rsplit("/", 1)[-1]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Code:
+class Code(Value, kw_only=True):
     """Program text for another interpreter (`python -c`, `node -e`, SQL …) that a command would run."""
 
     language: (
@@ -84,8 +82,7 @@ class Code:
     command: int | None = None  # index in Script.commands of the command that runs it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
+class Script(Value, kw_only=True):
     """Everything that a piece of shell text would run. `problems` says what could not be understood, in words."""
 
     text: str

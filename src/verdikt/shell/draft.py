@@ -2,15 +2,26 @@
 
 from verdikt.shell.command import Command, Redirect, Word
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
 
-class Draft:
+    class _Layout:
+        pass
+else:
+    _Layout = Command.__base__  # only its layout is that of a value
+
+
+class Draft(_Layout):
     """A `Command` before it is finished: the same fields, still open to change.
 
     A frozen value is dear to build, and what comes after a command in a pipeline is not known when it is noted. A draft has
     the layout of a command, so that finishing it is no more than closing it.
     """
 
-    __slots__ = tuple(Command.__dataclass_fields__)
+    __slots__ = tuple(Command.__fields__)
+    if not TYPE_CHECKING:
+        __init__ = object.__init__
+        __setattr__ = object.__setattr__
 
     argv: tuple[Word, ...]
     assignments: tuple[tuple[str, Word], ...]

@@ -1,15 +1,14 @@
 """Programs that are not wrappers and can still be made to run a command: by an option, by a line they read, by an address."""
 
 import re
-from dataclasses import dataclass
 
 from verdikt.model.regex import regex
+from verdikt.model.value import Value
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.invocation import Invocation
 
 
-@dataclass(frozen=True, slots=True)
-class Escape:
+class Escape(Value):
     """An option whose value is a command; with `prefix`, only a value that begins so; with `language`, a program instead."""
 
     options: str
@@ -255,7 +254,7 @@ def terminal(call: Invocation) -> str | None:
     elif place:
         text = " ".join(_positional(words[place + 1 :], "-t -s -n -c -e -F -x -y -l -p"))
     elif call.name == "screen" and "-X" not in words:
-        text = " ".join(_positional(words[1:], "-S -t -h -T -c -p -L -s"))
+        text = " ".join(_positional(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))
     else:
         return None
     return call.shell(text, stdin=False) if text else None

@@ -1,10 +1,10 @@
 """Shells and other interpreters: the program is an argument, a file or the input."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 from verdikt.model.regex import regex
+from verdikt.model.value import Value
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.escape import spoken
 from verdikt.shell.invocation import Invocation
@@ -21,8 +21,7 @@ _SHEBANG = regex(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \t]*\S*?([
 _LONGEST_SCRIPT = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class Interpreter:
+class Interpreter(Value):
     """How a language's program is found: options whose value is a program, options that take another value, options that name no program."""
 
     language: str

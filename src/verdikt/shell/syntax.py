@@ -177,6 +177,10 @@ class _Builder:
             if simple.words and simple.words[0] in MISPLACED and not simple.assignments:
                 # The grammar takes it for a name.
                 self.problems.append(f"the shell would not accept this near `{simple.words[0]}`")
+            elif node.child_count > 1 and (last := node.children[-1]).type == "subshell":
+                # The grammar allows it, bash does not; fish and PowerShell would run it.
+                self.problems.append("the shell would not accept this near `(`")
+                return sequence([simple, self.statement(last, depth + 1)], [";", ""])
             return simple
         if depth > _DEEPEST:
             self.problems.append("it is nested too deeply to follow")

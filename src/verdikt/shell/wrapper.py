@@ -1,13 +1,12 @@
 """Programs that run another command: how to find it among their words. One row each."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from verdikt.model.value import Value
 from verdikt.shell.command import Word
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+class Wrapper(Value):
     """Where the inner command stands: after the options, `skip` further words and, for some, assignments."""
 
     valued: str = ""  # options that take a value: `-u --user`; a lone letter stands for `-x`
@@ -138,7 +137,10 @@ _DOCKER_RUN = (
 _DOCKER_EXEC = "e --env --env-file u --user w --workdir --detach-keys"
 _COMPOSE_EXEC = "e --env --index u --user w --workdir"
 _COMPOSE_RUN = "e --env l --label p --publish u --user v --volume w --workdir --name --entrypoint --cap-add --cap-drop"
-_KUBECTL_EXEC = "c --container f --filename --pod-running-timeout"
+_KUBECTL = (
+    "n --namespace --context --cluster --kubeconfig --user s --server --token --as --as-group --request-timeout v"
+)
+_KUBECTL_EXEC = f"{_KUBECTL} c --container f --filename --pod-running-timeout"
 _SSH = "B b c D E e F I i J L l m O o p Q R S W w"
 _SUDO = "C --close-from D --chdir g --group h --host p --prompt R --chroot r --role t --type T --command-timeout U --other-user u --user a c"
 _STRACE = "a --columns b --detach-on e --trace E --env I --interruptible o --output O p --attach P --trace-path s --string-limit S u --user X"
@@ -371,10 +373,14 @@ WRAPPERS: dict[str, Wrapper] = {
     "lando ssh": Wrapper("s --service u --user", text="-c --command", only_text=True, host="lando"),
     "devcontainer exec": Wrapper("--workspace-folder --container-id", host="devcontainer"),
     "kubectl exec": Wrapper(_KUBECTL_EXEC, skip=1, host="1", after="--"),
-    "kubectl run": Wrapper("--image --env --port --restart --overrides l --labels", skip=1, host="1", after="--"),
-    "kubectl debug": Wrapper("--image c --container --target --copy-to", skip=1, host="1", after="--"),
+    "kubectl run": Wrapper(
+        f"{_KUBECTL} --image --env --port --restart --overrides l --labels", skip=1, host="1", after="--"
+    ),
+    "kubectl debug": Wrapper(
+        f"{_KUBECTL} --image c --container --target --copy-to --profile", skip=1, host="1", after="--"
+    ),
     "oc exec": Wrapper(_KUBECTL_EXEC, skip=1, host="1", after="--"),
-    "oc rsh": Wrapper("c --container", skip=1, host="1"),
+    "oc rsh": Wrapper(f"{_KUBECTL} c --container", skip=1, host="1"),
     "lxc exec": Wrapper("--env --mode --user --group --cwd", skip=1, host="1", after="--"),
     "incus exec": Wrapper("--env --mode --user --group --cwd", skip=1, host="1", after="--"),
     "lxc-attach": Wrapper(

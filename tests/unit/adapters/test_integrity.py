@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from verdikt.adapters.integrity import Integrity
+from verdikt.adapters.wiring import wrapper
 
 
 @pytest.fixture
@@ -51,9 +52,10 @@ def test_a_removed_policy_shows_at_the_end(project: Path) -> None:
     assert integrity(project).changes() == [f"`{project}/governance.yaml` changed during the session"]
 
 
-def test_a_changed_wrapper_shows_at_once(project: Path) -> None:
-    """It is not the one that this version ships."""
-    guard = project.parent / "home/.local/share/verdikt/hooks/guard.sh"
+@pytest.mark.parametrize("name", wrapper.shipped())
+def test_a_changed_wrapper_shows_at_once(project: Path, name: str) -> None:
+    """It is not the one that was put there."""
+    guard = project.parent / "home/.local/share/verdikt/hooks" / name
     guard.write_text("#!/bin/sh\necho '{}'\n")
 
     assert integrity(project).start() == ["the wrapper around the hook is not the one that was installed"]

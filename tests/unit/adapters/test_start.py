@@ -6,58 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-CLASSES = """
-__name__ = "verdikt.model.example"
-import sys
-sys.modules[__name__] = sys.modules["__main__"]
-from verdikt.adapters.start import spare
-spare()
-from dataclasses import dataclass, field, replace, FrozenInstanceError
-
-@dataclass(frozen=True, slots=True, order=True)
-class Point:
-    "A value."
-    x: int
-    y: int = 2
-    tags: list = field(default_factory=list, compare=False)
-    def __post_init__(self):
-        if self.x < 0: raise ValueError("x")
-
-@dataclass
-class Base:
-    "A base."
-    a: int
-
-@dataclass
-class Child(Base):
-    "A child."
-    b: int = 3
-
-one, two = Point(1), Point(1, 2)
-assert one == two and hash(one) == hash(two) and one < Point(2) and repr(one) == "Point(x=1, y=2, tags=[])", one
-assert one.tags is not two.tags and replace(one, y=5).y == 5
-assert Child(1) == Child(1, 3) and Child(1) != Base(1) and repr(Child(1)) == "Child(a=1, b=3)"
-for wrong in (lambda: Point(), lambda: Point(1, z=2), lambda: Child(1, 2, 3)):
-    try: wrong()
-    except TypeError as error: assert "__init__()" in str(error), error
-    else: raise SystemExit("it took wrong arguments")
-try: one.x = 3
-except FrozenInstanceError: pass
-else: raise SystemExit("it can be changed")
-import sys, inspect
-assert "tokenize" not in sys.modules
-assert str(inspect.signature(Point)).startswith("(x: int, y: int = 2")
-assert "tokenize" in sys.modules
-"""
-
-
-def test_a_dataclass_whose_methods_are_written_later_is_the_same() -> None:
-    """Values are equal, ordered, frozen and refused as ever."""
-    done = subprocess.run([sys.executable, "-c", CLASSES], capture_output=True, text=True, check=False)
-
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 GUARD = """
 rules:
 - {name: none, command: nothing, verdict: block, reason: r, fix: f}

@@ -24,7 +24,7 @@ def verdikt(project: Path) -> Verdikt:
     """The command line, in the project, in an environment of its own."""
 
     def run(*arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
-        clean = {"HOME": str(project.parent / "home"), "PATH": "/usr/bin:/bin"}
+        clean = {"HOME": str(project.parent / "home"), "PATH": "/usr/bin:/bin", "VERDIKT_DAEMON": "off"}
         command = [sys.executable, "-m", "verdikt", *arguments]
         return subprocess.run(command, cwd=project, env=clean | env, capture_output=True, text=True, check=False)
 

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from tests.unit.cli.conftest import Verdikt
+from verdikt.adapters.wiring import wrapper
+
+WRAPPER = f"../home/.local/share/verdikt/hooks/{next(iter(wrapper.shipped()))}"
 
 
 def report(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
@@ -67,8 +70,9 @@ def _node() -> str:
         ({"governance.yaml": "profile: ["}, "no decision could be made"),
         ({".claude/settings.local.json": '{"disableAllHooks": true}'}, "`disableAllHooks` is set"),
         ({".claude/settings.local.json": '{"hooks": {"Stop": [{}]}}'}, "a malformed hook under `Stop`"),
-        ({"../home/.local/share/verdikt/hooks/guard.sh": "#!/bin/sh\necho '{}'\n"}, "the canary was not blocked"),
-        ({"../home/.local/share/verdikt/hooks/guard.sh": "#!/bin/sh\nexit 7\n"}, "verdikt: blocked"),
+        ({WRAPPER: "#!/bin/sh\necho '{}'\n"}, "the canary was not blocked"),
+        ({WRAPPER: "#!/bin/sh\nexit 7\n"}, "verdikt: blocked"),
+        ({"../home/.local/share/verdikt/hooks/guard.sh": "#!/bin/sh\n"}, "the wrapper is changed"),
     ],
 )
 def test_what_is_wrong_is_said(

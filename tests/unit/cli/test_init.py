@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from tests.unit.cli.conftest import Verdikt
-from verdikt.adapters.wiring import codex_trust, settings
+from verdikt.adapters.wiring import codex_trust, settings, wrapper
+from verdikt.adapters.wiring.install import Installation, plan
 from verdikt.adapters.wiring.place import PLACES
 from verdikt.adapters.wiring.registration import LAUNCH
+from verdikt.errors import WiringError
 
 
 def snapshot(*roots: Path) -> dict[str, tuple[int, bytes]]:
@@ -69,7 +71,7 @@ def test_every_host_is_wired_and_comes_back_byte_for_byte(project: Path, verdikt
     undone = verdikt("uninstall", "--yes")
     assert undone.returncode == 0, undone.stderr
     assert snapshot(project, project.parent / "home") == before
-    assert not (project.parent / "home/.local/share/verdikt/hooks/guard.sh").exists()
+    assert not (project.parent / "home/.local/share/verdikt/hooks").exists()
 
 
 def test_an_empty_project_is_empty_again(project: Path, verdikt: Verdikt) -> None:
@@ -92,7 +94,9 @@ def test_what_is_registered_is_absolute_explicit_and_closed(project: Path, verdi
     codex = json.loads((project / ".codex/hooks.json").read_text())
 
     before = claude["PreToolUse"][0]["hooks"][0]
-    guard = str(project.parent / "home/.local/share/verdikt/hooks/guard.sh")
+    hooks = project.parent / "home/.local/share/verdikt/hooks"
+    guard = str(hooks / next(iter(wrapper.shipped())))
+    assert {path.name: path.read_bytes() for path in hooks.iterdir()} == wrapper.shipped()
     assert before["command"] == (
         f"{guard} 20 closed {sys.executable} -I -S {LAUNCH} claude PreToolUse"
         " || /bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'"
@@ -111,7 +115,8 @@ def test_the_registered_command_blocks_even_without_its_wrapper(project: Path, v
     """Whoever deletes the wrapper has not switched anything off."""
     verdikt("init", "--host", "claude", "--yes")
     hooks = json.loads((project / ".claude/settings.json").read_text())["hooks"]
-    (project.parent / "home/.local/share/verdikt/hooks/guard.sh").unlink()
+    for installed in (project.parent / "home/.local/share/verdikt/hooks").iterdir():
+        installed.unlink()
     command = hooks["PreToolUse"][0]["hooks"][0]["command"]
     for shell in ("sh", "bash"):
         said = subprocess.run([shell, "-c", command], input="{}", capture_output=True, text=True, check=False)
@@ -226,6 +231,55 @@ def test_an_upgrade_replaces_our_entries_and_keeps_the_first_original(project: P
     assert not any(" 15 closed " in command for command in commands)
     verdikt("uninstall", "--yes")
     assert snapshot(project) == before
+
+
+def test_an_upgrade_to_the_native_client_replaces_what_named_the_script(project: Path, verdikt: Verdikt) -> None:
+    """The script stays beside it and stays current, for projects that were not wired again."""
+    verdikt("init", "--host", "claude", "--yes")
+    hooks = project.parent / "home/.local/share/verdikt/hooks"
+    path = project / ".claude/settings.json"
+    names = list(wrapper.shipped())
+    path.write_text(path.read_text().replace(names[0], "guard.sh"))
+    (hooks / names[0]).write_text("another version")
+    (hooks / "guard.sh").write_text("another version")
+    verdikt("init", "--host", "claude", "--yes")
+
+    assert {name: (hooks / name).read_bytes() for name in names} == wrapper.shipped()
+    assert all(os.access(hooks / name, os.X_OK) for name in names)
+    assert all(f"/{names[0]} 20 " in command for _, command in settings.commands(json.loads(path.read_text())))
+
+
+def test_for_everybody_the_wrapper_lies_where_nobody_who_is_governed_can_change_it(project: Path) -> None:
+    """Beside the managed policy; with a socket it is told to ask there and nowhere else."""
+    env = {"HOME": str(project.parent / "home")}
+    here = Installation(
+        project=str(project), data=str(project.parent / "data"), env=env, socket="/run/verdikt/daemon.sock"
+    )
+    if not wrapper.native():
+        with pytest.raises(WiringError, match="needs the native client"):
+            plan(here, ["claude"], profile="standard", scope="managed", trust=False)
+        return
+    changes = {
+        change.path: change for change in plan(here, ["claude"], profile="standard", scope="managed", trust=False)
+    }
+    wired = json.loads(changes["/etc/claude-code/managed-settings.json"].after or b"")
+    command = dict(settings.commands(wired))["PreToolUse"]
+
+    assert changes["/etc/verdikt/hooks/verdikt-hook"].after == wrapper.native()
+    assert command.startswith("/etc/verdikt/hooks/verdikt-hook --socket /run/verdikt/daemon.sock 20 closed /")
+    assert command.endswith("|| /bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'")
+
+
+@pytest.mark.parametrize(
+    "options", [["--socket", "/run/x.sock"], ["--socket", "x.sock", "--scope", "managed"]], ids=["project", "relative"]
+)
+def test_a_socket_is_for_everybody_and_absolute(project: Path, verdikt: Verdikt, options: list[str]) -> None:
+    """Who is governed must not choose who decides."""
+    done = verdikt("init", "--host", "claude", "--yes", *options)
+
+    assert done.returncode == 2
+    assert "--socket needs an absolute path and --scope managed" in done.stderr
+    assert not list(project.iterdir())
 
 
 def test_links_are_written_through(project: Path, verdikt: Verdikt) -> None:

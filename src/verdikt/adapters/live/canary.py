@@ -2,8 +2,9 @@
 
 import os
 import shlex
-from dataclasses import dataclass
 from typing import Any
+
+from verdikt.model.value import Value
 
 _SHELLS = {
     "claude": "Bash",
@@ -15,8 +16,7 @@ _SHELLS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Canary:
+class Canary(Value, kw_only=True):
     """The forbidden command, and the file that would be there if it had run."""
 
     data: str

@@ -4,14 +4,13 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from verdikt.adapters.live.model import ScriptedModel
+from verdikt.model.value import Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientRun:
+class ClientRun(Value, kw_only=True):
     """One run of a client: how it ended and what it printed."""
 
     code: int
@@ -19,8 +18,7 @@ class ClientRun:
     stderr: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class Client(Value, kw_only=True):
     """A client as it can be driven: the shell tool that its model calls, and how it is started."""
 
     name: str

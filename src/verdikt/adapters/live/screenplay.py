@@ -1,12 +1,12 @@
 """What a scripted model says, turn by turn."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from verdikt.model.value import Value, field
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
+
+class ToolUse(Value):
     """A tool that the model asks for. `custom` marks Codex's free-form tools, whose input is text; some lie in a namespace."""
 
     name: str
@@ -15,16 +15,14 @@ class ToolUse:
     namespace: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Say:
+class Say(Value):
     """One turn of the model: a text, and the tools it asks for at once."""
 
     text: str
     tools: tuple[ToolUse, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Screenplay:
+class Screenplay(Value, kw_only=True):
     """The turns of the main conversation, and those of side conversations, told apart by a word in their first prompt."""
 
     turns: tuple[Say, ...]

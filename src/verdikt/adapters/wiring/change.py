@@ -4,16 +4,15 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from verdikt.errors import WiringError
 from verdikt.model.canonical import sha256
+from verdikt.model.value import Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
+class FileChange(Value, kw_only=True):
     """What becomes of one file. `None` stands for no file."""
 
     path: str

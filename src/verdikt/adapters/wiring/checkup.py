@@ -3,8 +3,7 @@
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,12 @@ from verdikt.adapters.wiring.install import Installation
 from verdikt.adapters.wiring.place import PLACES, SCOPES, Place
 from verdikt.adapters.wiring.registration import is_ours
 from verdikt.errors import WiringError
+from verdikt.model.value import Value
 from verdikt.observe.breach import recent_lines
 from verdikt.observe.crash import FILE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hole:
+class Hole(Value, kw_only=True):
     """Something that a host lets happen past the hook, and how to close it. `open` when it was found to be open here."""
 
     what: str
@@ -29,8 +28,7 @@ class Hole:
     open: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wired:
+class Wired(Value, kw_only=True):
     """One settings file that names the hook."""
 
     host: str
@@ -226,6 +224,10 @@ def crashes(here: Installation, *, since: float) -> dict[str, int]:
     return dict(Counter(str(line.get("hook", "")) for line in lines))
 
 
-def same_guard(here: Installation) -> bool:
-    """Whether the installed wrapper is the one that this version ships."""
-    return read(here.guard) == Path(adapters.__file__).with_name("guard.sh").read_bytes()
+def wrapper_state(here: Installation, scopes: Iterable[str]) -> str:
+    """Whether the installed wrappers are those that this version ships: `intact`, `changed` or `missing`."""
+    expected = {path: data for scope in scopes or ("project",) for path, data in here.wrappers(scope).items()}
+    found = {path: read(path) for path in expected}
+    if None in found.values():
+        return "missing"
+    return "intact" if found == expected else "changed"

@@ -2,11 +2,11 @@
 
 import os
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 
 from verdikt.errors import WiringError
 from verdikt.model.commit_hook import HOOKS, MARK, is_ours
+from verdikt.model.value import Value
 
 KEPT = ".before-verdikt"
 """The ending under which a hook that was there is kept."""
@@ -34,8 +34,7 @@ printf '%s\\n' "$input" | {check} --hook {hook} "$@"
 """
 
 
-@dataclass(frozen=True, slots=True)
-class HookState:
+class HookState(Value):
     """One hook: whether ours is there, and whether another one runs before it or in its place."""
 
     name: str

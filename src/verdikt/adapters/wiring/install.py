@@ -6,16 +6,16 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from verdikt import adapters
-from verdikt.adapters.wiring import codex_trust, settings, toml
+from verdikt.adapters.wiring import codex_trust, settings, toml, wrapper
 from verdikt.adapters.wiring.change import FileChange, WiringRecord, read
 from verdikt.adapters.wiring.place import PLACES
-from verdikt.adapters.wiring.registration import GUARD_SECONDS, Registration
+from verdikt.adapters.wiring.registration import GUARD_SECONDS, NAMES, NATIVE, Registration
 from verdikt.errors import WiringError
+from verdikt.model.value import Value
 
 HOSTS = (*PLACES, "opencode", "git")
 
@@ -46,22 +46,29 @@ import verdikt.adapters.entry, re2, tree_sitter_bash, yaml
 _OPENCODE = {"project": ".opencode/plugin/verdikt.js", "user": "opencode/plugin/verdikt.js"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Installation:
-    """Where things are: the project, the data directory, the environment."""
+MANAGED_HOOKS = "/etc/verdikt/hooks"
+"""Where the wrappers for everybody lie: whoever is governed may run them and not change them."""
+
+
+class Installation(Value, kw_only=True):
+    """Where things are: the project, the data directory, the environment, and the socket that hooks ask, if one is given."""
 
     project: str
     data: str
     env: Mapping[str, str]
+    socket: str = ""
 
-    @property
-    def guard(self) -> str:
-        """Where the wrapper is put."""
-        return os.path.join(self.data, "hooks", "guard.sh")
+    def wrappers(self, scope: str = "project") -> dict[str, bytes]:
+        """Where the wrappers are put, and what they are; the first is the one that is registered."""
+        directory = MANAGED_HOOKS if scope == "managed" else os.path.join(self.data, "hooks")
+        return {os.path.join(directory, name): data for name, data in wrapper.shipped().items()}
 
-    def registration(self) -> Registration:
+    def registration(self, scope: str = "project") -> Registration:
         """How hosts will call the hook: this interpreter, isolated from the project and the environment."""
-        return Registration(guard=self.guard, python=(sys.executable, *_isolation()))
+        guard = next(iter(self.wrappers(scope)))
+        if self.socket and os.path.basename(guard) != NATIVE:
+            raise WiringError("`--socket` needs the native client; install verdikt where there is a C compiler")
+        return Registration(guard=guard, python=(sys.executable, *_isolation()), socket=self.socket)
 
     def record(self) -> WiringRecord:
         """What was changed so far."""
@@ -83,7 +90,7 @@ def found(here: Installation) -> list[str]:
 
 def plan(here: Installation, hosts: Iterable[str], *, profile: str, scope: str, trust: bool) -> list[FileChange]:
     """Every file that wiring these hosts changes, in the order in which it is safe to change them."""
-    changes = [_guard(here), *_policy(here, profile, scope)]
+    changes = [*_wrappers(here, scope), *_policy(here, profile, scope)]
     for host in hosts:
         if host == "opencode":
             changes.append(_opencode(here, scope))
@@ -93,11 +100,14 @@ def plan(here: Installation, hosts: Iterable[str], *, profile: str, scope: str, 
     return [change for change in changes if change.needed]
 
 
-def _guard(here: Installation) -> FileChange:
-    script = Path(adapters.__file__).with_name("guard.sh").read_bytes()
-    return FileChange(
-        path=here.guard, before=read(here.guard), after=script, host="", what="the wrapper that clients call"
-    )
+def _wrappers(here: Installation, scope: str) -> list[FileChange]:
+    what = "the wrapper that clients call"
+    return [
+        FileChange(
+            path=path, before=read(path), after=data, host="", what=what if first == 0 else "the same, as a script"
+        )
+        for first, (path, data) in enumerate(here.wrappers(scope).items())
+    ]
 
 
 def _policy(here: Installation, profile: str, scope: str) -> list[FileChange]:
@@ -124,7 +134,7 @@ def _settings(here: Installation, host: str, scope: str) -> list[FileChange]:
         raise WiringError(f"`{host}` has no {scope} settings that name hooks; see docs/hosts/{host}.md")
     before = read(path)
     present = settings.parse(before, path)
-    entries = place.entries(here.registration())
+    entries = place.entries(here.registration(scope))
     wired = settings.wire(present, entries, path, place.extra)
     if host == "claude" and (event := settings.malformed(present)):
         raise WiringError(
@@ -167,8 +177,8 @@ def _opencode(here: Installation, scope: str) -> FileChange:
     config = here.env.get("XDG_CONFIG_HOME") or os.path.join(here.env.get("HOME") or os.path.expanduser("~"), ".config")
     path = os.path.join(config if scope == "user" else here.project, _OPENCODE[scope])
     text = Path(adapters.__file__).with_name("opencode_plugin.js").read_text()
-    registration = here.registration()
-    guard = [registration.guard, str(GUARD_SECONDS)]
+    registration = here.registration(scope)
+    guard = [*registration.wrapper, str(GUARD_SECONDS)]
     text = text.replace('["verdikt-guard"]', json.dumps(guard))
     text = text.replace('["verdikt-hook"]', json.dumps(registration.hook("opencode", "")[:-1]))
     return FileChange(path=path, before=read(path), after=text.encode(), host="opencode", what="the plugin")
@@ -176,9 +186,10 @@ def _opencode(here: Installation, scope: str) -> FileChange:
 
 def carry_out(here: Installation, changes: Iterable[FileChange]) -> None:
     """Makes the changes of a plan."""
-    here.record().apply(changes)
-    if os.path.exists(here.guard):
-        os.chmod(here.guard, 0o755)
+    planned = list(changes)
+    here.record().apply(planned)
+    for path in (change.path for change in planned if os.path.basename(change.path) in NAMES):
+        os.chmod(path, 0o755)
 
 
 def undo(here: Installation, *, hosts: Iterable[str] = (), everything: bool = False) -> list[FileChange]:
@@ -190,7 +201,8 @@ def undo(here: Installation, *, hosts: Iterable[str] = (), everything: bool = Fa
         mine = everything or path.startswith(os.path.join(here.project, "")) or not known["host"]
         if not mine or (wanted and known["host"] not in wanted):
             continue
-        if path == here.guard and not everything and _others_need_guard(here, record, wanted):
+        wraps = os.path.basename(path) in NAMES
+        if wraps and not everything and _others_need_guard(here, record, wanted):
             continue
         changes.append(_back(record, path, known["host"]))
     return changes
@@ -234,8 +246,8 @@ def take_back(here: Installation, changes: Iterable[FileChange]) -> None:
 @lru_cache(maxsize=1)
 def _isolation() -> list[str]:
     """The strictest flags under which this interpreter still finds verdikt."""
-    for flags in (["-I", "-S"], ["-I"], ["-E", "-P"]):
-        probe = [sys.executable, *flags, "-c", _PROBE, str(Path(adapters.__file__).parents[2])]
+    for flags in (["-I"], ["-E", "-P"]):
+        probe = [sys.executable, *flags, "-S", "-c", _PROBE, str(Path(adapters.__file__).parents[2])]
         if subprocess.run(probe, cwd="/", capture_output=True, check=False).returncode == 0:
             return flags
     raise WiringError(f"`{sys.executable}` cannot import verdikt by itself; install verdikt for this interpreter")

@@ -2,17 +2,16 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt import adapters
 from verdikt.adapters.wiring.registration import CLIENT_SECONDS, Registration
+from verdikt.model.value import Value, field
 
 SCOPES = ("project", "user", "managed")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Value, kw_only=True):
     """One host: its files by scope, the events it is wired for, the shape of an entry there."""
 
     host: str

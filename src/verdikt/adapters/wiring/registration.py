@@ -2,10 +2,10 @@
 
 import os
 import shlex
-from dataclasses import dataclass
 
 from verdikt import adapters
 from verdikt.model.regex import regex
+from verdikt.model.value import Value
 
 CLIENT_SECONDS = 30
 """How long a client waits; explicit, because the clients' own defaults range from one second to ten minutes."""
@@ -16,28 +16,39 @@ GUARD_SECONDS = 20
 LAUNCH = os.path.join(os.path.dirname(adapters.__file__), "launch.py")
 """The script that is the hook: started by its path it need not be searched for."""
 
+SCRIPT = "guard.sh"
+NATIVE = "verdikt-hook"
+NAMES = (NATIVE, SCRIPT)
+"""What a wrapper can be called."""
+
 _OURS = regex(r"\bverdikt[./]adapters[./](entry|launch)\b|\bverdikt-hook\b")
 
 _MISSING = "/bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'"
 """What runs when the wrapper itself is gone. One plain command, so that it means the same in every shell."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registration:
+class Registration(Value, kw_only=True):
     """Where the wrapper lies and how the hook is started, all absolute."""
 
     guard: str
     python: tuple[str, ...]
     """The interpreter with its flags; isolated, so that nothing in the project can stand in for a module of ours."""
+    socket: str = ""
+    """Of a warm process that another user runs; then nobody else is asked."""
+
+    @property
+    def wrapper(self) -> list[str]:
+        """The wrapper and whom it asks."""
+        return [self.guard, *(["--socket", self.socket] if self.socket else [])]
 
     def hook(self, host: str, event: str) -> list[str]:
         """The hook without its wrapper."""
-        return [*self.python, LAUNCH, host, event]
+        return [*self.python, "-S", LAUNCH, host, event]
 
     def command(self, host: str, event: str, *, closed: bool) -> str:
         """The line for a host's settings. Where the agent is about to act, even a missing wrapper blocks."""
         mode = "closed" if closed else "open"
-        line = shlex.join([self.guard, str(GUARD_SECONDS), mode, *self.hook(host, event)])
+        line = shlex.join([*self.wrapper, str(GUARD_SECONDS), mode, *self.hook(host, event)])
         return f"{line} || {_MISSING}" if closed else line
 
 

@@ -1,4 +1,4 @@
-/* verdikt-hook [--socket PATH] SECONDS closed|open PYTHON [FLAG...] -m verdikt.adapters.entry HOST [EVENT [ARGUMENT]]
+/* verdikt-hook [--socket PATH] SECONDS closed|open PYTHON [FLAG...] .../verdikt/adapters/launch.py HOST [EVENT [ARGUMENT]]
  * verdikt-hook [--socket PATH] HOST [EVENT [ARGUMENT]]
  *
  * What clients call. It asks the warm process, over its socket in verdikt's data directory, and hands on the answer. Where
@@ -73,8 +73,9 @@ struct call {
     const char *self;     /* argv[0] */
     const char *socket;   /* given with --socket, else NULL */
     char **hook;          /* the command line of the hook, which ends with NULL; NULL when there is none */
-    int module;           /* where in it `-m verdikt.adapters.entry` begins; 0 when it is another program */
-    int words;            /* how many words follow it: host, event, argument */
+    int entry;            /* where in it the words for the interpreter end; 0 when it is another program */
+    char **words;         /* what follows them: host, event, argument */
+    int count;            /* how many of those there are */
     bool open;            /* a failure is no opinion */
     int64_t start;        /* nanoseconds on the monotonic clock, like all times here */
     int64_t ask_until, until;
@@ -365,7 +366,7 @@ static bool is_decision(int status, const char *out, size_t length) {
 /* ---- the question ---- */
 
 static void read_payload(void) {
-    if (call.words > 2 && call.hook[call.module + 4][0] != '\0') return; /* it came as an argument */
+    if (call.count > 2 && call.words[2][0] != '\0') return; /* it came as an argument */
     for (;;) {
         if (!wait_for(STDIN_FILENO, POLLIN, call.ask_until)) fail("it did not hear the whole question in time");
         bool rest = payload_length == sizeof payload; /* read away: the client must be able to write all of it */
@@ -384,7 +385,7 @@ static size_t build_question(void) {
     struct text head = {question + QUESTION_PREFIX, 0, HEAD, false};
     if (getcwd(here, sizeof here) == NULL || here[0] != '/') return 0;
     const char *words[6] = {VERDIKT_VERSION, "generic", "", "", here, call.open ? "open" : "closed"};
-    for (int i = 0; i < call.words; i++) words[1 + i] = call.hook[call.module + 2 + i];
+    for (int i = 0; i < call.count; i++) words[1 + i] = call.words[i];
     for (size_t i = 0; i < 6; i++) put(&head, words[i], strlen(words[i]) + 1);
     for (size_t i = 0; i < sizeof VARIABLES / sizeof *VARIABLES; i++) {
         const char *value = getenv(VARIABLES[i]);
@@ -596,10 +597,14 @@ static void start_warm(void) {
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGPIPE, SIG_DFL);
-    static char module[] = "verdikt.daemon";
-    call.hook[call.module + 1] = module;
-    call.hook[call.module + 2] = NULL;
-    (void)execv(call.hook[0], call.hook);
+    static char module[] = "-m", warm[] = "verdikt.daemon";
+    char *line[16] = {call.hook[0]};
+    size_t length = 1;
+    for (int i = 1; i < call.entry && length < 12; i++) /* unlike one hook, it needs what is installed beside verdikt */
+        if (strcmp(call.hook[i], "-S") != 0) line[length++] = call.hook[i];
+    line[length++] = module;
+    line[length++] = warm;
+    (void)execv(line[0], line);
     _exit(127);
 }
 
@@ -694,8 +699,18 @@ static void find_hook(char **words, int count) {
     memcpy(slash + 1, "python3", sizeof "python3");
     for (int i = 0; i < count; i++) hook[4 + i] = words[i];
     call.hook = hook;
-    call.module = 2;
-    call.words = count;
+    call.entry = 2;
+    call.words = hook + 4;
+    call.count = count;
+}
+
+/* Where the words for the hook begin: after its script or its module; 0 when this is another program. */
+static int after_entry(char **words, int at) {
+    static const char script[] = "/verdikt/adapters/launch.py";
+    size_t length = strlen(words[at]), end = sizeof script - 1;
+    if (length > end && strcmp(words[at] + length - end, script) == 0) return at + 1;
+    bool module = strcmp(words[at], "-m") == 0 && words[at + 1] != NULL;
+    return module && strcmp(words[at + 1], "verdikt.adapters.entry") == 0 ? at + 2 : 0;
 }
 
 static int64_t whole_number(const char *text) {
@@ -729,10 +744,14 @@ static void read_arguments(int count, char **words) {
         return;
     }
     call.hook = words;
-    for (int i = 1; i + 1 < count && call.module == 0; i++)
-        if (strcmp(words[i], "-m") == 0 && strcmp(words[i + 1], "verdikt.adapters.entry") == 0) call.module = i;
-    if (call.module > 0) call.words = count - call.module - 2;
-    if (call.words > 3) call.module = call.words = 0; /* whatever that means, the hook knows it */
+    for (int at = 1; at < count && call.entry == 0; at++) {
+        int from = after_entry(words, at);
+        if (from == 0) continue;
+        if (count - from > 3) return; /* whatever that means, the hook knows it */
+        call.entry = at;
+        call.words = words + from;
+        call.count = count - from;
+    }
 }
 
 static void take_signals(void) {
@@ -761,7 +780,7 @@ int main(int count, char **words) {
     read_payload();
     const char *wish = getenv("VERDIKT_DAEMON");
     bool off = wish != NULL && strcmp(wish, "off") == 0;
-    if (call.module > 0 && (call.socket != NULL || !off)) ask_warm();
+    if (call.entry > 0 && (call.socket != NULL || !off)) ask_warm();
     if (call.socket != NULL) fail("nobody answers at its socket");
     run_hook();
 }

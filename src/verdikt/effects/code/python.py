@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from verdikt.effects import host
 from verdikt.effects.call import Call
 from verdikt.model.effect import Effect, Target
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 
 _SHELL = frozenset(
@@ -109,6 +110,15 @@ _DECODE = frozenset(
     ]
 )
 _LIMIT = 20_000
+_HIDDEN = "?"
+"""Stands for the name of an attribute that is made at run time."""
+_POWERS = frozenset(("os", "subprocess", "shutil", "builtins", "__builtins__", "sys", "ctypes", "socket", "pty"))
+_WHOLE_ENV = regex(r"^(?:[\w.]+\()*os\.environ(?:\.(?:items|copy|values)\(\))?(?:,[^)]*)?\)*$")
+_DROPS = frozenset("drop_all drop_table drop_database drop_collection flushall flushdb".split())
+_CLOUD_DELETES = frozenset(
+    "delete_bucket terminate_instances delete_table delete_db_instance delete_object delete_objects delete_stack".split()
+)
+_CLOUD_ENDS = ("delete_", "terminate_", "purge_", "deregister_", "schedule_key_deletion")
 
 
 class _Reader:
@@ -164,7 +174,8 @@ class _Reader:
             if function in ("__import__", "importlib.import_module") and node.args:
                 return _constant(node.args[0])
             if function == "getattr" and len(node.args) > 1:
-                return f"{self.dotted(node.args[0])}.{_constant(node.args[1])}"
+                name = self.text(node.args[1])
+                return f"{self.dotted(node.args[0])}.{_HIDDEN if UNKNOWN in name else name}"
         return ""
 
     def text(self, node: ast.expr | None, depth: int = 0) -> str:
@@ -261,12 +272,30 @@ class _Reader:
             add(self._net(node, first, function))
         elif function in ("eval", "exec", "compile"):
             add(self._evaluate(first))
-        elif function in ("os.kill", "os.killpg"):
-            self.effects.append(self.call.effect("proc.kill"))
-        else:
+        elif not self._told(node, function, first):
             self.dup |= function == "os.dup2"
             self.socket |= function in ("socket.socket", "socket.create_connection", "socket.create_server")
             self._method(node, function)
+
+    def _told(self, node: ast.Call, function: str, first: ast.expr | None) -> bool:
+        """Calls that are told by name and argument together; whether this was one."""
+        if function in ("os.kill", "os.killpg"):
+            everything = first is not None and ast.unparse(first) in ("-1", "1")
+            self.effects.append(self.call.effect("proc.kill.all" if everything else "proc.kill"))
+        elif function in ("print", "pprint.pprint", "json.dumps", "pprint"):
+            if first is not None and len(node.args) == 1 and self._whole_environment(first):
+                self.effects.append(self.call.effect("env.read.all"))
+        elif function.endswith(f".{_HIDDEN}") and function[: -len(_HIDDEN) - 1] in _POWERS:
+            self.effects.append(self.call.effect("code.unknown", note="calls what the text does not name"))
+        else:
+            return False
+        return True
+
+    def _whole_environment(self, node: ast.expr) -> bool:
+        """Whether an expression is every variable of the environment, and not one of them."""
+        if "os" not in self.names.values() and "os.environ" not in self.names.values():
+            return False
+        return _WHOLE_ENV.match(ast.unparse(node).replace("__import__('os')", "os")) is not None
 
     def _method(self, node: ast.Call, function: str) -> None:
         """Methods of paths, files and connections, told by their names alone."""
@@ -280,7 +309,11 @@ class _Reader:
         elif name == "rmtree":
             add(self._path("fs.delete.tree", self.text(node.args[0]) if node.args else UNKNOWN))
         elif name in ("write_text", "write_bytes"):
-            add(self._path("fs.overwrite", self.text(owner)))
+            emptied = bool(node.args) and self.text(node.args[0]) == ""
+            add(self._path("fs.truncate" if emptied else "fs.overwrite", self.text(owner)))
+        elif name == "close" and isinstance(owner, ast.Call) and self.dotted(owner.func) == "open":
+            if len(owner.args) > 1 and self.text(owner.args[1]).startswith("w"):
+                add(self._path("fs.truncate", self.text(owner.args[0])))
         elif name in ("read_text", "read_bytes"):
             add(self._path("fs.read", self.text(owner)))
         elif name in ("execute", "executescript", "executemany", "raw") and node.args:
@@ -289,20 +322,21 @@ class _Reader:
 
             if UNKNOWN not in text and looks_like_sql(text):
                 add(read_sql(text, self.call))
-        elif name in (
-            "delete_bucket",
-            "terminate_instances",
-            "delete_table",
-            "delete_db_instance",
-            "delete_object",
-            "delete_objects",
-            "delete_stack",
-        ):
-            self.effects.append(self.call.effect("cloud.delete", possible=True))
-        elif name in ("drop_all", "drop_table", "drop_database", "drop_collection", "flushall", "flushdb"):
-            self.effects.append(self.call.effect("db.drop", possible=True))
+        elif what := self._lost(name, owner):
+            self.effects.append(self.call.effect(what, possible=True))
         elif name in ("connect",) and self.socket:
             self.effects.append(self.call.effect("net.connect"))
+
+    def _lost(self, name: str, owner: ast.expr) -> str:
+        """What a method of a library for databases or clouds destroys, by its name; empty for any other."""
+        if name in _DROPS:
+            return "db.drop"
+        cloud = "boto3" in self.names.values()
+        if name in _CLOUD_DELETES or (cloud and name.startswith(_CLOUD_ENDS)):
+            return "cloud.delete"
+        if name == "delete" and ".all()" in (spoken := ast.unparse(owner)[-200:]) and ".objects" in spoken:
+            return "cloud.delete" if cloud else "db.delete.all"
+        return ""
 
     def _shell(self, argument: ast.expr | None) -> Iterator[Effect]:
         text = self.text(argument)
@@ -332,19 +366,16 @@ class _Reader:
 
     def _evaluate(self, argument: ast.expr | None) -> Iterator[Effect]:
         text = self.text(argument)
+        calls = {self.dotted(n.func) for n in ast.walk(argument) if isinstance(n, ast.Call)} if argument else set()
+        if calls & _DECODE:
+            yield self.call.effect("code.hidden", note="runs what a decoder makes of its input")
         if UNKNOWN not in text:
             inner = _Reader(self.call)
             inner.names.update(self.names)
             yield from _read(text, inner)
             return
-        if isinstance(argument, ast.Call) and any(
-            self.dotted(n.func) in _FETCH for n in ast.walk(argument) if isinstance(n, ast.Call)
-        ):
+        if calls & _FETCH:
             yield self.call.effect("code.remote", note="runs what it downloads")
-        elif isinstance(argument, ast.Call) and any(
-            self.dotted(n.func) in _DECODE for n in ast.walk(argument) if isinstance(n, ast.Call)
-        ):
-            yield self.call.effect("code.hidden", note="runs what a decoder makes of its input")
 
     def _open(self, node: ast.Call, argument: ast.expr | None) -> Iterator[Effect]:
         mode = (
@@ -370,6 +401,8 @@ class _Reader:
         if function.endswith(".request") and len(node.args) > 1:
             text = self.text(node.args[1])
         hosts = (Target(host.host(text), "host"),)
+        if host.is_metadata(hosts[0].text):
+            yield self.call.effect("cred.read", hosts, note="credentials of the machine")
         sends = (
             function in _SEND
             or any(k.arg in ("data", "json", "files") for k in node.keywords)

@@ -23,19 +23,19 @@ _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (
         what,
         re.compile(
-            rf"(?<![\w$.])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})\b\s*\(?\s*(?:glob\s*\(?\s*)?{_STRING}",
+            rf"(?<![\w$.])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})(?!\w)\s*[\"']?\s*[(,]?\s*(?:glob\s*\(?\s*)?{_STRING}",
             re.DOTALL,
         ),
     )
     for what, names in (
         (
             "fs.delete.tree",
-            "rmSync|rm_rf|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync|deleteDirectory|remove_entry|emptyDirSync|rmdir|rm",
+            "rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync|deleteDirectory|remove_entry|emptyDirSync|rmdir|rm",
         ),
         ("fs.delete", "unlink|unlinkSync|unlinkIfExists|delete|remove"),
         (
             "fs.overwrite",
-            "writeFileSync|writeFile|file_put_contents|createWriteStream|writeAllText|outputFileSync|outputFile|copyFileSync|ftruncate|truncateSync|writeTextFile",
+            "writeFileSync|writeFile|file_put_contents|createWriteStream|writeAllText|outputFileSync|outputFile|copyFileSync|ftruncate|truncateSync|writeTextFile|File\\.write|IO\\.write",
         ),
         ("fs.append", "appendFileSync|appendFile"),
         (
@@ -50,8 +50,49 @@ _OPEN = regex(
     rf"\b(?:open|fopen|File\.open|File\.new|io\.open|sysopen)\b\s*\(?\s*(?:my\s+)?(?:[$\w]+\s*,\s*)?{_STRING}\s*(?:,\s*{_STRING})?"
 )
 _NET = regex(
-    rf"\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got|request)\b\s*\(?\s*{_STRING}"
+    rf"(?:\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got|request|get|getstore)|->(?:post|get|put)|require\(['\"]https?['\"]\)\.(?:get|request))\b\s*\(?\s*(?:URI(?:\.parse)?\(\s*)?{_STRING}"
 )
+_SENDS = regex(
+    r"(?i)Net::HTTP\.post|->post\b|\.(?:post|put|patch)\s*\(|method['\"]?\s*(?::|=>)\s*['\"](?:POST|PUT|PATCH)"
+)
+_EVAL = regex(
+    r"\b(?:eval|new\s+Function|runInThisContext|runInNewContext|loadstring|instance_eval|class_eval|create_function)\b"
+)
+_FETCHES = regex(
+    r"""\bfetch\s*\(|\baxios\b|require\(['"]https?['"]\)|https?\.get\(|URI\.open|open-uri|\bLWP::|Net::HTTP|curl_exec|(?:file_get_contents|fopen|\bget)\s*\(?\s*['"]https?:"""
+)
+_DECODES = regex(
+    r"""\batob\b|['"]base64['"]|base64_decode|decode64|decode_base64|gzinflate|str_rot13|hex2bin|unpack\s*\(?\s*['"](?:m|H)|pack\s*\(?\s*['"]H|fromCharCode"""
+)
+_HOME = regex(
+    r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)homedir\(\)|\bhomedir\(\)|\bDir\.home\b|\bENV\[['"]HOME['"]\]|\bprocess\.env\.HOME\b|\$ENV\{['"]?HOME['"]?\}|\b(?:os\.)?getenv\(\s*['"]HOME['"]\s*\)|System\.user_home!?(?:\(\))?"""
+)
+_JOINED = regex(
+    r"""(?:\b(?:path\.|File\.|Path\.)join\(\s*)['"](~[^'"]*)['"]\s*,\s*['"]([^'"]*)['"]\s*\)|['"](~[^'"]*)['"]\s*[+.]\s*['"]([^'"]*)['"]"""
+)
+_WHOLE_ENV = {
+    "node": regex(r"\b(?:console\.\w+|print|write|stringify)\([^)]*\bprocess\.env(?!\s*[.\[\w])"),
+    "ruby": regex(r"\b(?:p|pp|puts|print)\s*\(?\s*ENV(?:\.to_h|\.to_a|\.inspect|\.to_hash)?\s*(?:[;)\n}]|$)"),
+    "perl": regex(r"\b(?:print|say|Dumper)\b[^;]*[%@\\]\s*%?ENV\b"),
+    "php": regex(
+        r"\b(?:print_r|var_dump|var_export|echo|json_encode)\s*\(?\s*(?:getenv\(\s*\)|\$_ENV\s*\)|\$_SERVER\s*\))"
+    ),
+}
+_EMPTIED = regex(
+    rf"""\b(?:writeFileSync|writeFile|file_put_contents|File\.write|IO\.write|outputFileSync)\b\s*\(?\s*{_STRING}\s*,\s*(?:''|""|``)\s*[),;]?"""
+)
+_DATA: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("db.drop", regex(r"\bdropDatabase\s*\(|\bdropAllTables\s*\(|\bdropCollection\s*\(|\bflush(?:all|All|db|Db)\b|\bdropSchema\s*\(|sync\(\s*\{\s*force\s*:\s*true")),
+    ("db.delete.all", regex(r"\bdelete(?:Many|_many)\s*\(\s*(?:\{\s*\})?\s*\)|\b(?:destroy_all|delete_all)\b|\btruncate\(\)|\.objects\.all\(\)\.delete\(\)")),
+)  # fmt: skip
+_ASKED = regex(
+    rf"\b(?:query|exec|execute|executeSql|raw|unsafe|\$executeRawUnsafe|\$queryRawUnsafe|exec_query|do|prepare|exec_params)\b\s*\(?\s*{_STRING}",
+    re.DOTALL,
+)
+_FILE_OBJECT = regex(rf"\bnew\s+(?:java\.io\.)?File\(\s*{_STRING}\s*\)\.(deleteDir|delete|deleteRecursively)\b")
+_PHP_JOIN = regex(r"""([)"'])\s*\.\s*(?=\w+\()""")
+_BUN = regex(r"\$`([^`]+)`")
+_TCL = regex(r"\bfile\s+delete\s+(?:-force\s+)?(?:--\s+)?([^\s;\]]+)")
 _SOCKET = regex(
     r"\b(?:socket|TCPSocket|TCPServer|fsockopen|net\.(?:connect|Socket|createConnection|createServer)|createServer|java\.net\.Socket|socket\.tcp|socket\.bind|IO::Socket(?:::\w+)?|ServerSocket|Sockets?|stream_socket_client|pfsockopen|connect\s*\(|net\.Dial|syscall\.Socket|Java\.type\('java\.net)\b|/inet/(?:tcp|udp)/"
 )
@@ -77,7 +118,11 @@ _MAX = 100_000
 
 def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
     """What a program in one of these languages would do."""
-    text = _uncomment(language, text[:_MAX])
+    text = _plain(language, text[:_MAX])
+    yield from _evaluated(text, call)
+    if (pattern := _WHOLE_ENV.get(language)) is not None and pattern.search(text):
+        yield call.effect("env.read.all")
+    yield from _stored(language, text, call)
     if _SOCKET.search(text) and _RUNS.search(text):
         yield call.effect("net.shell", note="a shell over a socket")
     for found in _SHELL.finditer(text):
@@ -89,17 +134,79 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
         if language == "awk":
             break
         for found in pattern.finditer(text):
-            yield from call.on(what, [_word(next(g for g in found.groups() if g is not None))])
+            name = next(g for g in found.groups() if g is not None)
+            if not name.startswith(("http:", "https:")):
+                yield from call.on(what, [_word(name)])
     for found in _OPEN.finditer(text):
         yield from _opened(found, call)
-    for found in _NET.finditer(text):
-        address = next(g for g in found.groups() if g is not None)
-        name = host.host(address)
-        yield call.effect("net.local" if host.is_local(name) else "net.fetch", (Target(name, "host"),))
+    yield from _addressed(text, call)
     if language == "awk":
         yield from _awk(text, call)
     if language == "osascript":
         yield from _driven(text, call)
+
+
+def _plain(language: str, text: str) -> str:
+    """The text without comments, with the home directory by its short name."""
+    text = _uncomment(language, text)
+    if _HOME.search(text):
+        text = _JOINED.sub(_join, _HOME.sub("'~'", text))
+    return _PHP_JOIN.sub(r"\1 , ", text) if language == "php" else text  # a dot joins strings there
+
+
+def _join(found: "re.Match[str]") -> str:
+    head, tail = (found.group(1), found.group(2)) if found.group(1) is not None else (found.group(3), found.group(4))
+    return f"'{head.rstrip('/')}/{tail.lstrip('/')}'"
+
+
+def _evaluated(text: str, call: Call) -> Iterator[Effect]:
+    """Text that is run as a program: where does it come from?"""
+    if not _EVAL.search(text):
+        return
+    if _FETCHES.search(text):
+        yield call.effect("code.remote", note="runs what it downloads")
+    elif _DECODES.search(text):
+        yield call.effect("code.hidden", note="runs what a decoder makes of its input")
+
+
+def _addressed(text: str, call: Call) -> Iterator[Effect]:
+    sends = _SENDS.search(text) is not None
+    found = [next(g for g in match.groups() if g is not None) for match in _NET.finditer(text)]
+    if "http" in text:
+        found += [address for address in _CONTENTS.findall(text) if address not in found]
+    for address in found:
+        if not address.startswith(("http:", "https:", "//")) and "." not in address:
+            continue
+        name = host.host(address)
+        what = "net.local" if host.is_local(name) else "net.send" if sends else "net.fetch"
+        yield call.effect(what, (Target(name, "host"),))
+
+
+_CONTENTS = regex(r"""file_get_contents\s*\(\s*['"](https?:[^'"]+)""")
+
+
+def _stored(language: str, text: str, call: Call) -> Iterator[Effect]:
+    """Databases through their libraries, and files that are emptied or deleted as objects."""
+    for what, pattern in _DATA:
+        if pattern.search(text):
+            yield call.effect(what, possible=True)
+    from verdikt.effects.code.sql import looks_like_sql, read_sql
+
+    for found in _ASKED.finditer(text):
+        statement = next(g for g in found.groups() if g is not None)
+        if looks_like_sql(statement):
+            yield from read_sql(statement, call)
+    for found in _EMPTIED.finditer(text):
+        yield from call.on("fs.truncate", [_word(next(g for g in found.groups() if g is not None))])
+    for found in _FILE_OBJECT.finditer(text):
+        name = next(g for g in found.groups()[:3] if g is not None)
+        yield from call.on("fs.delete" if found.group(4) == "delete" else "fs.delete.tree", [_word(name)])
+    if language == "node":
+        for found in _BUN.finditer(text):
+            yield from call.shell(re.sub(r"\$\{[^}]*\}", "$x", found.group(1)))
+    elif language == "tcl":
+        for found in _TCL.finditer(text):
+            yield from call.on("fs.delete.tree", [_word(found.group(1).strip('"{}'))])
 
 
 def _driven(text: str, call: Call) -> Iterator[Effect]:
@@ -137,6 +244,10 @@ def _command(found: "re.Match[str]", call: Call, language: str) -> Iterator[Effe
     rest = [next((g for g in groups if g), "") for groups in re.findall(_STRING, found.group(4) or "")]
     if any(text in ("utf8", "utf-8", "r", "w") for text in rest):
         rest = []
+    from verdikt.effects.code.sql import looks_like_sql
+
+    if looks_like_sql(first):
+        return
     line = " ".join([_word(first).text, *(f"'{text}'" for text in rest)]).replace(UNKNOWN, "$x")
     if language in ("node", "php") and found.group(0).startswith("run"):
         return

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from verdikt.effects.argument import words
@@ -10,6 +9,7 @@ from verdikt.effects.call import Call
 from verdikt.effects.name import named
 from verdikt.model.effect import Certainty, Effect, Target, Zone
 from verdikt.model.regex import regex
+from verdikt.model.value import replace
 from verdikt.shell.command import UNKNOWN, Word
 
 _LONGEST = 100_000
@@ -31,6 +31,9 @@ _ALIASES = {
     "sc": "set-content",
     "ac": "add-content",
     "start": "start-process",
+    "gci": "get-childitem",
+    "dir": "get-childitem",
+    "gi": "get-item",
 }
 _FETCH = regex(
     r"(?i)\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|curl|wget|start-bitstransfer)\b|\.download(?:string|data|file)\b|net\.webclient"
@@ -129,7 +132,10 @@ def _fed(spoken: _Spoken, before: _Spoken | None) -> _Spoken:
     if before.name in ("get-childitem", "gci", "ls", "dir", "get-item", "gi") and name == "remove-item":
         given = _given(before)
         fed = given.paths or ["."]
-        return _Spoken(spoken.name, (*spoken.words, *((path, True) for path in fed)))
+        deep = [("-recurse", False)] if any(f in ("-recurse", "-r", "-rec", "-s") for f in given.flags) else []
+        if not given.paths and given.value("-filter", "-include"):
+            fed = [given.value("-filter", "-include")]
+        return _Spoken(spoken.name, (*spoken.words, *deep, *((path, True) for path in fed)))
     if before.name in ("get-process", "gps", "ps") and name == "stop-process" and not before.words:
         return _Spoken(spoken.name, (*spoken.words, ("*", True)))
     return (
@@ -288,7 +294,16 @@ def _get_content(given: _Given, call: Call) -> Iterator[Effect]:
     yield from call.on("fs.read", [Word(path) for path in paths])
 
 
+def _children(given: _Given, call: Call) -> Iterator[Effect]:
+    """`Get-ChildItem Env:` shows the environment; anything else is a look at names."""
+    whole = any(path.lower().rstrip("\\/*") == "env:" for path in given.paths)
+    yield call.effect("env.read.all" if whole else "sys.read")
+
+
 def _set_content(given: _Given, call: Call) -> Iterator[Effect]:
+    if given.flags.get("-value") == "" and "-value" in given.flags:
+        yield from deletes(given.paths, "fs.truncate", call)
+        return
     later = any(path.lower().startswith("$profile") or "\\startup\\" in path.lower() for path in given.paths)
     yield call.effect("persist.write" if later else "code.run", _targets(given.paths))
 
@@ -339,6 +354,8 @@ _SPECIAL: dict[str, Callable[[_Given, Call], Iterator[Effect]]] = {
     "invoke-webrequest": _request,
     "stop-process": _stop_process,
     "get-content": _get_content,
+    "get-childitem": _children,
+    "get-item": _children,
     "set-content": _set_content,
     "add-content": _set_content,
     "set-executionpolicy": _execution_policy,
@@ -471,6 +488,10 @@ def deletes(paths: list[str], what: str, call: Call, *, empty: bool = False) -> 
             yield call.effect("reg.delete", (Target(path, "other"),))
             continue
         zone = Zone.SYSTEM if _SYSTEM.match(path) else Zone.OUTSIDE if _ABSOLUTE.match(path) else Zone.PROJECT
+        if zone is Zone.PROJECT and path[:1] not in "$%" and UNKNOWN not in path and not empty:
+            slashed = path.replace("\\", "/")
+            yield from call.on(what, [Word(slashed, slashed, "*" in slashed or "?" in slashed)])
+            continue
         built = zone is Zone.PROJECT and re.split(r"[\\/]", path.lstrip(".\\/"))[0] in _BUILT
         temporary = re.match(r"(?i)^(?:\$env:temp|%temp%|%tmp%|\$env:tmp|c:\\temp\\|/tmp/)", path) is not None
         unsure = (path.startswith("$") or UNKNOWN in path) and zone is not Zone.SYSTEM

@@ -8,7 +8,7 @@ from verdikt.effects.program.table import Program
 FAMILIES: dict[str, str] = {
     "coreutils": (
         "rm rmdir unlink shred cp install mv ln touch mkdir mkfifo mknod chmod chown chgrp cat tac nl head tail ls dir "
-        "vdir tee truncate split csplit dd"
+        "vdir tee truncate split csplit dd fallocate"
     ),
     "archive": (
         "tar bsdtar gtar zip unzip gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 lzma zcat bzcat xzcat zstdcat 7z "
@@ -18,7 +18,7 @@ FAMILIES: dict[str, str] = {
         "find gfind fd fdfind locate mlocate plocate updatedb tree du stat file realpath readlink basename dirname wc "
         "cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum shasum md5 namei pathchk mimetype exa "
         "eza lsd rmlint trash trash-put gio rmtrash trash-empty rename prename rimraf del-cli srm wipe scrub sdelete "
-        "chattr setfacl getfacl lsattr setcap fallocate sync mktemp"
+        "chattr setfacl getfacl lsattr setcap sync mktemp"
     ),
     "text": (
         "grep egrep fgrep zgrep rgrep bzgrep xzgrep ugrep ag ack ack-grep rg ripgrep sift pt sed gsed awk gawk mawk "
@@ -39,8 +39,9 @@ FAMILIES: dict[str, str] = {
         "nslookup host drill kdig delv whois ping ping6 traceroute traceroute6 tracepath mtr arping fping nmap masscan "
         "zmap rustscan nikto sqlmap gobuster ffuf hydra wfuzz dirb nuclei hping3 slowhttptest ab siege wrk hey vegeta "
         "locust k6 loadtest ngrok cloudflared localtunnel lt bore frpc chisel tailscale zerotier-cli pagekite serveo "
-        "gost ligolo sshuttle tmate teleconsole gsocket gs-netcat tcpdump tshark wireshark dumpcap ettercap bettercap "
-        "mail mailx sendmail mutt swaks msmtp ssmtp"
+        "gost ligolo sshuttle tmate teleconsole gsocket gs-netcat tcpdump tshark wireshark dumpcap ettercap "
+        "croc wormhole wormhole-william pastebinit wgetpaste transfer transfersh ffsend termbin gist haste sprunge ix "
+        "bashupload smbclient logger mail mailx sendmail mutt swaks msmtp ssmtp"
     ),
     "shell": (
         "sh bash zsh dash ksh mksh ash fish csh tcsh rbash elvish nu xonsh yash source . cd pushd popd dirs true false "
@@ -49,7 +50,7 @@ FAMILIES: dict[str, str] = {
         "umask suspend eval exec trap time alias unalias sleep usleep coproc select unsetopt setopt autoload zmodload "
         "rehash zstyle print pwd tty nproc getconf echo printf history ztcp unset set export declare typeset local "
         "readonly disown nice ionice chrt taskset stdbuf unbuffer timeout gtimeout flock xargs parallel watch entr "
-        "script expect rlwrap catchsegv numactl cgexec firejail bwrap strace ltrace ptrace perf valgrind gdb lldb "
+        "script expect rlwrap catchsegv numactl cgexec firejail bwrap strace ltrace ptrace gcore reptyr injcode perf valgrind gdb lldb "
         "busybox toybox hyperfine retry ts pv tsp chpst envdir dotenv direnv nohup setsid daemonize daemon "
         "start-stop-daemon screen tmux zellij dtach abduco byobu sudo doas run0 pkexec gosu su-exec dzdo please "
         "sudoedit su runuser chroot nsenter unshare systemd-nspawn pivot_root capsh env printenv claude codex gemini "
@@ -70,7 +71,7 @@ FAMILIES: dict[str, str] = {
         "standardrb reek golint golangci-lint staticcheck gofmt goimports rustfmt clippy-driver shellcheck shfmt "
         "hadolint yamllint ansible-lint markdownlint markdownlint-cli2 vale codespell typos actionlint tflint tfsec "
         "checkov trivy semgrep gitleaks clang-format clang-tidy cppcheck astyle indent uncrustify doxygen sphinx-build "
-        "sphinx-quickstart mkdocs jekyll hugo gatsby next nuxt astro coverage lcov gcov genhtml nyc c8 pre-commit "
+        "sphinx-quickstart mkdocs jekyll hugo gatsby next nuxt astro coverage lcov gcov genhtml nyc c8 pre-commit lefthook husky "
         "tox-quickstart cookiecutter yo plop protoc buf swag sqlc objdump nm readelf ldd otool size strip ctags etags "
         "cscope cloc tokei scc gprof virtualenv xcodebuild swiftlint swiftformat cocoapods ng vue nest expo "
         "react-native spring phpstan psalm phpcs php-cs-fixer rebar3 dialyzer dvc snakemake nextflow luigi prefect "
@@ -186,6 +187,16 @@ FAMILIES: dict[str, str] = {
         "lazagne pypykatz secretsdump secretsdump.py impacket-secretsdump linpeas linpeas.sh winpeas pspy responder "
         "crackmapexec netexec hashdump gsecdump wce medusa ncrack kerbrute evil-winrm metasploit msfconsole msfvenom"
     ),
+    "offence": (
+        "xmrig xmr-stak minerd cpuminer ccminer cgminer bfgminer ethminer nbminer lolminer lolMiner t-rex teamredminer "
+        "phoenixminer srbminer-multi cpuminer-multi nheqminer gminer kawpowminer xmrigdaemon arpspoof dnsspoof dsniff "
+        "urlsnarf aircrack-ng airodump-ng aireplay-ng airmon-ng wifite reaver bettercap mitmf yersinia macof patator "
+        "wpscan dirbuster feroxbuster amass subfinder theharvester enum4linux smbmap rpcclient bloodhound-python "
+        "sharphound rubeus beef-xss setoolkit empire havoc sliver-server sliver-client cobaltstrike veil shellter "
+        "weevely commix xsser ghauri hoaxshell villain pupy pwncat pwncat-cs "
+        "slowloris goldeneye hulk mdk4 thc-hydra crowbar brutespray impacket-psexec impacket-wmiexec impacket-smbexec "
+        "psexec.py wmiexec.py smbexec.py"
+    ),
     "forge": (
         "gh glab gl hub tea jira acli linear circleci act gitlab-runner drone woodpecker-cli buildkite-agent travis"
     ),
@@ -218,7 +229,7 @@ FAMILIES: dict[str, str] = {
     "windows": (
         "powershell pwsh cmd format format.com diskpart reg regedit net net1 sc schtasks taskkill tasklist netsh "
         "vssadmin wbadmin wmic bcdedit wevtutil cipher fsutil takeown icacls cacls rd del erase manage-bde mshta "
-        "regsvr32 rundll32 installutil wscript cscript bitsadmin runas attrib robocopy powercfg dism sfc w32tm "
+        "regsvr32 rundll32 installutil wscript cscript bitsadmin mountvol runas attrib robocopy powercfg dism sfc w32tm "
         "systeminfo ipconfig getmac driverquery qwinsta quser nbtstat ver where.exe clip reagentc auditpol"
     ),
 }

@@ -77,12 +77,13 @@ PROGRAMS: dict[str, Program] = {
         "7z 7za 7zr rar unrar",
         Program(
             subs={
-                "a": (Does("fs.write", "0"), Does("fs.read", "1:")),
+                "a": (Does("fs.write", "0"), Does("fs.read", "1:"), Does("fs.delete.tree", "1:", when="-sdel -df -dr")),
                 "x": Does("fs.list", "0"),
                 "e": Does("fs.list", "0"),
                 "l": Does("fs.list", "0"),
                 "d": Does("fs.overwrite", "0"),
-            }
+            },
+            single=True,
         ),
     ),
     "cpio": Program(

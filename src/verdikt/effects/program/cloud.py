@@ -308,7 +308,7 @@ _COMMON = "-a --app -t --team -s --stage --scope --token -c --config -e --env --
 
 _AWS = Program(
     values="--profile --region --output --endpoint-url --query --ca-bundle --cli-read-timeout --cli-connect-timeout --color --cli-binary-format "
-    "--instance-ids --secret-id --queue-url --function-name --table-name --bucket --key --name --stack-name --key-id --db-instance-identifier --include --exclude",
+    "--instance-ids --secret-id --queue-url --function-name --table-name --bucket --key --name --stack-name --key-id --db-instance-identifier --include --exclude --acl --grants --sse --storage-class --content-type --cache-control --expires --metadata",
     dry="--help --dry-run --dryrun --no-execute-changeset",
     call=_aws,
 )

@@ -129,8 +129,16 @@ def _remove(call: Call) -> Iterator[Effect]:
         yield call.effect("container.remove", targets)
 
 
+def _copied(call: Call) -> Iterator[Effect]:
+    """`cp HERE CONTAINER:PATH`, or back."""
+    operands = call.args.operands
+    yield from call.on("fs.read", [word for word in operands[:1] if ":" not in word.text])
+    yield from call.on("fs.overwrite", [word for word in operands[1:2] if ":" not in word.text and word.text != "-"])
+    yield call.effect("container.read")
+
+
 def _images(call: Call) -> Iterator[Effect]:
-    many = call.args.has("-a --all --prune") or any(not word.known for word in call.args.operands)
+    many = call.args.has("-a --all --prune -f --force") or any(not word.known for word in call.args.operands)
     yield call.effect(
         "container.image.remove" if many else "container.remove",
         tuple(Target(word.shown, "resource") for word in call.args.operands),
@@ -239,6 +247,8 @@ _SUBS: dict[str, Program | Does | tuple[Does, ...]] = {
     "rm": _RM,
     "container rm": _RM,
     "container remove": _RM,
+    "cp": Program(call=_copied, own=True),
+    "container cp": Program(call=_copied, own=True),
     "rmi": _RMI,
     "image rm": _RMI,
     "image remove": _RMI,

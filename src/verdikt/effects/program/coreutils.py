@@ -1,12 +1,16 @@
 """The basic file programs: copying, moving, deleting, permissions, reading, dd."""
 
 from collections.abc import Iterator
+from functools import partial
 
+from verdikt.effects.argument import words
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Zone
 from verdikt.shell.command import Word
 
+TEMPORARY = words("/tmp /var/tmp /private/tmp /dev/shm")
+"""Not theirs to lose, but anybody may put things there."""
 _EMPTY = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
 
@@ -14,6 +18,15 @@ def _rm(call: Call) -> Iterator[Effect]:
     tree = call.args.has("-r -R --recursive")
     targets = call.args.operands
     yield from call.on("fs.delete.tree" if tree else "fs.delete", targets)
+
+
+def _rmdir(call: Call) -> Iterator[Effect]:
+    if any(word.text.lower() in ("/s", "/q") for word in call.args.operands):
+        from verdikt.effects.program.windows import PROGRAMS as WINDOWS
+
+        yield from call.run(WINDOWS["rd"])
+        return
+    yield from call.on("fs.delete", call.args.operands, recoverable=True, note="only if it is empty")
 
 
 def _copy(call: Call) -> Iterator[Effect]:
@@ -39,9 +52,22 @@ def _move(call: Call) -> Iterator[Effect]:
         yield from call.on("fs.delete.tree", sources)
         return
     yield from call.on("fs.move", sources)
+    if target is not None and any(map(partial(_is_everything, call), sources)) and not _is_inside(call, target):
+        yield from call.on("fs.move.all", sources[:1])
     if target is not None:
         what = "fs.write" if call.args.has("-n --no-clobber -b --backup") else "fs.overwrite"
         yield from call.on(what, [_landing(call, sources, target)])
+
+
+def _is_everything(call: Call, word: Word) -> bool:
+    """Whether a word means the whole project: its root, or all that lies in it."""
+    root = call.resolver.root
+    path = call.resolver.absolute(word.text, call.command.cwd) if word.known else ""
+    return bool(root) and path in (root, f"{root}/*", f"{root}/.*", f"{root}/*.*")
+
+
+def _is_inside(call: Call, word: Word) -> bool:
+    return call.path(word).zone is Zone.PROJECT
 
 
 def _ends(call: Call) -> tuple[list[Word], Word | None]:
@@ -56,9 +82,11 @@ def _ends(call: Call) -> tuple[list[Word], Word | None]:
 
 def _landing(call: Call, sources: list[Word], target: Word) -> Word:
     """Where a copied file comes to lie: in the directory that the last operand names, or under that very name."""
-    if len(sources) != 1 or not sources[0].known or sources[0].glob or not target.known or call.command.where:
+    if not target.known or target.glob or call.command.where:
         return target
     path = call.resolver.absolute(target.text, call.command.cwd)
+    if len(sources) != 1 or not sources[0].known or sources[0].glob:
+        return Word(f"{target.text.rstrip('/')}/*", target.raw, True) if path and path in TEMPORARY else target
     if path and (target.text.endswith("/") or call.facts.path(path, git=False).kind == "dir"):
         return Word(f"{target.text.rstrip('/')}/{sources[0].text.rstrip('/').rsplit('/', 1)[-1]}", target.raw)
     return target
@@ -68,17 +96,29 @@ def _ln(call: Call) -> Iterator[Effect]:
     operands = call.args.operands
     if not operands:
         return
-    target = call.path(operands[0])
+    target = call.path(_from_the_link(call, operands))
     note = ""
     if target.zone not in (Zone.PROJECT, Zone.TEMP, Zone.UNKNOWN):
         note = f"leads out of the project, to {target.text}"
     name = operands[-1] if len(operands) > 1 else Word(operands[0].text.rsplit("/", 1)[-1])
-    what = "fs.link.out" if note else "fs.link"
     if call.args.has("-f --force") and len(operands) > 1:
-        what = "fs.overwrite"
-    yield from call.on(what, [name], note=note)
+        yield from call.on("fs.truncate" if operands[0].text in _EMPTY else "fs.overwrite", [name], note=note)
+        if note and operands[0].text not in _EMPTY:
+            yield from call.on("fs.link.out", [name], note=note)
+    else:
+        yield from call.on("fs.link.out" if note else "fs.link", [name], note=note)
     if target.zone is Zone.SECRET:
         yield call.effect("cred.read", (target,), note="links to a secret")
+
+
+def _from_the_link(call: Call, operands: list[Word]) -> Word:
+    """What a link leads to: a symbolic one counts from where it lies, not from where one stands."""
+    first, last = operands[0], operands[-1]
+    if not call.args.has("-s --symbolic") or first.text.startswith(("/", "~")) or not first.known or not last.known:
+        return first
+    if len(operands) < 2 or call.args.has("-r --relative") or "/" not in last.text.rstrip("/"):
+        return first
+    return Word(f"{last.text.rstrip('/').rsplit('/', 1)[0]}/{first.text}", first.raw, first.glob)
 
 
 def _chmod(call: Call) -> Iterator[Effect]:
@@ -128,12 +168,41 @@ def _dd(call: Call) -> Iterator[Effect]:
     source, sink = call.args.pick("if="), call.args.pick("of=")
     yield from call.on("fs.read", [word for word in source if word.text not in _EMPTY])
     endless = any(word.text in _EMPTY[1:] for word in source) and not call.args.pick("count=")
-    yield from call.on("fs.overwrite", sink)
+    # Nothing of what was there is left, unless only a part of it is written over.
+    emptied = any(word.text in _EMPTY for word in source) and not call.args.pick("seek=")
+    yield from call.on("fs.truncate" if emptied else "fs.overwrite", sink)
     if endless and any(not call.path(word).path.startswith("/dev/") for word in sink):
         yield call.effect("fs.fill", tuple(map(call.path, sink)))
 
 
+def _allocate(call: Call) -> Iterator[Effect]:
+    yield from call.on("fs.write", call.args.operands)
+    size = call.args.value("-l --length")
+    if size is not None and _is_huge(size.text):
+        yield call.effect("fs.fill", tuple(map(call.path, call.args.operands)))
+
+
+def _is_huge(size: str) -> bool:
+    """Whether a size is more than a disk has to spare: 100 GB and up."""
+    number, unit = size.rstrip("iBb"), ""
+    if number[-1:].isalpha():
+        number, unit = number[:-1], number[-1:].upper()
+    scale = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}.get(unit, 0)
+    return number.isdigit() and int(number[:20]) * scale >= 10**11
+
+
+def _head(call: Call) -> Iterator[Effect]:
+    """What is made of nothing without end, cut off only where no disk would hold it."""
+    yield from call.on("fs.read", call.args.operands)
+    size = call.args.value("-c --bytes")
+    if size is not None and _is_huge(size.text) and any(word.text in _EMPTY[1:] for word in call.args.operands):
+        yield call.effect("fs.fill", tuple(call.path(redirect.target) for redirect in call.command.redirects))
+
+
 def _tee(call: Call) -> Iterator[Effect]:
+    if any(r.op == "<" and r.target.text == "/dev/null" for r in call.command.redirects) and not call.args.has("-a"):
+        yield from call.on("fs.truncate", call.args.operands)
+        return
     yield from call.on("fs.append" if call.args.has("-a --append") else "fs.overwrite", call.args.operands)
 
 
@@ -145,7 +214,7 @@ _LIST = Program(
 
 PROGRAMS: dict[str, Program] = {
     "rm": Program(call=_rm),
-    "rmdir": Program(Does("fs.delete", "*", recoverable=True, note="only if it is empty")),
+    "rmdir": Program(call=_rmdir),
     "unlink": Program(Does("fs.delete", "*")),
     "shred": Program(Does("fs.shred", "*"), values="-n --iterations -s --size --random-source"),
     "cp": Program(call=_copy, values="-t --target-directory -S --suffix"),
@@ -159,7 +228,8 @@ PROGRAMS: dict[str, Program] = {
     "chmod": Program(call=_chmod, values="--reference"),
     **programs("chown chgrp", Program(call=_chown, values="--reference --from")),
     **programs("cat tac nl", _READ),
-    **programs("head tail", Program(Does("fs.read", "*"), values="-n --lines -c --bytes -s --sleep-interval --pid")),
+    "head": Program(call=_head, values="-n --lines -c --bytes"),
+    "tail": Program(Does("fs.read", "*"), values="-n --lines -c --bytes -s --sleep-interval --pid"),
     **programs("ls dir vdir", _LIST),
     "tee": Program(call=_tee),
     "truncate": Program(Does("fs.truncate", "*"), values="-s --size -r --reference"),
@@ -168,4 +238,5 @@ PROGRAMS: dict[str, Program] = {
     ),
     "csplit": Program(Does("fs.read", "0"), values="-f -b -n"),
     "dd": Program(call=_dd),
+    "fallocate": Program(call=_allocate, values="-l -o --length --offset"),
 }

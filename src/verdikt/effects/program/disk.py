@@ -208,9 +208,10 @@ PROGRAMS: dict[str, Program] = {
         _VOLUME,
     ),
     **programs(
-        "lvs vgs pvs lvdisplay vgdisplay pvdisplay lvscan vgscan pvscan lsblk blkid findmnt df smartctl lsscsi lshw partprobe dumpe2fs debugfs e2label xfs_info iostat iotop swapon fio xfs_db",
+        "lvs vgs pvs lvdisplay vgdisplay pvdisplay lvscan vgscan pvscan lsblk blkid findmnt df smartctl lsscsi lshw partprobe dumpe2fs e2label xfs_info iostat iotop swapon fio xfs_db",
         Program(_READ),
     ),
+    "debugfs": Program(call=_device("disk.write", "-w"), values="-b -s -R -f -c -z"),
     **programs("zpool zfs", Program(values="-o -O -t", dry="-n", call=_zfs)),
     "btrfs": Program(
         _READ,

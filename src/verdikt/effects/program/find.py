@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
-from verdikt.model.effect import Effect
+from verdikt.effects.zone import is_secret
+from verdikt.model.effect import Effect, Zone
 from verdikt.shell.command import Command, Word
 
 _TESTS = frozenset(
@@ -79,10 +80,30 @@ def narrowed(command: Command) -> bool:
     return any(test != ["*"] for test in tests) or "-empty" in texts
 
 
+def _hunted(call: Call, texts: list[str]) -> Iterator[Effect]:
+    """Keys looked for by name, outside the project: nobody does that by accident."""
+    if not any(text in ("-name", "-iname", "-path", "-ipath", "-wholename") for text in texts):
+        return
+    for index, text in enumerate(texts[:-1]):
+        if text in ("-name", "-iname", "-path", "-ipath", "-wholename") and texts[index - 1] not in ("!", "-not"):
+            name = texts[index + 1].strip("*").rsplit("/", 1)[-1].rstrip("*")
+            if not is_secret(f"/x/{name if name[:1] != '.' or name in _DOTTED else 'x' + name}"):
+                continue
+            places = tuple(t for t in map(call.path, roots(call.command)) if t.zone in _FOREIGN)
+            if places:
+                yield call.effect("cred.read", places, possible=True, note=f"looks for {texts[index + 1]}")
+                return
+
+
+_DOTTED = frozenset(".env .netrc .pgpass .git-credentials .pypirc .htpasswd .vault_pass .s3cfg".split())
+_FOREIGN = (Zone.HOME, Zone.SYSTEM, Zone.SECRET, Zone.OUTSIDE)
+
+
 def _find(call: Call) -> Iterator[Effect]:
     command = call.command
     texts = [word.text for word in command.argv]
     yield from call.on("fs.list", roots(command))
+    yield from _hunted(call, texts)
     if "-delete" in texts:
         harmless = True if "-empty" in texts else None
         yield from call.on("fs.delete.tree", selected(command), possible=narrowed(command), recoverable=harmless)
@@ -113,7 +134,6 @@ PROGRAMS: dict[str, Program] = {
     "setfacl": Program(Does("fs.chmod", "*"), Does("fs.chmod.tree", "*", when="-R --recursive"), values="-m -x -M -X --modify --remove", dry="--test"),
     **programs("getfacl lsattr", Program(Does("fs.list", "*"))),
     "setcap": Program(Does("priv.setuid", "1:", note="gives a program the powers of root")),
-    "fallocate": Program(Does("fs.write", "*"), values="-l -o --length --offset"),
     "sync": Program(),
     "mktemp": Program(Does("fs.write", note="a temporary file")),
 }  # fmt: skip

@@ -6,6 +6,7 @@ from verdikt.effects.argument import Arguments, words
 from verdikt.effects.call import Call
 from verdikt.effects.commit_check import is_checked
 from verdikt.effects.program.table import Program
+from verdikt.effects.surroundings import before
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.regex import regex
 from verdikt.shell.command import Command, Word
@@ -168,7 +169,16 @@ def _configure(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[
             note="changes which hooks git runs",
         )
         return
+    yield from _configure_program(call, key, value, passing=passing)
+
+
+def _configure_program(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
+    """A setting that names a program which git runs."""
+    text = value.text
     first = text.lstrip("!").split()[0].rsplit("/", 1)[-1] if text.strip("! ") else ""
+    if key.startswith("credential") and first == "store" and not passing:
+        yield call.effect("git.config.exec", (Target(f"{key}=store", "other"),), note="keeps passwords in the clear")
+        return
     if key.startswith(
         ("core.pager", "core.editor", "sequence.editor", "credential", "pager.", "diff.", "merge", "gpg")
     ) and (first in _PLAIN or first in ("true", "false", "")):
@@ -191,7 +201,7 @@ def _configure(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[
         )
     ):
         yield from call.shell(text.removeprefix("!"))
-    if first == "ssh" or (key == "http.sslverify" and text != "false"):
+    if (first == "ssh" and passing) or (key == "http.sslverify" and text != "false"):
         return
     yield call.effect("git.config.exec", (Target(f"{key}={value.shown}", "other"),))
 
@@ -211,7 +221,8 @@ def _config(call: Call, args: Arguments) -> Iterator[Effect]:
         return
     key = operands[0].text.lower() if operands else ""
     if verb == "unset" or args.has("--unset --unset-all --remove-section --rename-section"):
-        what = "git.config.exec" if key == _HOOKS_PATH else "git.config"
+        dropped = verb == "remove-section" or args.has("--remove-section")
+        what = "git.config.exec" if key == _HOOKS_PATH or (dropped and args.has("--global --system")) else "git.config"
         if key in (_HOOKS_PATH, "core") and is_checked(_directory(call), call.facts):
             what = "git.hook.skip.path"
         yield call.effect(what, (Target(key, "other"),))
@@ -303,6 +314,9 @@ def _clean(call: Call, args: Arguments) -> Iterator[Effect]:
         yield call.effect("git.clean", targets, recoverable=lost, possible=args.has("-i --interactive"))
 
 
+_SHARED = words("main master trunk develop development production staging stable release")
+
+
 def _branch(call: Call, args: Arguments) -> Iterator[Effect]:
     refs = tuple(Target(word.shown, "ref") for word in args.operands)
     unknown = any(not word.known for word in args.operands)
@@ -314,7 +328,11 @@ def _branch(call: Call, args: Arguments) -> Iterator[Effect]:
     elif args.has("-d --delete") or args.has("-m --move -c --copy"):
         yield call.effect("git.write", refs)
     elif args.has("-M -C") or (args.has("-f --force") and refs):
-        yield call.effect("git.reset", refs)
+        # `-M main` gives this branch a name; what had the name before is lost only where two are told.
+        over = len(refs) > 1 and refs[-1 if args.has("-M -C") else 0].text in _SHARED
+        yield call.effect(
+            "git.branch.delete" if over else "git.reset", refs[-1:] if over and args.has("-M -C") else refs[:1]
+        )
     elif args.operands and not args.has(
         "-l --list --contains --merged --no-merged -a -r --all --remotes --show-current"
     ):
@@ -359,10 +377,22 @@ def _push(call: Call, args: Arguments) -> Iterator[Effect]:
         yield call.effect("git.push.delete", _hosts(remote), possible=True, note="deletes branches that are not here")
         return
     yield from _refs(call, args, specs)
+    if remote and _just_added(call, remote[0].text):
+        yield call.effect("net.send.file", _hosts(remote), note="pushes to an address that was added only now")
     if remote and ("://" in remote[0].text or "@" in remote[0].text or remote[0].text.startswith("ext::")):
         yield call.effect("net.send.file", _hosts(remote), note="pushes to an address that is no named remote")
     if (command := args.value("--receive-pack --exec")) is not None:
         yield from call.shell(command.text)
+
+
+def _just_added(call: Call, remote: str) -> bool:
+    """Whether a remote was added shortly before; the first one of a new repository is nothing special."""
+    if remote in ("origin", "upstream") or len(call.commands) < 2:
+        return False
+    return any(
+        command.name == "git" and [word.text for word in command.argv[1:4]] == ["remote", "add", remote]
+        for command in before(call.command, call.commands)
+    )
 
 
 def _refs(call: Call, args: Arguments, specs: list[Word]) -> Iterator[Effect]:
@@ -403,6 +433,12 @@ def _worktree(call: Call, args: Arguments) -> Iterator[Effect]:
         yield from call.on("git.worktree.remove", args.operands[1:])
     else:
         yield call.effect("git.read" if verb in ("list", "") else "git.write")
+
+
+def _symbolic(call: Call, args: Arguments) -> Iterator[Effect]:
+    refs = tuple(Target(word.shown, "ref") for word in args.operands[:1])
+    what = "git.ref.delete" if args.has("-d --delete") else "git.reset" if len(args.operands) > 1 else "git.read"
+    yield call.effect(what, refs)
 
 
 def _remove(call: Call, args: Arguments) -> Iterator[Effect]:
@@ -516,7 +552,7 @@ def _remote(call: Call, args: Arguments) -> Iterator[Effect]:
     verb = args.operands[0].text if args.operands else ""
     if verb in ("add", "set-url", "remove", "rm", "rename", "set-head", "set-branches"):
         yield call.effect(
-            "git.remote.url" if verb == "set-url" else "git.remote",
+            "git.remote.url" if verb in ("set-url", "remove", "rm") else "git.remote",
             tuple(Target(word.shown, "host") for word in args.operands[1:]),
         )
     else:
@@ -582,7 +618,7 @@ _PARTS: dict[str, Part] = {
     "clean": _clean, "clone": _fetch, "commit": _commit, "config": _config, "credential": _credential, "credential-store": _credential, "daemon": _serve,
     "difftool": _runs, "fetch": _fetch, "filter-branch": _filter, "filter-repo": _filter, "gc": _gc, "instaweb": _serve, "ls-remote": _fetch, "merge": _merge,
     "prune": _prune, "pull": _fetch, "push": _push, "read-tree": _index, "rebase": _rebase, "reflog": _reflog, "remote": _remote, "reset": _reset, "restore": _restore,
-    "rm": _remove, "send-email": _mail, "stash": _stash, "submodule": _submodule, "switch": _switch, "tag": _tag, "update-ref": _ref, "worktree": _worktree, "am": _merge,
+    "rm": _remove, "send-email": _mail, "stash": _stash, "submodule": _submodule, "switch": _switch, "symbolic-ref": _symbolic, "tag": _tag, "update-ref": _ref, "worktree": _worktree, "am": _merge,
 }  # fmt: skip
 
 _VALUES: dict[str, str] = {

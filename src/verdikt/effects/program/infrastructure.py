@@ -41,7 +41,12 @@ def _terraform(call: Call) -> Iterator[Effect]:
         else:
             yield call.effect("infra.apply", _targets(rest))
     elif name == "state":
-        reading = second in ("list", "show", "pull", "")
+        if second == "pull":
+            yield call.effect(
+                "cred.read", (Target("the state", "other"),), note="the state holds passwords in the clear"
+            )
+            return
+        reading = second in ("list", "show", "")
         yield call.effect("infra.read" if reading else "infra.state", _targets(rest[1:]))
     elif name == "workspace" and second == "delete":
         yield call.effect("infra.state" if not args.has("-force --force") else "infra.destroy", _targets(rest[1:]))

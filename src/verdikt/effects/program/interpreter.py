@@ -1,11 +1,12 @@
 """Interpreters: running a script, a module, or what comes through a pipe. Program text itself is read by `effects/code`."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
+from verdikt.effects.argument import Arguments, words
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target
+from verdikt.model.value import replace
 from verdikt.shell.command import Word
 
 _SERVERS = frozenset(
@@ -126,6 +127,9 @@ def _module(call: Call, rest: tuple[Word, ...]) -> Iterator[Effect]:
         name, rest = "verdikt", (Word("verdikt"), Word("findings"), *rest[1:])
     if name in _SERVERS:
         yield call.effect("net.listen", (Target(name, "other"),))
+        if name == "http.server":
+            arguments = Arguments(rest[1:], words("-d --directory -b --bind -p --protocol"))
+            yield from call.served(arguments.all("-d --directory"))
     elif name in _BUILD:
         yield call.effect("code.build")
     elif (program := lookup({"pip3": "pip", "awscli": "aws", "ansible": "ansible"}.get(name, name))) is not None:

@@ -54,6 +54,11 @@ def _kubectl(call: Call) -> Iterator[Effect]:
         yield call.effect("k8s.read")
     elif name in _PARTS:
         yield from _PARTS[name](call, rest)
+    elif name in ("port-forward", "proxy") and (address := call.args.value("--address")) is not None:
+        here = all(part in ("localhost", "127.0.0.1", "::1") for part in address.text.split(","))
+        yield call.effect(
+            "k8s.read" if here else "net.tunnel", note="lets others reach the cluster through this machine"
+        )
     elif name in _READ:
         yield call.effect("k8s.read")
     else:
@@ -79,6 +84,14 @@ def _exec(call: Call, rest: list[Word]) -> Iterator[Effect]:
     inside = [word.text.rsplit("/", 1)[-1] for word in rest[1:]]
     shell = len(inside) == 1 and inside[0] in ("sh", "bash", "zsh", "ash", "dash")
     yield call.effect("k8s.shell" if shell else "k8s.exec", _targets(rest[:1]))
+
+
+def _helm_source(call: Call) -> Iterator[Effect]:
+    """A place for charts that anybody on the way could change."""
+    plain = any(word.text.startswith("http://") for word in call.args.operands) or call.args.has(
+        "--insecure-skip-tls-verify"
+    )
+    yield call.effect("pkg.source" if plain else "k8s.read", _targets(call.args.operands))
 
 
 def _whoami(call: Call, _rest: list[Word]) -> Iterator[Effect]:
@@ -284,6 +297,7 @@ PROGRAMS: dict[str, Program] = {
                 "test": Does("k8s.exec"),
                 "plugin install": Does("pkg.foreign", "*", "package"),
                 "get values": _LOOK,
+                "repo add": Program(call=_helm_source),
             },
         ),
     ),

@@ -182,7 +182,7 @@ PROGRAMS: dict[str, Program] = {
     "kextload": Program(Does("sys.kernel", "*", "other")),
     "kextunload": Program(Does("sys.kernel", "*", "other")),
     **programs("tccutil profiles", Program(_READ, subs={"reset": _SET, "remove": _SET, "install": _SET, "-R": _SET})),
-    "xattr": Program(Does("sys.quarantine", "1:", "path", when="-d -c"), _READ),
+    "xattr": Program(Does("sys.quarantine", "1:", "path", when="-d -c -cr -rc -rd -dr"), _READ),
     "installer": Program(Does("pkg.foreign", "-pkg", "package"), values="-pkg -target", single=True),
     "pkgutil": Program(Does("pkg.system.remove", "--forget", "package"), _READ, values="--forget"),
     **programs(

@@ -1,6 +1,5 @@
 """Network programs, with the direction in which data goes: fetched or sent."""
 
-import re
 from collections.abc import Iterator
 
 from verdikt.effects import host
@@ -10,11 +9,6 @@ from verdikt.effects.service import request
 from verdikt.model.effect import Effect, Target
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
-
-METADATA = frozenset(
-    "169.254.169.254 169.254.170.2 metadata.google.internal metadata.goog 100.100.100.200 fd00:ec2::254 metadata metadata.azure.internal".split()
-)
-"""Where a machine of a cloud gets its own credentials."""
 
 SECRET_NAME = regex(
     r"(?i)(?:token|secret|passw|passwd|api_?key|private|credential|auth|session|cookie|aws_|_key\b|\bkeys?\b|_pat\b|bearer)"
@@ -35,6 +29,7 @@ def _curl(call: Call) -> Iterator[Effect]:
     if urls and all(word.text.startswith("file://") for word in urls):
         yield from call.on("fs.read", [Word(word.text[7:]) for word in urls])
         return
+    yield from metadata(call, hosts)
     sent = [
         word
         for word in args.all(
@@ -67,7 +62,7 @@ def _curl(call: Call) -> Iterator[Effect]:
 
 def metadata(call: Call, hosts: tuple[Target, ...]) -> Iterator[Effect]:
     """Whoever asks a cloud's machine about itself is given its credentials."""
-    asked = tuple(target for target in hosts if target.text in METADATA)
+    asked = tuple(target for target in hosts if host.is_metadata(target.text))
     if asked:
         yield call.effect("cred.read", asked, note="credentials of the machine")
 
@@ -110,6 +105,13 @@ def _attached(sent: list[Word]) -> list[Word]:
     return found
 
 
+_TO_PEOPLE = regex(
+    r"hooks\.slack\.com/|slack\.com/api/chat\.|discord(?:app)?\.com/api/webhooks/|api\.telegram\.org/bot|webhook\.office\.com/|outlook\.office\.com/webhook"
+    r"|api\.twilio\.com/.*/Messages|api\.sendgrid\.com/v3/mail/send|api\.mailgun\.net/.*/messages|events\.pagerduty\.com/|ntfy\.sh/|api\.pushover\.net/"
+)
+"""Addresses behind which people read what comes."""
+
+
 def _send(
     call: Call, hosts: tuple[Target, ...], files: list[Word], sent: list[Word], *, local: bool
 ) -> Iterator[Effect]:
@@ -119,6 +121,8 @@ def _send(
         yield call.effect("net.local", hosts)
         return
     yield call.effect("net.send.file" if files else "net.send", hosts)
+    if not files and any(_TO_PEOPLE.search(word.text) for word in [*call.args.operands, *call.args.all("--url")]):
+        yield call.effect("message.send", hosts)
     if any(map(secret_variable, sent)):
         yield call.effect("cred.send", hosts, possible=True, note="a secret from the environment")
 
@@ -153,6 +157,8 @@ def _ssh(call: Call) -> Iterator[Effect]:
             yield from call.shell(value)
     if args.has("-R"):
         yield call.effect("net.tunnel", hosts, note="lets the other machine reach this one")
+    elif args.has("-g") or any(word.text.startswith(("0.0.0.0:", "*:", ":", "[::]:")) for word in args.all("-L")):
+        yield call.effect("net.tunnel", hosts, note="lets others come in through this machine")
     elif args.has("-D -w"):
         yield call.effect("net.tunnel", hosts, note="sends traffic through the other machine")
     if call.reads_pipe() and not host.is_local(hosts[0].text if hosts else ""):
@@ -183,7 +189,8 @@ def _copy(call: Call) -> Iterator[Effect]:
         ):
             yield call.effect("fs.delete.tree", (Target(last.shown, "resource"),), note="deletes what is missing here")
     else:
-        yield from call.on("fs.overwrite" if not last.text.endswith("/") else "fs.write", [last])
+        inside = Word(f"{last.text.rstrip('/')}/*", last.raw, True) if last.text.endswith("tmp/") else last
+        yield from call.on("fs.overwrite" if not last.text.endswith("/") else "fs.write", [inside])
         if call.name == "rsync" and args.has(
             "--delete --delete-before --delete-during --delete-after --delete-excluded --del"
         ):
@@ -222,7 +229,9 @@ def _stream(call: Call, hosts: tuple[Target, ...], *, local: bool) -> Iterator[E
     """A raw connection: what comes in through the pipe goes out over it."""
     if local:
         yield call.effect("net.local", hosts)
-    elif call.reads_pipe() or any(r.op in ("<", "<<", "<<<") for r in call.command.redirects):
+    elif any(r.op == "<" and not r.target.text.startswith("/dev/") for r in call.command.redirects):
+        yield call.effect("net.send.file", hosts)
+    elif call.reads_pipe() or any(r.op in ("<<", "<<<") for r in call.command.redirects):
         yield call.effect("net.send", hosts)
     else:
         yield call.effect("net.connect", hosts)
@@ -288,11 +297,42 @@ def _socket(call: Call) -> Iterator[Effect]:
 
 def _ftp(call: Call) -> Iterator[Effect]:
     hosts = tuple(host.target(word) for word in call.args.operands[:1])
-    text = (call.command.stdin or "").lower()
-    sends = re.search(r"^\s*(?:put|mput|send|append)\b", text, re.MULTILINE) or re.search(
-        r"\bput\b|\bmirror -R\b", " ".join(w.text for w in call.args.all("-c -e -b"))
-    )
-    yield call.effect("net.send.file" if sends else "net.connect", hosts)
+    given = " ".join(w.text for w in (*call.args.all("-c -e -b"), *call.args.operands[1:]))
+    text = f"{call.command.stdin or ''}\n{given}"
+    puts = _PUTS.findall(text)
+    yield call.effect("net.send.file" if puts or "mirror -R" in given else "net.connect", hosts)
+    yield from call.sent([Word(name, name) for name in puts])
+
+
+_PUTS = regex(r"(?im)(?:^|[;\n ])\s*(?:put|mput|send|append)\s+(?:-\w+\s+)*([^\s;]+)")
+
+
+def _given_away(call: Call) -> Iterator[Effect]:
+    """`croc send x`, `wormhole send x`, `pastebinit x`: a file for whoever has the word or the address."""
+    operands = call.args.operands
+    if operands and operands[0].text in ("receive", "recv", "relay", "help"):
+        yield call.effect("net.fetch")
+        return
+    names = operands[1:] if operands and operands[0].text in ("send", "upload", "put", "ssh", "share") else operands
+    yield call.effect("net.send.file")
+    yield from call.sent(names)
+
+
+def _smb(call: Call) -> Iterator[Effect]:
+    hosts = tuple(Target(word.shown, "host") for word in call.args.operands[:1])
+    puts = _PUTS.findall(" ".join(w.text for w in call.args.all("-c --command")))
+    yield call.effect("net.send.file" if puts else "net.connect", hosts)
+    yield from call.sent([Word(name, name) for name in puts])
+
+
+def _logger(call: Call) -> Iterator[Effect]:
+    """A line in the log; with a server and a file, the file goes there."""
+    files, server = call.args.all("-f --file"), call.args.all("-n --server")
+    yield from call.on("fs.read", files)
+    if server:
+        yield call.effect("net.send.file" if files else "net.send", tuple(host.target(word) for word in server))
+    else:
+        yield call.effect("sys.read")
 
 
 def _dns(call: Call) -> Iterator[Effect]:
@@ -333,6 +373,9 @@ PROGRAMS: dict[str, Program] = {
     **programs("nmap masscan zmap rustscan nikto sqlmap gobuster ffuf hydra wfuzz dirb nuclei", Program(Does("net.scan", "*", "host", bare=True))),
     **programs("hping3 slowhttptest ab siege wrk hey vegeta locust k6 loadtest", Program(Does("net.connect", "*", "host", bare=True))),
     **programs("ngrok cloudflared localtunnel lt bore frpc chisel tailscale zerotier-cli pagekite serveo gost ligolo sshuttle tmate teleconsole gsocket gs-netcat", Program(Does("net.tunnel", "*", "other", bare=True, unless="version status list help ip --help netcheck"))),
-    **programs("tcpdump tshark wireshark dumpcap ettercap bettercap", Program(Does("net.scan", note="listens to the network's traffic"), Does("fs.overwrite", "-w"), values="-i -w -r -c -s -n -f")),
+    **programs("tcpdump tshark wireshark dumpcap ettercap", Program(Does("net.scan", note="listens to the network's traffic"), Does("fs.overwrite", "-w"), values="-i -w -r -c -s -n -f")),
+    **programs("croc wormhole wormhole-william pastebinit wgetpaste transfer transfersh ffsend termbin gist haste sprunge ix bashupload", Program(call=_given_away, values="--code -c --relay --pass -t -a -b -d -f")),
+    "smbclient": Program(call=_smb, values="-c --command -U -W -I -p -D -A"),
+    "logger": Program(call=_logger, values="-f --file -n --server -p -t -P --port --priority --tag"),
     **programs("mail mailx sendmail mutt swaks msmtp ssmtp", Program(Does("message.send", "*", "host", bare=True), Does("fs.read", "-a -A"), values="-s -a -A -c -b -r -S -f")),
 }  # fmt: skip

@@ -85,7 +85,9 @@ def _pip_verb(call: Call, verb: str, rest: list[Word]) -> Iterator[Effect]:
     elif verb in ("download", "wheel", "compile"):
         yield call.effect("net.fetch")
     elif verb == "uninstall":
-        yield call.effect("pkg.remove", tuple(Target(word.shown, _PACKAGE) for word in rest))
+        # One package comes back with one command; of everything there was nobody has the list.
+        whole = call.args.has("-r --requirement") or not rest or any(not word.known for word in rest)
+        yield call.effect("pkg.remove.all" if whole else "pkg.remove", tuple(Target(w.shown, _PACKAGE) for w in rest))
     elif verb == "config" and rest and rest[0].text in ("set", "edit"):
         yield _setting(call, rest[1].text if len(rest) > 1 else "", rest[2].text if len(rest) > 2 else "")
     else:
@@ -174,7 +176,9 @@ def _npm(call: Call) -> Iterator[Effect]:
     elif verb == "global" and call.name == "yarn":
         yield from install(call, rest[1:], repositories=True)
     elif verb in _NPM_REMOVE:
-        yield call.effect("pkg.remove", tuple(Target(word.shown, _PACKAGE) for word in rest))
+        itself = call.args.has("-g --global") and any(word.text in ("npm", "corepack") for word in rest)
+        what = "pkg.system.remove" if itself else "pkg.remove"
+        yield call.effect(what, tuple(Target(word.shown, _PACKAGE) for word in rest))
     elif verb in ("exec", "x", "dlx"):
         yield from install(call, rest[:1], "pkg.run", repositories=True)
     elif verb in ("init", "create", "innit"):
@@ -531,7 +535,7 @@ PROGRAMS: dict[str, Program] = {
             subs={
                 "exec": Does("code.run"),
                 "run": Does("code.run"),
-                "uninstall": _REMOVE,
+                "uninstall": Does("pkg.system.remove", "*", _PACKAGE),
                 "self uninstall": Does("pkg.system.remove"),
             },
         ),

@@ -34,12 +34,12 @@ def _kill(call: Call) -> Iterator[Effect]:
             (Target("the first process", "pid"),),
         )
     else:
-        found = any(
-            c.name in ("pgrep", "pidof") and "verdikt" in w.text
-            for c in before(call.command, call.commands)
-            for w in c.argv
-        )
-        yield call.effect("proc.kill", (Target("verdikt", "pid"),) if found else targets)
+        names = {w.text for c in before(call.command, call.commands) if c.name in ("pgrep", "pidof") for w in c.argv}
+        if any("verdikt" in name for name in names):
+            yield call.effect("proc.kill", (Target("verdikt", "pid"),))
+        else:
+            generic = bool(names & (_GENERIC | {"sshd"})) and bool({"-9", "-KILL", "-SIGKILL"} & set(texts))
+            yield call.effect("proc.kill.all" if generic else "proc.kill", targets)
 
 
 _GENERIC = words(
@@ -98,6 +98,7 @@ PROGRAMS: dict[str, Program] = {
             "lock-sessions": _SET,
         },
     ),
+    "getent": Program(Does("cred.read", "0", "other", when="shadow gshadow"), _READ),
     "kill": Program(call=_kill),
     **programs(
         "pkill killall killall5 skill snice",
@@ -110,7 +111,7 @@ PROGRAMS: dict[str, Program] = {
     "fuser": Program(call=_fuser, values="-n --namespace"),
     **programs("renice cpulimit prlimit", Program(Does("proc.exec"))),
     **programs(
-        "utmpdump last lastb lastlog who w uptime free vmstat lscpu lsusb lspci dmidecode lsmod modinfo uname arch getent id groups whoami logname users finger ps top htop atop btop pgrep pidof pstree lsof ss netstat sar mpstat pidstat systemd-analyze systemd-cgls systemd-cgtop coredumpctl systemd-detect-virt busctl lsb_release sensors nstat ipcs",
+        "utmpdump last lastb lastlog who w uptime free vmstat lscpu lsusb lspci dmidecode lsmod modinfo uname arch id groups whoami logname users finger ps top htop atop btop pgrep pidof pstree lsof ss netstat sar mpstat pidstat systemd-analyze systemd-cgls systemd-cgtop coredumpctl systemd-detect-virt busctl lsb_release sensors nstat ipcs",
         Program(_READ),
     ),
 }

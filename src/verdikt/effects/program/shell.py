@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+from verdikt.effects.argument import words
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
-from verdikt.model.effect import Effect, Target
+from verdikt.effects.surroundings import before
+from verdikt.model.effect import Effect, EffectClass, Target
 from verdikt.model.regex import regex
 from verdikt.shell.command import Word
 
@@ -24,6 +26,31 @@ def _source(call: Call) -> Iterator[Effect]:
     yield from call.on("code.run", call.args.operands[:1])
 
 
+_TRUSTED = words("sudo doas su ssh gpg passwd login git")
+_SAME = words("sudo doas run0 command builtin env noglob nocorrect")
+_JOINS = regex(r"[;&|]")
+_ALARMING = ("code.remote", "code.hidden", "net.send", "net.shell", "cred.", "persist.", "guard.")
+
+
+def _alias(call: Call) -> Iterator[Effect]:
+    """A name that people type gets another meaning: what it would do is told, where it destroys or sends."""
+    from verdikt.effects.program import lookup
+
+    for word in call.command.argv[1:]:
+        name, equals, body = word.text.partition("=")
+        first = body.split()[:1]
+        if not equals or not first or not word.known or lookup(name) is None:
+            continue
+        own = first[0].lstrip("\\") == name or (first[0] in _SAME and name in body.split()[1:2])
+        if own and not _JOINS.search(body):
+            continue
+        for effect in call.shell(body if own else f'{body} "$argument"'):
+            if effect.cls is EffectClass.DESTRUCTIVE or effect.what.startswith(_ALARMING):
+                yield effect
+        if name in _TRUSTED and first[0] not in _SAME and not own and lookup(first[0]) is None:
+            yield call.effect("code.unknown", (Target(name, "other"),), note=f"something else answers to {name}")
+
+
 def _history(call: Call) -> Iterator[Effect]:
     if call.args.has("-c --clear clear"):
         yield call.effect("sys.log", (Target("the shell's history", "other"),), note="removes what was typed before")
@@ -41,11 +68,14 @@ _VARIABLE = regex(r"\$\{?([A-Za-z_]\w*)(?!\w*:?\+)")
 
 def _echo(call: Call) -> Iterator[Effect]:
     """A secret from the environment, shown; one that goes into a pipe or a file is not."""
-    if call.command.pipe_to is not None or call.command.redirects or all(word.known for word in call.command.argv):
+    argv = call.command.argv
+    if call.command.pipe_to is not None or call.command.redirects or not any("$" in word.raw for word in argv):
         return
     from verdikt.effects.program.network import SECRET_NAME
 
-    names = [name for word in call.command.argv[1:] if not word.known for name in _VARIABLE.findall(word.raw)]
+    # What a file of secrets gave the variable is known to us, and a secret all the same.
+    loaded = len(call.commands) > 1 and any(map(call.loads_secret, before(call.command, call.commands)))
+    names = [name for word in argv[1:] if loaded or not word.known for name in _VARIABLE.findall(word.raw)]
     secret = tuple(Target(f"${name}", "other") for name in names if name.isupper() and SECRET_NAME.search(name))
     if secret:
         yield call.effect("env.read.secret", secret)
@@ -62,12 +92,33 @@ def _set(call: Call) -> Iterator[Effect]:
 def _export(call: Call) -> Iterator[Effect]:
     for word in call.args.operands:
         name, equals, value = word.text.partition("=")
-        if name in ("HISTFILE", "HISTSIZE", "HISTFILESIZE") and equals and value in ("/dev/null", "0", ""):
-            yield call.effect(
-                "sys.log", (Target("the shell's history", "other"),), note="nothing more is recorded", possible=True
-            )
+        if equals and name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+            yield call.effect("git.hook.skip", note="git leaves the person's settings aside, hooks among them")
         elif equals:
-            yield from call.assigned(name, Word(value, word.raw))
+            yield from call.assigned(name, Word(value, word.raw), lasting=True)
+    if not call.args.operands and call.name in ("export", "declare", "typeset") and not call.args.has("-f -F -a -A"):
+        yield call.effect(_whole_environment(call))
+
+
+_HOLDS = words("-p --pid --attach --attach-pid --attach-name")
+
+
+def _attached(call: Call) -> Iterator[Effect]:
+    """A debugger that takes hold of what runs already; what stands after the program's name is the program's."""
+    argv = call.command.argv[1:]
+    index = 0
+    while index < len(argv) and argv[index].text[:1] == "-" and argv[index].text not in ("--args", "--"):
+        flag, equals, value = argv[index].text.partition("=")
+        following = argv[index + 1].shown if index + 1 < len(argv) else ""
+        if flag in _HOLDS:
+            yield call.effect("proc.trace", (Target(value if equals else following, "pid"),))
+            return
+        index += 2 if flag in _TAKE and not equals else 1
+    if call.name == "gdb" and len(argv) == index + 2 and argv[index + 1].text.isdigit():
+        yield call.effect("proc.trace", (Target(argv[index + 1].text, "pid"),))  # gdb PROGRAM PID
+
+
+_TAKE = words("-e -o -s -E -u -P -O -S -a -b -I -x -ex -iex -c -d -cd --command --eval-command --core -l -n")
 
 
 def _sudo(call: Call) -> Iterator[Effect]:
@@ -164,10 +215,11 @@ PROGRAMS: dict[str, Program] = {
     **programs("source .", Program(call=_source)),
     **programs(
         "cd pushd popd dirs true false : test [ [[ read wait jobs fg bg type hash which whence where command builtin let return shift getopts times exit logout shopt complete compgen "
-        "compopt bind enable mapfile readarray caller break continue help ulimit umask suspend eval exec trap time alias unalias sleep usleep coproc select unsetopt setopt autoload zmodload rehash zstyle print pwd tty nproc getconf",
+        "compopt bind enable mapfile readarray caller break continue help ulimit umask suspend eval exec trap time unalias sleep usleep coproc select unsetopt setopt autoload zmodload rehash zstyle print pwd tty nproc getconf",
         _NOTHING,
     ),
     **programs("echo printf", Program(call=_echo)),
+    "alias": Program(call=_alias),
     "history": Program(call=_history),
     "ztcp": Program(Does("net.shell", "0", "host", note="a bare connection inside the shell")),
     "unset": Program(call=_unset),
@@ -176,9 +228,11 @@ PROGRAMS: dict[str, Program] = {
     "disown": Program(Does("proc.spawn")),
     **programs(
         "nice ionice chrt taskset stdbuf unbuffer timeout gtimeout flock xargs parallel watch entr script expect rlwrap catchsegv numactl cgexec firejail bwrap "
-        "strace ltrace ptrace perf valgrind gdb lldb busybox toybox hyperfine retry ts pv tsp chpst envdir dotenv direnv",
+        "perf valgrind busybox toybox hyperfine retry ts pv tsp chpst envdir dotenv direnv",
         _WRAPPER,
     ),
+    **programs("strace ltrace gdb lldb", Program(call=_attached)),
+    **programs("gcore ptrace reptyr injcode", Program(Does("proc.trace", "*", "pid"), values="-o")),
     **programs("nohup setsid daemonize daemon start-stop-daemon", Program(Does("proc.spawn"))),
     **programs("screen tmux zellij dtach abduco byobu", Program(Does("proc.spawn", when="new new-session -d -dm -dmS"))),
     **programs("sudo doas run0 pkexec gosu su-exec dzdo please sudoedit", Program(call=_sudo, values="-u --user -g --group -p --prompt -C -D --chdir -h --host -r -t -T -U -R")),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from verdikt.effects import verb
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
-from verdikt.model.effect import Effect, Target, Zone
+from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
 _HERE = (
@@ -60,20 +60,12 @@ def bucket_copy(
         what = "fs.delete.tree" if delete else "fs.write"
         yield from call.on(what, [sink], note="deletes what the bucket does not have" if delete else "")
         return
-    yield from sent(call, [word for word in sources if not _remote(word)])
+    yield from call.sent([word for word in sources if not _remote(word)])
     target = (Target(sink.shown, "resource"),)
     if delete:
         yield call.effect("cloud.delete", target, note="deletes there what is not here")
     else:
         yield call.effect("cloud.write", target, note="puts files there")
-
-
-def sent(call: Call, words: list[Word]) -> Iterator[Effect]:
-    """Files of this machine that go somewhere else: a secret among them is one that gets out."""
-    for word in words:
-        target = call.path(word)
-        secret = target.zone is Zone.SECRET
-        yield call.effect("cred.send" if secret else "fs.read", (target,))
 
 
 def _rclone(call: Call) -> Iterator[Effect]:
@@ -160,7 +152,7 @@ def _mc(call: Call) -> Iterator[Effect]:
         out = not rest[-1].text.startswith((".", "/", "~"))
         remove = args.has("--remove")
         if out:
-            yield from sent(call, [word for word in rest[:-1] if word.text.startswith((".", "/", "~"))])
+            yield from call.sent([word for word in rest[:-1] if word.text.startswith((".", "/", "~"))])
             yield call.effect("cloud.delete" if remove else "cloud.write", there[-1:], recoverable=local or None)
         else:
             yield call.effect("net.fetch", there[:1])

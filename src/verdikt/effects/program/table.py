@@ -20,17 +20,16 @@ What a table cannot say, `call` says: a function from a `Call` to effects, which
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verdikt.model.effect import Effect
+from verdikt.model.value import Value
 
 if TYPE_CHECKING:
     from verdikt.effects.call import Call
 
 
-@dataclass(frozen=True, slots=True)
-class Does:
+class Does(Value):
     """One thing that a program does, under conditions on its arguments."""
 
     what: str
@@ -52,8 +51,7 @@ class Does:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Program:
+class Program(Value):
     """What one program does, by its arguments. `--help` and `--version` alone make any program harmless."""
 
     does: tuple[Does, ...]

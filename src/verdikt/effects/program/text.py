@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+from verdikt.effects.argument import words
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
-from verdikt.model.effect import Effect, Target
+from verdikt.model.effect import Effect, Target, Zone
+from verdikt.model.regex import regex
 from verdikt.shell.command import Word
 
 
@@ -14,8 +16,24 @@ def _grep(call: Call) -> Iterator[Effect]:
     yield from call.on("fs.read", args.operands if given else args.operands[1:])
     if (command := args.value("--pre")) is not None:
         yield from call.shell(command.text)
+    if args.operands and args.has("-r -R --recursive --hidden") and args.operands[-1].text[:1] in ("/", "~"):
+        yield from _hunted(call, args.operands if given else args.operands[1:], args.operands[0].text)
     if call.command.pipe_from is not None and not args.has("-c --count -q --quiet --silent"):
         yield from _secret_lines(call, args.all("-e --regexp") or args.operands[:1])
+
+
+_SECRETS = regex(r"(?i)BEGIN .*PRIVATE|passw(?:or)?d|secret|api[_.-]?key|access[_.-]?key|aws_|AKIA|token|credential")
+
+
+def _hunted(call: Call, places: list[Word], pattern: str) -> Iterator[Effect]:
+    """Passwords looked for in everything that a person or the machine has."""
+    if _SECRETS.search(pattern):
+        found = tuple(t for t in map(call.path, places) if t.zone in (Zone.HOME, Zone.SECRET) or t.path in _EVERYTHING)
+        if found:
+            yield call.effect("cred.read", found, possible=True, note=f"looks for {pattern}")
+
+
+_EVERYTHING = words("/ /etc /home /root /var /opt /srv /usr /Users /mnt")
 
 
 def _secret_lines(call: Call, patterns: list[Word]) -> Iterator[Effect]:
@@ -34,7 +52,8 @@ def _sed(call: Call) -> Iterator[Effect]:
     given = args.has("-e --expression -f --file")
     files = args.operands if given else args.operands[1:]
     if args.has("-i --in-place -I"):
-        yield from call.on("fs.write", files)
+        every = not given and args.operands and args.operands[0].text.replace(" ", "") in ("d", "1,$d", "/.*/d", "/^/d")
+        yield from call.on("fs.truncate" if every else "fs.write", files)
     else:
         yield from call.on("fs.read", files)
     for script in [*args.all("-e --expression"), *([] if given else args.operands[:1])]:
@@ -80,6 +99,9 @@ def _sort(call: Call) -> Iterator[Effect]:
         yield from call.shell(program.text)
 
 
+_EDITOR_DELETES = regex(r"""(?:\bdelete\(|\(delete-(?:directory|file)\s)\s*["']([^"']+)["']""")
+
+
 def _editor(call: Call) -> Iterator[Effect]:
     """An editor opened by an agent writes what it opens; its commands can run a shell."""
     for script in [*call.args.all("-c --cmd -eval --eval"), *(w for w in call.args.operands if w.text.startswith("+"))]:
@@ -87,6 +109,10 @@ def _editor(call: Call) -> Iterator[Effect]:
         text = text.removeprefix("silent ").removeprefix("silent! ").removeprefix("exec ").strip()
         if text.startswith("!"):
             yield from call.shell(text[1:])
+        elif found := _EDITOR_DELETES.search(text):
+            yield from call.on("fs.delete.tree", [Word(found.group(1), found.group(1))])
+        elif text.startswith(("%d", "1,$d")):
+            yield from call.on("fs.truncate", [w for w in call.args.operands if not w.text.startswith("+")])
         elif "!" in text or "system(" in text or "shell-command" in text:
             inner = text[text.index("!") + 1 :] if "!" in text else text.partition('"')[2].partition('"')[0]
             yield from call.shell(inner)
@@ -94,8 +120,10 @@ def _editor(call: Call) -> Iterator[Effect]:
 
 
 def _ed(call: Call) -> Iterator[Effect]:
-    yield from call.on("fs.write", call.args.operands)
-    for line in (call.command.stdin or "").splitlines():
+    lines = (call.command.stdin or "").splitlines()
+    emptied = bool({"1,$d", "%d", ",d"} & set(lines))
+    yield from call.on("fs.truncate" if emptied else "fs.write", call.args.operands)
+    for line in lines:
         if line.startswith("!"):
             yield from call.shell(line[1:])
 

@@ -8,7 +8,6 @@ from verdikt.effects.call import Call
 from verdikt.effects.program.system import is_protection
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target
-from verdikt.shell.command import Word
 
 _READ = Does("sys.read")
 _VITAL = words("lsass.exe csrss.exe winlogon.exe wininit.exe services.exe smss.exe svchost.exe")
@@ -143,10 +142,11 @@ def _delete(call: Call) -> Iterator[Effect]:
     texts = _texts(call)
     tree = "/s" in texts
     names = [word for word in call.command.argv[1:] if not word.text.startswith("/") or len(word.text) > 2]
-    yield from call.on(
-        "fs.delete.tree" if tree else "fs.delete",
-        [Word(word.text.replace("\\", "/"), word.raw, word.glob) for word in names],
-    )
+    from verdikt.effects.code.windows import deletes
+
+    # The shell has eaten the backslashes that were not quoted.
+    paths = [word.raw.strip("'\"") if "\\" in word.raw else word.text for word in names]
+    yield from deletes(paths, "fs.delete.tree" if tree else "fs.delete", call)
 
 
 def _robocopy(call: Call) -> Iterator[Effect]:
@@ -237,9 +237,10 @@ PROGRAMS: dict[str, Program] = {
         "mshta regsvr32 rundll32 installutil wscript cscript",
         _any("code.remote", "http:", "https:", "javascript:", "vbscript:", "scrobj", otherwise="code.run"),
     ),
-    "bitsadmin": _any("net.fetch", "/transfer", "/addfile"),
+    "bitsadmin": _any("code.unknown", "/transfer", "/addfile"),
+    "mountvol": _any("sys.mount", "/d", "/r"),
     "runas": Program(Does("priv.escalate", "*", "other", bare=True)),
-    "attrib": Program(Does("fs.chmod", possible=True)),
+    "attrib": _any("sys.setting", "-s", "-h", "+s", "+h"),
     "robocopy": Program(call=_robocopy),
     "powercfg": _any("sys.setting", "/change", "/s", "/h", "-h", "/setactive"),
     "dism": _any("sys.setting", "/disable-feature", "/remove-package", "/cleanup-image", "/enable-feature"),

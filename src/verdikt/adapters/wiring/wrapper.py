@@ -1,0 +1,29 @@
+"""The wrappers that clients call, as this version ships them: the native client where it could be built, and a script."""
+
+from functools import lru_cache
+from importlib.metadata import distributions
+from pathlib import Path
+
+from verdikt import adapters
+from verdikt.adapters.wiring.registration import NATIVE, SCRIPT
+
+_PROGRAM = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+"""How a program begins on Linux and on macOS; what stands in for it is a script."""
+
+
+def shipped() -> dict[str, bytes]:
+    """Name → content, the one to register first. Both are put in place, so that what names the other still works."""
+    program = native()
+    script = {SCRIPT: Path(adapters.__file__).with_name(SCRIPT).read_bytes()}
+    return {NATIVE: program, **script} if program else script
+
+
+@lru_cache(maxsize=1)
+def native() -> bytes:
+    """The native client that was installed with the package; empty when there is none."""
+    for distribution in distributions(name="verdikt"):
+        for file in distribution.files or ():
+            path = Path(str(file.locate()))
+            if path.name == NATIVE and path.is_file() and (data := path.read_bytes()).startswith(_PROGRAM):
+                return data
+    return b""

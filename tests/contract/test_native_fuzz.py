@@ -1,0 +1,245 @@
+"""Anything at all, fed to the native client under sanitizers: it says a decision, and the one that a plain reading gives."""
+
+import json
+import os
+import random
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.contract import native
+from verdikt.daemon import protocol
+
+DEPTH = 64
+
+
+def is_one_object(text: bytes) -> bool:
+    """The same rule, in the plainest words: one object on one line, no null, nothing that a strict reader refuses."""
+    text = text.removesuffix(b"\n")
+    if not text.startswith(b"{") or any(byte < 0x20 and byte != 0x09 for byte in text):
+        return False
+    try:
+        document = json.loads(text.decode("utf-8"), parse_constant=_refuse, parse_int=str, parse_float=str)
+        json.dumps(document, ensure_ascii=False).encode("utf-8")  # half a character cannot be written
+    except (ValueError, RecursionError):
+        return False
+    return _plain(document, 0)
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)
+
+
+def _plain(value: object, depth: int) -> bool:
+    if value is None or depth >= DEPTH:
+        return False
+    if isinstance(value, dict):
+        return all(_plain(member, depth + 1) for member in value.values())
+    return all(_plain(member, depth + 1) for member in value) if isinstance(value, list) else True
+
+
+def is_decision(status: int, out: bytes) -> bool:
+    """What may be handed on."""
+    block = b'{"decision":"block","reason":"'
+    worded = out.startswith(block) and len(out) > len(block) and out[len(block)] != ord('"')
+    return status in (0, 2) and (status == 0 or worded) and is_one_object(out)
+
+
+VALUES = st.recursive(
+    st.text()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.booleans()
+    | st.sampled_from([None, "\ud800", "😀", 10**400]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=8,
+)
+OBJECTS = st.dictionaries(st.text(max_size=8), VALUES, max_size=4)
+WRITTEN = st.builds(
+    lambda value, plain, spaced: json.dumps(
+        value, ensure_ascii=plain, separators=None if spaced else (",", ":")
+    ).encode("utf-8", "surrogatepass"),
+    OBJECTS,
+    st.booleans(),
+    st.booleans(),
+)
+PIECES = [
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b'"',
+    b":",
+    b",",
+    b"\\u",
+    b"d83d",
+    b"null",
+    b"true",
+    b"-",
+    b"0",
+    b"1e5",
+    b"\n",
+    b"\t",
+    b"\0",
+    b"\xff",
+    b"\xed\xa0\x80",
+    b"\xf0\x9f\x98\x80",
+    b"\xc0\x80",
+    b"NaN",
+    b'{"a":',
+]
+
+
+def mutate(text: bytes, seed: int) -> bytes:
+    """The text with a few pieces put in, taken out or written over."""
+    chance = random.Random(seed)
+    data = bytearray(text)
+    for _ in range(chance.choice([0, 1, 1, 2, 5])):
+        at = chance.randrange(len(data) + 1)
+        length = chance.choice([0, 0, 1, 1, 3])
+        data[at : at + length] = chance.choice([b"", *PIECES, bytes([chance.randrange(256)])])
+    return bytes(data)
+
+
+TEXTS = (
+    st.builds(mutate, WRITTEN, st.integers(0, 2**32))
+    | st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)
+    | st.binary(max_size=40)
+)
+
+
+def checked(texts: list[bytes]) -> list[bool]:
+    """What the client's own check says to each."""
+    fed = b"".join(len(text).to_bytes(4, "big") + text for text in texts)
+    env = {**os.environ, **native.SANITIZER_ENV}
+    done = subprocess.run([str(native.parts())], input=fed, capture_output=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return [answer == "1" for answer in done.stdout.decode()]
+
+
+@settings(max_examples=40)
+@given(st.lists(TEXTS, min_size=50, max_size=120))
+def test_what_counts_as_one_object_is_what_a_strict_reader_takes(texts: list[bytes]) -> None:
+    """No more and no less."""
+    assert checked(texts) == [is_one_object(text) for text in texts]
+
+
+@pytest.mark.parametrize("depth", [DEPTH - 2, DEPTH - 1, DEPTH, 10_000])
+def test_nesting_has_an_end(depth: int) -> None:
+    """Whatever a deep document does to a client, it does not get there."""
+    text = b'{"a":' + b"[" * depth + b"]" * depth + b"}"
+
+    assert checked([text]) == [depth < DEPTH]
+
+
+class Subject:
+    """One client and one warm process for many calls."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.client = root / "hooks" / "verdikt-hook"
+        self.client.parent.mkdir()
+        shutil.copy(native.sanitized(), self.client)
+        self.env = {"VERDIKT_HOME": str(root), "HOME": str(root), "PATH": os.environ["PATH"]} | native.SANITIZER_ENV
+        self.answer = b""
+
+    def behave(self, connection: socket.socket) -> None:
+        """Reads a question, whatever its form, and gives the answer of the moment."""
+        head, payload = protocol.question_lengths(native.exactly(connection, protocol.QUESTION_PREFIX))
+        native.exactly(connection, head + payload)
+        connection.sendall(self.answer)
+
+    def run(self, words: list[str], payload: bytes = b"{}", **env: str) -> "subprocess.CompletedProcess[bytes]":
+        """One call, and what holds of every one."""
+        line = [str(self.client), *words]
+        done = subprocess.run(line, input=payload, capture_output=True, env=self.env | env, timeout=60, check=False)
+        assert done.returncode in (0, 2), done.stderr
+        assert is_one_object(done.stdout), done.stdout
+        assert done.returncode == 0 or is_decision(2, done.stdout), done.stdout
+        assert done.returncode == 0 or done.stderr
+        return done
+
+
+@pytest.fixture(scope="module")
+def subject() -> Iterator[Subject]:
+    """In a directory with a short name."""
+    root = native.short_directory()
+    subject = Subject(root)
+    with native.FakeWarm(root, subject.behave):
+        yield subject
+    shutil.rmtree(root)
+
+
+FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+ASKED = "5 closed /bin/false -m verdikt.adapters.entry claude PreToolUse".split()
+
+ANSWERS = (
+    st.binary(max_size=60)
+    | st.builds(
+        lambda magic, kind, status, out, err, lengths: (
+            magic + bytes([kind, status]) + (lengths or len(out).to_bytes(4, "big") + len(err).to_bytes(4, "big")) + out + err
+        ),
+        st.sampled_from([b"VDK1", b"VDK1", b"VDK1", b"VDK2"]),
+        st.sampled_from([0, 0, 0, 2, 3, 255]),
+        st.sampled_from([0, 2, 1, 255]),
+        TEXTS | st.sampled_from([b"{}\n", b'{"decision":"block","reason":"no"}\n']),
+        st.binary(max_size=20),
+        st.none() | st.binary(min_size=8, max_size=8),
+    )
+)  # fmt: skip
+
+
+def truth(answer: bytes) -> tuple[int, bytes] | None:
+    """Status and document of an answer that may be handed on."""
+    try:
+        kind, status, out, err = protocol.answer_lengths(answer[: protocol.ANSWER_PREFIX])
+    except protocol.Malformed:
+        return None
+    document = answer[protocol.ANSWER_PREFIX :][:out]
+    whole = len(answer) >= protocol.ANSWER_PREFIX + out + err
+    fine = kind == protocol.ANSWER and whole and is_decision(status, document) and (status == 0 or err > 0)
+    return (status, document) if fine else None
+
+
+@FEW
+@given(answer=ANSWERS)
+def test_any_answer_of_a_warm_process_ends_in_a_decision(subject: Subject, answer: bytes) -> None:
+    """The one that it holds, or a block."""
+    subject.answer = answer
+    done = subject.run(ASKED)
+    expected = truth(answer)
+    if expected:
+        assert (done.returncode, done.stdout) == expected
+    else:
+        assert b"the hook that decides did not work" in done.stdout
+
+
+@FEW
+@given(said=TEXTS | st.binary(max_size=200_000))
+def test_any_output_of_a_hook_ends_in_a_decision(subject: Subject, said: bytes) -> None:
+    """The one that it is, or a block."""
+    done = subject.run(["5", "closed", "/bin/cat"], said)
+    if is_one_object(said):
+        assert (done.returncode, done.stdout) == (0, said.removesuffix(b"\n") + b"\n")
+    else:
+        assert b"it did not answer with one decision" in done.stdout
+
+
+WORDS = st.sampled_from(
+    "--socket 0 1 20 closed open /bin/cat /bin/true -m -I verdikt.adapters.entry verdikt/adapters/launch.py claude".split()
+) | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
+
+
+@FEW
+@given(words=st.lists(WORDS, max_size=9), payload=st.binary(max_size=40))
+def test_any_command_line_ends_in_a_decision(subject: Subject, words: list[str], payload: bytes) -> None:
+    """Broken wiring is not permission."""
+    subject.answer = b""
+    subject.run(words, payload, VERDIKT_DAEMON="off")
+    subject.run(["5", "closed", "/bin/false", "-m", "verdikt.adapters.entry", *words], payload)
