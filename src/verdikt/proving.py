@@ -13,6 +13,7 @@ from verdikt.model.moment import Answer, Prompt, Turn
 from verdikt.model.secret import redact_text
 from verdikt.model.value import replace
 from verdikt.observe.clock import Clock, SystemClock
+from verdikt.observe.home import expand
 
 if TYPE_CHECKING:
     from verdikt.evidence.turn import TurnEvidence
@@ -30,10 +31,20 @@ _UNREAD = {"unparseable": "holds no JSON", "schema_drift": "has no message of a 
 class Proving:
     """What is asked for in a session, what proves it, and the gate between the two."""
 
-    def __init__(self, settings: EvidenceSettings, store: FileStore, clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: EvidenceSettings,
+        store: FileStore,
+        clock: Clock,
+        *,
+        env: Mapping[str, str] = os.environ,
+        here: str = "",
+    ) -> None:
         self.settings = settings
         self.store = store
         self.clock = clock
+        self._env = env
+        self._here = here
 
     def asked(self, prompt: Prompt) -> None:
         """Keeps what a person asked for as a contract, and audits words that try to get past a check."""
@@ -70,23 +81,26 @@ class Proving:
         self.store.append(session, EntryKind.OVERRIDE, {"found": [list(one) for one in found]})
         record_overrides(self.store.home, session, found, now)
         note_overrides(
-            self.store.home, now, threshold=wanted.overrides_per_day, memory=wanted.memory, notices=wanted.notices
+            self.store.home,
+            now,
+            threshold=wanted.overrides_per_day,
+            memory=expand(wanted.memory, self._env),
+            notices=expand(wanted.notices, self._env),
         )
 
     def evidence(self, action: Action, outcome: Outcome) -> dict[str, Any]:
         """What the log keeps of a call so that it can prove something later."""
         from verdikt.evidence.call import call_evidence, named_edits
-        from verdikt.observe.content import file_digest
         from verdikt.observe.tree import source_tree
 
         edited = tuple(
-            path if path == "*" else os.path.normpath(os.path.join(action.cwd, os.path.expanduser(path)))
+            path if path == "*" else os.path.normpath(os.path.join(action.cwd, expand(path, self._env)))
             for path in named_edits(action)
         )
-        written = {path: digest for path in edited if path != "*" and (digest := file_digest(path))}
+        written = {path: digest for path in edited if path != "*" and (digest := self._digest(path))}
         found = call_evidence(action, outcome, written=written, ended=self.clock.now(), edited=edited)
         where = self._checked_place(action.cwd, found.get("runs", ()))
-        if where and (tree := source_tree(where)):
+        if where and (tree := source_tree(os.path.join(self._here, where))):
             found["tree"] = {"root": tree.root, "sha256": tree.digest}
         return found
 
@@ -192,9 +206,14 @@ class Proving:
             hook,
             now,
             threshold=wanted.crashes_per_hour,
-            memory=wanted.memory,
-            notices=wanted.notices,
+            memory=expand(wanted.memory, self._env),
+            notices=expand(wanted.notices, self._env),
         )
+
+    def _digest(self, path: str) -> str:
+        from verdikt.observe.content import file_digest
+
+        return file_digest(os.path.join(self._here, path))
 
     def _unread(self, turn: Turn, status: str) -> Answer:
         """A transcript that is there and says nothing that can be read: what was claimed cannot be known."""

@@ -64,7 +64,7 @@ def first_today(marker: Path, key: str, now: float) -> bool:
 def note(memory: str, name: str, title: str, text: str, notices: str = "") -> None:
     """Adds a note beside a memory file and names it in that file, once; and a line in the file of notices, if there is one."""
     if memory:
-        index = Path(memory).expanduser()
+        index = Path(memory)
         index.parent.mkdir(parents=True, exist_ok=True)
         with open(index.parent / name, "a", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -75,6 +75,6 @@ def note(memory: str, name: str, title: str, text: str, notices: str = "") -> No
             if f"({name})" not in file.read():
                 file.write(f"- [{title}]({name})\n")
     if notices:
-        with open(Path(notices).expanduser(), "a", encoding="utf-8") as file:
+        with open(notices, "a", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.write(f"{text}\n")
