@@ -30,6 +30,10 @@ _MOST_NAMES = 1024
 _SCALARS = (str, int, float, bool, type(None))
 
 
+_MADE = ("_met", "_rules")
+"""What of an index is not kept."""
+
+
 class Index:
     """Files each rule under the one of its conditions that tells it best from the other rules."""
 
@@ -62,24 +66,26 @@ class Index:
         self._equals = _by_path(tables["equals"])
         self._patterns = _by_fields(tables["pattern"])
 
-    def dump(self) -> tuple[Any, ...]:
+    def dump(self) -> dict[str, Any]:
         """The index as plain data, without its rules."""
-        patterns = tuple((fields, patterns.patterns, filed) for fields, patterns, filed in self._patterns)
-        searched = (self._named and self._named.dump(), self._command and self._command.dump())
-        target = self._target and self._target.dump()
-        return self._always, self._kind, self._tool, self._host, self._effect, *searched, target, self._equals, patterns
+        found = {name: getattr(self, name) for name in self.__slots__ if name not in _MADE}
+        for name in ("_named", "_command", "_target"):
+            found[name] = found[name] and found[name].dump()
+        found["_patterns"] = tuple((fields, patterns.patterns, filed) for fields, patterns, filed in self._patterns)
+        return found
 
     @classmethod
-    def load(cls, data: tuple[Any, ...], rules: Sequence["Rule"]) -> "Index":
+    def load(cls, data: dict[str, Any], rules: Sequence["Rule"]) -> "Index":
         """The index that `dump` gave, over the same rules."""
         index = cls.__new__(cls)
-        index._rules = rules
-        index._always, index._kind, index._tool, index._host, index._effect, named, command, *rest = data
-        target, index._equals, patterns = rest
-        index._named = named and PrefixTable.load(named)
-        index._command = command and PrefixTable.load(command)
-        index._target = target and GlobIndex.load(target)
-        index._patterns = tuple((fields, PatternSet(several), filed) for fields, several, filed in patterns)
+        index._rules, index._met = rules, {}
+        for name in cls.__slots__:
+            if name not in _MADE:
+                setattr(index, name, data[name])
+        index._named = index._named and PrefixTable.load(data["_named"])
+        index._command = index._command and PrefixTable.load(data["_command"])
+        index._target = index._target and GlobIndex.load(data["_target"])
+        index._patterns = tuple((fields, PatternSet(several), filed) for fields, several, filed in data["_patterns"])
         return index
 
     def candidates(self, action: Action, ctx: GovernanceContext) -> list["Rule"]:
