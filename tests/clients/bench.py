@@ -2,15 +2,17 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.clients.install import binary
-from verdikt.adapters.live.client import CLIENTS, Client, ClientRun
+from verdikt.adapters.live.client import CLIENTS, Client, ClientRun, spare_installation
 from verdikt.adapters.live.model import ScriptedModel
 from verdikt.adapters.live.screenplay import Say, Screenplay, ToolUse
 
@@ -33,6 +35,11 @@ class Played:
         """Whether the model was told this."""
         return self.model.heard(text)
 
+    @property
+    def turns(self) -> int:
+        """How often the model was asked to go on; titles and summaries do not count."""
+        return sum(bool(request.get("tools")) for request in self.model.requests)
+
 
 @dataclass(slots=True)
 class Bench:
@@ -53,6 +60,9 @@ class Bench:
             quiet = {"telemetry": {"enabled": False}, "privacy": {"usageStatisticsEnabled": False}}
             auth = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
             self._write(self.home / ".gemini/settings.json", json.dumps(auth | quiet))
+        if self.client.name == "opencode":
+            for directory in (self.home / ".config/opencode", self.project / ".opencode"):
+                spare_installation(directory)
 
     @property
     def home(self) -> Path:
@@ -85,7 +95,7 @@ class Bench:
 
     def shell(self, command: str) -> ToolUse:
         """The client's shell tool with a command."""
-        return ToolUse(self.client.shell, {self.client.argument: command})
+        return ToolUse(self.client.shell, {self.client.argument: command, **self.client.more})
 
     def play(
         self,
@@ -106,6 +116,38 @@ class Bench:
                 env=LOOPBACK | dict(env or {}),
                 options=options,
             )
+        return Played(run=run, model=model)
+
+    def play_resident(self, *turns: Say, until: Callable[[], bool], prompt: str = "do it") -> Played:
+        """One session in an OpenCode that stays, as its terminal interface does; `opencode run` by itself ends at the first stop."""
+        if self.client.name != "opencode":
+            return self.play(*turns, prompt=prompt)
+        with ScriptedModel(Screenplay(turns=turns)) as model, socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+            free.close()
+            command, own = self.client.start(self.client, binary(self.version), self.home, model.url, prompt)
+            env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", **own, **LOOPBACK}
+            serve = [command[0], "serve", "--port", str(port)]
+            pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+            with subprocess.Popen(serve, cwd=self.project, env=env, **pipes) as server:
+                try:
+                    assert server.stdout is not None
+                    next(line for line in server.stdout if "listening" in line)
+                    run = self.client.run(
+                        binary(self.version),
+                        project=self.project,
+                        home=self.home,
+                        model=model,
+                        prompt=prompt,
+                        env=LOOPBACK,
+                        options=("--attach", f"http://127.0.0.1:{port}"),
+                    )
+                    for _ in range(600):
+                        if until():
+                            break
+                        time.sleep(0.1)
+                finally:
+                    server.terminate()
         return Played(run=run, model=model)
 
     def ran(self, name: str) -> bool:

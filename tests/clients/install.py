@@ -15,6 +15,7 @@ PACKAGES: dict[str, tuple[str, str]] = {
     "codex-0.166.0": ("@openai/codex@0.166.0", "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"),
     "gemini-0.61.0": ("@google/gemini-cli@0.61.0", "@google/gemini-cli/bundle/gemini.js"),
     "copilot-1.0.102": ("@github/copilot@1.0.102", "@github/copilot-linux-x64/copilot"),
+    "opencode-1.18.33": ("opencode-ai@1.18.33", "opencode-linux-x64/bin/opencode"),
 }
 """Client → its package and where the executable lies in `node_modules`. They are installed here and never redistributed."""
 

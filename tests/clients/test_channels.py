@@ -7,12 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.clients.bench import Bench
+from tests.clients.table import cells
 from tests.clients.test_governed import entries
 from verdikt.adapters.live.screenplay import Say
 from verdikt.model.entry import EntryKind
-
-VERSIONS = ["claude-2.1.325", "claude-2.1.197", "codex-0.166.0", "gemini-0.61.0", "copilot-1.0.102"]
-LATEST = ["claude-2.1.325", "codex-0.166.0", "gemini-0.61.0"]
 
 POLICY = """\
 profile: standard
@@ -26,20 +24,21 @@ completion:
 """
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", cells("feedback"))
 def test_feedback_is_heard_and_an_early_stop_is_refused_until_the_file_exists(
     version: str, bench: Callable[[str], Bench]
 ) -> None:
     """Twice it says that it is done, twice it is sent back; then it writes the file and is let go."""
     table = bench(version)
     table.govern(POLICY)
-    played = table.play(
+    played = table.play_resident(
         Say("first", (table.shell("echo hello"),)),
         Say("I am done, first time"),
         Say("I am done, second time"),
         Say("now", (table.shell("touch done.txt"),)),
         Say("I am done, third time"),
         Say("never said"),
+        until=lambda: any(entry.body["allowed"] for entry in entries(table, EntryKind.COMPLETION)),
     )
     told = json.dumps(played.model.requests)
 
@@ -47,7 +46,7 @@ def test_feedback_is_heard_and_an_early_stop_is_refused_until_the_file_exists(
     assert played.heard("done.txt"), played.run.stderr
     assert table.ran("done.txt"), "it was let go too early"
     # Once the file is there nothing holds it back: the last turn is never asked for.
-    assert len(played.model.requests) == 5
+    assert played.turns == 5
     assert "I am done, second time" in told
     assert [entry.body["allowed"] for entry in entries(table, EntryKind.COMPLETION)] == [False, False, True]
     assert table.crashes() == []
@@ -61,7 +60,7 @@ evidence: {mode: enforce}
 TESTS = "from app import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
 
 
-@pytest.mark.parametrize("version", LATEST)
+@pytest.mark.parametrize("version", cells("evidence"))
 def test_done_without_evidence_is_sent_back_and_with_evidence_is_let_through(
     version: str, bench: Callable[[str], Bench]
 ) -> None:
@@ -70,19 +69,20 @@ def test_done_without_evidence_is_sent_back_and_with_evidence_is_let_through(
     table.govern(PROOF)
     (table.project / "test_app.py").write_text(TESTS)
     pytest_here = f"PYTHONDONTWRITEBYTECODE=1 {sys.executable} -m pytest -q -p no:cacheprovider test_app.py"
-    played = table.play(
+    played = table.play_resident(
         Say("writing", (table.shell("printf 'def double(x):\\n    return 2 * x\\n' > app.py"),)),
         Say("Done. double is implemented in app.py and all tests pass."),
         Say("testing", (table.shell(pytest_here),)),
         Say("Done. double is implemented in app.py and all tests pass."),
         Say("never said"),
+        until=lambda: any(entry.body["result"] == "proven" for entry in entries(table, EntryKind.COMPLETION)),
         prompt="Implement double in app.py so that the tests in test_app.py pass",
     )
     judged = [entry.body for entry in entries(table, EntryKind.COMPLETION)]
 
     assert table.ran("app.py"), played.run.stderr
     assert played.heard("no test run in this turn"), json.dumps(judged)
-    assert len(played.model.requests) == 4, json.dumps(judged)
+    assert played.turns == 4, json.dumps(judged)
     assert [body["result"] for body in judged] == ["refused", "proven"]
     assert len(entries(table, EntryKind.CONTRACT)) == 1
     assert entries(table, EntryKind.VALIDATOR_PASS)

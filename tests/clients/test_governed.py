@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.clients.bench import Bench
+from tests.clients.table import cells
 from verdikt.adapters.live.screenplay import Say, ToolUse
 from verdikt.ledger.files import open_store
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.projections import projections
-
-VERSIONS = ["claude-2.1.325", "claude-2.1.197", "codex-0.166.0", "gemini-0.61.0", "copilot-1.0.102"]
-LATEST = ["claude-2.1.325", "codex-0.166.0", "gemini-0.61.0"]
 
 POLICY = """\
 profile: standard
@@ -37,7 +35,7 @@ def entries(bench: Bench, kind: EntryKind) -> list[Entry]:
     return [entry for session in store.sessions() for entry in store.entries(session) if entry.kind is kind]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", cells("forbidden"))
 def test_a_forbidden_command_does_not_run_and_an_allowed_one_does(version: str, bench: Callable[[str], Bench]) -> None:
     """No side effect on disk, reason and fix for the model, nothing of our own paths in what it sees; parallel calls too."""
     table = bench(version)
@@ -70,6 +68,11 @@ TAMPERING = {
     "codex": ["rm .codex/hooks.json", "echo 'hooks = false' >> .codex/config.toml", "mv .codex .elsewhere"],
     "gemini": ["printf '{}' > .gemini/settings.json", "mv .gemini .elsewhere"],
     "copilot": ["rm .github/hooks/verdikt.json", "mv .github .elsewhere"],
+    "opencode": [
+        "rm .opencode/plugin/verdikt.js",
+        "echo '{\"plugin\":[]}' > opencode.json",
+        "mv .opencode .elsewhere",
+    ],
 }
 
 SETTINGS = {
@@ -77,11 +80,12 @@ SETTINGS = {
     "codex": (".codex/hooks.json", '{"hooks":{}}'),
     "gemini": (".gemini/settings.json", "{}"),
     "copilot": (".github/hooks/verdikt.json", '{"version":1,"hooks":{}}'),
+    "opencode": (".opencode/plugin/verdikt.js", "export const Verdikt = async () => ({})\n"),
 }
 """Host → the file that somebody else writes while the session runs, and what would switch the hooks off."""
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", cells("tampering"))
 def test_the_agent_cannot_switch_governance_off(version: str, bench: Callable[[str], Bench]) -> None:
     """By its own hand it is stopped; when somebody else changes the settings meanwhile, the session does not follow."""
     table = bench(version)
@@ -121,10 +125,14 @@ AGENTS = {
     "claude": ToolUse("Agent", {"description": "d", "prompt": "SUBPROMPT go", "subagent_type": "general-purpose"}),
     "codex": ToolUse("spawn_agent", {"message": "SUBPROMPT go"}, namespace="multi_agent_v1"),
     "gemini": ToolUse("invoke_agent", {"agent_name": "generalist", "prompt": "SUBPROMPT go"}),
+    "copilot": ToolUse(
+        "task", {"agent_type": "general-purpose", "description": "d", "name": "n", "prompt": "SUBPROMPT go"}
+    ),
+    "opencode": ToolUse("task", {"description": "d", "prompt": "SUBPROMPT go", "subagent_type": "general"}),
 }
 
 
-@pytest.mark.parametrize("version", LATEST)
+@pytest.mark.parametrize("version", cells("sub_agents"))
 def test_sub_agents_are_governed_too(version: str, bench: Callable[[str], Bench]) -> None:
     """A sub-agent's forbidden call does not run, its allowed one does, and the log tells whose it was."""
     table = bench(version)
@@ -141,10 +149,11 @@ def test_sub_agents_are_governed_too(version: str, bench: Callable[[str], Bench]
     assert played.heard("this file is forbidden")
     if table.client.name != "gemini":  # which does not tell who is calling
         assert len({entry.session for entry in decisions}) == 2
-        assert any("." in entry.session for entry in decisions)
+        if table.client.name != "opencode":  # whose sub-agents have a session of their own by themselves
+            assert any("." in entry.session for entry in decisions)
 
 
-@pytest.mark.parametrize("version", LATEST)
+@pytest.mark.parametrize("version", cells("fifty"))
 def test_fifty_calls_leave_fifty_decisions_and_fifty_outcomes(version: str, bench: Callable[[str], Bench]) -> None:
     """In a log whose every link holds."""
     table = bench(version)
@@ -157,28 +166,34 @@ def test_fifty_calls_leave_fifty_decisions_and_fifty_outcomes(version: str, benc
     assert table.crashes() == []
 
 
-@pytest.mark.parametrize("version", LATEST)
+def everything(*roots: Path) -> dict[str, bytes]:
+    """Every file below these directories with what is in it, but for verdikt's own log and git's."""
+    files = (path for root in roots for path in root.rglob("*") if path.is_file())
+    return {str(path): path.read_bytes() for path in files if not {"verdikt", ".git"} & set(path.parts)}
+
+
+@pytest.mark.parametrize("version", cells("doctor"))
 def test_the_doctor_proves_it_on_the_client(version: str, bench: Callable[[str], Bench], tmp_path: Path) -> None:
-    """`verdikt doctor --live` sees the canary blocked; with the hooks taken away behind its back, it sees it run."""
+    """`verdikt doctor --live` sees the canary blocked and leaves no trace."""
     from tests.clients.install import binary
 
     table = bench(version)
     table.govern(POLICY)
-    own = table.home / {"gemini": ".gemini/settings.json", "codex": ".codex/config.toml"}.get(table.client.name, "none")
-    before = own.read_bytes() if own.exists() else b""
     if table.client.name == "gemini":
-        own.write_text('{"security": {"auth": {"selectedType": "oauth-personal"}}}')  # somebody is logged in otherwise
+        # Somebody is logged in otherwise.
+        own = table.home / ".gemini/settings.json"
+        own.write_text('{"security": {"auth": {"selectedType": "oauth-personal"}}}')
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / table.client.name).symlink_to(binary(version))
+    before = everything(table.home, table.project)
     done = table.verdikt("doctor", "--live", "--json", "--calls", "2", path=str(programs))
     report = json.loads(done.stdout)
 
     assert report["hosts"][0]["live"] == "blocked", done.stdout
     assert report["hosts"][0]["firing"]["blocked"], done.stdout
     assert done.returncode == 0, done.stdout
-    if table.client.name == "codex":
-        assert own.read_bytes() == before
+    assert everything(table.home, table.project) == before
 
     (table.project / "governance.yaml").write_text("profile: [")
     broken = table.verdikt("doctor", "--json", "--calls", "1", path=str(programs))

@@ -1,11 +1,16 @@
 """When the client does not ask before an action: what is noticed all the same (Claude Code, whose other events tell)."""
 
 import json
+import os
 from collections.abc import Callable
+from pathlib import Path
 
-from tests.clients.bench import Bench
+from tests.clients.bench import LOOPBACK, Bench
+from tests.clients.install import binary
 from tests.clients.test_governed import ALLOWED, FORBIDDEN, POLICY, entries
+from verdikt.adapters.live.rehearsal import rehearse
 from verdikt.adapters.live.screenplay import Say
+from verdikt.adapters.wiring.install import Installation
 from verdikt.model.entry import EntryKind
 
 CLAUDE = "claude-2.1.325"
@@ -20,6 +25,19 @@ def never_asked(bench: Callable[[str], Bench]) -> Bench:
     del settings["hooks"]["PreToolUse"]
     file.write_text(json.dumps(settings))
     return table
+
+
+def test_the_doctor_sees_a_forbidden_command_run(bench: Callable[[str], Bench], tmp_path: Path) -> None:
+    """It does not take the wiring's word for it, and takes away what the command left."""
+    table = never_asked(bench)
+    (tmp_path / "claude").symlink_to(binary(CLAUDE))
+    env = {"HOME": str(table.home), "PATH": f"{tmp_path}:{os.environ['PATH']}", **LOOPBACK}
+    here = Installation(project=str(table.project), data=str(table.data), env=env)
+
+    assert rehearse(here, "claude") == "RAN: the forbidden command was not stopped"
+    assert not (table.data / "canary").exists()
+    assert rehearse(here, "gemini") == "not tried: `gemini` is not installed, or not in PATH"
+    assert rehearse(here, "cursor") == "not tried: this client cannot be scripted"
 
 
 def test_what_a_person_would_be_asked_about_is_refused_if_it_is_forbidden(bench: Callable[[str], Bench]) -> None:

@@ -1,6 +1,7 @@
 """Copilot CLI. Its payloads do not name the event, so the wiring does."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from verdikt.adapters.moment import Moment, MomentKind
 from verdikt.adapters.payload import Fields, Keys, read
@@ -37,9 +38,22 @@ _EXIT = regex(r"<shellId: \S+ completed with exit code (\d{1,3})>\s*\Z")
 
 def decode(payload: object, event: str = "", env: Mapping[str, str] | None = None) -> Moment:
     """The moment that a Copilot CLI payload stands for."""
-    if isinstance(payload, Mapping) and "toolArgs" not in payload and "toolInput" in payload:
-        payload = {**payload, "toolArgs": payload["toolInput"]}
+    if isinstance(payload, Mapping):
+        payload = _flat(payload)
     return read(payload, host="copilot", events=EVENTS, outcome=_outcome, event=event, keys=_KEYS, asks=True)
+
+
+def _flat(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """The payload with a sub-agent named as other hosts name it: its own id goes by the name of a session there."""
+    flat = dict(payload)
+    if "toolArgs" not in flat and "toolInput" in flat:
+        flat["toolArgs"] = flat["toolInput"]
+    if flat.get("agentId"):
+        flat |= {"agent_id": flat["agentId"], "agent_type": flat.get("agentType")}
+        flat["sessionId"] = flat.get("parentAgentId") or flat.get("sessionId")
+        # What a sub-agent said last is not told when it stops, and stands in its parent's transcript among other words.
+        flat["last_assistant_message"] = flat.get("response", "")
+    return flat
 
 
 def encode(moment: Moment, ruling: Ruling) -> Reply:

@@ -48,10 +48,16 @@ def _flat(fields: Fields) -> dict[str, Any]:
     parts = fields.raw.get("parts")
     if isinstance(parts, list):
         texts = (part.get("text") for part in parts if isinstance(part, Mapping))
-        flat["prompt"] = "\n".join(text for text in texts if isinstance(text, str))
+        flat["prompt"] = _unquoted("\n".join(text for text in texts if isinstance(text, str)))
     if fields.has("message"):
         flat["last_assistant_message"] = fields.text("message")
     return flat
+
+
+def _unquoted(text: str) -> str:
+    """What the person said: `opencode run` puts quotes around it, and what stands in quotes counts as somebody else's words."""
+    inside = text.strip()
+    return inside[1:-1] if len(inside) > 1 and inside[0] == inside[-1] == '"' else text
 
 
 def _outcome(fields: Fields, action: Action) -> Outcome:

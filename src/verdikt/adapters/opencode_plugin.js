@@ -5,9 +5,10 @@ const GUARD = ["verdikt-guard"]
 const HOOK = ["verdikt-hook"]
 const MILLISECONDS = 30000
 
-// The answer, or an Error: no answer is a block where the agent is about to act.
+// The answer, or an Error: no answer is a block where the agent is about to act, and no opinion elsewhere.
 function ask(event, mode, payload) {
   return new Promise((resolve, reject) => {
+    const fail = (what) => (mode === "open" ? resolve({}) : reject(new Error(`[verdikt] blocked, because the hook ${what}`)))
     const [program, ...words] = [...GUARD, mode, ...HOOK, event]
     const child = spawn(program, words, { stdio: ["pipe", "pipe", "pipe"] })
     const said = { stdout: "", stderr: "" }
@@ -15,14 +16,14 @@ function ask(event, mode, payload) {
     child.stdout.on("data", (data) => (said.stdout += data))
     child.stderr.on("data", (data) => (said.stderr += data))
     child.stdin.on("error", () => {})
-    child.on("error", () => reject(new Error("[verdikt] blocked, because the hook could not be started")))
+    child.on("error", () => fail("could not be started"))
     child.on("close", (code) => {
       clearTimeout(timer)
       let document
       try {
         document = JSON.parse(said.stdout)
       } catch {
-        reject(new Error("[verdikt] blocked, because the hook did not answer with one decision"))
+        fail("did not answer with one decision")
         return
       }
       if (code !== 0 || document.decision === "block") reject(new Error(document.reason || "[verdikt] blocked"))

@@ -2,12 +2,8 @@
 
 import json
 import os
-import shutil
 import subprocess
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,11 +11,8 @@ from typing import Any
 import click
 
 from verdikt.adapters.live.canary import Canary
-from verdikt.adapters.wiring import settings
-from verdikt.adapters.wiring.change import read, write
 from verdikt.adapters.wiring.checkup import Wired, crashes, wired, wrapper_state
 from verdikt.adapters.wiring.install import Installation
-from verdikt.adapters.wiring.place import PLACES
 from verdikt.errors import VerdiktError
 from verdikt.ledger.home import data_home
 from verdikt.model.value import Value
@@ -79,7 +72,11 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
 
 def _report(here: Installation, found: Wired, *, calls: int, live: bool) -> dict[str, Any]:
     firing = _fire(here, found, calls)
-    ran = _live(here, found) if live else ""
+    ran = ""
+    if live:
+        from verdikt.adapters.live.rehearsal import rehearse
+
+        ran = rehearse(here, found.host)
     holes = [asdict(hole) for hole in found.holes]
     healthy = firing.blocked and found.trusted and not found.missing and not any(hole.open for hole in found.holes)
     return {
@@ -137,62 +134,6 @@ def _judged(said: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
     if not blocked:
         return {"blocked": False, "why": "the canary was not blocked"}
     return {"blocked": not broken, "why": str(reason).strip() if broken else ""}
-
-
-def _live(here: Installation, found: Wired) -> str:
-    """The real client, the real settings, and a model that asks for the canary."""
-    from verdikt.adapters.live.client import CLIENTS
-    from verdikt.adapters.live.model import ScriptedModel
-    from verdikt.adapters.live.screenplay import Say, Screenplay, ToolUse
-
-    client = CLIENTS.get(found.host)
-    binary = shutil.which(PLACES[found.host].program) if client and found.host in PLACES else None
-    if client is None or binary is None:
-        return "not tried: the client is not installed" if client else "not tried: this client cannot be scripted"
-    canary = Canary(data=here.data)
-    canary.remove()
-    use = ToolUse(client.shell, {client.argument: canary.command})
-    with (
-        ScriptedModel(Screenplay(turns=(Say("canary", (use,)), Say("done")))) as model,
-        _guest(here, found.host) as guest,
-    ):
-        try:
-            client.run(
-                Path(binary),
-                project=Path(here.project),
-                home=Path(os.environ.get("HOME", "/")),
-                model=model,
-                prompt="verdikt doctor",
-                env={**os.environ, **guest},
-            )
-        except subprocess.TimeoutExpired:
-            return "the client did not end"
-        answered = len(model.requests) > 1
-    if os.path.exists(canary.file):
-        canary.remove()
-        return "RAN: the forbidden command was not stopped"
-    return "blocked" if answered else "the client did not reach the scripted model"
-
-
-@contextmanager
-def _guest(here: Installation, host: str) -> Iterator[dict[str, str]]:
-    """The environment in which a client talks to the scripted model whoever is logged in, and keeps no trust from it."""
-    codex = os.path.join(here.env.get("CODEX_HOME") or os.path.join(here.env.get("HOME", "/"), ".codex"), "config.toml")
-    before = read(codex)
-    with tempfile.TemporaryDirectory() as directory:
-        env = {}
-        if host == "gemini":
-            user = PLACES[host].file("user", here.project, here.env)
-            own = settings.parse(read(user), user)
-            security = {**own.get("security", {}), "auth": {"selectedType": "gemini-api-key"}}
-            write(os.path.join(directory, ".gemini", "settings.json"), settings.render({**own, "security": security}))
-            env = {"GEMINI_CLI_HOME": directory}
-        try:
-            yield env
-        finally:
-            # Codex trusts a project in which it was once allowed everything; that is for a person to say.
-            if host == "codex" and read(codex) != before:
-                write(codex, before)
 
 
 def _general(here: Installation, scopes: set[str]) -> dict[str, Any]:

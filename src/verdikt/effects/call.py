@@ -285,6 +285,8 @@ class Call:
         _, look, git = manner(what)
         if look or self.command.where:
             found_at = [self.path(word, look=look, git=git) for word in targets]
+        elif len(targets) == 1:
+            found_at = [self.resolver.path(targets[0], self.command.cwd)]
         else:
             cwd, path = self.command.cwd, self.resolver.path
             found_at = [path(word, cwd) for word in targets]
@@ -302,11 +304,9 @@ class Call:
         """The effect on these path targets, each judged by what lies there."""
         if len(targets) == 1:
             name = _actual(what, targets[0])
-            return (
-                [self.effect(name, tuple(targets), recoverable=recoverable, possible=possible, note=note)]
-                if name
-                else []
-            )
+            if not name:
+                return []
+            return [self.effect(name, (targets[0],), recoverable=recoverable, possible=possible, note=note)]
         groups: dict[tuple[str, bool, bool], list[Target]] = {}
         for target in targets:
             if name := _actual(what, target):
@@ -396,25 +396,26 @@ class Call:
     ) -> Effect:
         """An effect of this command, with class and recoverability by its name and its targets unless given."""
         where = self.command.where
-        if where and self._contained(what):
-            what, targets, recoverable = "container.exec", (), None
-        entry, _, lossy = manner(what)
-        cls, uncertain = entry.cls, possible or self.doubt
-        if lossy and targets and targets[0].kind == "path":
-            returns = all(map(can_return, targets))
-            if recoverable is None:
-                recoverable = returns
-            if returns and cls is EffectClass.DESTRUCTIVE and what.startswith("fs.delete"):
-                cls = EffectClass.WRITE  # losing what a build or git can bring back is a write like any other
-        for target in targets:
-            if not target.path and target.kind == "path":
-                uncertain = True
-        # Of files elsewhere nothing is known; a database is dropped wherever the client runs.
-        elsewhere = where and what.startswith(_PLACED) and self.place.kind != "fresh"
-        if elsewhere and not any(t.zone is Zone.SYSTEM for t in targets):
-            uncertain = True
+        uncertain = possible or self.doubt
+        if where:
+            if self._contained(what):
+                what, targets, recoverable = "container.exec", (), None
+            # Of files elsewhere nothing is known; a database is dropped wherever the client runs.
+            elif what.startswith(_PLACED) and self.place.kind != "fresh":
+                uncertain = uncertain or not any(target.zone is Zone.SYSTEM for target in targets)
+        (cls, reversible, _), _, lossy = manner(what)
+        if targets:
+            if lossy and targets[0].kind == "path":
+                returns = all(map(can_return, targets))
+                if recoverable is None:
+                    recoverable = returns
+                if returns and cls is EffectClass.DESTRUCTIVE and what.startswith("fs.delete"):
+                    cls = EffectClass.WRITE  # losing what a build or git can bring back is a write like any other
+            for target in targets:
+                if not target.path and target.kind == "path":
+                    uncertain = True
         if recoverable is None:
-            recoverable = entry.recoverable
+            recoverable = reversible
         certainty = Certainty.POSSIBLE if uncertain else Certainty.CERTAIN
         return Effect(cls, what, targets, certainty, recoverable, self._by or self.by, note)
 

@@ -12,7 +12,8 @@ RAW = frozenset("nc ncat netcat telnet socat openssl socket nc.traditional nc.op
 """Programs that open a bare connection."""
 
 _LOOKUPS = frozenset("dig nslookup host drill ping ping6 kdig whois traceroute".split())
-_OUT = ("net.send", "net.fetch", "net.connect", "net.lookup", "message.send")
+OUT = ("net.send", "net.fetch", "net.connect", "net.lookup", "message.send")
+"""How the names of effects begin by which something leaves."""
 _PUTS = ("fs.write", "fs.append", "fs.overwrite")
 _NARROW = ("grep", "egrep", "rg", "head", "wc")
 _LONGEST = 64
@@ -23,9 +24,10 @@ def follow(commands: Sequence[Command], found: list[list[Effect]]) -> None:
     """Adds to each command's effects what it does with what other commands give it."""
     going: list[tuple[int, list[Effect]]] = []
     for index, effects in enumerate(found):
-        out = [e for e in effects if e.what.startswith(_OUT)]
-        if out:
-            going.append((index, out))
+        for effect in effects:
+            if effect.what.startswith(OUT):
+                going.append((index, [e for e in effects if e.what.startswith(OUT)]))
+                break
     if not going:
         return
     secret, env = _sources(commands, found)

@@ -6,7 +6,7 @@ from verdikt.effects import host
 from verdikt.effects.call import Call
 from verdikt.effects.code import read_code
 from verdikt.effects.consequence import consequences, hidden, is_foreign, of
-from verdikt.effects.flow import RAW, SHELLS, copies, follow
+from verdikt.effects.flow import OUT, RAW, SHELLS, copies, follow
 from verdikt.effects.program import lookup
 from verdikt.effects.program.table import Program
 from verdikt.effects.source import NEAR, feed, is_endless, language_of, meant, output, program_word
@@ -88,6 +88,8 @@ class Reading:
                 replace(c, where=c.where or where, cwd=c.cwd if c.cwd is not None or cwd is None else cwd)
                 for c in commands
             )
+        if len(commands) == 1 and not script.codes and not script.problems and self.steps is None:
+            return self._alone(commands)
         found = [self._command(index, command, commands) for index, command in enumerate(commands)]
         loose: list[Effect] = []
         for code in script.codes:
@@ -109,6 +111,19 @@ class Reading:
         if len(found) == 1 and not loose and not script.problems:
             return found[0]
         return [*(e for effects in found for e in effects), *loose, *map(_unknown, script.problems)]
+
+    def _alone(self, commands: Sequence[Command]) -> list[Effect]:
+        """What one command does that nothing stands beside."""
+        effects = self._command(0, commands[0], commands)
+        if more := consequences(effects, self._resolver.facts, self._copies):
+            effects.extend(more)
+            effects.extend(self._spliced(more, commands[0]))
+            self._copies.update(copies(0, commands, [effects]))
+        for effect in effects:
+            if effect.what.startswith(OUT):
+                follow(commands, [effects])
+                break
+        return effects
 
     def _read(self, path: str) -> str | None:
         """The text of a script that is run: what this action wrote there, else what is on the disk."""

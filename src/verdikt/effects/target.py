@@ -1,5 +1,6 @@
 """From a word on a command line to what it names: absolute path, zone, and what git knows of it."""
 
+from functools import lru_cache
 from posixpath import normpath
 
 from verdikt.effects import zone as places
@@ -15,13 +16,24 @@ _QUOTES = frozenset("'\"$\\")
 _TEMP = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
 
 
+@lru_cache(maxsize=64)
+def _surroundings(home: str, project_root: str) -> tuple[str, str, str]:
+    """The home, the top of the project, and how paths below it begin."""
+    home = home.rstrip("/") or "/"
+    root = project_root.rstrip("/") or "/"
+    # A home directory or a whole disk is nobody's project: work there is outside of one.
+    root = "" if root in ("/", home) or home.startswith(root + "/") else root
+    return home, root, root + "/" if root else "\0"
+
+
 class Resolver:
     """Resolves words of one action. Looks at the disk and at git only when asked for a path's state."""
 
-    __slots__ = ("_below", "_cwd", "_facts", "_home", "_root", "_temp")
+    __slots__ = ("_below", "_cwd", "_home", "_root", "_temp", "facts")
 
     def __init__(self, facts: Facts) -> None:
-        self._facts = facts
+        self.facts = facts
+        """What the answers rest on."""
         self._cwd = facts.cwd
         self._home = ""
         self._root = ""
@@ -30,17 +42,7 @@ class Resolver:
 
     def _look_around(self) -> None:
         """Finds out where the project and the home are, when the first path is asked for."""
-        facts = self._facts
-        self._home = facts.home.rstrip("/") or "/"
-        root = facts.project_root.rstrip("/") or "/"
-        # A home directory or a whole disk is nobody's project: work there is outside of one.
-        self._root = "" if root in ("/", self._home) or self._home.startswith(root + "/") else root
-        self._below = self._root + "/" if self._root else "\0"
-
-    @property
-    def facts(self) -> Facts:
-        """What the answers rest on."""
-        return self._facts
+        self._home, self._root, self._below = _surroundings(self.facts.home, self.facts.project_root)
 
     @property
     def root(self) -> str:
@@ -52,7 +54,7 @@ class Resolver:
     def absolute(self, text: str, cwd: Word | None = None, *, tilde: bool = True) -> str:
         """The absolute, normalised path of constant text; empty when the directory it starts from is unknown."""
         if tilde and text.startswith("~") and (text == "~" or text[1] == "/"):
-            text = (self._facts.home.rstrip("/") or "/") + text[1:]
+            text = (self.facts.home.rstrip("/") or "/") + text[1:]
         if text[:1] != "/":
             base = self._cwd
             if cwd is not None:
@@ -89,7 +91,7 @@ class Resolver:
             return Target(text or path, "path", path, zone)
         if zone is Zone.SYSTEM:
             return Target(text or path, "path", path, zone)
-        fact = self._facts.path(path, git=False)
+        fact = self.facts.path(path, git=False)
         if fact.real != path:
             real = self.zone(fact.real)
             # A link inside the project does not make what it leads to part of the project.
@@ -101,7 +103,7 @@ class Resolver:
         """Where an absolute path lies."""
         if not self._below:
             self._look_around()
-        if self._facts.guards(path):
+        if self.facts.guards(path):
             return Zone.GUARD
         inside = path.startswith(self._below)
         if places.is_plain(path):
@@ -119,7 +121,7 @@ class Resolver:
         if inside or path == self._root:
             return Zone.PROJECT
         if not self._temp:
-            self._temp = tuple([f"{place}/" for place in (*self._facts.temp, *_TEMP)])
+            self._temp = tuple([f"{place}/" for place in (*self.facts.temp, *_TEMP)])
         own = path == self._home or path.startswith(self._home + "/")
         # A home that was put among temporary things is a home all the same.
         if path.startswith(self._temp) and not (own and self._home.startswith(self._temp)):
@@ -139,8 +141,8 @@ class Resolver:
             return "absent" if kind == "absent" else ""
         if not git or zone not in (Zone.PROJECT, Zone.SECRET):
             return ""
-        state = self._facts.path(path).git or "untracked"
-        return "own" if state == "untracked" and self._facts.made(path) else state
+        state = self.facts.path(path).git or "untracked"
+        return "own" if state == "untracked" and self.facts.made(path) else state
 
     def _wild(self, word: Word, path: str, *, look: bool) -> Target:
         """A word with wildcards: it lies where its constant directory lies; `dir/*` is as much as `dir` itself."""
@@ -157,7 +159,7 @@ class Resolver:
             return Target(word.shown, "path", path, zone, state)
         if places.is_build(path[len(self._root) + 1 :]):
             return Target(word.shown, "path", path, zone, "ignored")
-        fact = self._facts.path(parent)
+        fact = self.facts.path(parent)
         state = {"absent": "absent", "unknown": ""}.get(fact.kind, fact.git or "untracked")
         return Target(word.shown, "path", path, zone, state)
 

@@ -286,8 +286,8 @@ def is_secret(path: str) -> bool:
     return path in _secret or "/" + path.rsplit("/", 1)[-1] in _secret_name
 
 
-_ODD_ENDS = frozenset(
-    ".pem .key .p12 .pfx .jks .keystore .kdbx .ppk .env .ovpn .kubeconfig .tfstate .pth .dat .db .bak .conf .plist".split()
+_ODD_ENDS = tuple(
+    "_rsa .pem .key .p12 .pfx .jks .keystore .kdbx .ppk .env .ovpn .kubeconfig .tfstate .pth .dat .db .bak .conf .plist".split()
 )
 _ODD_NAMES = frozenset(
     "governance.yaml opencode.json opencode.jsonc credentials.json logins.json kubeconfig sitecustomize.py usercustomize.py _netrc".split()
@@ -301,10 +301,7 @@ def is_plain(path: str) -> bool:
     if "/." in path or path.startswith(_ODD_PLACES) or "/Library/" in path:
         return False
     name = path[path.rfind("/") + 1 :]
-    dot = name.rfind(".")
-    if dot >= 0 and name[dot:] in _ODD_ENDS:
-        return False
-    return not (name in _ODD_NAMES or name.startswith(_ODD_STARTS) or name.endswith("_rsa") or " " in name)
+    return not (name.endswith(_ODD_ENDS) or name.startswith(_ODD_STARTS) or name in _ODD_NAMES or " " in name)
 
 
 def is_build(path: str) -> bool:

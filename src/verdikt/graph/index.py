@@ -10,6 +10,7 @@ from verdikt.graph.match import Matcher, texts, values_at
 from verdikt.graph.pattern import PatternSet
 from verdikt.graph.prefix import PrefixTable
 from verdikt.model.action import Action
+from verdikt.model.effect import Zone
 
 if TYPE_CHECKING:
     from verdikt.graph.rule import Rule
@@ -20,13 +21,19 @@ Filing = list[tuple[str, Any]]
 _COMMON = {"zone": 50, "class": 50, "kind": 50, "target": 5, "pattern": 5}
 """Nearly every action has some of these, however few rules ask for them."""
 
+_RARE = frozenset((Zone.GUARD, Zone.SECRET, Zone.PERSIST))
+"""Zones in which few actions have a target."""
+
+_MOST_NAMES = 1024
+"""Names of effects for which the rules are remembered."""
+
 _SCALARS = (str, int, float, bool, type(None))
 
 
 class Index:
     """Files each rule under the one of its conditions that tells it best from the other rules."""
 
-    __slots__ = ("_always", "_command", "_effect", "_equals", "_host", "_kind", "_named", "_patterns", "_rules", "_target", "_tool")  # fmt: skip
+    __slots__ = ("_always", "_class", "_command", "_effect", "_equals", "_host", "_kind", "_met", "_named", "_patterns", "_rules", "_target", "_tool", "_zone")  # fmt: skip
 
     def __init__(self, rules: Sequence["Rule"]) -> None:
         self._rules = tuple(rules)
@@ -36,9 +43,7 @@ class Index:
         tables: dict[str, dict[Any, list[int]]] = defaultdict(lambda: defaultdict(list))
         for number, several in enumerate(filings):
             # The condition that the fewest rules share; of equals the first, which is the cheapest to look up.
-            best = min(
-                several, key=lambda filing: sum(crowd[key] * _COMMON.get(key[0], 1) for key in filing), default=None
-            )
+            best = min(several, key=lambda filing: sum(crowd[key] * _weight(key) for key in filing), default=None)
             if best is None:
                 self._always.append(number)
                 continue
@@ -47,7 +52,10 @@ class Index:
         self._kind = dict(tables["kind"])
         self._tool = dict(tables["tool"])
         self._host = {**tables["host"], **tables["agent"]}
-        self._effect = {**tables["effect"], **tables["class"], **tables["zone"]}
+        self._class = {name: numbers for (_, name), numbers in tables["class"].items()}
+        self._zone = {name: numbers for (_, name), numbers in tables["zone"].items()}
+        self._effect = {name: numbers for (_, name), numbers in tables["effect"].items()}
+        self._met: dict[str, list[int]] = {}
         self._named = PrefixTable(tables["prefix"]) if tables["prefix"] else None
         self._command = PrefixTable(tables["command"]) if tables["command"] else None
         self._target = GlobIndex(tables["target"]) if tables["target"] else None
@@ -72,7 +80,7 @@ class Index:
             found += self._command.find(action.command)
         if self._patterns:
             self._search(action, found)
-        if (self._effect or self._target) and ctx.effects.items:
+        if ctx.effects.items:
             self._affect(ctx, found)
         rules = self._rules
         if len(found) < 2:
@@ -98,19 +106,35 @@ class Index:
 
     def _affect(self, ctx: GovernanceContext, found: list[int]) -> None:
         """Adds the rules filed under the names, classes, zones and targets of the effects."""
-        filed = self._effect
+        met, classes, zones, globs = self._met, self._class, self._zone, self._target
         for effect in ctx.effects.items:
-            if filed:
-                found += filed.get(("class", effect.cls), ())
-                what = effect.what
-                while what:
-                    found += filed.get(("effect", what), ())
-                    what = what.rpartition(".")[0]
-            for target in effect.targets:
-                if filed:
-                    found += filed.get(("zone", target.zone), ())
-                if self._target:
-                    self._target.find(target, ctx, found)
+            what = effect.what
+            found += met[what] if what in met else self._meet(what)
+            if classes:
+                found += classes.get(effect.cls, ())
+            if zones:
+                for target in effect.targets:
+                    found += zones.get(target.zone, ())
+            if globs:
+                for target in effect.targets:
+                    globs.find(target, ctx, found)
+
+    def _meet(self, what: str) -> list[int]:
+        """The rules filed under the name of an effect or one above it, remembered for as many names as there are of ours."""
+        found: list[int] = []
+        name = what
+        while name:
+            found += self._effect.get(name, ())
+            name = name.rpartition(".")[0]
+        if len(self._met) < _MOST_NAMES:
+            self._met[what] = found
+        return found
+
+
+def _weight(key: tuple[str, Any]) -> int:
+    """How common it is that an action has what a rule is filed under."""
+    table, name = key
+    return 2 if table == "zone" and name[1] in _RARE else _COMMON.get(table, 1)
 
 
 def _filings(when: Matcher) -> list[Filing]:

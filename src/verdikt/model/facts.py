@@ -103,8 +103,23 @@ class Facts:
         "_stamp",
         "_text",
         "_world",
+        "cwd",
+        "home",
+        "project_root",
         "secrets",
+        "temp",
+        "user",
     )
+    cwd: str
+    """The directory in which the action would happen."""
+    home: str
+    """The home directory of whoever runs the agent."""
+    project_root: str
+    """The top of the project that `cwd` belongs to."""
+    user: str
+    """The name of whoever runs the agent."""
+    temp: tuple[str, ...]
+    """Directories whose contents nobody misses."""
 
     def __init__(self, world: World, *, secrets: tuple[str, ...] = (), memory: Mapping[str, Any] | None = None) -> None:
         # What was recorded holds no secret any more, and tokens of ours that must stay as they are.
@@ -121,6 +136,12 @@ class Facts:
         self._own: set[str] = set()  # the paths asked about that are verdikt's own
         self.secrets = secrets
         """The kinds of secrets that were found in the action and replaced."""
+        place = self._place
+        self.cwd = str(place.get("cwd", "/"))
+        self.home = str(place.get("home", "/home/user"))
+        self.project_root = str(place.get("project_root", self.cwd))
+        self.user = str(place.get("user", ""))
+        self.temp = tuple(place.get("temp", ("/tmp", "/var/tmp")))
 
     def anew(self) -> "Facts":
         """The same place and moment, with nothing asked yet."""
@@ -129,6 +150,8 @@ class Facts:
         facts._path, facts._text, facts._git = {}, {}, {}
         facts._memory, facts._kept, facts._stamp = self._memory, {}, {}
         facts._asked, facts._noted, facts._own = set(), set(), set()
+        facts.cwd, facts.home, facts.project_root = self.cwd, self.home, self.project_root
+        facts.user, facts.temp = self.user, self.temp
         return facts
 
     @property
@@ -182,31 +205,6 @@ class Facts:
         """Seconds since the epoch when the action was looked at; recorded only if asked for."""
         self._noted.add("now")
         return float(self._place.get("now", 0.0))
-
-    @property
-    def cwd(self) -> str:
-        """The directory in which the action would happen."""
-        return str(self._place.get("cwd", "/"))
-
-    @property
-    def home(self) -> str:
-        """The home directory of whoever runs the agent."""
-        return str(self._place.get("home", "/home/user"))
-
-    @property
-    def project_root(self) -> str:
-        """The top of the project that `cwd` belongs to."""
-        return str(self._place.get("project_root", self.cwd))
-
-    @property
-    def user(self) -> str:
-        """The name of whoever runs the agent."""
-        return str(self._place.get("user", ""))
-
-    @property
-    def temp(self) -> tuple[str, ...]:
-        """Directories whose contents nobody misses."""
-        return tuple(self._place.get("temp", ("/tmp", "/var/tmp")))
 
     @property
     def guarded(self) -> tuple[str, ...]:

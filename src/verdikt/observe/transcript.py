@@ -19,6 +19,8 @@ KNOWN = frozenset(
     {"assistant", "user", "system", "summary", "attachment", "progress", "queue-operation", "file-history-snapshot"}
 )
 
+_COPILOT = {"assistant.message": "assistant", "user.message": "user"}
+
 
 class Transcript(Value):
     """What a transcript says of the turn. `status` is ok, unparseable, schema_drift or unreadable."""
@@ -68,7 +70,19 @@ def _record(line: bytes) -> Mapping[str, Any] | None:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, Mapping) else None
+    return _as_claude_writes(found) if isinstance(found, Mapping) else None
+
+
+def _as_claude_writes(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A line of Copilot CLI's in the shape of Claude Code's. Its tool uses are left out: hooks there are not told their ids."""
+    speaker = _COPILOT.get(str(record.get("type")))
+    data = record.get("data")
+    if speaker is None or not isinstance(data, Mapping):
+        return record
+    if record.get("agentId"):
+        return {}  # a sub-agent's words, which are not its parent's
+    content = data.get("content")
+    return {"type": speaker, "message": {"role": speaker, "content": content if isinstance(content, str) else ""}}
 
 
 def _content(message: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from sys import modules
 from typing import Protocol
 
 from verdikt.shell.command import Script
@@ -37,7 +38,8 @@ def analyse(
     `env` holds variables known to be set, `read` gives the text of a file or None, `aliases` are those of the shell (and of
     git, as `git co`). `script`: the text is that of a file, whose arguments are not known; a command line has none.
     """
-    if not aliases and (commands := plain(text)) is not None:
+    # The short way is for a process that has not loaded the grammar; once that is there, it is as quick and needs no list.
+    if not aliases and "verdikt.shell.whole" not in modules and (commands := plain(text)) is not None:
         return Script(text=text, commands=commands)
     return _whole()(text, home=home, cwd=cwd, env=env, read=read, aliases=aliases, script=script)
 

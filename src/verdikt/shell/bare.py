@@ -1,4 +1,4 @@
-"""Commands that nobody would go inside: every word means itself, and the program is in none of the tables.
+"""Commands that nobody would go inside: every word means itself, and their tables tell that nothing is there.
 
 The walker says the same of these, only later. What must start cold is told even sooner, by `plain`.
 """
@@ -8,49 +8,91 @@ from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import Redirect, Word
 from verdikt.shell.draft import Draft
 from verdikt.shell.expand import plain_word
-from verdikt.shell.git import is_quiet
-from verdikt.shell.nest import HANDLERS
-from verdikt.shell.output import COMPUTED
-from verdikt.shell.statement import Piped, Simple, Statement
+from verdikt.shell.lexer import RESERVED
+from verdikt.shell.nest import is_quiet
+from verdikt.shell.output import SOURCES
+from verdikt.shell.plain import FILED
+from verdikt.shell.redirect import outputs
+from verdikt.shell.statement import Piped, Sequence, Simple, Statement
 
 _LONGEST_WORD = 256
 _NAME = regex(r"[A-Za-z_][A-Za-z0-9_+-]*")
-_DIGITS = frozenset("0123456789")
-"""A name that ends in one may be an interpreter with a version."""
+_WILD = regex(r"[A-Za-z0-9_./:@%+,=*?-]+")
+
+
+def runs_nothing(words: list[Word], _fed: bool, read: bool) -> bool:
+    """Whether nobody would go inside the command, and nothing is known of what it prints where somebody reads that."""
+    name = words[0].text
+    if name in BUILTINS or name in RESERVED or (read and name in SOURCES) or not _NAME.fullmatch(name):
+        return False
+    return is_quiet(words)
 
 
 def bare(statement: Statement) -> list[Draft] | None:
-    """The drafts of such a command or pipeline; None for everything else."""
-    if isinstance(statement, Simple):
-        draft = _draft(statement, None)
-        return None if draft is None else [draft]
-    if not isinstance(statement, Piped):
-        return None
+    """The drafts of such a command, pipeline or sequence of them; None for everything else."""
     drafts: list[Draft] = []
-    last = len(statement.stages) - 1
-    for index, stage in enumerate(statement.stages):
-        draft = _draft(stage, index - 1 if index else None) if isinstance(stage, Simple) else None
-        # What a command surely prints may be read by the next.
-        if draft is None or (index < last and draft.argv[0].text in COMPUTED):
-            return None
-        draft.pipe_to = index + 1 if index < last else None
-        drafts.append(draft)
-    return drafts
+    if isinstance(statement, Simple):
+        return drafts if _simple(statement, None, drafts) else None
+    if isinstance(statement, Piped):
+        return drafts if _piped(statement, drafts) else None
+    return drafts if isinstance(statement, Sequence) and _sequence(statement, drafts) else None
 
 
-def _draft(simple: Simple, pipe_from: int | None) -> Draft | None:
+def _sequence(sequence: Sequence, drafts: list[Draft]) -> bool:
+    items, joins = sequence.items, sequence.joins
+    conditional = False
+    chain = 0  # where the commands begin that succeed or fail together
+    for item, join in zip(items, joins, strict=True):
+        first = len(drafts)
+        read = (
+            _simple(item, None, drafts)
+            if isinstance(item, Simple)
+            else isinstance(item, Piped) and _piped(item, drafts)
+        )
+        if not read:
+            return False
+        for draft in drafts[first:]:
+            draft.conditional = conditional
+            if draft.argv[0].text in FILED or outputs(draft.redirects):
+                return False
+        conditional = join in ("&&", "||")
+        if not conditional:
+            for draft in drafts[chain:] if join == "&" else ():
+                draft.background = True
+            chain = len(drafts)
+    return True
+
+
+def _piped(piped: Piped, drafts: list[Draft]) -> bool:
+    first, last = len(drafts), len(piped.stages) - 1
+    for place, stage in enumerate(piped.stages):
+        index = first + place
+        if not isinstance(stage, Simple) or not _simple(stage, index - 1 if place else None, drafts):
+            return False
+        if place < last:
+            # What a command surely prints may be read by the next.
+            if drafts[index].argv[0].text in SOURCES:
+                return False
+            drafts[index].pipe_to = index + 1
+    return True
+
+
+def _simple(simple: Simple, pipe_from: int | None, drafts: list[Draft]) -> bool:
+    """Adds the draft of a command, if it is such a one."""
     raws = simple.words
-    if not raws or simple.assignments or simple.test or (raws[0] in HANDLERS and raws[0] != "git"):
-        return None
+    if not raws or simple.assignments or simple.test or raws[0] in BUILTINS or not _NAME.fullmatch(raws[0]):
+        return False
     words: list[Word] = []
     for raw in raws:
         word = plain_word(raw) if len(raw) < _LONGEST_WORD else None
         if word is None:
-            return None
+            if len(raw) >= _LONGEST_WORD or not _WILD.fullmatch(raw):
+                return False
+            word = Word(raw, raw, True)
         words.append(word)
     redirects = _redirects(simple) if simple.redirects else ()
-    if redirects is None or not _runs_nothing(words):
-        return None
+    if redirects is None or not is_quiet(words):
+        return False
     draft = Draft()
     draft.argv = tuple(words)
     draft.redirects = redirects
@@ -61,7 +103,8 @@ def _draft(simple: Simple, pipe_from: int | None) -> Draft | None:
     draft.background = draft.conditional = draft.repeated = False
     draft.span = (simple.start, simple.end)
     draft.depth = 0
-    return draft
+    drafts.append(draft)
+    return True
 
 
 def _redirects(simple: Simple) -> tuple[Redirect, ...] | None:
@@ -73,11 +116,3 @@ def _redirects(simple: Simple) -> tuple[Redirect, ...] | None:
             return None
         found.append(Redirect(op, fd, target))
     return tuple(found)
-
-
-def _runs_nothing(words: list[Word]) -> bool:
-    """Whether nobody would go inside the command."""
-    name = words[0].text
-    if name in HANDLERS:
-        return name == "git" and len(words) > 1 and is_quiet(words[1].text, words)
-    return name not in BUILTINS and name[-1:] not in _DIGITS and _NAME.fullmatch(name) is not None

@@ -167,6 +167,15 @@ def options(call: Invocation) -> None:
                 call.shell(text, stdin=False)
 
 
+def is_quiet(words: list[Word]) -> bool:
+    """Whether no word looks like an option that makes such a program run something."""
+    begins = _BEGINS[words[0].text]
+    return not any(word.text.startswith(begins) for word in words)
+
+
+_BEGINS = {name: tuple(" ".join(row.options for row in rows).split()) for name, rows in ESCAPES.items()}
+
+
 def _value(words: list[Word], place: int, names: list[str]) -> str | None:
     """The value of one of these options at a place: joined by `=`, glued to a letter, or the next word."""
     text = words[place].text

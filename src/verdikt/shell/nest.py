@@ -8,6 +8,7 @@ from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.escape import ESCAPES, LINES
 from verdikt.shell.file import copy, download, tee
 from verdikt.shell.git import git
+from verdikt.shell.git import is_quiet as is_quiet_git
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.justfile import just
 from verdikt.shell.makefile import make
@@ -30,6 +31,15 @@ def enter(call: Invocation) -> str | None:
     return None if handler is None else handler(call)
 
 
+def is_quiet(words: list[Word]) -> bool:
+    """Whether whoever goes inside such a command finds nothing there, told without going; where it says no, look."""
+    name = words[0].text
+    if name not in HANDLERS:
+        return interpreter.handler(name, name) is None
+    quiet = _QUIET.get(name)
+    return quiet is not None and quiet(words)
+
+
 def depth_of(name: str) -> int:
     """How many words tell whether such a command runs another: 0, none of them; 1, its subcommand; 9, all there is."""
     if name in SUBCOMMANDS and HANDLERS[name] is _grouped:
@@ -46,15 +56,20 @@ def _wrapped(call: Invocation) -> str | None:
 
 def _grouped(call: Invocation) -> str | None:
     """A program with subcommands: follows them to a row."""
-    key, start = call.name, 1
-    while key in SUBCOMMANDS:
-        start = options(call.words, start, SUBCOMMANDS[key])[1]
-        if start >= len(call.words):
-            return None
-        key = f"{key} {call.words[start].text}"
-        start += 1
-    row = WRAPPERS.get(key)
+    row, start = _row(call.name, call.words)
     return _wrap(call, row, start) if row else None
+
+
+def _row(name: str, words: list[Word]) -> tuple[Wrapper | None, int]:
+    """The row of a subcommand, and where its own words begin."""
+    key, start = name, 1
+    while key in SUBCOMMANDS:
+        start = options(words, start, SUBCOMMANDS[key])[1]
+        if start >= len(words):
+            return None, start
+        key = f"{key} {words[start].text}"
+        start += 1
+    return WRAPPERS.get(key), start
 
 
 def _wrap(call: Invocation, row: Wrapper, start: int) -> str | None:
@@ -286,8 +301,9 @@ def _first(*handlers: Callable[[Invocation], object]) -> Callable[[Invocation], 
 
 def _with_escapes(handlers: dict[str, Handler]) -> dict[str, Handler]:
     for table, way in ((ESCAPES, escape.options), (LINES, escape.lines)):
+        alone = _first(way)
         for name in table:
-            handlers[name] = _first(way, handlers[name]) if name in handlers else _first(way)
+            handlers[name] = _first(way, handlers[name]) if name in handlers else alone
     return handlers
 
 
@@ -321,3 +337,25 @@ HANDLERS: dict[str, Handler] = _with_escapes(
         **dict.fromkeys(("source", "."), _source),
     }
 )
+
+
+# Commands whose words tell that nothing is inside
+
+
+def _finds(words: list[Word]) -> bool:
+    return not any(word.text in _EXEC or word.text in _WRITES for word in words)
+
+
+_QUIET: dict[str, Callable[[list[Word]], bool]] = {
+    **{name: escape.is_quiet for name in ESCAPES if HANDLERS[name] is HANDLERS["cpio"]},  # by nothing else
+    **{
+        name: lambda words: _row(words[0].text, words)[0] is None
+        for name in SUBCOMMANDS
+        if " " not in name and HANDLERS[name] is _grouped
+    },
+    **dict.fromkeys(("find", "gfind"), _finds),
+    "git": lambda words: len(words) > 1 and is_quiet_git(words[1].text, words),
+    # What these put into files is of no account to a command that stands alone.
+    **dict.fromkeys(("cp", "mv", "ln", "install", "tee", "curl"), bool),
+    "wget": escape.is_quiet,
+}

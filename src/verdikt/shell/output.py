@@ -236,3 +236,6 @@ _OUTPUTS: dict[str, Callable[[list[str]], str | None]] = {
 
 COMPUTED = _SILENT | _OUTPUTS.keys() | decode.FILTERS.keys() | {"cat", "pwd"}
 """Programs whose output may be told without running them."""
+
+SOURCES = COMPUTED - decode.FILTERS.keys() - {"cat"}
+"""Those whose output may be told when nothing is known of what they read."""

@@ -4,6 +4,7 @@ Whatever is not surely of this kind is left to the walker, which says the same o
 """
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 from verdikt.model.regex import regex
@@ -11,8 +12,9 @@ from verdikt.shell.command import Command, Redirect, Word
 from verdikt.shell.draft import Draft
 
 _WORD = r"""[A-Za-z0-9_./:@%+,=*?-]+|'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*"|!|\\[()]"""
-_LINE = regex(rf"(?:{_WORD})(?: +(?:2>/dev/null|2>&1|{_WORD}|\|(?= )))*", re.ASCII)
-_TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|\|", re.ASCII)
+_MARK = r"\|\|?|&&"
+_LINE = regex(rf"(?:{_WORD})(?: (?:2>/dev/null|2>&1|{_WORD}|(?:{_MARK})(?= )))*", re.ASCII)
+_TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|{_MARK}", re.ASCII)
 _LONGEST = 400
 
 _HARMLESS = frozenset(
@@ -58,61 +60,79 @@ _FINDS = frozenset("-exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls -fi
 _VALUED = tuple(f"{flag}=" for flag in _RUNS if flag.startswith("-"))
 
 
-def plain(text: str) -> tuple[Command, ...] | None:
-    """The commands of a plain line; None for every other text."""
-    first = text[:_LONGEST].partition(" ")[0]
-    if not first or len(text) > _LONGEST or not text.isascii() or (first not in _PROGRAMS and _reach(first) == 9):
+Quiet = Callable[[list[Word], bool, bool], bool]
+"""Whether a command runs no other; the flags say that it reads what another one puts out, and that another one reads it."""
+
+
+def plain(text: str, quiet: Quiet | None = None) -> tuple[Command, ...] | None:
+    """The commands of a plain line; None for every other text. `quiet` knows more programs than the lists above."""
+    if quiet is None:
+        first = text[:_LONGEST].partition(" ")[0]
+        if not first or (first not in _PROGRAMS and _reach(first) == 9):
+            return None
+        quiet = _is_plain
+    if len(text) > _LONGEST or not text.isascii() or _LINE.fullmatch(text) is None:
         return None
-    if _LINE.fullmatch(text) is None:
-        return None
+    tokens = _TOKENS.findall(text)
+    if ">" not in text and "|" not in text and "&&" not in text:
+        words = [*map(_word, tokens)]
+        return (_draft(words, (), (0, len(text)), None).finished(),) if quiet(words, False, False) else None
+    drafts = _several(tokens, quiet)
+    return None if drafts is None else tuple([draft.finished() for draft in drafts])
+
+
+def _several(tokens: list[str], quiet: Quiet) -> list[Draft] | None:
+    """The commands of a line with pipes, lists or redirections."""
     drafts: list[Draft] = []
     words: list[Word] = []
     redirects: list[Redirect] = []
-    start, end = -1, 0
-    for found in _TOKENS.finditer(text):
-        raw = found[0]
-        if raw == "|":
-            if not _add(drafts, words, redirects, (start, end)):
+    before = ""
+    at = start = 0
+    for token in [*tokens, ""]:
+        if token in _MARKS:
+            index = len(drafts)
+            fed = before == "|"
+            if not words or not quiet(words, fed, token == "|"):
                 return None
-            words, redirects, start = [], [], -1
-            continue
-        if start < 0:
-            start = found.start()
-        end = found.end()
-        if raw[:2] == "2>":
-            redirects.append(_NOWHERE if raw == "2>/dev/null" else _TOGETHER)
+            if words[0].text in FILED and (before or token) and {"&&", "||"} & {*tokens}:
+                return None
+            draft = _draft(words, tuple(redirects), (start, at - 1), index - 1 if fed else None)
+            draft.pipe_to = index + 1 if token == "|" else None
+            draft.conditional = before in ("&&", "||") or (fed and drafts[-1].conditional)
+            drafts.append(draft)
+            words, redirects, before, start = [], [], token, at + len(token) + 1
+        elif token[:2] == "2>":
+            redirects.append(_NOWHERE if token == "2>/dev/null" else _TOGETHER)
         else:
-            words.append(_word(raw))
-    if not _add(drafts, words, redirects, (start, end)):
-        return None
-    drafts[-1].pipe_to = None
-    return tuple([draft.finished() for draft in drafts])
+            words.append(_word(token))
+        at += len(token) + 1
+    return drafts
 
 
+_MARKS = frozenset(("|", "&&", "||", ""))
+FILED = frozenset("cp mv ln install tee curl wget".split())
+"""Programs that put something into files which a later command may run."""
+_SOURCES = frozenset("mkdir touch chmod which".split())
+"""Programs of the lists whose output is known."""
 _NOWHERE = Redirect(">", 2, Word("/dev/null", "/dev/null"))
 _TOGETHER = Redirect(">&", 2, Word("1", "1"))
 
 
-def _add(drafts: list[Draft], words: list[Word], redirects: list[Redirect], span: tuple[int, int]) -> bool:
-    """Adds a command to the pipeline, if it is plain."""
-    index = len(drafts)
-    if not words or not _is_plain(words, index > 0):
-        return False
+def _draft(words: list[Word], redirects: tuple[Redirect, ...], span: tuple[int, int], pipe_from: int | None) -> Draft:
     draft = Draft()
     draft.argv = tuple(words)
-    draft.redirects = tuple(redirects)
+    draft.redirects = redirects
     draft.assignments = draft.via = ()
-    draft.cwd = draft.stdin = draft.feeds = None
+    draft.cwd = draft.stdin = draft.feeds = draft.pipe_to = None
     draft.where = ""
-    draft.pipe_from = index - 1 if index else None
-    draft.pipe_to = index + 1
+    draft.pipe_from = pipe_from
     draft.background = draft.conditional = draft.repeated = False
     draft.span = span
     draft.depth = 0
-    drafts.append(draft)
-    return True
+    return draft
 
 
+@lru_cache(maxsize=4096)
 def _word(raw: str) -> Word:
     first = raw[0]
     if first in "'\"":
@@ -122,9 +142,11 @@ def _word(raw: str) -> Word:
     return Word(raw, raw, "*" in raw or "?" in raw)
 
 
-def _is_plain(words: list[Word], fed: bool) -> bool:
+def _is_plain(words: list[Word], fed: bool, read: bool) -> bool:
     """Whether the program runs no other, and nothing about it must be understood."""
     name = words[0].raw
+    if read and name in _SOURCES:
+        return False
     if len(words) == 1:
         return name in _ALONE or (fed and name in _HARMLESS) or _reach(name) == 0
     if name in _HARMLESS:

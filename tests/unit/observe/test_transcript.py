@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from verdikt.observe import transcript
-from verdikt.observe.transcript import read_transcript
+from verdikt.observe.transcript import Transcript, read_transcript
 
 
 def write(place: Path, *lines: object) -> str:
@@ -77,3 +77,21 @@ def test_any_bytes_have_a_status(tmp_path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
     assert read_transcript(str(path)).status in ("ok", "unparseable", "schema_drift", "unreadable")
+
+
+def test_what_copilot_writes_is_read_too(tmp_path: Path) -> None:
+    """Its events have other names; the ids of its tool uses are left out, because its hooks are not told them."""
+    file = tmp_path / "events.jsonl"
+    lines = [
+        {"type": "user.message", "data": {"content": "before"}},
+        {"type": "assistant.message", "data": {"content": "earlier", "toolRequests": []}},
+        {"type": "user.message", "data": {"content": "do it"}},
+        {"type": "assistant.message", "data": {"content": "doing", "toolRequests": [{"toolCallId": "t1"}]}},
+        {"type": "tool.execution_complete", "data": {"toolCallId": "t1", "success": True}},
+        {"type": "assistant.message", "data": {"content": "All tests pass.", "toolRequests": []}},
+        {"type": "assistant.message", "data": {"content": "Deployed."}, "agentId": "a sub-agent"},
+        {"type": "hook.start", "data": None},
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    assert read_transcript(str(file)) == Transcript("ok", "All tests pass.", ())

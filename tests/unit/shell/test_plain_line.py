@@ -1,5 +1,7 @@
 """A plain line is read the short way or the long way: the answer is the same."""
 
+from itertools import zip_longest
+
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from verdikt.shell.analysis import analyse
 from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import Script
 from verdikt.shell.escape import ESCAPES
+from verdikt.shell.output import SOURCES
 from verdikt.shell.plain import plain
 from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS
 
@@ -29,7 +32,7 @@ PROGRAMS = sorted(
 )
 WORDS = st.one_of(
     st.sampled_from(
-        "-n -la -r -rf -f -c -e -i -exec -delete --pre --pager=x -x -- - 2>&1 2>/dev/null | src/app.py status log 1,5p '1,5p' '*.py' A=1 /etc/passwd ../x {} *.py $x ~ ; && > config get".split()
+        "-n -la -r -rf -f -c -e -i -exec -delete --pre --pager=x -x -- - 2>&1 2>/dev/null | src/app.py status log 1,5p '1,5p' '*.py' A=1 /etc/passwd ../x {} *.py $x ~ ; && || > config get".split()
     ),
     st.sampled_from(["'a b'", '"a b"']),
     st.text(alphabet="abz019_./:@%+,=-'\" \\", max_size=8),
@@ -39,9 +42,23 @@ LINES = st.builds(
 )  # fmt: skip
 
 
+RUN = [
+    case["run"]
+    for file in sorted(CASES.glob("*.yaml"))
+    if isinstance(found := yaml.safe_load(file.read_text()), list)
+    for case in found
+    if isinstance(case, dict) and isinstance(case.get("run"), str)
+]
+
+
 def long_way(text: str) -> Script:
     """The walker's own answer; an alias that nobody uses keeps the short way closed."""
     return analyse(text, home="/home/dev", cwd="/home/dev/project", aliases={"unused": "unused"})
+
+
+def test_what_the_lists_say_is_what_the_tables_say() -> None:
+    """No program of the lists prints what is known from its words, unless the lists say so."""
+    assert (short._PROGRAMS & SOURCES) == short._SOURCES
 
 
 @given(LINES)
@@ -53,16 +70,22 @@ def test_both_ways_give_the_same_commands(text: str) -> None:
         assert long_way(text) == Script(text=text, commands=commands)
 
 
+@given(st.lists(LINES, min_size=1, max_size=4), st.lists(st.sampled_from([" && ", " || ", "; ", " & ", "\n", " | "])))
+def test_what_is_told_from_its_tables_is_told_as_the_walker_tells_it(lines: list[str], joins: list[str]) -> None:
+    """Also for lists, pipelines and what runs in the background."""
+    text = "".join(part for pair in zip_longest(lines, joins[: len(lines)], fillvalue="") for part in pair)
+
+    assert analyse(text, home="/home/dev", cwd="/home/dev/project") == long_way(text)
+
+
+def test_every_case_is_told_the_same_from_its_tables() -> None:
+    """The walker agrees on all of them."""
+    assert [text for text in RUN if analyse(text, home="/home/dev", cwd="/home/dev/project") != long_way(text)] == []
+
+
 def test_every_case_reads_the_same_both_ways() -> None:
     """And a good part of them is plain, so that the short way is worth its keep."""
-    texts = [
-        case["run"]
-        for file in sorted(CASES.glob("*.yaml"))
-        if isinstance(found := yaml.safe_load(file.read_text()), list)
-        for case in found
-        if isinstance(case, dict) and isinstance(case.get("run"), str)
-    ]
-    plain_ones = [text for text in texts if plain(text) is not None]
+    plain_ones = [text for text in RUN if plain(text) is not None]
 
     assert len(plain_ones) > 100
     assert [text for text in plain_ones if long_way(text) != Script(text=text, commands=plain(text) or ())] == []

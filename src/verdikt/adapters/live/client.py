@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from verdikt.adapters.live.model import ScriptedModel
-from verdikt.model.value import Value
+from verdikt.model.value import Value, field
 
 
 class ClientRun(Value, kw_only=True):
@@ -27,6 +27,8 @@ class Client(Value, kw_only=True):
     """What its shell tool calls the command."""
     start: Callable[["Client", Path, Path, str, str], tuple[list[str], dict[str, str]]]
     """(client, binary, home, address of the model, prompt) → command and environment."""
+    more: Mapping[str, str] = field(default_factory=dict)
+    """What else its shell tool must be given."""
 
     def run(
         self,
@@ -40,13 +42,16 @@ class Client(Value, kw_only=True):
         options: tuple[str, ...] = (),
         seconds: float = 240,
     ) -> ClientRun:
-        """Runs the client once in the project, with nothing of our own environment but what is given."""
+        """Runs the client once in the project, with nothing of our own environment but what is given.
+
+        Whatever is given, it talks to this model and lives in this home.
+        """
         command, own = self.start(self, binary, home, model.url, prompt)
-        path = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(home), "LANG": "C.UTF-8"}
+        base = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C.UTF-8"}
         done = subprocess.run(
             [*command, *options],
             cwd=project,
-            env={**path, **own, **env},
+            env={**base, **env, "HOME": str(home), **own},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -110,7 +115,37 @@ def _copilot(client: Client, binary: Path, home: Path, url: str, prompt: str) ->
         "COPILOT_MODEL": "claude-sonnet-4.5",
         "COPILOT_ALLOW_ALL": "true",
     }
-    return [str(binary), "-p", prompt], env
+    # Or it refuses by itself what lies outside the project, and nothing is proven.
+    return [str(binary), "-p", prompt, "--allow-all-paths"], env
+
+
+def _opencode(client: Client, binary: Path, home: Path, url: str, prompt: str) -> tuple[list[str], dict[str, str]]:
+    model = "anthropic/claude-sonnet-4-5"
+    provider = {"anthropic": {"options": {"baseURL": f"{url}/v1", "apiKey": "scripted"}}}
+    settings = {"provider": provider, "model": model, "small_model": model, "share": "disabled", "autoupdate": False}
+    env = {
+        "OPENCODE_CONFIG_CONTENT": json.dumps(settings),
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+    }
+    return [str(binary), "run", "--auto", "--format", "json", "-m", model, prompt], env
+
+
+def spare_installation(directory: Path) -> list[Path]:
+    """Keeps OpenCode from installing a package into a directory of its settings before it starts; what had to be put there."""
+    wanted = {"dependencies": {"@opencode-ai/plugin": "*"}}
+    lock = {"name": "opencode", "lockfileVersion": 3, "requires": True, "packages": {"": wanted}}
+    modules = directory / "node_modules"
+    if modules.exists():
+        return []
+    modules.mkdir(parents=True)
+    files = {directory / "package.json": wanted, directory / "package-lock.json": lock}
+    made = [file for file in files if not file.exists()]
+    for file in made:
+        file.write_text(json.dumps(files[file]))
+    return [*made, modules]
 
 
 CLIENTS: dict[str, Client] = {
@@ -118,4 +153,7 @@ CLIENTS: dict[str, Client] = {
     "codex": Client(name="codex", shell="exec_command", argument="cmd", start=_codex),
     "gemini": Client(name="gemini", shell="run_shell_command", argument="command", start=_gemini),
     "copilot": Client(name="copilot", shell="bash", argument="command", start=_copilot),
+    "opencode": Client(
+        name="opencode", shell="bash", argument="command", start=_opencode, more={"description": "a command"}
+    ),
 }

@@ -1,0 +1,33 @@
+"""Which behaviour is proven on which client. A cell without a reason is a test; docs/hosts/README.md shows the same table."""
+
+CLIENTS = ("claude-2.1.325", "claude-2.1.197", "codex-0.166.0", "gemini-0.61.0", "copilot-1.0.102", "opencode-1.18.33")
+
+BEHAVIOURS: dict[str, str] = {
+    "forbidden": "a forbidden command does not run, the model sees reason and fix; an allowed one runs; parallel calls",
+    "feedback": "feedback reaches the model; an early stop is refused until the file exists",
+    "evidence": "“done” without evidence is sent back, with evidence it is let through",
+    "tampering": "settings tampering does not switch governance off",
+    "failure": "a hook that crashes, is killed, hangs or prints garbage does not let the tool run",
+    "missing": "a missing interpreter or wrapper does not let the tool run",
+    "sub_agents": "sub-agents are governed, and the log tells whose call it was",
+    "fifty": "fifty calls leave fifty decisions and fifty outcomes in a verified log",
+    "doctor": "`verdikt doctor --live` sees the canary blocked, and leaves nothing behind",
+}
+
+IN_PART: dict[tuple[str, str], str] = {
+    (
+        "feedback",
+        "opencode",
+    ): "a stop is refused where OpenCode stays (its terminal interface, `serve`); `opencode run` ends at once",
+    ("evidence", "opencode"): "as for stops",
+    ("missing", "copilot"): "the reason of a failed hook is not shown to the model",
+    ("failure", "copilot"): "the reason of a failed hook is not shown to the model",
+    ("sub_agents", "gemini"): "the client does not tell who calls",
+}
+"""(behaviour, host) → what the host does not give, though the behaviour holds."""
+
+
+def cells(behaviour: str) -> tuple[str, ...]:
+    """The clients on which a behaviour is tested: all of them."""
+    assert behaviour in BEHAVIOURS
+    return CLIENTS
