@@ -33,6 +33,7 @@ class Place:
         self.project.mkdir(parents=True)
         # No variable of this process reaches the hook: a bytecode setting alone would change what is measured.
         self.env = {"PATH": os.environ["PATH"], "HOME": str(root), "VERDIKT_HOME": str(self.data)}
+        self.env["VERDIKT_DAEMON"] = "off"  # what is measured here is the process that decides by itself
         if rules:
             names = [f"r{i}" for i in range(rules)]
             says = {"verdict": "block", "reason": "no", "fix": "do not"}

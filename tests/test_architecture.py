@@ -58,7 +58,7 @@ ROOMS: dict[str, set[str]] = {
         "proving",
         "decide",
     },
-    "adapters": {"errors", "model", "govern", "observe", "ledger"},
+    "adapters": {"errors", "model", "govern", "observe", "ledger", "daemon"},  # of the daemon, only its client
 }
 """Room → the rooms it may import besides itself. A room not named here (cli, web, daemon) may import every other."""
 

@@ -13,6 +13,7 @@
     ├── LedgerError           a log that cannot be written or read
     │   ├── ChainBroken       a log whose links do not hold
     │   └── KeyringError      a key that is missing, unreadable or not ours
+    ├── DaemonError           a warm process that cannot be started or reached
     ├── EvidenceError         a contract, claim or validator that cannot be used
     ├── FindingError          a finding, plan or verdict that cannot be used
     └── GuidanceError         a tool policy, feedback provider or checker that cannot be built
@@ -63,6 +64,10 @@ class PostureError(VerdiktError):
 
 class HookError(VerdiktError):
     """A payload that is not a tool call."""
+
+
+class DaemonError(VerdiktError):
+    """A warm process that cannot be started, reached or ended; the message says what to do."""
 
 
 class WiringError(VerdiktError):

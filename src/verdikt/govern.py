@@ -77,13 +77,16 @@ class Governance:
         see: See | None = None,
         clock: Clock | None = None,
         env: Mapping[str, str] = os.environ,
+        here: str = "",
     ) -> None:
+        """`here` is where relative paths start from; by default the working directory of this process."""
         self.policy = with_tool_policies(policy, tool_policies) if tool_policies else policy
         self.store = store
         self._feedback = tuple(feedback)
         self._completion = completion
         self.clock = clock or SystemClock()
         self._env = env
+        self._here = here
         self._see = see or self._real
 
     @classmethod
@@ -155,7 +158,8 @@ class Governance:
         from verdikt.evidence.section import EvidenceSettings
         from verdikt.proving import Proving
 
-        return Proving(self.policy.section("evidence") or EvidenceSettings(), self.store, self.clock)
+        settings = self.policy.section("evidence") or EvidenceSettings()
+        return Proving(settings, self.store, self.clock, env=self._env, here=self._here)
 
     def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> "tuple[ToolPolicy, ...]":
         """The tool policies that have a say about a tool, in the order in which they are asked."""
@@ -400,7 +404,7 @@ class Governance:
         return Posture(kept) if kept else self.policy.posture
 
     def _real(self, cwd: str) -> World:
-        here = os.path.abspath(cwd or ".")
+        here = os.path.abspath(os.path.join(self._here, cwd))
         home = self._env.get("HOME", "")
         root = project_root(here, home)
         guarded = guarded_paths(root, self._env)

@@ -1,7 +1,7 @@
 """The evidence gate at work: reads the log and the transcript, asks the pure parts, writes down what they said."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from verdikt.evidence.section import EvidenceSettings
@@ -13,13 +13,18 @@ from verdikt.model.moment import Answer, Prompt, Turn
 from verdikt.model.secret import redact_text
 from verdikt.model.value import replace
 from verdikt.observe.clock import Clock, SystemClock
+from verdikt.observe.home import expand
 
 if TYPE_CHECKING:
+    from verdikt.evidence.final import Signed
     from verdikt.evidence.turn import TurnEvidence
     from verdikt.evidence.validator import Proof
 
 ROOTS = 3
 """Projects of one turn whose sources are looked at when it ends."""
+
+GATE_CRASHES = "_gate_crash.json"
+"""Sessions that a failure of the gate has held up in their present turn."""
 
 _CHECKS = frozenset({"test", "build", "lint", "commit"})
 """Runs after which the sources are looked at, so that a later change of them shows whoever made it."""
@@ -30,18 +35,30 @@ _UNREAD = {"unparseable": "holds no JSON", "schema_drift": "has no message of a 
 class Proving:
     """What is asked for in a session, what proves it, and the gate between the two."""
 
-    def __init__(self, settings: EvidenceSettings, store: FileStore, clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: EvidenceSettings,
+        store: FileStore,
+        clock: Clock,
+        *,
+        env: Mapping[str, str] = os.environ,
+        here: str = "",
+    ) -> None:
         self.settings = settings
         self.store = store
         self.clock = clock
+        self._env = env
+        self._here = here
 
     def asked(self, prompt: Prompt) -> None:
         """Keeps what a person asked for as a contract, and audits words that try to get past a check."""
         from verdikt.evidence.contract import Contract, as_yaml, extend, goes_on, read_contract
         from verdikt.evidence.final import asks_for_block
         from verdikt.ledger.contracts import write_contract
+        from verdikt.observe.breach import unmark
 
         session, text = prompt.session_id, redact_text(prompt.text)[0]
+        unmark(self.store.home / GATE_CRASHES, session)
         self._audit(session, text)
         contract = read_contract(text)
         state = self.store.project("evidence", session)
@@ -70,23 +87,26 @@ class Proving:
         self.store.append(session, EntryKind.OVERRIDE, {"found": [list(one) for one in found]})
         record_overrides(self.store.home, session, found, now)
         note_overrides(
-            self.store.home, now, threshold=wanted.overrides_per_day, memory=wanted.memory, notices=wanted.notices
+            self.store.home,
+            now,
+            threshold=wanted.overrides_per_day,
+            memory=expand(wanted.memory, self._env),
+            notices=expand(wanted.notices, self._env),
         )
 
     def evidence(self, action: Action, outcome: Outcome) -> dict[str, Any]:
         """What the log keeps of a call so that it can prove something later."""
         from verdikt.evidence.call import call_evidence, named_edits
-        from verdikt.observe.content import file_digest
         from verdikt.observe.tree import source_tree
 
         edited = tuple(
-            path if path == "*" else os.path.normpath(os.path.join(action.cwd, os.path.expanduser(path)))
+            path if path == "*" else os.path.normpath(os.path.join(action.cwd, expand(path, self._env)))
             for path in named_edits(action)
         )
-        written = {path: digest for path in edited if path != "*" and (digest := file_digest(path))}
+        written = {path: digest for path in edited if path != "*" and (digest := self._digest(path))}
         found = call_evidence(action, outcome, written=written, ended=self.clock.now(), edited=edited)
         where = self._checked_place(action.cwd, found.get("runs", ()))
-        if where and (tree := source_tree(where)):
+        if where and (tree := source_tree(os.path.join(self._here, where), self._env)):
             found["tree"] = {"root": tree.root, "sha256": tree.digest}
         return found
 
@@ -108,16 +128,22 @@ class Proving:
             return Answer()
         from verdikt.evidence.claims import find_claims
         from verdikt.evidence.gate import GateResult, GateState, judge_turn, proof_record
+        from verdikt.observe.checks import usual_checks
         from verdikt.observe.transcript import Transcript, read_transcript
 
         session, path = turn.session_id, turn.transcript_path
         transcript = read_transcript(path) if path else Transcript("unreadable")
+        if turn.message is None and not transcript.message.strip():
+            self._unheard(turn, transcript.status)
         if turn.message is None and transcript.status in _UNREAD:
             return self._unread(turn, transcript.status)
         message = redact_text(transcript.message if turn.message is None else turn.message)[0]
         state = self.store.project("evidence", session)
-        evidence = self.turn(session, state)
+        evidence = replace(
+            self.turn(session, state), usual=usual_checks(os.path.join(self._here, turn.cwd), self._env.get("HOME", ""))
+        )
         holes = [f"{tool} {id}" for id, tool in transcript.tool_uses if id and id not in evidence.decided]
+        faults = self._final_faults(message, evidence.contract, session)
         judged = judge_turn(
             find_claims(message),
             evidence,
@@ -125,12 +151,20 @@ class Proving:
             GateState.of(state),
             holes=holes if settings.coverage != "off" else (),
             stop_hook_active=turn.stop_hook_active,
-            faults=self._final_faults(message, evidence.contract, session),
+            faults=faults if settings.final_block == "enforce" else (),
         )
         enforced = settings.mode == "enforce"
-        for claim, proof in judged.proofs:
-            self.store.append(session, EntryKind.VALIDATOR_PASS, proof_record(claim, proof))
+        signed = [
+            self.store.append(session, EntryKind.VALIDATOR_PASS, proof_record(claim, proof)).seq
+            for claim, proof in judged.proofs
+        ]
+        if signed and faults and judged.reason:
+            judged = replace(
+                judged, reason=f"{judged.reason}\nSigned and ready to be named: {', '.join(map(str, signed))}"
+            )
         body = judged.record() | {"enforced": enforced, "parse_status": transcript.status, "host": turn.host}
+        if faults:
+            body["final_block"] = {"enforced": enforced and settings.final_block == "enforce", "faults": list(faults)}
         if turn.background:
             body["background"] = [redact_text(session)[0] for session in turn.background]
         self.store.append(session, EntryKind.COMPLETION, body)
@@ -149,7 +183,7 @@ class Proving:
         entries = self.store.entries(session, since=state["turn"])
         turn = read_turn(entries, best=state["best"], trusted=self._vouched)
         roots = list(dict.fromkeys(call.tree[0] for call in reversed(turn.calls) if call.tree[0]))[:ROOTS]
-        trees = {root: tree for root in roots if (tree := source_tree(root)) and tree.root == root}
+        trees = {root: tree for root in roots if (tree := source_tree(root, self._env)) and tree.root == root}
         return replace(turn, trees=trees) if trees else turn
 
     def validated(self, session: str, claim: str, name: str, arguments: Mapping[str, str]) -> "Proof":
@@ -160,7 +194,7 @@ class Proving:
         proof = validate(name, claim, arguments, self.turn(session, state), self.settings.validators)
         if proof.holds:
             body = {"claim": claim, "explicit": True, **proof.record()}
-            self.store.append(session, EntryKind.VALIDATOR_PASS, body)
+            return replace(proof, signed=self.store.append(session, EntryKind.VALIDATOR_PASS, body).seq)
         return proof
 
     def holds(self, log: Writer, name: str, arguments: Mapping[str, Any]) -> bool:
@@ -173,11 +207,12 @@ class Proving:
         return validator is not None and run(validator, given, evidence).holds
 
     def first_failure(self, turn: Turn) -> bool:
-        """Whether a failure of the gate has not yet held this session up."""
-        from verdikt.observe.breach import first_today
+        """Whether a failure of the gate has not yet held this turn up; a prompt begins another."""
+        from verdikt.observe.breach import DAY, first_since
 
+        now = self.clock.now()
         try:
-            return first_today(self.store.home / "_gate_crash.json", turn.session_id, self.clock.now())
+            return first_since(self.store.home / GATE_CRASHES, turn.session_id, now, now - DAY)
         except OSError:
             return False
 
@@ -192,9 +227,27 @@ class Proving:
             hook,
             now,
             threshold=wanted.crashes_per_hour,
-            memory=wanted.memory,
-            notices=wanted.notices,
+            memory=expand(wanted.memory, self._env),
+            notices=expand(wanted.notices, self._env),
         )
+
+    def _unheard(self, turn: Turn, status: str) -> None:
+        """Leaves a line about a stop at which the transcript gave no words."""
+        from verdikt.ledger.extraction import record_extraction
+
+        record_extraction(
+            self.store.home,
+            session=turn.session_id,
+            status=status,
+            text_empty=True,
+            transcript=turn.transcript_path,
+            now=self.clock.now(),
+        )
+
+    def _digest(self, path: str) -> str:
+        from verdikt.observe.content import file_digest
+
+        return file_digest(os.path.join(self._here, path))
 
     def _unread(self, turn: Turn, status: str) -> Answer:
         """A transcript that is there and says nothing that can be read: what was claimed cannot be known."""
@@ -211,16 +264,21 @@ class Proving:
 
     def _final_faults(self, message: str, contract: Any, session: str) -> tuple[str, ...]:
         """What is wrong with the fenced final block, where one is asked for."""
-        if self.settings.final_block != "enforce":
+        if self.settings.final_block == "off":
             return ()
         from verdikt.evidence.final import final_faults
 
         return final_faults(message, self.settings.final_name, contract, self._signed(session))
 
-    def _signed(self, session: str) -> Callable[[int], bool]:
-        def signed(seq: int) -> bool:
+    def _signed(self, session: str) -> "Signed":
+        def signed(seq: int) -> Mapping[str, Any] | None:
             entry = self.store.reader.entry(session, seq)
-            return entry is not None and entry.kind is EntryKind.VALIDATOR_PASS and self._vouched(entry)
+            if entry is None or entry.kind is not EntryKind.VALIDATOR_PASS or not self._vouched(entry):
+                return None
+            calls = [self.store.reader.entry(session, one) for one in entry.body.get("entries", ())]
+            streams = [stream for call in calls if call for stream in call.body.get("streams", {}).values()]
+            hashes = {entry.hash, *(call.hash for call in calls if call), *(stream["sha256"] for stream in streams)}
+            return {**entry.body, "hashes": hashes}
 
         return signed
 

@@ -21,6 +21,7 @@ LOOPBACK = {
     "HTTP_PROXY": "http://127.0.0.1:9",
     "HTTPS_PROXY": "http://127.0.0.1:9",
     "NO_PROXY": "127.0.0.1,localhost",
+    "VERDIKT_DAEMON": "off",  # no warm process outlives a test
 }
 
 
@@ -81,7 +82,11 @@ class Bench:
 
     def verdikt(self, *arguments: str, path: str = "") -> "subprocess.CompletedProcess[str]":
         """The command line, as the person who owns the project runs it."""
-        env = {"HOME": str(self.home), "PATH": f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"]}
+        env = {
+            "HOME": str(self.home),
+            "VERDIKT_DAEMON": "off",
+            "PATH": f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"],
+        }
         command = [sys.executable, "-m", "verdikt", *arguments]
         return subprocess.run(command, cwd=self.project, env=env, capture_output=True, text=True, check=False)
 

@@ -28,6 +28,7 @@ def run_forked(arguments: list[str], payload: bytes, env: Mapping[str, str]) -> 
                     os.dup2(file.fileno(), fd)
                 os.environ.clear()
                 os.environ.update(env)
+                os.environ.setdefault("VERDIKT_DAEMON", "off")
                 import sys
 
                 sys.stdin = open(0)  # noqa: SIM115 (pytest replaced it)

@@ -32,7 +32,12 @@ OTHERS = [name for name in RECORDED if name not in BEFORE and "ConfigChange" not
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
     """A home of its own."""
-    return {"VERDIKT_HOME": str(tmp_path / "data"), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    return {
+        "VERDIKT_HOME": str(tmp_path / "data"),
+        "HOME": str(tmp_path),
+        "PATH": os.environ["PATH"],
+        "VERDIKT_DAEMON": "off",
+    }
 
 
 def crashes(env: dict[str, str]) -> list[dict[str, Any]]:

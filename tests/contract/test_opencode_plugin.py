@@ -29,7 +29,7 @@ def fire(file: Path) -> "subprocess.CompletedProcess[str]":
     """A recorded call through the plugin."""
     payload = json.dumps(load("opencode/tool.execute.before")["payload"] | {"directory": str(file.parent)})
     command = [NODE, str(SOURCE / "opencode_canary.mjs"), str(file)]
-    env = {"PATH": os.environ["PATH"], "HOME": str(file.parent)}
+    env = {"PATH": os.environ["PATH"], "HOME": str(file.parent), "VERDIKT_DAEMON": "off"}
     return subprocess.run(command, input=payload, capture_output=True, text=True, env=env, timeout=60, check=False)
 
 

@@ -10,17 +10,14 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
-    from verdikt.adapters.host import Host
-    from verdikt.adapters.moment import Moment
+    from collections.abc import Mapping
+
+    from verdikt.adapters.call import HookCall
     from verdikt.adapters.reply import Reply
+    from verdikt.govern import Governance
 
 SECONDS = 10.0
 """How long the hook may think; the wrapper around it waits longer, the client longer still."""
-
-KINDS = {"read": "Read", "write": "Write", "bash": "Bash"}
-"""Seed 001's wiring: the first argument names the kind of the tool instead of an event."""
-
-_ADVICE = "Instead: stop here and ask the person to run `verdikt doctor`"
 
 
 class Hook:
@@ -28,49 +25,69 @@ class Hook:
 
     def __init__(self, out: int, arguments: list[str]) -> None:
         self._out = out
-        self.name = arguments[0] if arguments else "generic"
-        words = arguments[1:]
-        self.tool = KINDS.get(words[0], "") if words else ""
-        self.event = "PreToolUse" if self.tool else (words[0] if words else "")
-        self.argument = words[1] if len(words) > 1 else ""
-        self.host: Host | None = None
-        self.moment: Moment | None = None
+        self._socket = arguments[1] if arguments[:1] == ["--socket"] and len(arguments) > 1 else ""
+        self._arguments = arguments[2:] if self._socket else arguments
+        self._call: HookCall | None = None
 
     def run(self) -> NoReturn:
         """Reads, decides, answers, exits."""
         try:
             self._guard()
+            cwd = _cwd()
+            raw = b"" if len(self._arguments) > 2 and self._arguments[2] else _stdin()
+            if os.environ.get("VERDIKT_DAEMON") != "off" or self._socket:
+                self._ask(raw, cwd)
             from verdikt.adapters.start import spare
 
             spare()
-            from verdikt import adapters
-
-            self.host = adapters.host(self.name)
-            self.moment = self.host.decode(self._payload(), self.event, os.environ)
-            self.answer(self._decide(self.moment))
+            self._call = self._new_call(cwd)
+            self.answer(self._call.decide(raw, _govern))
         except BaseException as error:
             self.fail(error)
 
     def answer(self, reply: "Reply") -> NoReturn:
         """Writes the one document and leaves without running anything else."""
+        words = reply.stderr.encode("utf-8", "replace") + b"\n" if reply.stderr else b""
+        self._say(reply.code, reply.stdout.encode("ascii") + b"\n", words)
+
+    def _say(self, code: int, document: bytes, words: bytes) -> NoReturn:
         # A second signal must not cut the document in half.
         for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        code = reply.code
         try:
-            if reply.stderr:
-                _write(2, reply.stderr.encode("utf-8", "replace") + b"\n")
-            _write(self._out, reply.stdout.encode("ascii") + b"\n")
+            _write(2, words)
+            _write(self._out, document)
         except OSError:
             # Nobody hears the document: the status alone must say it.
-            code = 2 if self._closed() else 0
+            code = 2 if code == 2 or self._call is None or self._call.closed else 0
         os._exit(code)
+
+    def _ask(self, raw: bytes, cwd: str) -> None:
+        """Answers as the warm process does; returns when nobody heard the question. What became of it must be known."""
+        from verdikt.daemon.client import NoAnswer, relay
+
+        try:
+            said = relay(self._arguments, raw, cwd, os.environ, seconds=_seconds() * 0.9, socket=self._socket)
+        except NoAnswer:
+            from verdikt import adapters
+
+            self._call = self._new_call(cwd)
+            self._call.host = adapters.host(self._call.name)
+            raise
+        if said is not None:
+            self._say(*said)
+
+    def _new_call(self, cwd: str) -> "HookCall":
+        from verdikt.adapters.call import HookCall
+
+        return HookCall(self._arguments, os.environ, cwd)
 
     def fail(self, error: BaseException) -> NoReturn:
         """Records what went wrong and answers as this moment demands."""
-        recorded = self._record(error)
         try:
-            reply = self._failure(error)
+            call = self._call or self._new_call("")
+            recorded = self._record(call, error)
+            reply = call.failure(error)
         except BaseException:
             _write(2, b"verdikt: blocked\n")
             _write(self._out, b'{"decision":"block","reason":"[verdikt] the hook could not start"}\n')
@@ -90,58 +107,9 @@ class Hook:
             self.fail(TimeoutError("the decision took too long"))
         self.fail(InterruptedError(f"stopped by {signal.Signals(number).name}"))
 
-    def _payload(self) -> object:
-        from verdikt.adapters.payload import LIMIT_BYTES, parse
-
-        if self.argument:
-            payload = parse(self.argument.encode("utf-8", "surrogateescape"))
-        else:
-            raw = sys.stdin.buffer.read(LIMIT_BYTES + 1)
-            while sys.stdin.buffer.read(1024 * 1024):
-                pass  # the client must be able to write all of it
-            payload = parse(raw)
-        if self.tool and isinstance(payload, dict) and "tool_name" not in payload:
-            return {"tool_name": self.tool, "tool_input": payload, "cwd": os.getcwd()}
-        return payload
-
-    def _decide(self, moment: "Moment") -> "Reply":
-        from verdikt.adapters.judge import judge
-        from verdikt.govern import Governance
-
-        assert self.host is not None
-        governance = Governance.load(cwd=moment.cwd or os.getcwd())
-        return self.host.encode(moment, judge(governance, moment, os.environ))
-
-    def _closed(self) -> bool:
-        """Whether a failure must block: unless this is known to be a moment where it must not, it is one where it must."""
-        from verdikt.adapters.moment import MomentKind
-
-        if self.moment:
-            turn = self.moment.turn
-            # A refused stop is asked again; the second failure lets go, so that it cannot go round for ever.
-            return self.moment.kind.closed or bool(turn and not turn.stop_hook_active)
-        kind = self.host.EVENTS.get(self.event, MomentKind.BEFORE) if self.host else MomentKind.BEFORE
-        return kind.closed
-
-    def _failure(self, error: BaseException) -> "Reply":
-        from verdikt.adapters.moment import Moment, MomentKind
-        from verdikt.adapters.reply import NEUTRAL, refuse
-        from verdikt.adapters.ruling import Ruling
-
-        if not self._closed():
-            return NEUTRAL
-        ruling = Ruling.block(f"blocked, because no decision could be made: {_words(error)}\n{_ADVICE}")
-        if self.host is None:
-            return refuse(ruling.reason)
-        moment = self.moment or Moment(kind=MomentKind.BEFORE, host=self.name, event=self.event)
-        return self.host.encode(moment, ruling)
-
-    def _record(self, error: BaseException) -> bool:
+    def _record(self, call: "HookCall", error: BaseException) -> bool:
         try:
-            from verdikt.ledger.home import data_home
-            from verdikt.observe.crash import record_crash
-
-            return record_crash(data_home(os.environ), f"{self.name}.{self.event or 'unknown'}", error)
+            return call.record(error)
         except BaseException:
             return False
 
@@ -170,13 +138,26 @@ def _write(fd: int, data: bytes) -> None:
         data = data[os.write(fd, data) :]
 
 
-def _words(error: BaseException) -> str:
-    """The failure as the model may hear it: our own words where they are about its call or the policy, else only its kind."""
-    from verdikt.errors import HookError, PolicyError
+def _stdin() -> bytes:
+    from verdikt.daemon.protocol import PAYLOAD_BYTES  # as much as is looked at, without loading who looks
 
-    if isinstance(error, HookError | PolicyError | TimeoutError):
-        return str(error)
-    return f"verdikt failed with {type(error).__name__}"
+    raw = sys.stdin.buffer.read(PAYLOAD_BYTES + 1)
+    while sys.stdin.buffer.read(1024 * 1024):
+        pass  # the client must be able to write all of it
+    return raw
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
+
+
+def _govern(cwd: str, env: "Mapping[str, str]") -> "Governance":
+    from verdikt.govern import Governance
+
+    return Governance.load(cwd=cwd, env=env)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from verdikt.model.finding import (
 from verdikt.model.plan import Plan, recorded_plan
 from verdikt.model.regex import regex
 from verdikt.model.value import replace
+from verdikt.observe.home import expand
 
 PLAN_HASH = regex(r"[A-Za-z0-9_-]{1,64}\Z")
 SUFFIX = ".verdict.json"
@@ -34,7 +35,7 @@ MAX_BYTES = 64 * 1024 * 1024
 def runs_directory(env: Mapping[str, str], configured: str = "") -> Path:
     """`$VERDIKT_RUNS_DIR`, else what the policy names, else `~/.claude/toolbox-runs`."""
     if named := env.get("VERDIKT_RUNS_DIR") or configured:
-        return Path(named).expanduser()
+        return Path(expand(named, env))
     return Path(env.get("HOME") or os.path.expanduser("~")) / ".claude" / "toolbox-runs"
 
 

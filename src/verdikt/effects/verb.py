@@ -1,6 +1,6 @@
 """What a subcommand does, by the verb in its name, so that a subcommand which no table lists is understood too."""
 
-from functools import cache
+from functools import lru_cache
 
 from verdikt.effects.argument import words
 from verdikt.model.regex import regex
@@ -47,13 +47,13 @@ _SPLIT = regex(r"[-_:./\s]+")
 _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-@cache
+@lru_cache(maxsize=4096)  # by words of commands, of which there is no end
 def tokens(word: str) -> tuple[str, ...]:
     """`delete-db-instance`, `apps:destroy`, `DeleteInstance` in lower-case pieces."""
     return tuple(piece.lower() for part in _SPLIT.split(word[:200]) for piece in _HUMP.split(part) if piece)
 
 
-@cache
+@lru_cache(maxsize=4096)  # by words of commands, of which there is no end
 def kind(word: str) -> str:
     """`read`, `write` or `delete`, by the first verb in a word; empty when there is none."""
     return find([word])[1]

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from verdikt.errors import PolicyError
 from verdikt.model.document import MAX_BYTES
@@ -92,8 +92,8 @@ def _unanchored(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in HOST_PROJECT}
 
 
-def read_policy_files(start: str, environ: Mapping[str, str], *, managed: str = MANAGED) -> list[PolicyFile]:
-    """Every policy file that is in force at `start`, the highest layer first."""
+def policy_places(start: str, environ: Mapping[str, str], *, managed: str = MANAGED) -> list[tuple[str, str]]:
+    """Where a policy file would be in force at `start`, as layer and path, the highest layer first; few of them exist."""
     places = [("managed", managed)]
     if more := environ.get("VERDIKT_MANAGED_POLICY"):
         # It comes beside the system's own file and never in its place, or a variable could switch that off.
@@ -104,6 +104,16 @@ def read_policy_files(start: str, environ: Mapping[str, str], *, managed: str = 
     for path in project:
         below = os.path.relpath(os.path.dirname(path), top)
         places.append(("project" if below == "." else f"project {below}", path))
+    return places
+
+
+def read_policy_files(start: str, environ: Mapping[str, str], *, managed: str = MANAGED) -> list[PolicyFile]:
+    """Every policy file that is in force at `start`, the highest layer first."""
+    return read_places(policy_places(start, environ, managed=managed))
+
+
+def read_places(places: Iterable[tuple[str, str]]) -> list[PolicyFile]:
+    """The policy files that are there; a `PolicyError` holds every fault of reading them."""
     found: list[PolicyFile] = []
     faults: list[PolicyError] = []
     for layer, path in places:

@@ -1,7 +1,7 @@
 """Shells and other interpreters: the program is an argument, a file or the input."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 
 from verdikt.model.regex import regex
 from verdikt.model.value import Value
@@ -220,7 +220,7 @@ def _script(call: Invocation) -> str | None:
 # Other languages
 
 
-@cache
+@lru_cache(maxsize=256)
 def _ways(name: str) -> tuple[Interpreter, str, frozenset[str], frozenset[str]]:
     """A row, its options that take a value, those whose value is a program, those that name a module."""
     row = INTERPRETERS[_VERSION.sub("", name)]

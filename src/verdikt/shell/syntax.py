@@ -21,18 +21,24 @@ from verdikt.shell.statement import (
 )
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Language, Node, Parser
 
 _DEEPEST = 60
 _HEADERS = frozenset(("for", "select", "case", "function"))
 
 
 @cache
-def _parser() -> "Parser":
-    from tree_sitter import Language, Parser
+def _language() -> "Language":
+    from tree_sitter import Language
     from tree_sitter_bash import language
 
-    return Parser(Language(language()))
+    return Language(language())
+
+
+def _parser() -> "Parser":
+    from tree_sitter import Parser
+
+    return Parser(_language())  # one for each text: threads must not share it, and it costs next to nothing
 
 
 def parse(text: str) -> tuple[Statement, list[str]]:

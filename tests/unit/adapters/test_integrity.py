@@ -18,7 +18,7 @@ def project(tmp_path: Path) -> Path:
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
     (tmp_path / "home").mkdir()
-    env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "VERDIKT_DAEMON": "off"}
     command = [sys.executable, "-m", "verdikt", "init", "--host", "claude", "--yes"]
     subprocess.run(command, cwd=project, env=env, check=True, capture_output=True)
     return project

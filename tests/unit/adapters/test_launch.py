@@ -17,7 +17,12 @@ def fire(command: str, place: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*BARE, LAUNCH, "claude", "PreToolUse"],
         input=json.dumps(payload | {"tool_input": {"command": command}}),
-        env={"PATH": os.environ["PATH"], "HOME": str(place / "home"), "VERDIKT_HOME": str(place / "data")},
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(place / "home"),
+            "VERDIKT_HOME": str(place / "data"),
+            "VERDIKT_DAEMON": "off",
+        },
         cwd=place,
         capture_output=True,
         text=True,

@@ -21,7 +21,12 @@ def test_a_guard_in_the_policy_is_still_asked_what_it_takes(tmp_path: Path) -> N
     done = subprocess.run(
         [sys.executable, "-m", "verdikt", "hook", "claude"],
         input=json.dumps(payload | {"tool_input": {"command": "ls"}}),
-        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "VERDIKT_HOME": str(tmp_path / "data")},
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path / "home"),
+            "VERDIKT_HOME": str(tmp_path / "data"),
+            "VERDIKT_DAEMON": "off",
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -53,7 +58,12 @@ def test_a_hook_whose_policy_was_read_before_loads_nothing_heavy(tmp_path: Path)
     """No YAML, no command line, no `inspect`, and of verdikt only what this call needs."""
     (tmp_path / "governance.yaml").write_text("profile: standard\nposture: autonomous\n")
     payload = {"session_id": "s", "cwd": str(tmp_path), "hook_event_name": "PreToolUse", "tool_name": "Bash"}
-    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "VERDIKT_HOME": str(tmp_path / "data")}
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path / "home"),
+        "VERDIKT_HOME": str(tmp_path / "data"),
+        "VERDIKT_DAEMON": "off",
+    }
     for command, said in (("ls -la src", "{}"), ("ls -la src", "{}"), ("rm -rf /", "block"), ("ls -la src", "{}")):
         done = subprocess.run(
             [sys.executable, "-c", LOADED],

@@ -1,0 +1,179 @@
+"""Asking the warm process from Python: with as little loaded as can be, because a hook lives for milliseconds."""
+
+import _socket
+import os
+import sys
+
+from verdikt.daemon import protocol
+
+TYPE_CHECKING = False  # the name is what type checkers know; `typing` costs more than all else here
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+SOCKET, LOCK = "daemon.sock", "daemon.lock"
+
+LONGEST_PATH = 100
+"""Bytes of a path that any system takes for a socket."""
+
+START_SECONDS = 1.5
+"""How long a new warm process is waited for, where an old one went away."""
+
+YOUNG_SECONDS = 5.0
+"""How long after one was started no other is."""
+
+
+class Unreachable(Exception):
+    """Nobody heard the question, so somebody else may decide it."""
+
+
+class Going(Unreachable):
+    """A process of another version heard it, decided nothing, and makes room for a new one."""
+
+
+class NoAnswer(TimeoutError):
+    """The question was heard, and what came of it is unknown: it must not be decided again."""
+
+
+def run_directory(env: "Mapping[str, str]") -> str:
+    """`run/` in verdikt's data directory; empty when there is no place for one, or only a relative one."""
+    if env.get("VERDIKT_HOME"):
+        home = env["VERDIKT_HOME"]
+    elif env.get("XDG_DATA_HOME"):
+        home = f"{env['XDG_DATA_HOME']}/verdikt"
+    else:
+        home = f"{env['HOME']}/.local/share/verdikt" if env.get("HOME") else ""
+    return f"{home}/run" if home.startswith("/") else ""
+
+
+def relay(
+    arguments: list[str], payload: bytes, cwd: str, env: "Mapping[str, str]", *, seconds: float, socket: str = ""
+) -> tuple[int, bytes, bytes] | None:
+    """Status, stdout and stderr of a decision that is in the log; None when nobody heard the question.
+
+    Then a warm process is started for the next one, unless the socket is one that an operator named: there is nobody else
+    to decide, so that is `NoAnswer` too.
+    """
+    from verdikt import __version__
+
+    directory = run_directory(env)
+    if not (socket or directory):
+        return None
+    host, event, argument = (*arguments, *("generic", "", "")[len(arguments) :])[:3]
+    path = socket or f"{directory}/{SOCKET}"
+    try:
+        data = protocol.question([__version__, host, event, argument, cwd, "closed"], env, payload)
+        return _asked(path, data, seconds, lambda: socket != "" or start(directory, env, anew=True))
+    except protocol.Malformed as error:
+        fault: Exception = error
+    except Unreachable as error:
+        fault = error
+        if not socket:
+            start(directory, env)
+    if socket:
+        raise NoAnswer(f"the warm process at `{socket}` cannot be asked: {fault}")
+    return None
+
+
+def _asked(path: str, data: bytes, seconds: float, anew: "Callable[[], bool]") -> tuple[int, bytes, bytes]:
+    """The answer; when a process of another version goes, that of the one which takes its place."""
+    import time
+
+    end = time.monotonic() + START_SECONDS
+    try:
+        return ask(path, data, seconds)
+    except Going:
+        anew()
+    while time.monotonic() < end:
+        time.sleep(0.02)
+        try:
+            return ask(path, data, max(0.1, seconds - START_SECONDS))
+        except Going:
+            break
+        except Unreachable:
+            continue
+    raise Unreachable("no warm process took the place of the old one")
+
+
+def ask(path: str, data: bytes, seconds: float) -> tuple[int, bytes, bytes]:
+    """Status, stdout and stderr of a decision that is in the log; `Unreachable` or `NoAnswer` where there is none."""
+    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        sock.settimeout(seconds)
+        _connect(sock, path)
+        _send(sock, data)
+        kind, status, out, err = protocol.answer_lengths(_receive(sock, protocol.ANSWER_PREFIX))
+        rest = _receive(sock, out + err)
+    except TimeoutError:
+        raise NoAnswer("the warm process did not answer in time") from None
+    except (OSError, protocol.Malformed):
+        raise NoAnswer("the warm process ended before it answered") from None
+    finally:
+        sock.close()
+    if kind == protocol.AGAIN:
+        raise Going("the warm process is of another version")
+    if kind == protocol.REFUSED:
+        raise NoAnswer(f"the warm process refused: {rest[out:].decode('utf-8', 'replace').strip()}")
+    return status, rest[:out], rest[out:]
+
+
+def start(directory: str, env: "Mapping[str, str]", *arguments: str, anew: bool = False) -> bool:
+    """Starts a warm process and waits for nothing; whether one was started. Not when one was just now, unless `anew`."""
+    if not anew and _young(f"{directory}/{LOCK}"):
+        return False
+    flags = ["-I"] if sys.flags.isolated else ["-E", "-P"]
+    script = f"{os.path.dirname(os.path.abspath(__file__))}/__main__.py"
+    # Nothing of the environment that it does not need: it outlives the session, and a token must not.
+    clean = {name: env[name] for name in (*protocol.VARIABLES, "VERDIKT_DAEMON_IDLE") if name in env}
+    nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+    command = [sys.executable, *flags, script, *arguments]
+    try:
+        os.posix_spawn(sys.executable, command, clean, file_actions=nothing, setsid=True)
+    except (OSError, NotImplementedError, ValueError):
+        return False
+    return True
+
+
+def _young(lock: str) -> bool:
+    """Whether somebody is just starting one."""
+    import time
+
+    try:
+        return abs(time.time() - os.stat(lock).st_mtime) < YOUNG_SECONDS
+    except OSError:
+        return False
+
+
+def _connect(sock: _socket.socket, path: str) -> None:
+    directory = -1
+    try:
+        if len(os.fsencode(path)) > LONGEST_PATH:
+            parent, _, name = path.rpartition("/")
+            directory = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            path = f"/proc/self/fd/{directory}/{name}"
+        sock.connect(path)
+    except TimeoutError:
+        raise
+    except OSError as error:
+        raise Unreachable(str(error)) from error
+    finally:
+        if directory >= 0:
+            os.close(directory)
+
+
+def _send(sock: _socket.socket, data: bytes) -> None:
+    try:
+        sock.sendall(data)
+    except TimeoutError:
+        raise
+    except OSError as error:
+        raise Unreachable(str(error)) from error  # what was not heard to its end was not decided
+
+
+def _receive(sock: _socket.socket, length: int) -> bytes:
+    data = b""
+    while len(data) < length:
+        piece = sock.recv(length - len(data))
+        if not piece:
+            raise OSError("closed")
+        data += piece
+    return data

@@ -1,0 +1,88 @@
+"""One client of the warm process, while its question comes in and its answer goes out."""
+
+import socket
+import struct
+from contextlib import suppress
+
+from verdikt.daemon import protocol
+from verdikt.daemon.question import Peer, Question, Said
+
+PIECE = 256 * 1024
+SEND_SECONDS = 2.0
+"""How long a client may take to read its answer."""
+
+
+class Connection:
+    """A client that speaks protocol 1."""
+
+    def __init__(self, sock: socket.socket, peer: Peer, now: float) -> None:
+        self.sock = sock
+        self.peer = peer
+        self.opened = now
+        self.asked = now
+        """When the question was complete."""
+        self.data = bytearray()
+        self._lengths: tuple[int, int] | None = None
+
+    def fileno(self) -> int:
+        """The descriptor, for a selector."""
+        return self.sock.fileno()
+
+    def feed(self) -> bool:
+        """Takes in what has come; whether the question is complete. `Malformed` or `OSError` when it never will be."""
+        piece = self.sock.recv(PIECE)
+        if not piece:
+            raise ConnectionError("the client went away")
+        self.data += piece
+        return self._complete()
+
+    def question(self) -> Question:
+        """The complete question; `Malformed` when it is none."""
+        assert self._lengths is not None
+        start, (head, payload) = protocol.QUESTION_PREFIX, self._lengths
+        data, self.data = self.data, bytearray()
+        return Question.read(
+            bytes(data[start : start + head]), bytes(data[start + head : start + head + payload]), self.peer
+        )
+
+    def answer(self, said: Said) -> bool:
+        """Sends the one answer and closes; whether all of it was taken."""
+        try:
+            self.sock.settimeout(SEND_SECONDS)
+            self.sock.sendall(self._bytes(said))
+        except OSError:
+            return False
+        finally:
+            self.close()
+        return True
+
+    def close(self) -> None:
+        """Lets go of the client."""
+        with suppress(OSError):
+            self.sock.close()
+
+    def _complete(self) -> bool:
+        if self._lengths is None:
+            if len(self.data) < protocol.QUESTION_PREFIX:
+                return False
+            self._lengths = protocol.question_lengths(bytes(self.data[: protocol.QUESTION_PREFIX]))
+        missing = protocol.QUESTION_PREFIX + sum(self._lengths) - len(self.data)
+        if missing < 0:
+            raise protocol.Malformed("expected one question, found more")
+        return missing == 0
+
+    def _bytes(self, said: Said) -> bytes:
+        return protocol.answer(said.kind, said.status, said.out, said.err)
+
+
+def peer_of(sock: socket.socket) -> Peer:
+    """Who is at the other end of a Unix socket; raises where the system cannot tell."""
+    if hasattr(socket, "SO_PEERCRED"):
+        pid, uid, gid = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        return Peer(uid & 0xFFFFFFFF, gid & 0xFFFFFFFF, pid)
+    # macOS and the BSDs: struct xucred, of which the version, the user and the first group are wanted.
+    raw = sock.getsockopt(0, 1, 76)
+    version, uid, groups, gid = struct.unpack_from("=IIhxxI", raw)
+    if version != 0 or groups < 1:
+        raise OSError("the system does not say who the peer is")
+    return Peer(uid, gid)

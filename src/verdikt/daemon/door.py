@@ -1,0 +1,41 @@
+"""The Unix socket through which hooks come in."""
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+
+from verdikt.daemon.connection import Connection, peer_of
+from verdikt.daemon.journal import Journal
+from verdikt.daemon.question import Peer, Said
+from verdikt.daemon.residence import Residence
+
+
+class UnixDoor:
+    """Lets in whom the kernel vouches for."""
+
+    def __init__(self, residence: Residence, welcome: Callable[[Peer], bool], journal: Journal) -> None:
+        self._residence = residence
+        self._welcome = welcome
+        self._journal = journal
+        self.sock = residence.listen()
+
+    def admit(self, sock: socket.socket, now: float) -> Connection | None:
+        """The client that knocked; None, and it is told so, when it is another user's."""
+        connection = Connection(sock, peer_of(sock), now)
+        if self._welcome(connection.peer):
+            return connection
+        self._journal.write(f"refused user {connection.peer.uid}, process {connection.peer.pid}")
+        connection.answer(Said.refused("this warm process serves another user"))
+        return None
+
+    def close(self) -> list[socket.socket]:
+        """Lets nobody in any more, and makes room for another process; those who had knocked already."""
+        self._residence.leave()
+        with suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RD)  # from now on, connecting fails; those in the queue stay there
+        waiting = []
+        with suppress(OSError):
+            while True:
+                waiting.append(self.sock.accept()[0])
+        self.sock.close()
+        return waiting

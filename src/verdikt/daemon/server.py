@@ -1,0 +1,269 @@
+"""The warm process at work: one thread listens to everybody, a few decide."""
+
+import json
+import os
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Protocol
+
+from verdikt.daemon import protocol
+from verdikt.daemon.connection import Connection
+from verdikt.daemon.journal import Journal
+from verdikt.daemon.pulse import Pulse
+from verdikt.daemon.question import Question, Said
+
+WORKERS = 8
+"""How many questions are decided at once; more would only take turns with one another."""
+
+ASK_SECONDS = 10.0
+"""How long a client may take to ask, and how long it waits for its answer."""
+
+HUNG_SECONDS = 60.0
+"""A decision that takes longer will not end: the process makes room for a new one."""
+
+MOST_OPEN = 4096
+MOST_BUFFERED = 192 * 1024 * 1024
+"""Bytes of unfinished questions that are held; beyond it the longest is given up."""
+
+LEAVE_SECONDS = 10.0
+"""How long decisions under way are waited for when the process ends."""
+
+TICK_SECONDS = 1.0
+
+STATUS = "@status"
+"""The host by whose name the command line asks how the process is."""
+
+
+class Door(Protocol):
+    """Where clients come in."""
+
+    sock: socket.socket
+
+    def admit(self, sock: socket.socket, now: float) -> Connection | None:
+        """The client that knocked; None when it may not come in."""
+        ...
+
+    def close(self) -> list[socket.socket]:
+        """Lets nobody in any more; those who had knocked already."""
+        ...
+
+
+class Server:
+    """Serves until it is told to leave, has nothing to do for long, or finds another in its place."""
+
+    def __init__(
+        self,
+        doors: Sequence[Door],
+        answer: Callable[[Question], Said],
+        journal: Journal,
+        *,
+        ours: Callable[[], bool],
+        facts: Callable[[], dict[str, object]],
+        idle_seconds: float,
+        workers: int = WORKERS,
+        most_open: int = MOST_OPEN,
+    ) -> None:
+        self._doors = list(doors)
+        self._answer = answer
+        self._journal = journal
+        self._ours = ours
+        self._facts = facts
+        self._idle_seconds = idle_seconds
+        self._most_open = most_open
+        self.pulse = Pulse()
+        self._selector = selectors.DefaultSelector()
+        self._woken, self._wake = os.pipe()
+        os.set_blocking(self._woken, False)
+        os.set_blocking(self._wake, False)
+        self._open: dict[Connection, None] = {}  # the oldest first
+        self._buffered = 0
+        self._jobs: SimpleQueue[Connection | None] = SimpleQueue()
+        self._pending = 0
+        self._lock = threading.Lock()
+        self._deciding: dict[int, float] = {}
+        self._why = ""
+        self._last = time.monotonic()
+        self._workers = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
+
+    @property
+    def wake_fd(self) -> int:
+        """Where a signal's byte wakes the loop."""
+        return self._wake
+
+    def leave(self, why: str) -> None:
+        """Lets everybody who asked have an answer, and then ends. Callable from any thread and from a signal handler."""
+        self._why = self._why or why
+        with suppress(BlockingIOError):
+            os.write(self._wake, b"!")
+
+    def serve(self) -> str:
+        """Serves; why it ended."""
+        for worker in self._workers:
+            worker.start()
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        for door in self._doors:
+            self._selector.register(door.sock, selectors.EVENT_READ, door)
+        checked = time.monotonic()
+        while not self._why:
+            self._listen(TICK_SECONDS)
+            now = time.monotonic()
+            if now - checked >= TICK_SECONDS:
+                checked = now
+                self._look_around(now)
+        self._finish()
+        return self._why
+
+    def _listen(self, seconds: float) -> None:
+        for key, _ in self._selector.select(seconds):
+            if key.fileobj == self._woken:
+                with suppress(BlockingIOError):
+                    os.read(self._woken, 4096)
+            elif isinstance(key.data, Connection):
+                self._read(key.data)
+            else:
+                self._accept(key.data)
+
+    def _accept(self, door: Door) -> None:
+        for _ in range(64):
+            try:
+                sock, _ = door.sock.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as error:
+                # No descriptor is left, most likely: whoever came first and has not asked yet makes room.
+                if not self._give_up_oldest("too many clients at once"):
+                    self._journal.write(f"cannot accept: {error}")
+                return
+            self._admit(door, sock)
+
+    def _admit(self, door: Door, sock: socket.socket) -> None:
+        now = time.monotonic()
+        try:
+            sock.setblocking(False)
+            connection = door.admit(sock, now)
+        except OSError:
+            sock.close()
+            return
+        if connection is None:
+            self.pulse.refuse()
+            return
+        self._last = now
+        if len(self._open) >= self._most_open:
+            self._give_up_oldest("too many clients at once")
+        self._open[connection] = None
+        self._selector.register(connection, selectors.EVENT_READ, connection)
+        self._read(connection)  # most have asked by now
+
+    def _read(self, connection: Connection) -> None:
+        before = len(connection.data)
+        try:
+            complete = connection.feed()
+        except (BlockingIOError, InterruptedError):
+            return
+        except protocol.Malformed as error:
+            self._dismiss(connection, str(error))
+            return
+        except OSError:
+            self._forget(connection)
+            connection.close()
+            return
+        self._buffered += len(connection.data) - before
+        if complete:
+            connection.asked = time.monotonic()
+            self._forget(connection)
+            with self._lock:
+                self._pending += 1
+            self._jobs.put(connection)
+        elif self._buffered > MOST_BUFFERED:
+            self._dismiss(max(self._open, key=lambda each: len(each.data)), "too much is being asked at once")
+
+    def _forget(self, connection: Connection) -> None:
+        self._selector.unregister(connection)
+        del self._open[connection]
+        self._buffered -= len(connection.data)
+
+    def _dismiss(self, connection: Connection, why: str) -> None:
+        """Sends a client away that has not asked; its answer fits in the socket's buffer, so this does not wait."""
+        self._forget(connection)
+        self.pulse.refuse()
+        connection.answer(Said.refused(why))
+
+    def _give_up_oldest(self, why: str) -> bool:
+        oldest = next(iter(self._open), None)
+        if oldest is not None:
+            self._dismiss(oldest, why)
+        return oldest is not None
+
+    def _look_around(self, now: float) -> None:
+        while (oldest := next(iter(self._open), None)) and now - oldest.opened > ASK_SECONDS:
+            self._dismiss(oldest, f"expected the question within {ASK_SECONDS:.0f} seconds")
+        with self._lock:
+            pending = self._pending
+            hung = any(now - since > HUNG_SECONDS for since in self._deciding.values())
+        if pending or self._open:
+            self._last = now
+        if hung:
+            self.leave("a decision hangs")
+        elif now - self._last > self._idle_seconds:
+            self.leave("nothing to do")
+        elif not self._ours():
+            self.leave("the socket is not ours any more")
+
+    def _finish(self) -> None:
+        """Nobody new is let in; whoever has asked is answered."""
+        for door in self._doors:
+            self._selector.unregister(door.sock)
+            for sock in door.close():
+                self._admit(door, sock)
+        end = time.monotonic() + LEAVE_SECONDS
+        grace = time.monotonic() + TICK_SECONDS
+        while time.monotonic() < end:
+            self._listen(0.02)
+            if self._open and time.monotonic() > grace:
+                # A client whose question was not taken to its end knows that nothing was decided.
+                self._give_up_oldest("the warm process is going")
+            with self._lock:
+                if not self._pending and not self._open:
+                    break
+        for _ in self._workers:
+            self._jobs.put(None)
+
+    def _work(self) -> None:
+        me = threading.get_ident()
+        while (connection := self._jobs.get()) is not None:
+            with self._lock:
+                self._deciding[me] = time.monotonic()
+            try:
+                self._serve(connection)
+            finally:
+                with self._lock:
+                    self._pending -= 1
+                    del self._deciding[me]
+
+    def _serve(self, connection: Connection) -> None:
+        if time.monotonic() - connection.asked > ASK_SECONDS:
+            connection.close()  # it has stopped waiting, so nothing must be decided
+            return
+        try:
+            question = connection.question()
+            said = self._status() if question.host == STATUS else self._answer(question)
+        except protocol.Malformed as error:
+            said = Said.refused(str(error))
+        except Exception as error:
+            self._journal.write(f"failed: {type(error).__name__}")
+            said = Said.refused(f"the warm process failed with {type(error).__name__}")
+        if said.kind == protocol.AGAIN:
+            self.leave("a client of another version")
+        self.pulse.count(time.monotonic() - connection.asked)
+        connection.answer(said)
+
+    def _status(self) -> Said:
+        with self._lock:
+            pending = self._pending
+        report = self.pulse.report(open=len(self._open), pending=pending, **self._facts())
+        return Said(protocol.ANSWER, 0, json.dumps(report).encode() + b"\n")

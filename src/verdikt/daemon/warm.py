@@ -1,0 +1,109 @@
+"""Deciding in a process that is warm already: as the hook process would, with the client's environment and directory."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+
+from verdikt import __version__, adapters
+from verdikt.adapters.call import HookCall
+from verdikt.daemon import protocol
+from verdikt.daemon.held import HeldPolicies, HeldStores
+from verdikt.daemon.question import Question, Said
+from verdikt.errors import VerdiktError
+from verdikt.govern import Governance
+from verdikt.ledger.home import data_home
+from verdikt.observe.clock import Clock, SystemClock
+
+NOT_PATHS = frozenset(
+    ["PATH", "USER", "LOGNAME", "VERDIKT_HOOK_SECONDS", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ATTENDED"]
+)
+"""The variables that name no place; all others must be absolute, or mean something only in the client's own directory."""
+
+
+class Warm:
+    """Answers questions. Whatever fails is the answer that a failing hook process would have given."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.clock = clock or SystemClock()
+        self.policies = HeldPolicies(self.clock)
+        self.stores = HeldStores(self.clock)
+
+    def answer(self, question: Question) -> Said:
+        """What the client must say. A decision is in the log, on the disk, before it is returned."""
+        if question.version != __version__:
+            return Said(protocol.AGAIN)
+        if any(value[:1] not in ("", "/") for name, value in question.env.items() if name not in NOT_PATHS):
+            return _elsewhere(question)
+        call = HookCall([question.host, question.event, question.argument], question.env, question.cwd)
+        try:
+            reply = call.decide(question.payload, lambda cwd, env: self._govern(cwd, env, question.cwd))
+            note = ""
+        except Exception as error:
+            reply = call.failure(error)
+            note = "" if self._recorded(call, error) else f"verdikt: {type(error).__name__}\n"
+        words = f"{reply.stderr}\n" if reply.stderr else ""
+        err = f"{note}{words}".encode("utf-8", "replace")
+        return Said(protocol.ANSWER, reply.code, reply.stdout.encode("ascii") + b"\n", err)
+
+    def warm_up(self, env: Mapping[str, str]) -> None:
+        """Loads what decisions need, so that the first one is as fast as the others."""
+        from verdikt.decide import decide
+        from verdikt.model.action import Action
+        from verdikt.model.facts import Facts
+        from verdikt.model.posture import Posture
+        from verdikt.model.session import SessionState
+        from verdikt.model.tool import kind_of
+        from verdikt.observe.world import RealWorld
+
+        for host in adapters.HOSTS:
+            adapters.host(host)
+        try:
+            policy = self.policies.at("/", env)
+            for tool, payload in _SAMPLES:
+                action = Action(kind=kind_of(tool), tool=tool, payload=payload, cwd="/")
+                decide(action, Facts(RealWorld("/", env=env)), SessionState("warm-up"), Posture.INTERACTIVE, policy)
+            self.stores.at(data_home(env)).keyring.current()
+        except VerdiktError:
+            return  # whoever asks will be told
+
+    def close(self) -> None:
+        """Lets go of every file."""
+        self.stores.close()
+
+    def _govern(self, cwd: str, env: Mapping[str, str], here: str) -> Governance:
+        policy = self.policies.at(cwd, env)
+        return Governance(policy, self.stores.at(data_home(env)), clock=self.clock, env=env, here=here)
+
+    def _recorded(self, call: HookCall, error: Exception) -> bool:
+        try:
+            return call.record(error)
+        except VerdiktError:
+            return False
+
+
+_SAMPLES: tuple[tuple[str, dict[str, str]], ...] = (
+    ("Bash", {"command": "cd src && git status | head -3; make test > out.txt"}),
+    ("Read", {"file_path": "/nowhere/a.txt"}),
+    ("Write", {"file_path": "/nowhere/a.txt", "content": "x"}),
+    ("Edit", {"file_path": "/nowhere/a.txt", "old_string": "a", "new_string": "b"}),
+)
+
+
+def _elsewhere(question: Question) -> Said:
+    """The answer of a hook process, for the client whose variables mean something only where it stands."""
+    words = [question.host, question.event, question.argument]
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-m", "verdikt.adapters.entry", *words],
+            cwd=question.cwd or "/",
+            env={**question.env, "VERDIKT_DAEMON": "off"},
+            input=question.payload,
+            capture_output=True,
+            timeout=15,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return Said.refused(f"the hook could not be run: {type(error).__name__}")
+    if done.returncode not in (0, 2):
+        return Said.refused("the hook did not work")
+    return Said(protocol.ANSWER, done.returncode, done.stdout, done.stderr)

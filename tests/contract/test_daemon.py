@@ -1,0 +1,228 @@
+"""The warm process decides what the hook process decides, and notices what changes."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.hook import Said, run_forked
+from tests.contract.test_adapters import RECORDED, event_of, load
+from tests.contract.warm import WarmProcess, bash, eventually
+from verdikt.daemon import client, protocol
+from verdikt.daemon.residence import holder
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.home import data_home
+
+
+@pytest.fixture
+def warm(tmp_path: Path) -> Iterator[WarmProcess]:
+    """A warm process that listens."""
+    process = WarmProcess(tmp_path)
+    try:
+        process.start()
+        yield process
+    finally:
+        process.end()
+
+
+def receipts(data: Path) -> dict[str, list[tuple[str, str]]]:
+    """Kind and receipt of every entry, by session."""
+    store = FileStore(data)
+    found = {
+        session: [(str(entry.kind), str(entry.body.get("receipt_sha256", ""))) for entry in store.entries(session)]
+        for session in store.sessions()
+    }
+    store.close()
+    return found
+
+
+def test_both_paths_say_and_record_the_same(warm: WarmProcess) -> None:
+    """Every recorded payload, through the socket and through the hook process: the same bytes, status and receipts."""
+    questions = []
+    for name in RECORDED:
+        recorded = load(name)
+        env = warm.env | {key: value for key, value in recorded.get("env", {}).items() if key in protocol.VARIABLES}
+        words = [name.split("/")[0].split("_")[0], event_of(name)]
+        questions.append((name, words, env, json.dumps(recorded["payload"]).encode()))
+    questions.append(("half a payload", ["claude", "PreToolUse"], warm.env, b'{"tool_name": "Ba'))
+    questions.append(("no payload after", ["claude", "PostToolUse"], warm.env, b""))
+    questions.append(("seed 001's wiring", ["claude", "bash"], warm.env, b'{"command": "rm -rf /"}'))
+    questions.append(("a payload as argument", ["claude", "bash", '{"command": "ls"}'], warm.env, b""))
+    questions.append(("an unknown host", ["nobody", "before"], warm.env, bash("rm -rf /")))
+    questions.append(("a relative place", ["claude", "PreToolUse"], warm.env | {"TMPDIR": "tmp"}, bash("ls")))
+
+    cold = str(warm.home)
+    asked = {name: warm.ask(payload, *words, env=env, cwd=cold) for name, words, env, payload in questions}
+    kept = receipts(warm.data)
+    warm.started[0].terminate()
+    warm.started[0].wait()
+    shutil.rmtree(warm.data)
+
+    os.chdir(cold)
+    run = {name: run_forked(words, payload, env) for name, words, env, payload in questions}
+
+    assert asked == run
+    assert receipts(warm.data) == kept
+    assert sum(len(entries) for entries in kept.values()) > 50
+
+
+def test_the_run_directory_lies_in_the_data_directory() -> None:
+    """The light way of finding it agrees with the one that everything else uses."""
+    for env in ({"VERDIKT_HOME": "/v"}, {"XDG_DATA_HOME": "/x", "HOME": "/h"}, {"HOME": "/h"}):
+        assert Path(client.run_directory(env)) == data_home(env) / "run"
+    assert client.run_directory({}) == client.run_directory({"VERDIKT_HOME": "~/v"}) == ""
+
+
+def test_a_hook_asks_the_warm_process(warm: WarmProcess) -> None:
+    """The hook process hands on what it says, and decides nothing itself."""
+    said = warm.hook(bash("rm -rf /"), VERDIKT_DAEMON="on")
+
+    assert said.code == 2
+    assert json.loads(said.stdout)["decision"] == "block"
+    assert warm.status()["calls"] == 1
+    assert warm.calls() == ["t1"]
+
+
+def test_the_first_hook_decides_and_starts_one_for_the_next(tmp_path: Path) -> None:
+    """Nobody waits for a process to warm up."""
+    process = WarmProcess(tmp_path)
+    try:
+        first = process.hook(bash("ls", call="one"), VERDIKT_DAEMON="on")
+        eventually("one was started", process.reachable)
+        second = process.hook(bash("ls", call="two"), VERDIKT_DAEMON="on")
+
+        assert first == second == Said(0, b"{}\n", b"")
+        assert process.calls() == ["one", "two"]
+        assert process.status()["calls"] == 1
+    finally:
+        process.end()
+
+
+def test_switched_off_it_is_neither_asked_nor_started(warm: WarmProcess, tmp_path: Path) -> None:
+    """VERDIKT_DAEMON=off means the hook process alone."""
+    assert warm.hook(bash("ls"), VERDIKT_DAEMON="off").code == 0
+    assert warm.status()["calls"] == 0
+
+
+@pytest.mark.parametrize("layer", ["user", "project", "managed"])
+def test_a_policy_that_appears_changes_or_goes_is_noticed_at_once(warm: WarmProcess, layer: str) -> None:
+    """No call is decided by a policy that is not in force any more."""
+    project = warm.home / "project"
+    (project / ".git").mkdir(parents=True)
+    managed = warm.home / "managed.yaml"
+    places = {
+        "user": warm.home / ".config" / "verdikt" / "governance.yaml",
+        "project": project / "governance.yaml",
+        "managed": managed,
+    }
+    env = warm.env | {"VERDIKT_MANAGED_POLICY": str(managed)}
+    file = places[layer]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    rule = "rules:\n  - {name: %s, command: %s, verdict: block, reason: no, fix: do not}\n"
+
+    def code(command: str) -> int:
+        return warm.ask(bash(command, cwd=str(project)), env=env).code
+
+    assert code("echo a") == 0
+    for round in range(3):
+        file.write_text(rule % ("no_a", "echo a"))
+        assert (code("echo a"), code("echo b")) == (2, 0), round
+        file.write_text(rule % ("no_b", "echo b"))  # the same length, within the same instant
+        assert (code("echo a"), code("echo b")) == (0, 2), round
+        file.unlink()
+        assert (code("echo a"), code("echo b")) == (0, 0), round
+
+
+def test_a_policy_that_breaks_blocks_until_it_is_mended(warm: WarmProcess) -> None:
+    """The message names file and fault; nothing needs to be restarted."""
+    policy = warm.home / ".config" / "verdikt" / "governance.yaml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text("profile: standard\n")
+    assert warm.ask(bash("ls")).code == 0
+
+    policy.write_text("profile: [\n")
+    broken = warm.ask(bash("ls"))
+    policy.write_text("profile: standard\n")
+
+    assert broken.code == 2
+    assert str(policy) in json.loads(broken.stdout)["reason"]
+    assert warm.ask(bash("ls")).code == 0
+
+
+def test_a_client_of_another_version_gets_a_new_process(warm: WarmProcess) -> None:
+    """The old one decides nothing, makes room at once, answers who asked before, and ends."""
+    texts = ["0.0.0-other", "claude", "PreToolUse", "", "/", "closed"]
+    with pytest.raises(client.Going):
+        client.ask(warm.path, protocol.question(texts, warm.env, bash("ls")), 10)
+
+    assert warm.started[0].wait(timeout=20) == 0
+    assert not os.path.exists(warm.path)
+    assert holder(warm.run) == 0
+    warm.start()
+    assert warm.ask(bash("ls")).code == 0
+    assert warm.calls() == ["t1"]
+
+
+def test_it_ends_gracefully_on_a_signal(warm: WarmProcess) -> None:
+    """Whoever asked before is answered; the socket and the lock are free afterwards."""
+    with warm.connect() as sock:
+        sock.sendall(warm.question(bash("ls")))
+        warm.started[0].send_signal(signal.SIGTERM)
+        prefix = sock.recv(protocol.ANSWER_PREFIX)
+
+    assert protocol.answer_lengths(prefix)[:2] == (protocol.ANSWER, 0)
+    assert warm.started[0].wait(timeout=20) == 0
+    assert not os.path.exists(warm.path)
+    assert "ended: SIGTERM" in (warm.run / "daemon.log").read_text()
+
+
+def test_it_ends_when_it_has_nothing_to_do(tmp_path: Path) -> None:
+    """And leaves nothing behind but its log."""
+    process = WarmProcess(tmp_path, VERDIKT_DAEMON_IDLE="0.2")
+    try:
+        started = process.start(wait=False)
+        assert started.wait(timeout=20) == 0
+        assert "ended: nothing to do" in (process.run / "daemon.log").read_text()
+    finally:
+        process.end()
+
+
+def test_its_directory_is_private_and_nothing_secret_is_in_its_environment(warm: WarmProcess) -> None:
+    """Only its user reaches the socket; a token of the session that started it does not live on."""
+    assert warm.run.stat().st_mode & 0o777 == 0o700
+    assert os.stat(warm.path).st_mode & 0o777 == 0o600
+    warm.started[0].terminate()
+    warm.started[0].wait()
+    shutil.rmtree(warm.run)
+
+    warm.hook(bash("ls"), VERDIKT_DAEMON="on", ANTHROPIC_API_KEY="sk-not-yours")
+    eventually("one was started", warm.reachable)
+
+    assert b"sk-not-yours" not in Path(f"/proc/{holder(warm.run)}/environ").read_bytes()
+
+
+def test_a_long_path_is_no_obstacle(tmp_path: Path) -> None:
+    """A socket's name may be 107 bytes; a data directory's may be longer."""
+    deep = tmp_path / ("d" * 120)
+    deep.mkdir()
+    process = WarmProcess(deep)
+    try:
+        process.start(wait=False)
+        eventually("it listens", lambda: os.path.exists(process.path))  # too long for a plain `connect`
+        assert process.hook(bash("ls"), VERDIKT_DAEMON="on").code == 0
+        assert process.status()["calls"] == 1
+    finally:
+        process.end()
+
+
+def test_a_second_process_leaves_quietly(warm: WarmProcess) -> None:
+    """One user, one data directory, one warm process."""
+    second = subprocess.run(warm.started[0].args, env=warm.env, capture_output=True, timeout=60, check=False)
+
+    assert (second.returncode, second.stderr) == (0, b"")
+    assert warm.status()["pid"] == warm.started[0].pid
