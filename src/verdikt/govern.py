@@ -22,10 +22,10 @@ from verdikt.ledger.store import Writer
 from verdikt.model.action import Action, Outcome
 from verdikt.model.canonical import canonical, sha256
 from verdikt.model.decision import Decision, failed
-from verdikt.model.effect import Effects
+from verdikt.model.effect import Effects, Zone
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
-from verdikt.model.memory import Memory, Recalled
+from verdikt.model.memory import Memory, Recalled, marking
 from verdikt.model.moment import Answer, Prompt, Turn
 from verdikt.model.posture import Posture
 from verdikt.model.receipt import action_record
@@ -376,7 +376,7 @@ class Governance:
         )
 
     def _recalled(self, log: Writer) -> Mapping[str, Any]:
-        return Recalled(log.project("memory")) if self.guidance else {}
+        return Recalled(partial(log.project, "memory"))
 
     def _past(self, log: Writer) -> "Past":
         from verdikt.guidance.definition import Past
@@ -442,7 +442,26 @@ def _decision_record(decision: Decision, action: Action, pause: Pause | None) ->
         "receipt_sha256": decision.receipt.sha256,
         "call_id": action.call_id,
     }
+    if made := _made(decision):
+        body["kept"] = made
     return body | ({"paused": {"until": pause.until, "reason": pause.reason}} if pause else {})
+
+
+_MOST_MADE = 16
+
+
+def _made(decision: Decision) -> dict[str, Any]:
+    """Marks for the files that an action puts where there were none, so that the session may take them away again."""
+    if not decision.passed:
+        return {}
+    paths = [
+        target.path
+        for effect in decision.effects
+        if effect.what in ("fs.write", "fs.append")
+        for target in effect.targets
+        if target.state == "absent" and target.zone is Zone.PROJECT and target.path
+    ]
+    return {marking("made", path): "1" for path in paths[:_MOST_MADE]}
 
 
 def _call_record(action: Action, outcome: Outcome) -> tuple[dict[str, Any], dict[str, bytes]]:

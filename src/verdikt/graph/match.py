@@ -40,7 +40,7 @@ KEYS: dict[str, str] = {
 """Key of a rule's conditions → what it says."""
 
 TARGET_KINDS = ("path", "host", "ref", "pid", "package", "database", "unit", "resource", "other")
-STATES = ("tracked", "modified", "untracked", "ignored", "absent")
+STATES = ("tracked", "modified", "untracked", "own", "ignored", "absent")
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "kind": tuple(ActionKind),
