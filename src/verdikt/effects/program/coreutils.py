@@ -1,13 +1,20 @@
 """The basic file programs: copying, moving, deleting, permissions, reading, dd."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
 from functools import partial
 
 from verdikt.effects.argument import words
-from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
-from verdikt.model.effect import Effect, Zone
+from verdikt.model.effect import Zone
 from verdikt.shell.command import Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdikt.effects.call import Call
+    from verdikt.model.effect import Effect
 
 TEMPORARY = words("/tmp /var/tmp /private/tmp /dev/shm")
 """Not theirs to lose, but anybody may put things there."""
