@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from verdikt.errors import ChainBroken, LedgerError
-from verdikt.ledger.home import sync_directory, write_all
+from verdikt.ledger.home import sync_directory, sync_file, write_all
 from verdikt.ledger.segment import tail
 from verdikt.ledger.store import Head
 from verdikt.model.entry import Entry, decode
@@ -132,10 +132,11 @@ class LogFile:
             self._syncing = True
         upto, failure = self.written, None
         try:
-            if self._fd < 0:
-                self._open()  # closed in between: the data is in the file, whoever asks for it
-            os.fsync(self._fd)
-        except (OSError, LedgerError) as error:
+            if self._fd >= 0:
+                os.fsync(self._fd)
+            else:
+                sync_file(self.path)  # closed in between: the data is in the file, whoever asks for it
+        except OSError as error:
             failure = error
         with self._told:
             self._syncing = False
@@ -145,10 +146,8 @@ class LogFile:
                 # The kernel forgets what it could not write: for those who wait with us a later success proves nothing.
                 self._lost, self.head = upto, None
             self._told.notify_all()
-        if isinstance(failure, OSError):
-            raise LedgerError(f"cannot write `{self.path}`: {failure.strerror}; {_advice(failure)}") from failure
         if failure is not None:
-            raise failure
+            raise LedgerError(f"cannot write `{self.path}`: {failure.strerror}; {_advice(failure)}") from failure
 
     def _shut(self) -> None:
         """Closes the file, when nobody waits for the disk with it."""
