@@ -19,7 +19,8 @@ FUZZ = Path(__file__).with_name("native_fuzz.c")
 
 def compiled(name: str, flags: list[str], source: Path = build.SOURCE) -> Path:
     """The program, compiled now if it was not before from the same text in the same way."""
-    texts = [build.SOURCE.read_bytes(), source.read_bytes(), Path(build.__file__).read_bytes(), repr(flags).encode()]
+    texts = [path.read_bytes() for path in (*sorted(build.SOURCE.parent.glob("*.c")), source, Path(build.__file__))]
+    texts.append(repr(flags).encode())
     target = ROOT / ".cache" / "native" / sha256(b"\0".join(texts))[:16] / name
     target.parent.mkdir(parents=True, exist_ok=True)
     with (target.parent / ".lock").open("w") as lock:

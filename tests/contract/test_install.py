@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.install import ROOT
+from verdikt.daemon.native import build
 
 
 def pip(*arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
@@ -58,6 +59,16 @@ def test_with_a_compiler_the_program_is_installed(tmp_path: Path) -> None:
     assert command.read_bytes()[:4] in (b"\x7fELF", b"\xcf\xfa\xed\xfe")
     assert os.access(command, os.X_OK)
     assert answer(command, "5", "closed", "/bin/cat", payload=b"{}") == (0, {})
+
+
+@pytest.mark.parametrize("way", range(len(build.WAYS.get(sys.platform, ()))))
+def test_every_way_of_linking_gives_a_client(tmp_path: Path, way: int) -> None:
+    """Whichever this system has what it needs for, without a warning."""
+    target = tmp_path / "verdikt-hook"
+
+    assert build.build(target, "test", [*build.HARD, *build.WAYS[sys.platform][way]]) == ""
+    assert answer(target, "5", "closed", "/bin/cat", payload=b"{}") == (0, {})
+    assert answer(target, "5", "closed", "/bin/false", payload=b"{}")[0] == 2
 
 
 @pytest.mark.parametrize("missing", ["CC", "PATH"])

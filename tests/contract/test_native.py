@@ -1,4 +1,4 @@
-"""The native client, run under sanitizers: whatever happens to the warm process, to the hook or to itself, it says a decision."""
+"""The native client, as it is shipped and under sanitizers: whatever happens to the warm process, to the hook or to itself, it says a decision."""
 
 import json
 import os
@@ -45,7 +45,7 @@ class Said(NamedTuple):
 class Place:
     """A data directory, an interpreter, and the client as it is registered."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, program: Path) -> None:
         self.data = root / "data"
         self.project = root / "project"
         self.python = root / "python"
@@ -54,7 +54,7 @@ class Place:
         self.python.write_text(PYTHON)
         self.python.chmod(0o755)
         self.client = self.data / "hooks" / "verdikt-hook"
-        shutil.copy(native.sanitized(), self.client)
+        shutil.copy(program, self.client)
         self.env = {
             "VERDIKT_HOME": str(self.data),
             "PATH": os.environ["PATH"],
@@ -93,11 +93,11 @@ class Place:
         return [path.read_text() for path in self.data.glob("started.*")]
 
 
-@pytest.fixture
-def place() -> Iterator[Place]:
+@pytest.fixture(params=["shipped", "sanitized"])
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     """With a short path, because the fake warm process binds there."""
     root = native.short_directory()
-    yield Place(root)
+    yield Place(root, native.client() if request.param == "shipped" else native.sanitized())
     shutil.rmtree(root)
 
 
@@ -417,13 +417,13 @@ def test_behind_a_given_socket_nobody_else_is_asked(place: Place) -> None:
     with FakeWarm(place.data, behave) as warm:
         assert place.ask(socket=address) == Said(2, BLOCK, b"no\n")
         assert place.ask(socket=address, env={"VERDIKT_DAEMON": "off"}) == Said(2, BLOCK, b"no\n")
-    assert_blocked(place.ask(socket=address), "nobody answers at its socket")
-    assert_blocked(place.ask(socket="/nowhere/daemon.sock"), "nobody answers at its socket")
+    assert_blocked(place.ask(socket=address, seconds="1"), "nobody answers at its socket")
+    assert_blocked(place.ask(socket="/nowhere/daemon.sock", seconds="1"), "nobody answers at its socket")
     assert_blocked(place.ask(socket="run/daemon.sock"), "a socket whose path is not absolute")
     (place.data / "run").chmod(0o777)
     with FakeWarm(place.data, behave) as warm:
-        assert_blocked(place.ask(socket=address), "nobody answers at its socket")
-    assert place.ask(socket=address, mode="open") == Said(0, b"{}\n", b"")
+        assert_blocked(place.ask(socket=address, seconds="1"), "nobody answers at its socket")
+    assert place.ask(socket=address, mode="open", seconds="1") == Said(0, b"{}\n", b"")
     assert not (place.data / "heard").exists()
     assert place.started() == []
 

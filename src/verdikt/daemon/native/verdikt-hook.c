@@ -12,6 +12,7 @@
 #ifdef __APPLE__
 #define _DARWIN_C_SOURCE
 #include <mach-o/dyld.h>
+extern char **environ;
 #else
 #define _GNU_SOURCE
 #endif
@@ -26,16 +27,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/types.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#ifndef VERDIKT_VERSION
-#error "VERDIKT_VERSION must be the version of the package"
-#endif
 #ifdef O_PATH
 #define SEARCH O_PATH /* a directory that may be entered but not listed is enough */
 #else
@@ -43,17 +40,19 @@
 #endif
 
 enum {
-    SECONDS = 20,       /* for everything, when nobody says how long */
-    ASK_SECONDS = 10,   /* for the question and the warm process's answer to it, as in adapters/entry.py */
-    REACH_MS = 1500,    /* for a warm process that is busy or, behind --socket, being restarted */
-    START_SECONDS = 3,  /* within these, a second warm process is not started */
-    DEPTH = 64,         /* of nested JSON */
-    HEAD = 64 * 1024,   /* these four are protocol 1's, see daemon/protocol.py */
+    SECONDS = 20,      /* for everything, when nobody says how long */
+    ASK_SECONDS = 10,  /* for the question and the warm process's answer to it, as in adapters/entry.py */
+    REACH_MS = 1500,   /* for a warm process that is busy or, behind --socket, being restarted */
+    START_SECONDS = 3, /* within these, a second warm process is not started */
+    DEPTH = 64,        /* of nested JSON */
+    HEAD = 64 * 1024,  /* these five are protocol 1's, see daemon/protocol.py */
     PAYLOAD = 24 * 1024 * 1024,
     ANSWER = 1024 * 1024,
     QUESTION_PREFIX = 12,
     ANSWER_PREFIX = 14,
 };
+static const int STOPS[] = {SIGTERM, SIGINT, SIGHUP};
+static const int64_t SECOND = 1000000000; /* times are nanoseconds on the monotonic clock */
 
 /* Every variable that a decision reads; the same list as in daemon/protocol.py. */
 static const char *const VARIABLES[] = {
@@ -62,29 +61,20 @@ static const char *const VARIABLES[] = {
     "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ATTENDED", "CODEX_HOME", "GEMINI_PROJECT_DIR",
 };
 
-/* Text that grows inside a buffer of a fixed size; once something did not fit, it stays marked as full. */
-struct text {
-    char *at;
-    size_t length, size;
-    bool full;
-};
-
-struct call {
-    const char *self;     /* argv[0] */
-    const char *socket;   /* given with --socket, else NULL */
-    char **hook;          /* the command line of the hook, which ends with NULL; NULL when there is none */
-    int entry;            /* where in it the words for the interpreter end; 0 when it is another program */
-    char **words;         /* what follows them: host, event, argument */
-    int count;            /* how many of those there are */
-    bool open;            /* a failure is no opinion */
-    int64_t start;        /* nanoseconds on the monotonic clock, like all times here */
+static struct {
+    const char *self;   /* argv[0] */
+    const char *socket; /* given with --socket, else NULL */
+    char **hook;        /* the command line of the hook, which ends with NULL; NULL when there is none */
+    int entry;          /* where in it the words for the interpreter end; 0 when it is another program */
+    char **words;       /* what follows them: host, event, argument */
+    int count;          /* how many of those there are */
+    bool open;          /* a failure is no opinion */
     int64_t ask_until, until;
-    bool busy;            /* the warm process is there, and its queue is full */
-    bool warm;            /* start one when the answer is out */
-    pid_t child;          /* to be killed if we fail */
-};
+    bool busy;          /* the warm process is there, and its queue is full */
+    bool warm;          /* start one when the answer is out */
+    pid_t child;        /* to be killed if we fail */
+} call;
 
-static struct call call;
 static char question[QUESTION_PREFIX + HEAD];
 static char payload[PAYLOAD + 1];
 static size_t payload_length;
@@ -92,18 +82,16 @@ static char said[ANSWER_PREFIX + 2 * ANSWER];
 
 /* ---- time and bytes ---- */
 
-static int64_t clock_ns(clockid_t clock) {
+static int64_t clock_now(clockid_t clock) {
     struct timespec now;
     if (clock_gettime(clock, &now) != 0) return INT64_MAX / 2; /* every deadline has passed */
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
 }
-
-static void nap(int milliseconds) { (void)poll(NULL, 0, milliseconds); }
 
 /* Waits until one of the descriptors is ready; false at the deadline. */
 static bool wait_any(struct pollfd *fds, nfds_t count, int64_t until) {
     for (;;) {
-        int64_t left = (until - clock_ns(CLOCK_MONOTONIC) + 999999) / 1000000;
+        int64_t left = (until - clock_now(CLOCK_MONOTONIC) + 999999) / 1000000;
         if (left <= 0) return false;
         int ready = poll(fds, count, left > INT_MAX ? INT_MAX : (int)left);
         if (ready > 0) return true;
@@ -116,7 +104,7 @@ static bool wait_for(int fd, short events, int64_t until) {
     return wait_any(&one, 1, until);
 }
 
-/* For results of read and write: nothing is wrong, try again. */
+/* Of what read or write returned: nothing is wrong, try again. */
 static bool again(ssize_t got) { return got < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK); }
 
 static bool write_all(int fd, const char *data, size_t length, int64_t until) {
@@ -132,11 +120,16 @@ static bool write_all(int fd, const char *data, size_t length, int64_t until) {
     return true;
 }
 
+/* Text that grows inside a buffer of a fixed size; once something did not fit, it stays marked as full. */
+struct text {
+    char *at;
+    size_t length, size;
+    bool full;
+};
+
 static void put(struct text *text, const char *data, size_t length) {
-    if (length > text->size - text->length) {
-        text->full = true;
-        return;
-    }
+    text->full = text->full || length > text->size - text->length;
+    if (text->full) return;
     memcpy(text->at + text->length, data, length);
     text->length += length;
 }
@@ -155,15 +148,20 @@ static void put_number(struct text *text, uint64_t number) {
 
 static void start_warm(void);
 
-static void hold_signals(void) {
-    sigset_t all;
-    (void)sigfillset(&all);
-    (void)sigprocmask(SIG_BLOCK, &all, NULL); /* a signal must not cut the document in half */
+static void set_signal(int number, void (*action)(int)) {
+    struct sigaction wanted = {.sa_handler = action};
+    (void)sigaction(number, &wanted, NULL);
+}
+
+static void set_mask(bool hold) {
+    sigset_t set;
+    (void)(hold ? sigfillset(&set) : sigemptyset(&set));
+    (void)sigprocmask(SIG_SETMASK, &set, NULL);
 }
 
 _Noreturn static void answer(int status, const char *out, size_t out_length, const char *err, size_t err_length) {
-    hold_signals();
-    int64_t until = clock_ns(CLOCK_MONOTONIC) + (int64_t)ASK_SECONDS * 1000000000;
+    set_mask(true); /* a signal must not cut the document in half */
+    int64_t until = clock_now(CLOCK_MONOTONIC) + ASK_SECONDS * SECOND;
     (void)write_all(STDERR_FILENO, err, err_length, until);
     if (!write_all(STDOUT_FILENO, out, out_length, until)) status = call.open ? 0 : 2; /* it alone must say it */
     if (call.warm) start_warm();
@@ -179,7 +177,7 @@ static void record_failure(const char *what) {
     put(&file, call.self, (size_t)(slash - call.self));
     put(&file, "/../_hook_crashes.jsonl", sizeof "/../_hook_crashes.jsonl");
     put_text(&crash, "{\"ts\":");
-    put_number(&crash, (uint64_t)clock_ns(CLOCK_REALTIME) / 1000000000);
+    put_number(&crash, (uint64_t)(clock_now(CLOCK_REALTIME) / SECOND));
     put_text(&crash, ",\"hook\":\"guard\",\"error\":\"HookFailed\",\"message\":\"");
     put_text(&crash, what);
     put_text(&crash, call.open ? "\",\"note\":\"open\"}\n" : "\",\"note\":\"closed\"}\n");
@@ -193,7 +191,7 @@ static void record_failure(const char *what) {
 
 /* `what` is plain text of our own, without quotes or backslashes. */
 _Noreturn static void fail(const char *what) {
-    hold_signals();
+    set_mask(true);
     if (call.child > 0) (void)kill(-call.child, SIGKILL);
     call.warm = false;
     record_failure(what);
@@ -209,15 +207,6 @@ _Noreturn static void fail(const char *what) {
     answer(2, document, out.length, words, err.length);
 }
 
-_Noreturn static void fail_with_status(int status) {
-    char words[64];
-    struct text what = {words, 0, sizeof words - 1, false};
-    put_text(&what, "it failed with status ");
-    put_number(&what, (uint64_t)status);
-    words[what.length] = '\0';
-    fail(words);
-}
-
 static void on_signal(int number) {
     (void)number;
     fail("it was stopped by a signal");
@@ -231,46 +220,36 @@ struct json {
 
 static bool json_value(struct json *json, int depth);
 
-static void json_space(struct json *json) {
-    while (json->at < json->end && (*json->at == ' ' || *json->at == '\t')) json->at++;
-}
-
-static bool json_take(struct json *json, char wanted) {
-    if (json->at >= json->end || *json->at != (unsigned char)wanted) return false;
-    json->at++;
-    return true;
-}
-
-static bool json_word(struct json *json, const char *word) {
-    size_t length = strlen(word);
-    if ((size_t)(json->end - json->at) < length || memcmp(json->at, word, length) != 0) return false;
+static bool json_take(struct json *json, const char *wanted) {
+    size_t length = strlen(wanted);
+    if ((size_t)(json->end - json->at) < length || memcmp(json->at, wanted, length) != 0) return false;
     json->at += length;
     return true;
 }
 
-/* Four hexadecimal digits as a number; -1 when they are not. */
+static void json_space(struct json *json) {
+    while (json_take(json, " ") || json_take(json, "\t")) continue;
+}
+
+/* The number that four hexadecimal digits are; -1 when they are not. */
 static int json_hex(struct json *json) {
     int value = 0;
     for (int i = 0; i < 4; i++) {
-        if (json->at >= json->end) return -1;
-        int digit = *json->at++;
+        int digit = json->at < json->end ? *json->at++ : 0;
         if (digit >= '0' && digit <= '9') digit -= '0';
-        else if (digit >= 'a' && digit <= 'f') digit -= 'a' - 10;
-        else if (digit >= 'A' && digit <= 'F') digit -= 'A' - 10;
+        else if ((digit | 0x20) >= 'a' && (digit | 0x20) <= 'f') digit = (digit | 0x20) - 'a' + 10;
         else return -1;
         value = value * 16 + digit;
     }
     return value;
 }
 
+/* What follows a backslash. Half a character is refused, because some clients refuse the document then, and run the tool. */
 static bool json_escape(struct json *json) {
-    if (json->at >= json->end) return false;
-    unsigned char letter = *json->at++;
-    if (letter != 'u') return letter != '\0' && strchr("\"\\/bfnrt", letter) != NULL;
+    if (!json_take(json, "u")) return json->at < json->end && *json->at != '\0' && strchr("\"\\/bfnrt", *json->at++) != NULL;
     int unit = json_hex(json);
-    if (unit < 0 || (unit >= 0xDC00 && unit <= 0xDFFF)) return false;
-    if (unit < 0xD800 || unit > 0xDBFF) return true;
-    if (!json_word(json, "\\u")) return false; /* half a character: some clients refuse the document, and run the tool */
+    if (unit < 0xD800 || unit > 0xDFFF) return unit >= 0;
+    if (unit > 0xDBFF || !json_take(json, "\\u")) return false;
     unit = json_hex(json);
     return unit >= 0xDC00 && unit <= 0xDFFF;
 }
@@ -288,17 +267,12 @@ static bool json_utf8(struct json *json) {
 }
 
 static bool json_string(struct json *json) {
-    if (!json_take(json, '"')) return false;
-    while (json->at < json->end) {
-        unsigned char letter = *json->at;
-        if (letter < 0x20) return false;
-        if (letter >= 0x80) {
-            if (!json_utf8(json)) return false;
-            continue;
-        }
-        json->at++;
-        if (letter == '"') return true;
-        if (letter == '\\' && !json_escape(json)) return false;
+    if (!json_take(json, "\"")) return false;
+    while (json->at < json->end && *json->at >= 0x20) {
+        if (json_take(json, "\"")) return true;
+        bool plain = *json->at < 0x80 && *json->at != '\\';
+        if (plain) json->at++;
+        else if (json_take(json, "\\") ? !json_escape(json) : !json_utf8(json)) return false;
     }
     return false;
 }
@@ -310,41 +284,39 @@ static bool json_digits(struct json *json) {
 }
 
 static bool json_number(struct json *json) {
-    (void)json_take(json, '-');
-    if (!json_take(json, '0') && !json_digits(json)) return false;
-    if (json_take(json, '.') && !json_digits(json)) return false;
-    if (json_take(json, 'e') || json_take(json, 'E')) {
-        if (!json_take(json, '+')) (void)json_take(json, '-');
-        return json_digits(json);
-    }
-    return true;
+    (void)json_take(json, "-");
+    if (!json_take(json, "0") && !json_digits(json)) return false;
+    if (json_take(json, ".") && !json_digits(json)) return false;
+    if (!json_take(json, "e") && !json_take(json, "E")) return true;
+    if (!json_take(json, "+")) (void)json_take(json, "-");
+    return json_digits(json);
 }
 
 /* The inside of an object or a list, after its opening bracket. */
-static bool json_members(struct json *json, char close, int depth) {
+static bool json_members(struct json *json, const char *close, int depth) {
     json_space(json);
     if (json_take(json, close)) return true;
     for (;;) {
         json_space(json);
-        if (close == '}') {
+        if (*close == '}') {
             if (!json_string(json)) return false;
             json_space(json);
-            if (!json_take(json, ':')) return false;
+            if (!json_take(json, ":")) return false;
         }
         if (!json_value(json, depth)) return false;
         json_space(json);
         if (json_take(json, close)) return true;
-        if (!json_take(json, ',')) return false;
+        if (!json_take(json, ",")) return false;
     }
 }
 
 static bool json_value(struct json *json, int depth) {
     json_space(json);
-    if (depth <= 0 || json->at >= json->end) return false;
-    if (*json->at == '"') return json_string(json);
-    if (json_take(json, '{')) return json_members(json, '}', depth - 1);
-    if (json_take(json, '[')) return json_members(json, ']', depth - 1);
-    return json_word(json, "true") || json_word(json, "false") || json_number(json);
+    if (depth <= 0) return false;
+    if (json_take(json, "{")) return json_members(json, "}", depth - 1);
+    if (json_take(json, "[")) return json_members(json, "]", depth - 1);
+    if (json_take(json, "true") || json_take(json, "false")) return true;
+    return json->at < json->end && (*json->at == '"' ? json_string(json) : json_number(json));
 }
 
 static bool is_one_object(const char *text, size_t length) {
@@ -379,6 +351,10 @@ static void read_payload(void) {
     }
 }
 
+static void put_length(char *at, size_t length) {
+    for (int i = 0; i < 4; i++) at[i] = (char)(length >> (24 - 8 * i));
+}
+
 /* Puts prefix and head into `question`; its length, or 0 when this cannot be asked: then the hook itself decides. */
 static size_t build_question(void) {
     char here[PATH_MAX];
@@ -394,51 +370,46 @@ static size_t build_question(void) {
         put_text(&head, "=");
         put(&head, value, strlen(value) + 1);
     }
-    if (head.full) return 0;
-    const char prefix[QUESTION_PREFIX] = {
-        'V', 'D', 'K', '1',
-        (char)(head.length >> 24), (char)(head.length >> 16), (char)(head.length >> 8), (char)head.length,
-        (char)(payload_length >> 24), (char)(payload_length >> 16), (char)(payload_length >> 8), (char)payload_length,
-    };
-    memcpy(question, prefix, sizeof prefix);
-    return sizeof prefix + head.length;
+    memcpy(question, "VDK1", 4);
+    put_length(question + 4, head.length);
+    put_length(question + 8, payload_length);
+    return head.full ? 0 : QUESTION_PREFIX + head.length;
 }
 
-/* The directory of the warm process, as `data_home` in ledger/home.py finds it; false when it cannot be said here. */
-static bool run_directory(struct text *path) {
+/* A path in the directory of the warm process, as `data_home` in ledger/home.py finds it; false when it cannot be said here. */
+static bool run_path(char *path, size_t size, const char *name) {
+    struct text text = {path, 0, size - 1, false};
     const char *home = getenv("HOME"), *own = getenv("VERDIKT_HOME"), *share = getenv("XDG_DATA_HOME");
+    bool homeless = home == NULL || *home == '\0';
     if (own != NULL && *own != '\0') {
-        if (*own == '~') {
-            if ((own[1] != '\0' && own[1] != '/') || home == NULL || *home == '\0') return false;
-            put_text(path, home);
-            own++;
-        }
-        put_text(path, own);
+        if (*own == '~' && (homeless || (own[1] != '\0' && own[1] != '/'))) return false;
+        if (*own == '~') put_text(&text, home);
+        put_text(&text, *own == '~' ? own + 1 : own);
     } else if (share != NULL && *share != '\0') {
-        put_text(path, share);
-        put_text(path, "/verdikt");
-    } else if (home != NULL && *home != '\0') {
-        put_text(path, home);
-        put_text(path, "/.local/share/verdikt");
+        put_text(&text, share);
+        put_text(&text, "/verdikt");
     } else {
-        return false;
+        if (homeless) return false;
+        put_text(&text, home);
+        put_text(&text, "/.local/share/verdikt");
     }
-    put(path, "/run", sizeof "/run");
-    return !path->full;
+    put_text(&text, "/run");
+    put_text(&text, name);
+    path[text.length] = '\0';
+    return !text.full;
 }
 
 /* ---- asking the warm process ---- */
 
-static bool peer_uid(int fd, uid_t *uid) {
+static bool peer_is(int fd, uid_t wanted) {
 #ifdef SO_PEERCRED
     struct ucred peer;
     socklen_t size = sizeof peer;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || size != sizeof peer) return false;
-    *uid = peer.uid;
-    return true;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && size == sizeof peer && peer.uid == wanted;
 #else
+    uid_t uid;
     gid_t gid;
-    return getpeereid(fd, uid, &gid) == 0;
+    return getpeereid(fd, &uid, &gid) == 0 && uid == wanted;
 #endif
 }
 
@@ -460,7 +431,6 @@ static int connect_here(const char *name) {
  * because the address of a socket has room for about a hundred letters. */
 static int reach(const char *directory, const char *name, bool own) {
     struct stat there;
-    uid_t peer;
     call.busy = false;
     int fd = -1, here = open(".", SEARCH | O_DIRECTORY | O_CLOEXEC);
     int run = here < 0 ? -1 : open(directory, SEARCH | O_DIRECTORY | O_CLOEXEC | (own ? O_NOFOLLOW : 0));
@@ -468,7 +438,7 @@ static int reach(const char *directory, const char *name, bool own) {
         (!own || there.st_uid == geteuid()) && fchdir(run) == 0) {
         fd = connect_here(name);
         if (fchdir(here) != 0) fail("its working directory is gone");
-        if (fd >= 0 && (!peer_uid(fd, &peer) || peer != there.st_uid)) {
+        if (fd >= 0 && !peer_is(fd, there.st_uid)) {
             (void)close(fd);
             fd = -1;
         }
@@ -481,19 +451,18 @@ static int reach(const char *directory, const char *name, bool own) {
 /* False when the connection ended before all of the question was written: then nothing was decided. */
 static bool send_question(int fd, size_t length) {
     struct iovec parts[2] = {{question, length}, {payload, payload_length}};
-    size_t part = 0;
-    while (part < 2) {
-        ssize_t done = writev(fd, parts + part, (int)(2 - part));
+    while (parts[0].iov_len + parts[1].iov_len > 0) {
+        ssize_t done = writev(fd, parts, 2);
         if (again(done)) {
             if (!wait_for(fd, POLLOUT, call.ask_until)) fail("the warm process did not answer in time");
             continue;
         }
         if (done < 0) return false;
-        size_t left = (size_t)done;
-        while (part < 2 && left >= parts[part].iov_len) left -= parts[part++].iov_len;
-        if (part < 2) {
-            parts[part].iov_base = (char *)parts[part].iov_base + left;
-            parts[part].iov_len -= left;
+        for (size_t i = 0, left = (size_t)done; i < 2; i++) {
+            size_t sent = left < parts[i].iov_len ? left : parts[i].iov_len;
+            parts[i].iov_base = (char *)parts[i].iov_base + sent;
+            parts[i].iov_len -= sent;
+            left -= sent;
         }
     }
     return true;
@@ -509,7 +478,7 @@ static void receive(int fd, size_t from, size_t to) {
     }
 }
 
-static size_t number_at(size_t at) {
+static size_t length_at(size_t at) {
     const unsigned char *from = (const unsigned char *)said + at;
     return (size_t)from[0] << 24 | (size_t)from[1] << 16 | (size_t)from[2] << 8 | from[3];
 }
@@ -520,7 +489,7 @@ static void ask(int fd) {
     if (length == 0 || !send_question(fd, length)) return;
     receive(fd, 0, ANSWER_PREFIX);
     int kind = said[4], status = said[5];
-    size_t out = number_at(6), err = number_at(10);
+    size_t out = length_at(6), err = length_at(10);
     if (memcmp(said, "VDK1", 4) != 0 || out > ANSWER || err > ANSWER) fail("it did not answer with one decision");
     if (kind == 1) return; /* it is of another version, or going away */
     if (kind != 0) fail("the warm process refused to answer");
@@ -533,24 +502,24 @@ static void ask(int fd) {
 /* Asks behind the given socket, or the user's own warm process; returns when nothing was decided. */
 static void ask_warm(void) {
     char path[PATH_MAX];
-    struct text directory = {path, 0, sizeof path, false};
     const char *name = "daemon.sock";
-    if (call.socket != NULL) {
-        const char *slash = strrchr(call.socket, '/');
-        name = slash + 1;
-        put(&directory, call.socket, slash == call.socket ? 1 : (size_t)(slash - call.socket));
-        put(&directory, "", 1);
-        if (directory.full) return;
-    } else if (!run_directory(&directory)) {
-        return;
+    bool own = call.socket == NULL;
+    if (own && !run_path(path, sizeof path, "")) return;
+    if (!own) {
+        size_t length = (size_t)(strrchr(call.socket, '/') - call.socket);
+        if (length >= sizeof path) return;
+        memcpy(path, call.socket, length + 1);
+        path[length > 0 ? length : 1] = '\0';
+        name = call.socket + length + 1;
     }
-    int64_t until = clock_ns(CLOCK_MONOTONIC) + (int64_t)REACH_MS * 1000000;
-    for (; clock_ns(CLOCK_MONOTONIC) < (until < call.ask_until ? until : call.ask_until); nap(5)) {
-        int fd = reach(path, name, call.socket == NULL);
+    int64_t until = clock_now(CLOCK_MONOTONIC) + (int64_t)REACH_MS * 1000000;
+    if (until > call.ask_until) until = call.ask_until;
+    for (; clock_now(CLOCK_MONOTONIC) < until; (void)poll(NULL, 0, 5)) {
+        int fd = reach(path, name, own);
         if (fd >= 0) ask(fd);
         if (fd >= 0) (void)close(fd);
-        call.warm = fd < 0 && call.socket == NULL && !call.busy;
-        if (call.warm || (fd >= 0 && call.socket == NULL)) return;
+        call.warm = own && fd < 0 && !call.busy;
+        if (own && (fd >= 0 || call.warm)) return;
     }
 }
 
@@ -559,44 +528,23 @@ static void ask_warm(void) {
 /* Whether nobody has tried within the last seconds: a warm process that cannot start must not be started by every call. */
 static bool first_to_start(void) {
     char path[PATH_MAX];
-    struct text mark = {path, 0, sizeof path, false};
-    struct stat found;
-    if (!run_directory(&mark)) return false;
-    (void)mkdir(path, 0700);
-    mark.length--; /* the NUL */
-    put(&mark, "/starting", sizeof "/starting");
-    int fd = mark.full ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        if (mark.full || errno != EEXIST || lstat(path, &found) != 0) return false;
-        int64_t age = clock_ns(CLOCK_REALTIME) / 1000000000 - (int64_t)found.st_mtime;
-        if (age >= 0 && age < START_SECONDS) return false;
-        return utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) == 0;
+    struct stat mark;
+    if (run_path(path, sizeof path, "")) (void)mkdir(path, 0700);
+    if (!run_path(path, sizeof path, "/starting")) return false;
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool first = fd >= 0;
+    if (!first && errno == EEXIST) {
+        fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0 || fstat(fd, &mark) != 0) return false;
+        int64_t age = clock_now(CLOCK_REALTIME) / SECOND - (int64_t)mark.st_mtime;
+        first = (age < 0 || age >= START_SECONDS) && futimens(fd, NULL) == 0;
     }
-    (void)close(fd);
-    return true;
+    if (fd >= 0) (void)close(fd);
+    return first;
 }
 
 /* After the answer, so that it slows nobody down. It holds nothing of ours: a client waits for the end of our output. */
 static void start_warm(void) {
-    if (!first_to_start()) return;
-    pid_t between = fork();
-    if (between < 0) return;
-    if (between > 0) {
-        while (waitpid(between, NULL, 0) < 0 && errno == EINTR) continue;
-        return;
-    }
-    if (setsid() < 0 || chdir("/") != 0 || fork() != 0) _exit(0);
-    int null = open("/dev/null", O_RDWR);
-    if (null < 0) _exit(0);
-    for (int fd = 0; fd < 3; fd++)
-        if (dup2(null, fd) < 0) _exit(0);
-    long most = sysconf(_SC_OPEN_MAX);
-    for (int fd = 3; fd < (most > 0 && most < 4096 ? (int)most : 4096); fd++) (void)close(fd);
-    (void)umask(077);
-    sigset_t none;
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)signal(SIGPIPE, SIG_DFL);
     static char module[] = "-m", warm[] = "verdikt.daemon";
     char *line[16] = {call.hook[0]};
     size_t length = 1;
@@ -604,18 +552,37 @@ static void start_warm(void) {
         if (strcmp(call.hook[i], "-S") != 0) line[length++] = call.hook[i];
     line[length++] = module;
     line[length++] = warm;
-    (void)execv(line[0], line);
+    if (!first_to_start()) return;
+    pid_t between = fork();
+    while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR) continue;
+    if (between != 0) return;
+    if (setsid() < 0 || chdir("/") != 0 || fork() != 0) _exit(0);
+    for (int fd = 0; fd < 1024; fd++) (void)close(fd);
+    if (open("/dev/null", O_RDWR) != 0 || dup2(0, 1) != 1 || dup2(0, 2) != 2) _exit(0);
+    (void)umask(077);
+    set_signal(SIGPIPE, SIG_DFL);
+    set_mask(false);
+    (void)execve(line[0], line, environ);
     _exit(127);
 }
 
 /* ---- running the hook ---- */
 
 _Noreturn static void become_hook(int in, int out) {
-    static char off[] = "VERDIKT_DAEMON=off";
+    static char *variables[4096] = {NULL}, off[] = "VERDIKT_DAEMON=off";
+    size_t count = 0;
+    for (char **each = environ; *each != NULL; each++) {
+        if (strncmp(*each, off, sizeof "VERDIKT_DAEMON=" - 1) == 0) continue;
+        if (count == sizeof variables / sizeof *variables - 2) _exit(127);
+        variables[count++] = *each;
+    }
+    variables[count] = off; /* it must not ask the same warm process, or start another */
     (void)setpgid(0, 0);
-    (void)signal(SIGPIPE, SIG_DFL);
-    if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || putenv(off) != 0) _exit(127);
-    (void)execv(call.hook[0], call.hook);
+    set_signal(SIGPIPE, SIG_DFL);
+    for (size_t i = 0; i < 3; i++) set_signal(STOPS[i], SIG_DFL);
+    set_mask(false);
+    if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0) _exit(127);
+    (void)execve(call.hook[0], call.hook, variables);
     _exit(127);
 }
 
@@ -638,8 +605,7 @@ static size_t talk(int in, int out) {
             ssize_t got = read(out, said + heard, sizeof said - heard);
             if (got == 0) return heard;
             if (got > 0) heard += (size_t)got;
-            else if (!again(got)) fail("it did not answer with one decision");
-            if (heard == sizeof said) fail("it did not answer with one decision");
+            if ((got < 0 && !again(got)) || heard == sizeof said) fail("it did not answer with one decision");
         }
     }
 }
@@ -648,31 +614,32 @@ _Noreturn static void run_hook(void) {
     int in[2], out[2], state = 0;
     if (call.hook == NULL || call.hook[0][0] != '/') fail("it could not be started");
     if (pipe(in) != 0 || pipe(out) != 0) fail("it could not be started");
-    for (int i = 0; i < 2; i++) {
-        (void)fcntl(in[i], F_SETFD, FD_CLOEXEC);
-        (void)fcntl(out[i], F_SETFD, FD_CLOEXEC);
-    }
+    for (int i = 0; i < 2; i++)
+        if (fcntl(in[i], F_SETFD, FD_CLOEXEC) != 0 || fcntl(out[i], F_SETFD, FD_CLOEXEC) != 0) fail("it could not be started");
     (void)fcntl(in[1], F_SETFL, O_NONBLOCK);
+    set_mask(true); /* a signal must not come before we know whom to kill */
     pid_t child = fork();
     if (child < 0) fail("it could not be started");
     if (child == 0) become_hook(in[0], out[1]);
     call.child = child;
     (void)setpgid(child, child); /* whoever of the two comes first */
+    set_mask(false);
     (void)close(in[0]);
     (void)close(out[1]);
     size_t length = talk(in[1], out[0]);
-    pid_t ended;
-    while ((ended = waitpid(child, &state, WNOHANG)) != child) {
-        if (ended < 0 && errno != EINTR) fail("it was killed or took too long");
-        if (clock_ns(CLOCK_MONOTONIC) > call.until) fail("it was killed or took too long");
-        nap(1);
-    }
+    for (pid_t ended; (ended = waitpid(child, &state, WNOHANG)) != child; (void)poll(NULL, 0, 1))
+        if ((ended < 0 && errno != EINTR) || clock_now(CLOCK_MONOTONIC) > call.until) fail("it was killed or took too long");
     call.child = 0;
-    if (!WIFEXITED(state)) fail("it was killed or took too long");
-    int status = WEXITSTATUS(state);
+    int status = WIFEXITED(state) ? WEXITSTATUS(state) : 137;
     if (status == 126 || status == 127) fail("it could not be started");
     if (status == 124 || status == 137) fail("it was killed or took too long");
-    if (status != 0 && status != 2) fail_with_status(status);
+    if (status != 0 && status != 2) {
+        char words[64] = {0};
+        struct text what = {words, 0, sizeof words - 1, false};
+        put_text(&what, "it failed with status ");
+        put_number(&what, (uint64_t)status);
+        fail(words);
+    }
     if (!is_decision(status, said, length)) fail("it did not answer with one decision");
     if (said[length - 1] != '\n') said[length++] = '\n';
     answer(status, said, length, "", 0);
@@ -682,8 +649,7 @@ _Noreturn static void run_hook(void) {
 
 /* By hand: the interpreter beside this program, isolated, and the hook. */
 static void find_hook(char **words, int count) {
-    static char path[PATH_MAX + 8];
-    static char isolated[] = "-I", module[] = "-m", entry[] = "verdikt.adapters.entry";
+    static char path[PATH_MAX + 8], isolated[] = "-I", module[] = "-m", entry[] = "verdikt.adapters.entry";
     static char *hook[8] = {path, isolated, module, entry};
 #ifdef __APPLE__
     char found[PATH_MAX];
@@ -720,9 +686,8 @@ static int64_t whole_number(const char *text) {
 }
 
 static void read_arguments(int count, char **words) {
+    int64_t start = clock_now(CLOCK_MONOTONIC), seconds = SECONDS;
     call.self = count > 0 ? words[0] : NULL;
-    call.start = clock_ns(CLOCK_MONOTONIC);
-    int64_t seconds = SECONDS;
     if (count > 0) words++, count--;
     if (count > 1 && strcmp(words[0], "--socket") == 0) {
         call.socket = words[1];
@@ -730,13 +695,13 @@ static void read_arguments(int count, char **words) {
     }
     bool wrapped = count > 0 && words[0][0] >= '0' && words[0][0] <= '9';
     if (wrapped) {
+        int limits = count > 1 ? 2 : 1;
         seconds = whole_number(words[0]);
         call.open = count > 1 && strcmp(words[1], "open") == 0;
-        words += count > 1 ? 2 : count, count -= count > 1 ? 2 : count;
+        words += limits, count -= limits;
     }
-    call.until = call.start + (seconds > 0 ? seconds : 1) * 1000000000;
-    int64_t ask = call.start + (int64_t)ASK_SECONDS * 1000000000;
-    call.ask_until = ask < call.until ? ask : call.until;
+    call.until = start + (seconds > 0 ? seconds : 1) * SECOND;
+    call.ask_until = seconds < ASK_SECONDS ? call.until : start + ASK_SECONDS * SECOND;
     if (count < 1 || seconds < 1 || words[0][0] == '-' || words[0][0] == '\0') fail("it was called without a hook");
     if (call.socket != NULL && call.socket[0] != '/') fail("it was called with a socket whose path is not absolute");
     if (!wrapped) {
@@ -756,19 +721,16 @@ static void read_arguments(int count, char **words) {
 
 static void take_signals(void) {
     struct sigaction stopped = {.sa_handler = on_signal}, before;
-    const int signals[] = {SIGTERM, SIGINT, SIGHUP};
-    (void)signal(SIGPIPE, SIG_IGN);
+    set_signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < 3; i++)
-        if (sigaction(signals[i], &stopped, &before) == 0 && before.sa_handler == SIG_IGN)
-            (void)sigaction(signals[i], &before, NULL);
+        if (sigaction(STOPS[i], &stopped, &before) == 0 && before.sa_handler == SIG_IGN) set_signal(STOPS[i], SIG_IGN);
 }
 
 /* What is opened later must not get the number of a descriptor that we speak through. */
 static void take_descriptors(void) {
     for (int fd = 0; fd < 3; fd++) {
         if (fcntl(fd, F_GETFD) >= 0) continue;
-        if (open("/dev/null", O_RDWR) != fd) _exit(2);
-        if (fd == STDOUT_FILENO) _exit(call.open ? 0 : 2); /* nobody listens, so the status alone must say it */
+        if (open("/dev/null", O_RDWR) != fd || fd == STDOUT_FILENO) _exit(call.open ? 0 : 2); /* nobody listens */
     }
 }
 
