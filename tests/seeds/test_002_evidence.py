@@ -1,24 +1,52 @@
 """Seed 002, the evidence gate: contracts, claims, validators, the gate, overrides and crashes, by checklist id."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.scene import GREEN, RED, Scene
-from verdikt.evidence.contract import read_contract
-from verdikt.evidence.turn import read_turn
+from verdikt.evidence.contract import Contract, read_contract
+from verdikt.evidence.turn import TurnEvidence, read_turn
 from verdikt.evidence.validator import VALIDATORS, validate
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
 from verdikt.model.moment import Prompt
+
+BEHAVIOUR = """
+S2-001 S2-002 S2-003 S2-004 S2-005 S2-010 S2-011 S2-012 S2-013 S2-014 S2-020 S2-021 S2-022 S2-023 S2-024 S2-025 S2-030 S2-031
+S2-040 S2-041 S2-042 S2-043 S2-044 S2-045 S2-046 S2-050 S2-051 S2-052 S2-060 S2-061 S2-062 S2-070 S2-071 S2-072 S2-073 S2-074
+S2-080 S2-085 S2-090 S2-095 S2-100 S2-101 S2-102 S2-103 W2-1 W2-2 W2-3 W2-4 W2-5 W2-6 W2-7 W2-8 W2-9 W2-10 W2-11 W2-12
+""".split()
+"""Ids of the seed that say how it behaves, and the weaknesses it admits to: each has a test named by it."""
+
+NONE_OF_OURS = {
+    "S2-015": "when a client reads its settings is the client's",
+    "S2-104": "how an agent keeps its notes is between it and its owner",
+    "S2-110": "how many tests the seed's own system had",
+    "W2-13": "a list that the seed lost",
+}
+
+SAMPLE = {"command_substring": "make verify", "keyword": "billing"}
+CLAIMS = ("done", "blocked", "delegation")
 
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
     """A session under an enforcing gate."""
     return Scene(tmp_path)
+
+
+@pytest.mark.parametrize("id", BEHAVIOUR)
+def test_every_id_that_states_behaviour_has_a_test_of_its_name(id: str) -> None:
+    """A missing one shows here."""
+    files = Path(__file__).parent.glob("test_002_*.py")
+    names = re.findall(r"def (test_\w+)\(", "\n".join(file.read_text() for file in files))
+
+    assert any(re.search(rf"_{id.replace('-', '_')}(?!\d)", name) for name in names)
+    assert id not in NONE_OF_OURS
 
 
 def test_S2_001_done_without_evidence_is_refused(scene: Scene) -> None:
@@ -134,7 +162,7 @@ def _boom(*args: object, **kwargs: object) -> object:
         ),
     ],
 )
-def test_S2_021_and_061_parse_status_decides(scene: Scene, lines: list[object], status: str, allowed: bool) -> None:
+def test_S2_021_S2_061_parse_status_decides(scene: Scene, lines: list[object], status: str, allowed: bool) -> None:
     """What cannot be read at all is not let through; an empty message is."""
     answer = scene.say(None, transcript_path=scene.transcript(*lines))
 
@@ -193,12 +221,12 @@ def test_S2_042_the_six_validators_exist_in_one_registry() -> None:
     assert table["pytest_pass"] == ("done", ("paths", "backtick_tokens"))
     assert table["file_diff_present"] == ("done", ("paths",))
     assert table["http_2xx"] == ("done", ("urls", "backtick_tokens"))
-    assert table["fetch_attempt_proof"][0] == "delegation"
-    assert table["ladder_exhaustion_proof"][0] == "blocked"
+    assert table["fetch_attempt_proof"] == ("delegation", ("keywords",))
+    assert table["ladder_exhaustion_proof"] == ("blocked", ())
 
 
 @pytest.mark.parametrize("path", ["a", "/", ".", "p", "py"])
-def test_S2_043_and_W2_7_a_part_of_a_name_binds_nothing(scene: Scene, path: str) -> None:
+def test_S2_043_W2_7_a_part_of_a_name_binds_nothing(scene: Scene, path: str) -> None:
     """Path segments and whole words, no substrings."""
     scene.ask("Fix src/app.py")
 
@@ -207,12 +235,51 @@ def test_S2_043_and_W2_7_a_part_of_a_name_binds_nothing(scene: Scene, path: str)
     )
 
 
-def test_S2_044_words_of_the_objective_bind_only_when_nothing_is_named() -> None:
-    """The soft way is for contracts that name nothing."""
-    contract = read_contract("fix it")
+def test_S2_044_words_of_the_objective_bind_only_when_nothing_is_named(scene: Scene) -> None:
+    """The soft way is for contracts that name nothing at all."""
+    nothing, something = Contract("fix it now"), Contract("fix it now", {"keywords": ("parser",)})
 
-    assert contract is not None
-    assert not any(contract.target_fields[name] for name in ("paths", "urls", "command_hints", "backtick_tokens"))
+    def refused(contract: Contract, value: str) -> bool:
+        arguments = {"command_substring": value}
+        return validate("command_zero_exit", "done", arguments, TurnEvidence(contract=contract)).status == "refused"
+
+    assert not refused(nothing, "fix everything")
+    assert refused(nothing, "make verify")
+    assert refused(something, "fix everything")
+
+
+@pytest.mark.parametrize(
+    ("validator", "argument"),
+    [("command_zero_exit", "command_substring"), ("pytest_pass", "target"), ("http_2xx", "url")],
+)
+def test_S2_045_a_keyword_binds_no_command_no_test_and_no_url(scene: Scene, validator: str, argument: str) -> None:
+    """An unrelated command that holds a word of the objective proves nothing."""
+    scene.ask("Fix the parser in src/app.py, then run `make verify`")
+    turn = read_turn(scene.store.entries("s1"))
+
+    assert "parser" in scene.entries(EntryKind.CONTRACT)[0].body["target_fields"]["keywords"]
+    assert validate(validator, "done", {argument: "parser"}, turn).status == "refused"
+
+
+def test_S2_046_the_arguments_of_the_sample(scene: Scene) -> None:
+    """`command_substring` and `keyword` must both be in the command that ran."""
+    scene.ask("Run `make verify` for the billing service")
+    scene.run("make verify SERVICE=accounts")
+    wrong = scene.gov.proving.validated("s1", "done", "command_zero_exit", SAMPLE)
+    scene.run("make verify billing")
+
+    assert wrong.status == "fail"
+    assert scene.gov.proving.validated("s1", "done", "command_zero_exit", SAMPLE).holds
+
+
+def test_S2_046_each_claim_names_its_validators_and_their_arguments() -> None:
+    """What the seed kept as policy keys (validators by claim, least arguments, binding) is one row each."""
+    by_claim = {claim: {one.name for one in VALIDATORS.values() if one.claim == claim} for claim in CLAIMS}
+
+    assert by_claim["blocked"] == {"ladder_exhaustion_proof"}
+    assert by_claim["delegation"] == {"fetch_attempt_proof"}
+    assert {"command_zero_exit", "pytest_pass", "file_diff_present", "http_2xx"} < by_claim["done"]
+    assert all(one.binds for one in VALIDATORS.values() if one.needs)
 
 
 @pytest.mark.parametrize(
@@ -345,11 +412,11 @@ def test_delegation_needs_three_real_attempts(scene: Scene) -> None:
     scene.run("curl -f http://web1/logs", "", 22)
     scene.read("app.log", found=False)
 
-    assert "of 3 real attempts" in first.reason
+    assert "0 of 3 distinct ways that were tried and failed" in first.reason
     assert scene.say("Please send me the server log.").allowed
 
 
-def test_shadow_records_and_lets_go(tmp_path: Path) -> None:
+def test_W2_3_shadow_records_and_lets_go(tmp_path: Path) -> None:
     """What it would have done is in the log."""
     scene = Scene(tmp_path, mode="shadow")
     scene.ask("Fix src/app.py")
@@ -369,7 +436,7 @@ def test_off_is_off(tmp_path: Path) -> None:
     assert scene.entries(EntryKind.COMPLETION) == []
 
 
-def test_users_add_validators_without_python(tmp_path: Path) -> None:
+def test_S2_090_users_add_validators_without_python(tmp_path: Path) -> None:
     """A command that must have succeeded since the last edit."""
     scene = Scene(tmp_path, more="  validators:\n    - {name: verified, command: make verify}\n")
     scene.ask("Fix src/app.py")
@@ -380,22 +447,6 @@ def test_users_add_validators_without_python(tmp_path: Path) -> None:
 
     assert "prove it: make verify" in first.reason
     assert scene.say("Fixed.").allowed
-
-
-def test_S2_100_the_final_block_is_asked_for_only_where_it_is_switched_on(tmp_path: Path) -> None:
-    """Off by default; for high-stakes verbs only; a placeholder is no receipt."""
-    scene = Scene(tmp_path, more="  final_block: enforce\n")
-    scene.ask("Deploy the service to https://example.com")
-    scene.fetch("https://example.com")
-    block = {"type": "done", "summary": "deployed", "claims": [{"claim_type": "done", "ledger_entry_id": "TBD"}]}
-
-    bare = scene.say("It is deployed.")
-    placeholder = scene.say(f"It is deployed.\n\n```verdikt_final\n{json.dumps(block)}\n```\n")
-
-    assert "expected one fenced `verdikt_final` block, found 0" in bare.reason
-    assert "expected a signed entry of this session, found `TBD`" in placeholder.reason
-    block["claims"] = [{"claim_type": "done", "ledger_entry_id": scene.entries(EntryKind.VALIDATOR_PASS)[-1].seq}]
-    assert scene.say(f"It is deployed.\n\n```verdikt_final\n{json.dumps(block)}\n```\n").allowed
 
 
 class TestPublicFailures:
@@ -486,7 +537,7 @@ def test_a_parent_cannot_rest_on_a_sub_agents_unproven_claim(tmp_path: Path) -> 
     assert parent.say("All tests pass.").allowed
 
 
-def test_a_huge_transcript_is_read_from_its_end(scene: Scene) -> None:
+def test_S2_062_a_huge_transcript_is_read_from_its_end(scene: Scene) -> None:
     """Bounded, and by parse status, never by size (S2-062)."""
     path = scene.project.parent / "big.jsonl"
     filler = json.dumps({"type": "assistant", "message": {"content": "x" * 100_000}}) + "\n"
@@ -503,7 +554,7 @@ def test_a_huge_transcript_is_read_from_its_end(scene: Scene) -> None:
     assert scene.last["parse_status"] == "ok"
 
 
-def test_S2_003_and_013_overrides_are_audited_and_never_obeyed(tmp_path: Path) -> None:
+def test_S2_003_S2_013_S2_052_overrides_are_audited_and_never_obeyed(tmp_path: Path) -> None:
     """Three in a day leave a note, once."""
     memory = tmp_path / "memory" / "MEMORY.md"
     scene = Scene(tmp_path, more=f"  memory: {memory}\n  notices: {tmp_path}/notices.txt\n")
@@ -519,7 +570,9 @@ def test_S2_003_and_013_overrides_are_audited_and_never_obeyed(tmp_path: Path) -
     assert not scene.say("Fixed.").allowed
 
 
-def test_S2_014_024_085_crashes_have_a_threshold_for_each_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_S2_014_S2_024_S2_052_crashes_have_a_threshold_for_each_hook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Three in an hour leave a note of their own, once a day; without a memory file nothing is written."""
     memory = tmp_path / "memory" / "MEMORY.md"
     scene = Scene(tmp_path, more=f"  memory: {memory}\n")

@@ -37,7 +37,7 @@ from verdikt.observe.git import find_root
 @click.option(
     "--trust-codex",
     is_flag=True,
-    help="Approve the hooks in Codex's configuration, which it otherwise skips in silence.",
+    help="Approve the hooks in Codex's configuration and trust this project there; Codex otherwise skips them in silence.",
 )
 @click.option(
     "--socket",
@@ -80,7 +80,7 @@ def command(
     try:
         chosen = _chosen(here, hosts, scope)
         changes = plan(here, chosen, profile=profile, scope=scope, trust=trust_codex)
-        trust_codex = trust_codex or _offer_trust(chosen, yes or as_json or dry_run)
+        trust_codex = trust_codex or _offer_trust(chosen, scope, yes or as_json or dry_run)
         if trust_codex:
             changes = plan(here, chosen, profile=profile, scope=scope, trust=True)
         _show(changes, dry_run=dry_run, as_json=as_json)
@@ -102,9 +102,10 @@ def command(
         raise click.ClickException(str(error)) from error
     if as_json:
         return
-    if "codex" in chosen and not trust_codex:
+    if "codex" in chosen and not trust_codex and scope != "managed":
         click.echo(
-            "Codex skips hooks that nobody approved: open `/hooks` in Codex, or run `verdikt init --host codex --trust-codex`"
+            "Codex skips hooks that nobody approved: trust this project and open `/hooks` in Codex, "
+            "or run `verdikt init --host codex --trust-codex`"
         )
     click.echo(
         click.style("done.", fg="green") + " `verdikt doctor` proves that it works; running sessions must be restarted"
@@ -123,10 +124,11 @@ def _chosen(here: Installation, hosts: tuple[str, ...], scope: str) -> list[str]
     return chosen
 
 
-def _offer_trust(chosen: list[str], silent: bool) -> bool:
-    if "codex" not in chosen or silent or not sys.stdin.isatty():
+def _offer_trust(chosen: list[str], scope: str, silent: bool) -> bool:
+    if "codex" not in chosen or scope == "managed" or silent or not sys.stdin.isatty():
         return False
-    return click.confirm("Codex runs only hooks that you approve. Approve them now?", default=False)
+    asked = "Codex runs only hooks that you approve, and a project's only if you trust it. Approve them and trust this project?"
+    return click.confirm(asked, default=False)
 
 
 def _agreed(without_asking: bool) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from verdikt.evidence.attempt import next_way
 from verdikt.evidence.claims import Claim, ClaimType
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.turn import TurnEvidence, same_path
@@ -155,9 +156,9 @@ _LIVE = regex(r"\b(?:deployed|deployment|live|shipped|released|published|rolled 
 def _prove(claim: Claim, turn: TurnEvidence, settings: EvidenceSettings) -> Proof | Missing:
     """The proof of a claim, or what is missing."""
     if claim.type is ClaimType.BLOCKED:
-        return _one_of(claim, turn, [(VALIDATORS["ladder_exhaustion_proof"], {})], "")
+        return _one_of(claim, turn, [(VALIDATORS["ladder_exhaustion_proof"], {})], next_way(turn, "blocked"))
     if claim.type is ClaimType.DELEGATION:
-        return _one_of(claim, turn, [(VALIDATORS["fetch_attempt_proof"], {})], "")
+        return _one_of(claim, turn, [(VALIDATORS["fetch_attempt_proof"], {})], next_way(turn, "delegation"))
     untouched = _untouched(turn)
     if untouched and not _about_checks(claim):
         named = ", ".join(f"`{path}`" for path in untouched[:4])
@@ -299,7 +300,7 @@ _BY_ENDING = {
 
 
 def _command(turn: TurnEvidence, kind: str) -> str:
-    """The command that would prove it: one that was run or named before, else the usual one for the files edited."""
+    """The command that would prove it: one that was run or named before, the project's own, or the usual one for the files."""
     if kind == "commit":
         return "git commit"
     if kind == "live":
@@ -315,7 +316,10 @@ def _command(turn: TurnEvidence, kind: str) -> str:
     for hint in hints:
         if any(one.kind == kind for one in read_runs(hint)):
             return hint
-    for path in reversed(turn.written):
+    if kind in turn.usual:
+        return turn.usual[kind]
+    named = turn.contract.named("paths") if turn.contract else ()
+    for path in (*reversed(turn.written), *named):
         if command := _BY_ENDING.get(kind, {}).get(posixpath.splitext(path)[1]):
             return command
     return {"test": "make test", "build": "make", "lint": "make lint"}.get(kind, "make test")
@@ -331,7 +335,7 @@ def _refusal(missing: Sequence[Missing], holes: Sequence[str], faults: Sequence[
         lines.append(f"- claimed: {said} ({claims[0].type.value})")
         lines.append(f"  missing: {reason[:200]}")
         if command:
-            lines.append(f"  prove it: {command[:200]}")
+            lines.append(f"  {'prove it' if claims[0].type is ClaimType.DONE else 'try first'}: {command[:200]}")
     if len(lines) <= 9:
         lines += [f"- {fault[:200]}" for fault in faults[:2]]
     if holes and len(lines) <= 10:

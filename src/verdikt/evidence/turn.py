@@ -23,6 +23,7 @@ class TurnEvidence(Value):
     gaps: int = 0  # calls that could not be logged
     unproven_child: int = 0  # where in the log a sub-agent ended without proof; 0: none did
     trees: Mapping[str, SourceTree] = field(default_factory=dict)  # root → the sources as they are now
+    usual: Mapping[str, str] = field(default_factory=dict)  # kind of check → what the project is usually checked with
 
     @property
     def edits(self) -> tuple[LoggedCall, ...]:

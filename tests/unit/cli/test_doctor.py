@@ -46,7 +46,6 @@ def test_hooks_of_git_are_looked_at_too(project: Path, verdikt: Verdikt) -> None
 def test_a_canary_goes_through_every_registered_command(project: Path, verdikt: Verdikt) -> None:
     """Blocked by the policy, on every host; nothing of it is left on disk."""
     verdikt("init", "--host", "all", "--yes", "--trust-codex")
-    (project.parent / "home/.codex/config.toml").open("a").write(f'[projects."{project}"]\ntrust_level = "trusted"\n')
     done = verdikt("doctor", "--json", "--calls", "1", PATH=f"{Path('/usr/local/bin')}:/usr/bin:/bin:{_node()}")
     found = report(done)
 
@@ -100,7 +99,24 @@ def test_codex_is_red_until_it_is_trusted(project: Path, verdikt: Verdikt) -> No
     assert done.returncode == 1
     assert "so Codex skips the hooks in silence" in done.stdout
     assert "does not trust this project" in done.stdout
+    assert "start `codex` here and answer so, or run `verdikt init --host codex --trust-codex`" in done.stdout
     assert "write_stdin" in done.stdout
+
+    verdikt("init", "--host", "codex", "--yes", "--trust-codex")
+    assert verdikt("doctor", "--calls", "1").returncode == 0
+
+
+def test_a_project_of_which_codex_is_told_not_to_trust_it_stays_so(project: Path, verdikt: Verdikt) -> None:
+    """The person said so before, and the doctor says where."""
+    config = project.parent / "home/.codex/config.toml"
+    config.parent.mkdir()
+    config.write_text(f'[projects."{project}"]\ntrust_level = "untrusted"\n')
+    verdikt("init", "--host", "codex", "--yes", "--trust-codex")
+    done = verdikt("doctor", "--calls", "1")
+
+    assert 'trust_level = "untrusted"' in config.read_text()
+    assert done.returncode == 1
+    assert f"if {config} says `untrusted` of `{project}`, take that out first" in done.stdout
 
 
 def test_a_hook_that_was_left_out_shows(project: Path, verdikt: Verdikt) -> None:
@@ -120,7 +136,7 @@ def test_crashes_of_the_last_day_are_counted(project: Path, verdikt: Verdikt) ->
     """Old ones are not."""
     verdikt("init", "--host", "claude", "--yes")
     file = project.parent / "home/.local/share/verdikt/_hook_crashes.jsonl"
-    lines = [{"ts": 9e9, "hook": "claude.Stop"}, {"ts": 1, "hook": "claude.Stop"}, "rubbish"]
+    lines = [{"ts": 1, "hook": "claude.Stop"}, "rubbish", {"ts": 9e9, "hook": "claude.Stop"}]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines) + "{half")
     found = report(verdikt("doctor", "--json", "--calls", "1"))
 
@@ -130,3 +146,19 @@ def test_crashes_of_the_last_day_are_counted(project: Path, verdikt: Verdikt) ->
 def test_help_has_an_example(verdikt: Verdikt) -> None:
     """Somebody who has never seen it can copy a line."""
     assert "Example: verdikt doctor" in verdikt("doctor", "--help").stdout
+
+
+def test_passed_thresholds_are_told(project: Path, verdikt: Verdikt) -> None:
+    """What was counted, when it was too much, and where that was noted."""
+    verdikt("init", "--host", "claude", "--yes")
+    data = project.parent / "home/.local/share/verdikt"
+    (data / "overrides").mkdir(exist_ok=True)
+    (data / "overrides" / "_breach_marker.json").write_text('{"overrides": 1700000000.0}')
+    (data / "_hook_crash_breach.json").write_text('{"stop": 1700000001.0, "odd": "rubbish"}')
+    found = report(verdikt("doctor", "--json", "--calls", "1"))
+    said = verdikt("doctor", "--calls", "1").stdout
+
+    assert found["breaches"]["crashes"] == {"stop": 1700000001.0}
+    assert found["breaches"]["overrides"] == 1700000000.0
+    assert "threshold passed: 3 crashes of stop in an hour, at 2023-11-14 22:13:21" in said
+    assert "threshold passed: 3 attempts to override in 24 hours, at 2023-11-14 22:13:20" in said

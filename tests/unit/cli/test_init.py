@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -307,6 +308,7 @@ def test_codex_is_trusted_only_when_somebody_says_so(project: Path, verdikt: Ver
     hashes = codex_trust.trusted(json.loads(hooks.read_text()), str(hooks))
     assert len(hashes) == len(PLACES["codex"].events)
     assert codex_trust.approved(config.read_bytes(), hashes, "config.toml")
+    assert tomllib.loads(config.read_text())["projects"][str(project)] == {"trust_level": "trusted"}
 
     verdikt("uninstall", "--yes", "--all")
     assert config.read_text() == 'model = "m"\n\n[projects."/x"]\ntrust_level = "trusted"\n'
@@ -343,3 +345,18 @@ def test_an_agent_cannot_uninstall(project: Path, verdikt: Verdikt, mark: str) -
 def test_help_has_an_example(verdikt: Verdikt, command: str) -> None:
     """Somebody who has never seen it can copy a line."""
     assert "Example: verdikt" in verdikt(command, "--help").stdout
+
+
+def test_one_project_leaves_the_policy_of_another_alone(project: Path, verdikt: Verdikt) -> None:
+    """Only `--all` looks further than this project."""
+    other = project.parent / "other"
+    other.mkdir()
+    verdikt("init", "--host", "claude", "--yes")
+    verdikt("init", "--host", "claude", "--yes", "--project", str(other))
+    verdikt("uninstall", "--yes")
+
+    assert not list(project.iterdir())
+    assert (other / "governance.yaml").exists()
+    assert (other / ".claude/settings.json").exists()
+    verdikt("uninstall", "--yes", "--all")
+    assert not list(other.iterdir())

@@ -1,21 +1,23 @@
 """What the settings of each host say about the hook: wired, trusted, complete, and what lies open beside it."""
 
-import json
 import os
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from verdikt import adapters
 from verdikt.adapters.moment import MomentKind
-from verdikt.adapters.wiring import codex_trust, settings, toml
+from verdikt.adapters.wiring import codex, codex_trust, settings, toml
 from verdikt.adapters.wiring.change import read
 from verdikt.adapters.wiring.install import Installation
 from verdikt.adapters.wiring.place import PLACES, SCOPES, Place
 from verdikt.adapters.wiring.registration import is_ours
 from verdikt.errors import WiringError
 from verdikt.model.value import Value
+from verdikt.observe.breach import recent_lines
+from verdikt.observe.crash import FILE
 
 
 class Hole(Value, kw_only=True):
@@ -55,11 +57,11 @@ def wired(here: Installation) -> Iterator[Wired]:
     """Every file of every host and scope that names the hook."""
     for place in PLACES.values():
         for scope in SCOPES:
-            file = place.file(scope, here.project, here.env)
+            file = here.file(place, scope)
             data = read(file) if file else None
             if data is None:
                 continue
-            present = settings.parse(data, file)
+            present = (toml if file.endswith(".toml") else settings).parse(data, file)
             if any(settings.commands(present)):
                 yield _wired(here, place, scope, file, present)
     yield from _opencode(here)
@@ -73,7 +75,7 @@ def _wired(here: Installation, place: Place, scope: str, file: str, present: Map
         file=file,
         commands=commands,
         missing=tuple(event for event in place.events if event not in commands),
-        trusted=place.host != "codex" or _codex_trusted(here, present, file),
+        trusted=place.host != "codex" or scope == "managed" or _codex_trusted(here, present, file),
         holes=tuple(_HOLES[place.host](here, scope)),
     )
 
@@ -106,12 +108,8 @@ def _opencode(here: Installation) -> Iterator[Wired]:
         )
 
 
-def _codex_home(here: Installation) -> str:
-    return here.env.get("CODEX_HOME") or os.path.join(here.env.get("HOME", ""), ".codex")
-
-
 def _codex_trusted(here: Installation, present: Mapping[str, Any], file: str) -> bool:
-    config = os.path.join(_codex_home(here), "config.toml")
+    config = os.path.join(codex.home(here.env), "config.toml")
     hashes = codex_trust.trusted(present, file)
     return codex_trust.approved(read(config), hashes, config)
 
@@ -119,7 +117,7 @@ def _codex_trusted(here: Installation, present: Mapping[str, Any], file: str) ->
 def _claude_holes(here: Installation, scope: str) -> Iterator[Hole]:
     place = PLACES["claude"]
     local = os.path.join(here.project, ".claude", "settings.local.json")
-    for file in (local, *(place.file(scope, here.project, here.env) for scope in SCOPES)):
+    for file in (local, *(here.file(place, scope) for scope in SCOPES)):
         if _setting(file, "disableAllHooks") is True:
             yield Hole(what=f"`disableAllHooks` is set in {file}", fix="remove it", open=True)
         if event := settings.malformed(_quiet(file)):
@@ -143,15 +141,16 @@ def _claude_holes(here: Installation, scope: str) -> Iterator[Hole]:
 
 def _codex_holes(here: Installation, scope: str) -> Iterator[Hole]:
     features: dict[str, Any] = {}
-    trust: Any = None
-    for file in (os.path.join(_codex_home(here), "config.toml"), os.path.join(here.project, ".codex", "config.toml")):
+    trust = ""
+    own = os.path.join(codex.home(here.env), "config.toml")
+    for file in (own, os.path.join(here.project, ".codex", "config.toml"), here.file(PLACES["codex"], "managed")):
         try:
             tables = toml.parse(read(file), file)
         except WiringError as error:
             yield Hole(what=str(error), fix="mend it", open=True)
             continue
         features |= tables.get("features", {})
-        trust = tables.get("projects", {}).get(here.project, {}).get("trust_level", trust)
+        trust = trust or codex.trust_level(tables, here.project)
     if features.get("unified_exec_tty") is not False:
         yield Hole(
             what="what is typed into a terminal session (`write_stdin`) fires no hook",
@@ -161,20 +160,27 @@ def _codex_holes(here: Installation, scope: str) -> Iterator[Hole]:
     if features.get("hooks") is False:
         yield Hole(what="`features.hooks` is false", fix="remove it", open=True)
     if scope == "project" and trust != "trusted":
+        yield Hole(what=_UNTRUSTED, fix=_TRUST.format(file=own, project=here.project), open=True)
+    if scope != "managed":
         yield Hole(
-            what="Codex does not trust this project and ignores its hooks",
-            fix="start `codex` here once and trust it",
-            open=True,
+            what="`codex --disable hooks` starts a session without these hooks",
+            fix="wire the managed settings as well: `sudo verdikt init --host codex --scope managed`",
         )
-    yield Hole(
-        what="`codex --disable hooks` starts a session without these hooks; hosted web search fires none",
-        fix="use requirements.toml; see docs/hosts/codex.md",
-    )
+    yield Hole(what="hosted web search fires no hook", fix='switch it off: `web_search = "disabled"` in config.toml')
+
+
+_UNTRUSTED = "Codex does not trust this project, so it reads neither its hooks nor its settings"
+
+_TRUST = (
+    "say that you trust it: start `codex` here and answer so, or run `verdikt init --host codex --trust-codex` "
+    "(if {file} says `untrusted` of `{project}`, take that out first); "
+    "or wire your own settings, which need no trust in a project: `verdikt init --host codex --scope user --trust-codex`"
+)
 
 
 def _gemini_holes(here: Installation, scope: str) -> Iterator[Hole]:
     place = PLACES["gemini"]
-    for file in (place.file(scope, here.project, here.env) for scope in SCOPES):
+    for file in (here.file(place, scope) for scope in SCOPES):
         config = _setting(file, "hooksConfig")
         if isinstance(config, dict) and (config.get("enabled") is False or "verdikt" in config.get("disabled", [])):
             yield Hole(what=f"hooks are switched off in {file}", fix="remove `hooksConfig`", open=True)
@@ -218,16 +224,8 @@ def _setting(file: str, key: str) -> object:
 
 def crashes(here: Installation, *, since: float) -> dict[str, int]:
     """Hook → how often it failed since then."""
-    counts: dict[str, int] = {}
-    data = read(os.path.join(here.data, "_hook_crashes.jsonl")) or b""
-    for line in data.splitlines():
-        try:
-            crash = json.loads(line)
-            if crash["ts"] >= since:
-                counts[str(crash["hook"])] = counts.get(str(crash["hook"]), 0) + 1
-        except (ValueError, KeyError, TypeError):
-            continue
-    return counts
+    lines = recent_lines(Path(here.data) / FILE, since)
+    return dict(Counter(str(line.get("hook", "")) for line in lines))
 
 
 def wrapper_state(here: Installation, scopes: Iterable[str]) -> str:

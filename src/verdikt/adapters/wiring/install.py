@@ -10,9 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from verdikt import adapters
-from verdikt.adapters.wiring import codex_trust, settings, toml, wrapper
+from verdikt.adapters.wiring import codex, settings, wrapper
 from verdikt.adapters.wiring.change import FileChange, WiringRecord, read
-from verdikt.adapters.wiring.place import PLACES
+from verdikt.adapters.wiring.place import PLACES, Place
 from verdikt.adapters.wiring.registration import GUARD_SECONDS, NAMES, Registration
 from verdikt.errors import WiringError
 from verdikt.model.value import Value
@@ -46,10 +46,6 @@ import verdikt.adapters.entry, re2, tree_sitter_bash, yaml
 _OPENCODE = {"project": ".opencode/plugin/verdikt.js", "user": "opencode/plugin/verdikt.js"}
 
 
-MANAGED_HOOKS = "/etc/verdikt/hooks"
-"""Where the wrappers for everybody lie: whoever is governed may run them and not change them."""
-
-
 class Installation(Value, kw_only=True):
     """Where things are: the project, the data directory, the environment, and the socket that hooks ask, if one is given."""
 
@@ -57,16 +53,25 @@ class Installation(Value, kw_only=True):
     data: str
     env: Mapping[str, str]
     socket: str = ""
+    system: str = "/etc"
+    """Below which the settings for everybody on the machine lie."""
 
     def wrappers(self, scope: str = "project") -> dict[str, bytes]:
         """Where the wrappers are put, and what they are; the first is the one that is registered."""
-        directory = MANAGED_HOOKS if scope == "managed" else os.path.join(self.data, "hooks")
+        # Those for everybody lie where whoever is governed may run them and not change them.
+        directory = (
+            os.path.join(self.system, "verdikt", "hooks") if scope == "managed" else os.path.join(self.data, "hooks")
+        )
         return {os.path.join(directory, name): data for name, data in wrapper.shipped().items()}
 
     def registration(self, scope: str = "project") -> Registration:
         """How hosts will call the hook: this interpreter, isolated from the project and the environment."""
         guard = next(iter(self.wrappers(scope)))
         return Registration(guard=guard, python=(sys.executable, *_isolation()), socket=self.socket)
+
+    def file(self, place: Place, scope: str) -> str:
+        """A host's settings file of that scope; empty where it has none."""
+        return place.file(scope, self.project, self.env, self.system)
 
     def record(self) -> WiringRecord:
         """What was changed so far."""
@@ -94,7 +99,8 @@ def plan(here: Installation, hosts: Iterable[str], *, profile: str, scope: str, 
             changes.append(_opencode(here, scope))
         elif host != "git":
             changes += _settings(here, host, scope)
-            changes += _codex(here, changes[-1], scope, trust) if host == "codex" else []
+            if host == "codex" and scope != "managed":
+                changes += codex.features(here, changes[-1], scope, trust=trust)
     return [change for change in changes if change.needed]
 
 
@@ -111,7 +117,7 @@ def _wrappers(here: Installation, scope: str) -> list[FileChange]:
 def _policy(here: Installation, profile: str, scope: str) -> list[FileChange]:
     """A policy where there is none; one that is there is kept."""
     if scope == "managed":
-        path = "/etc/verdikt/governance.yaml"
+        path = os.path.join(here.system, "verdikt", "governance.yaml")
     elif scope == "user":
         config = here.env.get("XDG_CONFIG_HOME") or os.path.join(
             here.env.get("HOME") or os.path.expanduser("~"), ".config"
@@ -127,46 +133,24 @@ def _policy(here: Installation, profile: str, scope: str) -> list[FileChange]:
 
 def _settings(here: Installation, host: str, scope: str) -> list[FileChange]:
     place = PLACES[host]
-    path = place.file(scope, here.project, here.env)
+    path = here.file(place, scope)
     if not path:
         raise WiringError(f"`{host}` has no {scope} settings that name hooks; see docs/hosts/{host}.md")
     before = read(path)
-    present = settings.parse(before, path)
     entries = place.entries(here.registration(scope))
+    what = f"hooks for {len(entries)} events"
+    if path.endswith(".toml"):
+        directory = os.path.dirname(here.registration(scope).guard)
+        after: bytes | None = codex.requirements(before, entries, directory, path)
+        return [FileChange(path=path, before=before, after=after, host=host, what=what)]
+    present = settings.parse(before, path)
     wired = settings.wire(present, entries, path, place.extra)
     if host == "claude" and (event := settings.malformed(present)):
         raise WiringError(
             f"{path}: a hook under `{event}` has no command or a timeout that is no number, which makes Claude Code drop every hook of the file; mend it and run this again"
         )
     after = before if wired == present else settings.render(wired)
-    what = f"hooks for {len(entries)} events"
     return [FileChange(path=path, before=before, after=after, host=host, what=what)]
-
-
-def _codex(here: Installation, hooks: FileChange, scope: str, trust: bool) -> list[FileChange]:
-    home = here.env.get("CODEX_HOME") or os.path.join(here.env.get("HOME") or os.path.expanduser("~"), ".codex")
-    own = os.path.join(home, "config.toml")
-    local = own if scope == "user" else os.path.join(here.project, ".codex", "config.toml")
-    before = read(local)
-    # What is typed into a terminal session fires no hook, so there must be none.
-    after = toml.put(before, ("features",), "unified_exec_tty", False, local)
-    changes = {
-        local: FileChange(
-            path=local,
-            before=before,
-            after=after,
-            host="codex",
-            what="no terminal sessions: input to them fires no hook",
-        )
-    }
-    if trust:
-        before = read(own)
-        base = changes[own].after if own in changes else before
-        hashes = codex_trust.trusted(settings.parse(hooks.after, hooks.path), hooks.path)
-        after = codex_trust.approve(base, hashes, own)
-        what = f"approval of {len(hashes)} hooks" + (", no terminal sessions" if own in changes else "")
-        changes[own] = FileChange(path=own, before=before, after=after, host="codex", what=what)
-    return list(changes.values())
 
 
 def _opencode(here: Installation, scope: str) -> FileChange:
@@ -196,10 +180,10 @@ def undo(here: Installation, *, hosts: Iterable[str] = (), everything: bool = Fa
     wanted = set(hosts)
     changes = []
     for path, known in record.files.items():
-        mine = everything or path.startswith(os.path.join(here.project, "")) or not known["host"]
+        wraps = os.path.basename(path) in NAMES
+        mine = everything or path.startswith(os.path.join(here.project, "")) or wraps
         if not mine or (wanted and known["host"] not in wanted):
             continue
-        wraps = os.path.basename(path) in NAMES
         if wraps and not everything and _others_need_guard(here, record, wanted):
             continue
         changes.append(_back(record, path, known["host"]))
@@ -223,12 +207,13 @@ def _back(record: WiringRecord, path: str, host: str) -> FileChange:
     if now is None or not host:
         return FileChange(path=path, before=now, after=now, host=host, what="changed since, so left as it is")
     if path.endswith(".toml"):
-        return FileChange(
-            path=path, before=now, after=now, host=host, what="changed since, so left as it is: look for verdikt in it"
-        )
-    left = settings.unwire(settings.parse(now, path), path)
-    same = original is not None and left == settings.parse(original, path)
-    after = original if same else (None if original is None and left in ({}, {"version": 1}) else settings.render(left))
+        left = codex.without(now)
+        kept = "changed since, so left as it is: look for verdikt in it"
+        what = kept if left == now else "without our hooks; the rest was changed since and is kept"
+        return FileChange(path=path, before=now, after=left, host=host, what=what)
+    rest = settings.unwire(settings.parse(now, path), path)
+    same = original is not None and rest == settings.parse(original, path)
+    after = original if same else (None if original is None and rest in ({}, {"version": 1}) else settings.render(rest))
     return FileChange(
         path=path, before=now, after=after, host=host, what="without our hooks; the rest was changed since and is kept"
     )

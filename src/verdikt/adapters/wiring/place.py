@@ -35,7 +35,7 @@ class Place(Value, kw_only=True):
             for event in self.events
         }
 
-    def file(self, scope: str, project: str, env: Mapping[str, str]) -> str:
+    def file(self, scope: str, project: str, env: Mapping[str, str], system: str = "/etc") -> str:
         """The absolute path of the settings file; empty where the host has none of that scope."""
         if scope not in self.files:
             return ""
@@ -45,6 +45,7 @@ class Place(Value, kw_only=True):
             codex=env.get("CODEX_HOME") or os.path.join(home, ".codex"),
             config=env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"),
             home=home,
+            system=system,
         )
         return os.path.join(project, path)
 
@@ -84,7 +85,7 @@ PLACES: dict[str, Place] = {
             files={
                 "project": ".claude/settings.json",
                 "user": "{claude}/settings.json",
-                "managed": "/etc/claude-code/managed-settings.json",
+                "managed": "{system}/claude-code/managed-settings.json",
             },
             events=(
                 "SessionStart",
@@ -107,7 +108,11 @@ PLACES: dict[str, Place] = {
             host="codex",
             program="codex",
             mark=".codex",
-            files={"project": ".codex/hooks.json", "user": "{codex}/hooks.json"},
+            files={
+                "project": ".codex/hooks.json",
+                "user": "{codex}/hooks.json",
+                "managed": "{system}/codex/requirements.toml",
+            },
             events=(
                 "SessionStart",
                 "UserPromptSubmit",
@@ -125,7 +130,7 @@ PLACES: dict[str, Place] = {
             files={
                 "project": ".gemini/settings.json",
                 "user": "{home}/.gemini/settings.json",
-                "managed": "/etc/gemini-cli/settings.json",
+                "managed": "{system}/gemini-cli/settings.json",
             },
             events=("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"),
             entry=_gemini,
@@ -146,7 +151,7 @@ PLACES: dict[str, Place] = {
             files={
                 "project": ".cursor/hooks.json",
                 "user": "{home}/.cursor/hooks.json",
-                "managed": "/etc/cursor/hooks.json",
+                "managed": "{system}/cursor/hooks.json",
             },
             events=("sessionStart", "beforeSubmitPrompt", "preToolUse", "postToolUse", "postToolUseFailure", "stop"),
             entry=_cursor,
