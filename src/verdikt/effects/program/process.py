@@ -76,7 +76,7 @@ def _pkill(call: Call) -> Iterator[Effect]:
         or (call.name == "killall" and args.has("-u --user") and not names)
     ):
         yield call.effect("proc.kill.all", targets or (Target("everything of a user", "pid"),))
-    elif any(name in _GENERIC for name in names) and args.has("-9 -KILL -SIGKILL -s --signal -k"):
+    elif any(name in _GENERIC for name in names):
         yield call.effect("proc.kill.all", targets)
     elif call.name == "killall5":
         yield call.effect("sys.crash", (Target("every process", "pid"),))
