@@ -10,11 +10,9 @@ class Named(Protocol):
     @property
     def name(self) -> str:
         """What it is called."""
-        ...
 
     def speak(self) -> str:
         """What it says."""
-        ...
 
 
 class Dog:
