@@ -71,6 +71,7 @@ class FileStore:
         self.clock = clock or SystemClock()
         self._projections = by_name(projections)
         self._labels = frozenset(projection.label for projection in projections)
+        self._folded: dict[frozenset[str], frozenset[str]] = {}
         self._durable = durable
         self._checkpoint_every = checkpoint_every
         self._keyring: Keyring | None = None
@@ -347,7 +348,7 @@ class FileStore:
         before = log.head
         states, behind = {**log.states, **writer.states}, {**log.behind, **writer.changed}
         complete = log.stored is None or writer.head.seq - log.stored >= STORE_EVERY
-        folded = self._labels if complete else self._labels - {self._projections[name].label for name in behind}
+        folded = self._labels if complete else self._others(frozenset(behind))
         try:
             with self.state.writing() as db:
                 if complete:
@@ -364,6 +365,14 @@ class FileStore:
         log.head, log.folded, log.states = writer.head, folded, states
         log.behind = {} if complete else behind
         log.stored = writer.head.seq if complete else log.stored
+
+    def _others(self, behind: frozenset[str]) -> frozenset[str]:
+        """The labels of the projections that are not behind."""
+        found = self._folded.get(behind)
+        if found is None:
+            labels = {self._projections[name].label for name in behind}
+            found = self._folded[behind] = self._labels - labels
+        return found
 
     def _store(
         self, db: StateDb, session: str, log: LogFile, states: Mapping[str, Any], behind: Mapping[str, int]

@@ -32,6 +32,9 @@ _LITERALS = tuple((literal, row) for row in FORMATS for literal in row[1].split(
 _SHORT = 1024
 """Characters up to which it pays to see first which letters a text has."""
 
+_FAMILIAR = 128
+"""Characters up to which a text in which there was nothing is remembered."""
+
 _USUAL = "-/. etaoinsrlcdpumhgfbywvkxjqz"
 """Letters of ordinary commands, the commonest first; all others are rare."""
 
@@ -80,6 +83,27 @@ def find(text: str) -> list[Secret]:
 
 def _telling(text: str) -> bool:
     """Whether anything in a short text could announce a secret, or be one; where it says no, there is none."""
+    if len(text) > _FAMILIAR:
+        return _tells(text)
+    try:
+        return _familiar(text)
+    except _TellingError:
+        return True
+
+
+@lru_cache(maxsize=2048)
+def _familiar(text: str) -> bool:
+    """False for a text that tells nothing, remembered: names of fields, tools and directories come again and again."""
+    if _tells(text):
+        raise _TellingError  # so that nothing is remembered of what may be a secret
+    return False
+
+
+class _TellingError(Exception):
+    """A text that must be looked at."""
+
+
+def _tells(text: str) -> bool:
     for letter in _LITERAL_LETTERS.intersection(text):
         for literal in _LITERALS_BY_LETTER[letter]:
             if literal in text:
