@@ -178,7 +178,7 @@ def _unforge(value: Any, depth: int) -> Any:
     """The same to every shell, and no longer a token."""
     if isinstance(value, str):
         return value.replace("<secret:", "< secret:") if "<secret:" in value else value
-    if isinstance(value, Mapping) and depth:
+    if (type(value) is dict or isinstance(value, Mapping)) and depth:
         return {key: _unforge(inner, depth - 1) for key, inner in value.items()}
     if isinstance(value, (list, tuple)) and depth:
         return [_unforge(inner, depth - 1) for inner in value]
@@ -198,7 +198,7 @@ def _redact(value: Any, kinds: set[str], depth: int) -> Any:
         text, found = redact_text(value)
         kinds.update(found)
         return text
-    if isinstance(value, Mapping) and depth:
+    if (type(value) is dict or isinstance(value, Mapping)) and depth:
         return {_redact(key, kinds, 0): _field(key, inner, value, kinds, depth) for key, inner in value.items()}
     if isinstance(value, (list, tuple)) and depth:
         return [_redact(inner, kinds, depth - 1) for inner in value]
@@ -210,10 +210,11 @@ def _field(key: Any, inner: Any, around: Mapping[Any, Any], kinds: set[str], dep
     if isinstance(inner, (str, int)) and not isinstance(inner, bool):
         name = around.get("name", around.get("key", "")) if key == "value" else key
         kind = _named(name) if isinstance(name, str) else ""
-        scheme, space, text = str(inner).rpartition(" ") if kind == "authorization" else ("", "", str(inner))
-        if kind and _plausible(text if kind != "password" else text.replace(" ", ""), kind, literal=True):
-            kinds.add(kind)
-            return f"{scheme}{space}{token(kind, text)}"
+        if kind:
+            scheme, space, text = str(inner).rpartition(" ") if kind == "authorization" else ("", "", str(inner))
+            if _plausible(text if kind != "password" else text.replace(" ", ""), kind, literal=True):
+                kinds.add(kind)
+                return f"{scheme}{space}{token(kind, text)}"
     return _redact(inner, kinds, depth - 1)
 
 
