@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from verdikt.compiled import load_policy
 from verdikt.decide import decide
 from verdikt.effects.classifier import classify
 from verdikt.errors import VerdiktError
@@ -16,15 +17,15 @@ from verdikt.ledger.files import FileStore
 from verdikt.ledger.grants import live
 from verdikt.ledger.home import data_home
 from verdikt.ledger.pause import Pause, current
-from verdikt.ledger.policies import keep_policy
+from verdikt.ledger.policies import is_kept, keep_policy
 from verdikt.ledger.store import Writer
 from verdikt.model.action import Action, Outcome
 from verdikt.model.canonical import canonical, sha256
 from verdikt.model.decision import Decision, failed
-from verdikt.model.effect import Effects
+from verdikt.model.effect import Effects, Zone
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
-from verdikt.model.memory import Memory, Recalled
+from verdikt.model.memory import Memory, Recalled, marking
 from verdikt.model.moment import Answer, Prompt, Turn
 from verdikt.model.posture import Posture
 from verdikt.model.receipt import action_record
@@ -36,7 +37,6 @@ from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.crash import record_crash
 from verdikt.observe.guarded import guarded_paths
 from verdikt.observe.world import RealWorld, project_root
-from verdikt.policy import load_file, load_policy, with_tool_policies
 from verdikt.projections import projections
 
 if TYPE_CHECKING:
@@ -80,7 +80,11 @@ class Governance:
         here: str = "",
     ) -> None:
         """`here` is where relative paths start from; by default the working directory of this process."""
-        self.policy = with_tool_policies(policy, tool_policies) if tool_policies else policy
+        if tool_policies:
+            from verdikt.policy import with_tool_policies
+
+            policy = with_tool_policies(policy, tool_policies)
+        self.policy = policy
         self.store = store
         self._feedback = tuple(feedback)
         self._completion = completion
@@ -99,7 +103,12 @@ class Governance:
         clock: Clock | None = None,
     ) -> "Governance":
         """Governance by one policy file, or by the layers in force at `cwd`; a `PolicyError` holds every fault."""
-        policy = load_file(str(path)) if path else load_policy(cwd, environ=env)
+        if path:
+            from verdikt.policy import load_file
+
+            policy = load_file(str(path))
+        else:
+            policy = load_policy(cwd, environ=env)
         return cls(policy, FileStore(data_home(env), clock, projections()), clock=clock, env=env)
 
     def before(self, action: Action, *, posture: Posture | None = None) -> Decision:
@@ -280,7 +289,8 @@ class Governance:
                 decision = decide(action, facts, self._session(log), stance, self.policy, grants=grants)
             # Nor does it take red lines away: what was let through meanwhile could make the pause one for ever.
             pause = None if decision.verdict.red_line else current(self.store)
-        keep_policy(self.store.home, self.policy.digest, self.policy.document)
+        if not is_kept(self.store.home, self.policy.digest):
+            keep_policy(self.store.home, self.policy.digest, self.policy.document)
         log.append(EntryKind.DECISION, _decision_record(decision, action, pause))
         if pause and not decision.passed:
             said = f"paused by {pause.by or 'the operator'}: {pause.reason}"
@@ -366,7 +376,7 @@ class Governance:
         )
 
     def _recalled(self, log: Writer) -> Mapping[str, Any]:
-        return Recalled(log.project("memory")) if self.guidance else {}
+        return Recalled(partial(log.project, "memory"))
 
     def _past(self, log: Writer) -> "Past":
         from verdikt.guidance.definition import Past
@@ -432,7 +442,26 @@ def _decision_record(decision: Decision, action: Action, pause: Pause | None) ->
         "receipt_sha256": decision.receipt.sha256,
         "call_id": action.call_id,
     }
+    if made := _made(decision):
+        body["kept"] = made
     return body | ({"paused": {"until": pause.until, "reason": pause.reason}} if pause else {})
+
+
+_MOST_MADE = 16
+
+
+def _made(decision: Decision) -> dict[str, Any]:
+    """Marks for the files that an action puts where there were none, so that the session may take them away again."""
+    if not decision.passed:
+        return {}
+    paths = [
+        target.path
+        for effect in decision.effects
+        if effect.what in ("fs.write", "fs.append")
+        for target in effect.targets
+        if target.state == "absent" and target.zone is Zone.PROJECT and target.path
+    ]
+    return {marking("made", path): "1" for path in paths[:_MOST_MADE]}
 
 
 def _call_record(action: Action, outcome: Outcome) -> tuple[dict[str, Any], dict[str, bytes]]:

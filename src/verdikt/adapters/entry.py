@@ -67,8 +67,10 @@ class Hook:
         from verdikt.daemon.client import NoAnswer, relay
 
         try:
-            said = relay(self._arguments, raw, cwd, os.environ, seconds=_seconds() * 0.9, socket=self._socket)
+            said = relay(self._arguments, raw, cwd, os.environ, seconds=_seconds() * 0.8, socket=self._socket)
         except NoAnswer:
+            # What is left of the time is not enough to say so, and the wrapper waits longer.
+            signal.setitimer(signal.ITIMER_REAL, SECONDS)
             from verdikt import adapters
 
             self._call = self._new_call(cwd)

@@ -22,6 +22,8 @@ _FETCH = words(
 _DECODE = words(
     "base64 base32 basenc xxd openssl uudecode gpg rev tr gunzip zcat gzip bunzip2 xz python python3 perl ruby od hexdump rot13 ccrypt age"
 )
+_PUTS = words("fs.write fs.overwrite fs.append")
+_TEMPORARY = words("/tmp /var/tmp /private/tmp /dev/shm")
 _HOLDERS = words(
     "sudo doas env nice ionice nohup setsid timeout stdbuf time command builtin exec xargs flock proxychains torsocks"
 )
@@ -302,6 +304,11 @@ class Call:
         note: str = "",
     ) -> list[Effect]:
         """The effect on these path targets, each judged by what lies there."""
+        if what in _PUTS and any(target.path in _TEMPORARY for target in targets):
+            # Not theirs to lose, but anybody may put things there.
+            targets = [
+                t if t.path not in _TEMPORARY else Target(t.text, "path", f"{t.path}/", Zone.TEMP) for t in targets
+            ]
         if len(targets) == 1:
             name = _actual(what, targets[0])
             if not name:

@@ -383,7 +383,8 @@ def _mcp(action: Action, call: Call, manifest: Mapping[str, Any]) -> Iterator[Ef
             yield call.effect(verb, target)
         else:
             yield call.effect("unknown.tool", target)
-    for what, note in purposes(action.tool, action.payload):
+    # What somebody declared, no name has a say about.
+    for what, note in () if declared else purposes(action.tool, action.payload):
         # With force, whichever branch it is: nobody can tell.
         yield call.effect(
             what, (Target("the current branch", "ref"),) if what == "git.push.force" else target, note=note

@@ -42,6 +42,7 @@ _LURKING = regex(r"^(?:/tmp|/var/tmp|/dev/shm)/(?:[^/]+/)*\.[^/]+$|^/dev/shm/")
 _POOL = "stratum+"
 _CMDLET = regex(r"^[A-Z][a-z]+-[A-Z][A-Za-z]+$")
 _UNINSTALLS = regex(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
+_SHOWS = regex(r"^(?:\$\(|`)\s*(?:cat|head|tail|sed|awk|grep|cut|tr|rev|xxd|base64|openssl)\b|^\$\(<")
 _SAYERS = frozenset("cat echo printf".split())
 _INTO = (">", ">|", ">>", "&>", "&>>")
 
@@ -252,6 +253,8 @@ class Reading:
         if _FETCHES.search(first.raw):
             return [call.effect("code.remote", note="runs what it downloads")]
         found: list[Effect] = []
+        if not rest and first.raw.startswith(("$(", "`")) and _SHOWS.search(first.raw):
+            found.append(call.effect("code.unknown", possible=True, note="runs what a file holds"))
         if {word.text for word in rest} & {"-rf", "-fr", "-Rf", "-r", "-R"}:
             targets = [word for word in rest if not word.text.startswith("-")]
             found += call.on("fs.delete.tree", targets, possible=True, note="if the unknown program is `rm`")

@@ -30,13 +30,17 @@ _MOST_NAMES = 1024
 _SCALARS = (str, int, float, bool, type(None))
 
 
+_MADE = ("_met", "_rules")
+"""What of an index is not kept."""
+
+
 class Index:
     """Files each rule under the one of its conditions that tells it best from the other rules."""
 
     __slots__ = ("_always", "_class", "_command", "_effect", "_equals", "_host", "_kind", "_met", "_named", "_patterns", "_rules", "_target", "_tool", "_zone")  # fmt: skip
 
     def __init__(self, rules: Sequence["Rule"]) -> None:
-        self._rules = tuple(rules)
+        self._rules = rules
         filings = [_filings(rule.when) for rule in self._rules]
         crowd = Counter(key for several in filings for filing in several for key in filing)
         self._always: list[int] = []
@@ -61,6 +65,28 @@ class Index:
         self._target = GlobIndex(tables["target"]) if tables["target"] else None
         self._equals = _by_path(tables["equals"])
         self._patterns = _by_fields(tables["pattern"])
+
+    def dump(self) -> dict[str, Any]:
+        """The index as plain data, without its rules."""
+        found = {name: getattr(self, name) for name in self.__slots__ if name not in _MADE}
+        for name in ("_named", "_command", "_target"):
+            found[name] = found[name] and found[name].dump()
+        found["_patterns"] = tuple((fields, patterns.patterns, filed) for fields, patterns, filed in self._patterns)
+        return found
+
+    @classmethod
+    def load(cls, data: dict[str, Any], rules: Sequence["Rule"]) -> "Index":
+        """The index that `dump` gave, over the same rules."""
+        index = cls.__new__(cls)
+        index._rules, index._met = rules, {}
+        for name in cls.__slots__:
+            if name not in _MADE:
+                setattr(index, name, data[name])
+        index._named = index._named and PrefixTable.load(data["_named"])
+        index._command = index._command and PrefixTable.load(data["_command"])
+        index._target = index._target and GlobIndex.load(data["_target"])
+        index._patterns = tuple((fields, PatternSet(several), filed) for fields, several, filed in data["_patterns"])
+        return index
 
     def candidates(self, action: Action, ctx: GovernanceContext) -> list["Rule"]:
         """Every rule that can fire, in order, and few that cannot."""

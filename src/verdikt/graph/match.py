@@ -40,7 +40,7 @@ KEYS: dict[str, str] = {
 """Key of a rule's conditions → what it says."""
 
 TARGET_KINDS = ("path", "host", "ref", "pid", "package", "database", "unit", "resource", "other")
-STATES = ("tracked", "modified", "untracked", "ignored", "absent")
+STATES = ("tracked", "modified", "untracked", "own", "ignored", "absent")
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "kind": tuple(ActionKind),
@@ -123,6 +123,16 @@ class Matcher(Value, kw_only=True):
         object.__setattr__(self, "on_effect", on_effect or on_target)
         on_action = (self.kind, self.tool, self.host, self.agent, self.posture, self.command, self.equals, self.pattern)
         object.__setattr__(self, "on_action", any(on_action) or self.condition is not None)
+
+    def dump(self) -> dict[str, Any]:
+        """The conditions with the keys of the policy file; `if` as the text that it was compiled from."""
+        found: dict[str, Any] = {}
+        for key in KEYS:
+            value = getattr(self, {"class": "cls", "if": "condition"}.get(key, key))
+            if value is None or value in ("", ()):
+                continue
+            found[key] = dict(value) if key == "equals" else value.text if key == "if" else value
+        return found
 
     @property
     def empty(self) -> bool:

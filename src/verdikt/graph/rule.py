@@ -1,5 +1,6 @@
 """A rule is one guard described by data; a rule set is many of them behind one index."""
 
+import marshal
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -76,6 +77,13 @@ class Rule(Value, kw_only=True):
             fix=data.get("fix", ""),
             red_line=data.get("red_line", False),
         )
+
+    def dump(self) -> dict[str, Any]:
+        """The rule as plain data; `if` as a text."""
+        found = {"name": self.name, **self.when.dump(), "verdict": self.verdict.word}
+        if self.unless is not None:
+            found["unless"] = self.unless.dump()
+        return found | {"reason": self.reason, "fix": self.fix, "red_line": self.red_line}
 
     def check(self, action: Action, ctx: GovernanceContext) -> Verdict:
         """The rule's verdict if it fires, else a pass."""
@@ -167,6 +175,30 @@ def matcher_of(data: Mapping[str, Any]) -> Matcher:
     return Matcher(**given)
 
 
+class _Kept(Sequence[Rule]):
+    """Rules that were read before, each made when it is first asked for."""
+
+    __slots__ = ("_made", "_written")
+
+    def __init__(self, written: Sequence[bytes]) -> None:
+        self._written = written
+        self._made: dict[int, Rule] = {}
+
+    def __len__(self) -> int:
+        return len(self._written)
+
+    def __getitem__(self, number: Any) -> Any:
+        if number not in self._made:
+            data = marshal.loads(self._written[number])
+            for part in (data, data.get("unless", {})):
+                if "if" in part:
+                    from verdikt.graph.condition import CelCondition
+
+                    part["if"] = CelCondition(part["if"])
+            self._made[number] = Rule.of(data)
+        return self._made[number]
+
+
 class RuleSet:
     """Many rules as one node: its verdict is that of `All` over them, and only rules that can fire are looked at.
 
@@ -179,9 +211,23 @@ class RuleSet:
         if not rules:
             raise PolicyError("`rules` needs at least one rule")
         self.name = name
-        self.rules = rules
+        self.rules: Sequence[Rule] = rules
         self._index = Index(rules)
         self._silent = Verdict(kind=VerdictKind.PASS, guard=name)
+
+    def dump(self) -> tuple[Any, ...]:
+        """The set as plain data, each rule by itself as bytes, so that only those that can fire need be read."""
+        return self.name, tuple(marshal.dumps(rule.dump()) for rule in self.rules), self._index.dump()
+
+    @classmethod
+    def load(cls, data: tuple[Any, ...]) -> "RuleSet":
+        """The set that `dump` gave."""
+        found = cls.__new__(cls)
+        found.name, rules, index = data
+        found.rules = _Kept(rules)
+        found._index = Index.load(index, found.rules)
+        found._silent = Verdict(kind=VerdictKind.PASS, guard=found.name)
+        return found
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """The strictest verdict of the rules that fire, the first of them in order."""

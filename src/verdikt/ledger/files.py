@@ -114,8 +114,9 @@ class FileStore:
                     writer.append(EntryKind.CHECKPOINT, {"reason": "interval"})
             if writer.lines or writer.changed:
                 self._commit(log, writer, torn)
+            written = log.written
         if writer.lines:
-            log.sync()
+            log.sync(written)
             self.state.tidy()
         return result
 
@@ -187,7 +188,7 @@ class FileStore:
                     self._commit(log, writer, torn)
                 self._refold(session, writer.head)
                 log.head = None
-            log.sync()
+            log.sync(log.written)
         return len(sessions)
 
     def _refold(self, session: str, head: Head) -> None:

@@ -43,7 +43,8 @@ MEMORY = Projection(
     name="memory",
     initial={"kept": {}, "marks": ""},
     fold=_memory,
-    kinds=frozenset({EntryKind.TOOL_CALL, EntryKind.FEEDBACK, EntryKind.COMPLETION}),
+    kinds=frozenset({EntryKind.DECISION, EntryKind.TOOL_CALL, EntryKind.FEEDBACK, EntryKind.COMPLETION}),
+    version=2,
 )
 CALLS = Projection(
     name="calls",

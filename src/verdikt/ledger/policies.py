@@ -10,11 +10,16 @@ from verdikt.ledger.home import make_private
 from verdikt.model.canonical import canonical, parse, sha256
 
 
+def is_kept(home: Path, digest: str) -> bool:
+    """Whether the policy with this digest is there already."""
+    return os.path.exists(_place(home, digest))
+
+
 def keep_policy(home: Path, digest: str, document: Mapping[str, Any]) -> None:
     """Writes a policy's document under its digest, unless it is there already."""
-    path = _place(home, digest)
-    if os.path.exists(path):
+    if is_kept(home, digest):
         return
+    path = _place(home, digest)
     import tempfile  # once per policy, and its import costs more than the look above
 
     data = canonical(document)

@@ -7,6 +7,7 @@ answers always give the same decision, which is what makes it replayable.
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
+from verdikt.model.memory import marking
 from verdikt.model.secret import redact, redact_text, shield, unforged
 from verdikt.model.value import Value, fields_of, replace
 
@@ -81,9 +82,10 @@ class Answers(NamedTuple):
     asked: frozenset[str]  # the paths that git was asked about
     own: frozenset[str]
     noted: frozenset[str]
+    kept: Mapping[str, Any]
 
 
-_NOTHING = Answers({}, {}, {}, frozenset(), frozenset(), frozenset())
+_NOTHING = Answers({}, {}, {}, frozenset(), frozenset(), frozenset(), {})
 
 
 class Facts:
@@ -177,6 +179,7 @@ class Facts:
             frozenset(self._asked),
             frozenset(self._own),
             frozenset(self._noted),
+            dict(self._kept),
         )
 
     def agrees(self, answers: Answers) -> bool:
@@ -188,9 +191,11 @@ class Facts:
             all(probe.path(path, git=path in answers.asked) == fact for path, fact in answers.path.items())
             and all(probe._told(path) == text for path, text in answers.text.items())
             and all(probe.git(directory) == fact for directory, fact in answers.git.items())
+            and all(probe.kept(key) == value for key, value in answers.kept.items())
         )
         if same:
             self._path, self._text, self._git, self._asked = probe._path, probe._text, probe._git, probe._asked
+            self._kept |= probe._kept
             self._own |= answers.own
             self._noted |= answers.noted
         return same
@@ -257,6 +262,10 @@ class Facts:
         if key not in self._kept:
             self._kept[key] = self._memory.get(key)
         return self._kept[key]
+
+    def made(self, path: str) -> bool:
+        """Whether this session itself put a file or directory where there was none."""
+        return bool(self.kept(marking("made", path)))
 
     def record(self) -> dict[str, Any]:
         """Everything asked and answered, as plain data; `RecordedWorld` gives the same answers again."""

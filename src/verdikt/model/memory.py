@@ -1,7 +1,8 @@
 """What guidance remembers of a session between two calls: small values under keys, kept in the log."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
+from functools import cached_property
 from typing import Any
 
 from verdikt.model.canonical import sha256
@@ -65,11 +66,19 @@ def _hash(text: str) -> str:
 
 
 class Recalled(Mapping[str, Any]):
-    """The state of the projection `memory`, by key."""
+    """The state of the projection `memory`, by key; looked up when the first key is asked for."""
 
-    def __init__(self, state: Mapping[str, Any]) -> None:
-        self._kept = state.get("kept", {})
-        self._marks = state.get("marks", "")
+    def __init__(self, state: Callable[[], Mapping[str, Any]]) -> None:
+        self._state = state
+
+    @cached_property
+    def _kept(self) -> Mapping[str, Any]:
+        kept: Mapping[str, Any] = self._state().get("kept", {})
+        return kept
+
+    @cached_property
+    def _marks(self) -> str:
+        return str(self._state().get("marks", ""))
 
     def __getitem__(self, key: str) -> Any:
         value = self._word(key) if key.startswith(MARK) else self._kept.get(key)

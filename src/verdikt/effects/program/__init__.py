@@ -229,7 +229,7 @@ FAMILIES: dict[str, str] = {
     "windows": (
         "powershell pwsh cmd format format.com diskpart reg regedit net net1 sc schtasks taskkill tasklist netsh "
         "vssadmin wbadmin wmic bcdedit wevtutil cipher fsutil takeown icacls cacls rd del erase manage-bde mshta "
-        "regsvr32 rundll32 installutil wscript cscript bitsadmin mountvol runas attrib robocopy powercfg dism sfc w32tm "
+        "regsvr32 rundll32 installutil wscript cscript bitsadmin mountvol runas attrib robocopy powercfg dism setx sfc w32tm "
         "systeminfo ipconfig getmac driverquery qwinsta quser nbtstat ver where.exe clip reagentc auditpol"
     ),
 }

@@ -105,8 +105,10 @@ def _find(call: Call) -> Iterator[Effect]:
     yield from call.on("fs.list", roots(command))
     yield from _hunted(call, texts)
     if "-delete" in texts:
-        harmless = True if "-empty" in texts else None
-        yield from call.on("fs.delete.tree", selected(command), possible=narrowed(command), recoverable=harmless)
+        if "-empty" in texts:
+            yield from call.on("fs.write", selected(command), note="deletes only what is empty")
+        else:
+            yield from call.on("fs.delete.tree", selected(command), possible=narrowed(command))
     for index, text in enumerate(texts[:-1]):
         if text in _FILES:
             yield from call.on("fs.overwrite", [command.argv[index + 1]])
