@@ -97,7 +97,8 @@ def _decide(
     ruled = _evaluate(judged, ctx, policy)
     considered = () if ruled.passed else tuple(grants)
     allowed = _grant(EvaluationResult(ruled, ctx), considered)
-    dominant = ctx.effects.dominant
+    classes = ctx.effects.classes
+    dominant = classes[0] if classes else None
     verdict = settle(allowed, posture, dominant)
     warnings = tuple(v for v in ctx.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error))
     said: dict[str, Any] = {
@@ -120,7 +121,7 @@ def _decide(
             "session": inputs | asked.answers,
             "grants": [grant.record() for grant in considered],
             "ruled": None if ruled is verdict else verdict_record(ruled),
-            **decision_record(**said),
+            **decision_record(**said, classes=classes),
             "after": {"risk": ctx.risk_score, **({"slots": session.slots} if "slots" in asked.answers else {})},
         }
     )

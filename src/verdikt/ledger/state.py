@@ -25,6 +25,7 @@ PRAGMA user_version = 1;
 """
 _VERSION = 1
 _LONG_WAL = 200_000
+_LOOK_EVERY = 8
 _PATIENCE_SECONDS = 30
 _TABLES = ("heads", "state", "lag")
 
@@ -53,6 +54,7 @@ class StateDb:
         self._wal = f"{path}-wal"
         self._readonly = readonly
         self._lock = threading.RLock()
+        self._writes = 0
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
 
@@ -164,8 +166,12 @@ class StateDb:
     def tidy(self) -> None:
         """Empties the write-ahead log when it has become long, because every new process reads it from its beginning.
 
-        SQLite's own way only begins it anew in a process that writes twice after it, which a hook never does.
+        SQLite's own way only begins it anew in a process that writes twice after it, which a hook never does. A process that
+        goes on looks now and then.
         """
+        self._writes += 1
+        if self._writes % _LOOK_EVERY != 1:
+            return
         try:
             if os.stat(self._wal).st_size < _LONG_WAL:
                 return

@@ -132,7 +132,7 @@ class Writer:
             sign=signer.sign if signer else None,
         )
         for name, projection in self._projections.items():
-            if projection.concerns(entry):
+            if projection.kinds is None or kind in projection.kinds:
                 self.states[name] = projection.fold(self.project(name), entry)
                 self.changed[name] = seq
         if artifacts:

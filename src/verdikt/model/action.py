@@ -31,6 +31,8 @@ _PATHS = ("file_path", "path", "notebook_path", "absolute_path", "filename", "di
 
 def named_path(payload: object) -> str:
     """The file that a tool input names, when it names one."""
+    if type(payload) is dict and payload.keys().isdisjoint(_PATHS):
+        return ""
     return _text(payload, _PATHS)
 
 

@@ -104,6 +104,8 @@ def _write_mapping(value: dict[str, Any], append: Append, depth: int) -> None:
         kind = type(inner)
         if kind is str:
             append(_quote(inner))
+        elif not inner and depth > 1 and kind in _EMPTY:
+            append(_EMPTY[kind])
         elif kind is bool:
             append("true" if inner else "false")
         elif kind is dict:
@@ -113,6 +115,10 @@ def _write_mapping(value: dict[str, Any], append: Append, depth: int) -> None:
         else:
             _write(inner, append, depth - 1)
     append("}")
+
+
+_EMPTY = {type(None): "null", bool: "false", int: "0", float: "0", dict: "{}", list: "[]", tuple: "[]"}
+"""What is written of whatever counts as false: many values do."""
 
 
 def _layout(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -56,6 +56,7 @@ def decision_record(
     *,
     verdict: Verdict,
     effects: Effects,
+    classes: tuple[EffectClass, ...],
     dominant: EffectClass | None,
     posture: Posture,
     posture_after: Posture,
@@ -65,10 +66,10 @@ def decision_record(
 ) -> dict[str, Any]:
     """What a decision says, as its receipt holds it."""
     return {
-        "posture": {"before": posture.value, "after": posture_after.value},
+        "posture": {"before": posture._value_, "after": posture_after._value_},
         "effects": effects_record(effects),
-        "classes": [cls.value for cls in effects.classes],
-        "dominant": dominant and dominant.value,
+        "classes": [cls._value_ for cls in classes],
+        "dominant": dominant and dominant._value_,
         "verdict": verdict_record(verdict),
         "guard": verdict.guard,
         "warnings": [verdict_record(warning) for warning in warnings],

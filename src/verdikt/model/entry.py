@@ -127,7 +127,10 @@ def write(
     payload = canonical(fields)
     hash = sha256(payload)
     line = _line(payload, hash, sign(message(hash)) if sign else "")
-    return _entry(json.loads(line)), line
+    return _entry(_read(line.decode())[0]), line
+
+
+_read = json.JSONDecoder().raw_decode
 
 
 def message(hash: str) -> bytes:

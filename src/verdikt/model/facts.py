@@ -372,7 +372,10 @@ def _writable(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {_writable(key): _writable(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        if all(type(inner) is str and inner.isascii() for inner in value):
-            return list(value)
+        try:
+            if "".join(value).isascii():
+                return list(value)
+        except TypeError:
+            pass  # not all of them are texts
         return [_writable(inner) for inner in value]
     return value

@@ -76,10 +76,13 @@ class Receipt(Value):
         )
 
 
+# `_value_` is what `value` gives, without the detour by a property that is written in Python.
+
+
 def action_record(action: Action) -> dict[str, Any]:
     """An action as plain data, without the host's id for the call: two calls that say the same are the same."""
     return {
-        "kind": action.kind.value,
+        "kind": action.kind._value_,
         "tool": action.tool,
         "payload": action.payload,
         "session_id": action.session_id,
@@ -102,9 +105,9 @@ def effects_record(effects: Effects) -> list[dict[str, Any]]:
 
 def _effect_record(effect: Effect) -> dict[str, Any]:
     record: dict[str, Any] = {
-        "class": effect.cls.value,
+        "class": effect.cls._value_,
         "what": effect.what,
-        "certainty": effect.certainty.value,
+        "certainty": effect.certainty._value_,
         "recoverable": effect.recoverable,
     }
     # What is empty is left out: a receipt is written for every action, and read by machines.
@@ -118,7 +121,7 @@ def _effect_record(effect: Effect) -> dict[str, Any]:
 
 
 def _target_record(target: Target) -> dict[str, Any]:
-    record = {"text": target.text, "kind": target.kind, "zone": target.zone.value}
+    record = {"text": target.text, "kind": target.kind, "zone": target.zone._value_}
     if target.path and target.path != target.text:
         record["path"] = target.path
     if target.state:

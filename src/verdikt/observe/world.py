@@ -155,8 +155,9 @@ def project_root(cwd: str, home: str) -> str:
     fallback = ""
     here = cwd
     while True:
-        if any(os.path.lexists(os.path.join(here, mark)) for mark in ROOT_MARKS):
-            return here
+        for mark in ROOT_MARKS:
+            if os.path.lexists(f"{here}/{mark}"):
+                return here
         if not fallback and any(os.path.exists(os.path.join(here, mark)) for mark in PROJECT_MARKS):
             fallback = here
         parent = os.path.dirname(here)
