@@ -36,7 +36,7 @@ class Warm:
             return _elsewhere(question)
         call = HookCall([question.host, question.event, question.argument], question.env, question.cwd)
         try:
-            reply = call.decide(question.payload, lambda cwd, env: self._govern(cwd, env, question.cwd))
+            reply = call.decide(question.payload, lambda cwd, _: self._govern(cwd, question))
             note = ""
         except Exception as error:
             reply = call.failure(error)
@@ -70,9 +70,9 @@ class Warm:
         """Lets go of every file."""
         self.stores.close()
 
-    def _govern(self, cwd: str, env: Mapping[str, str], here: str) -> Governance:
-        policy = self.policies.at(cwd, env)
-        return Governance(policy, self.stores.at(data_home(env)), clock=self.clock, env=env, here=here)
+    def _govern(self, cwd: str, question: Question) -> Governance:
+        policy, store = self.policies.at(cwd, question.env), self.stores.at(data_home(question.env))
+        return Governance(policy, store, clock=self.clock, env=question.env, here=question.cwd)
 
     def _recorded(self, call: HookCall, error: Exception) -> bool:
         try:
