@@ -17,6 +17,7 @@ from verdikt.observe.home import expand
 
 if TYPE_CHECKING:
     from verdikt.evidence.final import Signed
+    from verdikt.evidence.gate import GateJudgement
     from verdikt.evidence.turn import TurnEvidence
     from verdikt.evidence.validator import Proof
 
@@ -155,8 +156,8 @@ class Proving:
         )
         enforced = settings.mode == "enforce"
         signed = [
-            self.store.append(session, EntryKind.VALIDATOR_PASS, proof_record(claim, proof)).seq
-            for claim, proof in judged.proofs
+            self.store.append(session, EntryKind.VALIDATOR_PASS, proof_record(claims, proof)).seq
+            for proof, claims in judged.proven()
         ]
         if signed and faults and judged.reason:
             judged = replace(
@@ -171,6 +172,8 @@ class Proving:
         parent = turn.raw.get("session_id")
         if turn.agent and isinstance(parent, str) and parent and parent != session:
             self.store.append(parent, EntryKind.COMPLETION, {"child": session, "result": judged.result.value})
+            for proof in _handed_up(judged, evidence):
+                self.store.append(parent, EntryKind.VALIDATOR_PASS, {**proof, "child": session})
         if enforced and judged.result is GateResult.REFUSED:
             return Answer(allowed=False, reason=judged.reason, guard="evidence")
         return Answer()
@@ -182,7 +185,8 @@ class Proving:
 
         entries = self.store.entries(session, since=state["turn"])
         turn = read_turn(entries, best=state["best"], trusted=self._vouched)
-        roots = list(dict.fromkeys(call.tree[0] for call in reversed(turn.calls) if call.tree[0]))[:ROOTS]
+        looked = [*(one.tree[0] for one in turn.passes), *(call.tree[0] for call in turn.calls)]
+        roots = list(dict.fromkeys(root for root in reversed(looked) if root))[:ROOTS]
         trees = {root: tree for root in roots if (tree := source_tree(root, self._env)) and tree.root == root}
         return replace(turn, trees=trees) if trees else turn
 
@@ -285,3 +289,16 @@ class Proving:
     def _vouched(self, entry: Entry) -> bool:
         """Whether an entry's signature is by a key of ours."""
         return bool(entry.sig) and self.store.keyring.check(entry.kid, entry.hash, entry.sig, entry.ts) is None
+
+
+def _handed_up(judged: "GateJudgement", evidence: "TurnEvidence") -> list[dict[str, Any]]:
+    """What a sub-agent proved, for its parent to rest on, with the sources that it is about."""
+    if judged.result.value != "proven":
+        return []
+    known = {call.seq: call.tree for call in evidence.calls if call.tree[0]}
+    found = []
+    for claim, proof in judged.proofs:
+        root, digest = next((known[seq] for seq in proof.entries if seq in known), ("", ""))
+        body = {"claim": claim.type.value, "explicit": True, **proof.record(), "entries": []}
+        found.append(body | ({"tree": {"root": root, "sha256": digest}} if root else {}))
+    return found

@@ -1,19 +1,27 @@
 """One command as the program tables see it: its arguments, and the means to say what it does."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from __future__ import annotations
+
 from posixpath import normpath
 
 from verdikt.effects import zone as places
 from verdikt.effects.argument import Arguments, words
 from verdikt.effects.name import manner
 from verdikt.effects.program.table import Does, Program
-from verdikt.effects.surroundings import Surroundings, before, surroundings_of
-from verdikt.effects.target import Resolver
+from verdikt.effects.surroundings import before, surroundings_of
 from verdikt.effects.target import recoverable as can_return
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
-from verdikt.model.facts import Facts
 from verdikt.model.regex import regex
-from verdikt.shell.command import UNKNOWN, Command, Word
+from verdikt.shell.command import UNKNOWN, Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from verdikt.effects.surroundings import Surroundings
+    from verdikt.effects.target import Resolver
+    from verdikt.model.facts import Facts
+    from verdikt.shell.command import Command
 
 _RAW = words("nc ncat netcat telnet socat openssl socket nc.traditional nc.openbsd websocat")
 _FETCH = words(
@@ -246,7 +254,7 @@ class Call:
         self.args = Arguments(rest, words(entry.values), single=entry.single)
         return self._follow(entry, rest)
 
-    def _sub(self, program: Program) -> "tuple[str, Program | Does | tuple[Does, ...]] | None":
+    def _sub(self, program: Program) -> tuple[str, Program | Does | tuple[Does, ...]] | None:
         operands = [word.text for word in self.args.operands[:3]]
         for depth in range(len(operands), 0, -1):
             name = " ".join(operands[:depth])

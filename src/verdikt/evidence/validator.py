@@ -8,6 +8,7 @@ from typing import Any
 from verdikt.evidence.attempt import fetch_attempt_proof, ladder_exhaustion_proof
 from verdikt.evidence.call import LoggedCall
 from verdikt.evidence.contract import Contract
+from verdikt.evidence.program import selects
 from verdikt.evidence.ran import Run, read_runs
 from verdikt.evidence.section import CustomValidator
 from verdikt.evidence.turn import TurnEvidence, same_path, same_place
@@ -181,8 +182,13 @@ def _mentions(argv: tuple[str, ...], wanted: str) -> bool:
     return len(words) == 1 and "/" in wanted and any(same_path(word, wanted) for word in joined if "/" in word)
 
 
-def _tests(turn: TurnEvidence, arguments: Arguments, *, runner: str = "") -> tuple[int, ...] | str:
-    """A green run of tests, fresh, of the right tree, not smaller than before."""
+def _tests(
+    turn: TurnEvidence, arguments: Arguments, *, runner: str = "", lenient: bool = False
+) -> tuple[int, ...] | str:
+    """A green run of tests, fresh, of the right tree, not smaller than before.
+
+    `lenient`: one that fails as it did before the first edit will do, since the work is not to blame.
+    """
     reason = "no test run in this turn"
     target = arguments.get("target", "") or arguments.get("path", "")
     for call in reversed(turn.calls):
@@ -190,14 +196,28 @@ def _tests(turn: TurnEvidence, arguments: Arguments, *, runner: str = "") -> tup
             if one.kind != "test" or (runner and runner not in one.key):
                 continue
             fault = _test_fault(turn, call, one)
-            if fault:
+            if fault and not (lenient and _was_there_before(turn, call)):
                 reason = reason if reason != "no test run in this turn" else fault
                 continue
             if target and not _covers(one, target):
                 reason = f"`{one.key}` did not run `{target}`"
                 continue
+            if arguments.get("whole") and selects(one.argv):
+                reason = f"`{one.key}` ran a part of the tests, and all are claimed"
+                continue
+            if (number := arguments.get("number")) and not _numbers(call, turn, int(number)):
+                reason = f"`{one.key}` ran {call.tests.total if call.tests else 0} tests, and {number} are claimed"
+                continue
             return (call.seq,)
     return reason
+
+
+def _numbers(call: LoggedCall, turn: TurnEvidence, number: int) -> bool:
+    """Whether that many tests ran: in this run, or in the turn's fresh green runs together."""
+    green = {run.key: one.tests for one in turn.calls for run in one.speaking("test") if one.tests and turn.fresh(one)}
+    runs = [*green.values(), *([call.tests] if call.tests else [])]
+    sums = [sum(one.passed for one in green.values()), sum(one.total for one in green.values())]
+    return any(number in (one.passed, one.total, one.total + one.skipped) for one in runs) or number in sums
 
 
 def _test_fault(turn: TurnEvidence, call: LoggedCall, one: Run) -> str:
@@ -208,8 +228,8 @@ def _test_fault(turn: TurnEvidence, call: LoggedCall, one: Run) -> str:
         return f"`{one.key}` ran 0 tests"
     # Where the host keeps the status to itself, the count that the run printed must do.
     if not (call.ok or call.untold) or (counts is not None and counts.failed):
-        if _was_there_before(turn, call):
-            return ""
+        if not call.failed and counts is None:
+            return f"`{one.key}` has not told how it ended: it may still be running"
         return f"`{one.key}` failed" + (
             f": {counts.failed} of {counts.total} tests" if counts and counts.failed else ""
         )
@@ -330,6 +350,11 @@ def _http_2xx(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str
 def _same_url(url: str, words: list[str]) -> bool:
     bare = url.removeprefix("https://").removeprefix("http://").rstrip("/")
     return any(word.removeprefix("https://").removeprefix("http://").rstrip("/") == bare for word in words)
+
+
+def no_worse(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+    """Tests that are green, or fail as they did before the first edit."""
+    return _tests(turn, arguments, lenient=True)
 
 
 VALIDATORS: dict[str, Validator] = {

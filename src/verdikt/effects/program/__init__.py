@@ -1,9 +1,13 @@
 """What programs do, one module per family; see `table.py` for the form. Families are loaded when one of their programs is met."""
 
+from __future__ import annotations
+
 from functools import cache
 from importlib import import_module
 
-from verdikt.effects.program.table import Program
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from verdikt.effects.program.table import Program
 
 FAMILIES: dict[str, str] = {
     "coreutils": (
