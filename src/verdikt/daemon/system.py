@@ -13,7 +13,6 @@ from verdikt.daemon.question import Peer, Question, Said
 from verdikt.daemon.warm import NOT_PATHS, Warm
 from verdikt.errors import PolicyError
 from verdikt.govern import Governance
-from verdikt.ledger.home import data_home
 from verdikt.model.facts import GitFact, PathFact
 from verdikt.observe.clock import Clock
 from verdikt.observe.git import git_as
@@ -141,7 +140,7 @@ class SystemWarm(Warm):
                 guarded = guarded_paths(root, env)
                 return PeerWorld(RealWorld(here, env=env, guarded=guarded, clock=self.clock), rights)
 
-        store = self.stores.at(data_home(env))
+        store = self.stores.of(env)
         return Governance(policy, store, see=see, clock=self.clock, env=env, here=question.cwd)
 
 
