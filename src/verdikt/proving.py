@@ -25,6 +25,9 @@ ROOTS = 3
 _CHECKS = frozenset({"test", "build", "lint", "commit"})
 """Runs after which the sources are looked at, so that a later change of them shows whoever made it."""
 
+_LOOKS = 30
+"""How often a transcript is looked at again whose last words are not written yet."""
+
 _UNREAD = {"unparseable": "holds no JSON", "schema_drift": "has no message of a known type"}
 
 
@@ -126,6 +129,11 @@ class Proving:
 
         session, path = turn.session_id, turn.transcript_path
         transcript = read_transcript(path) if path else Transcript("unreadable")
+        for _ in range(_LOOKS):
+            if turn.message is not None or not transcript.unfinished:
+                break
+            self.clock.sleep(0.05)
+            transcript = read_transcript(path)
         if turn.message is None and transcript.status in _UNREAD:
             return self._unread(turn, transcript.status)
         message = redact_text(transcript.message if turn.message is None else turn.message)[0]
