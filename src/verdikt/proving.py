@@ -1,7 +1,7 @@
 """The evidence gate at work: reads the log and the transcript, asks the pure parts, writes down what they said."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from verdikt.evidence.section import EvidenceSettings
@@ -16,11 +16,16 @@ from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.home import expand
 
 if TYPE_CHECKING:
+    from verdikt.evidence.final import Signed
+    from verdikt.evidence.gate import GateJudgement
     from verdikt.evidence.turn import TurnEvidence
     from verdikt.evidence.validator import Proof
 
 ROOTS = 3
 """Projects of one turn whose sources are looked at when it ends."""
+
+GATE_CRASHES = "_gate_crash.json"
+"""Sessions that a failure of the gate has held up in their present turn."""
 
 _CHECKS = frozenset({"test", "build", "lint", "commit"})
 """Runs after which the sources are looked at, so that a later change of them shows whoever made it."""
@@ -54,8 +59,10 @@ class Proving:
         from verdikt.evidence.contract import Contract, as_yaml, extend, goes_on, read_contract
         from verdikt.evidence.final import asks_for_block
         from verdikt.ledger.contracts import write_contract
+        from verdikt.observe.breach import unmark
 
         session, text = prompt.session_id, redact_text(prompt.text)[0]
+        unmark(self.store.home / GATE_CRASHES, session)
         self._audit(session, text)
         contract = read_contract(text)
         state = self.store.project("evidence", session)
@@ -103,7 +110,7 @@ class Proving:
         written = {path: digest for path in edited if path != "*" and (digest := self._digest(path))}
         found = call_evidence(action, outcome, written=written, ended=self.clock.now(), edited=edited)
         where = self._checked_place(action.cwd, found.get("runs", ()))
-        if where and (tree := source_tree(os.path.join(self._here, where))):
+        if where and (tree := source_tree(os.path.join(self._here, where), self._env)):
             found["tree"] = {"root": tree.root, "sha256": tree.digest}
         return found
 
@@ -125,6 +132,7 @@ class Proving:
             return Answer()
         from verdikt.evidence.claims import find_claims
         from verdikt.evidence.gate import GateResult, GateState, judge_turn, proof_record
+        from verdikt.observe.checks import usual_checks
         from verdikt.observe.transcript import Transcript, read_transcript
 
         session, path = turn.session_id, turn.transcript_path
@@ -134,12 +142,17 @@ class Proving:
                 break
             self.clock.sleep(0.05)
             transcript = read_transcript(path)
+        if turn.message is None and not transcript.message.strip():
+            self._unheard(turn, transcript.status)
         if turn.message is None and transcript.status in _UNREAD:
             return self._unread(turn, transcript.status)
         message = redact_text(transcript.message if turn.message is None else turn.message)[0]
         state = self.store.project("evidence", session)
-        evidence = self.turn(session, state)
+        evidence = replace(
+            self.turn(session, state), usual=usual_checks(os.path.join(self._here, turn.cwd), self._env.get("HOME", ""))
+        )
         holes = [f"{tool} {id}" for id, tool in transcript.tool_uses if id and id not in evidence.decided]
+        faults = self._final_faults(message, evidence.contract, session)
         judged = judge_turn(
             find_claims(message),
             evidence,
@@ -147,18 +160,28 @@ class Proving:
             GateState.of(state),
             holes=holes if settings.coverage != "off" else (),
             stop_hook_active=turn.stop_hook_active,
-            faults=self._final_faults(message, evidence.contract, session),
+            faults=faults if settings.final_block == "enforce" else (),
         )
         enforced = settings.mode == "enforce"
-        for claim, proof in judged.proofs:
-            self.store.append(session, EntryKind.VALIDATOR_PASS, proof_record(claim, proof))
+        signed = [
+            self.store.append(session, EntryKind.VALIDATOR_PASS, proof_record(claims, proof)).seq
+            for proof, claims in judged.proven()
+        ]
+        if signed and faults and judged.reason:
+            judged = replace(
+                judged, reason=f"{judged.reason}\nSigned and ready to be named: {', '.join(map(str, signed))}"
+            )
         body = judged.record() | {"enforced": enforced, "parse_status": transcript.status, "host": turn.host}
+        if faults:
+            body["final_block"] = {"enforced": enforced and settings.final_block == "enforce", "faults": list(faults)}
         if turn.background:
             body["background"] = [redact_text(session)[0] for session in turn.background]
         self.store.append(session, EntryKind.COMPLETION, body)
         parent = turn.raw.get("session_id")
         if turn.agent and isinstance(parent, str) and parent and parent != session:
             self.store.append(parent, EntryKind.COMPLETION, {"child": session, "result": judged.result.value})
+            for proof in _handed_up(judged, evidence):
+                self.store.append(parent, EntryKind.VALIDATOR_PASS, {**proof, "child": session})
         if enforced and judged.result is GateResult.REFUSED:
             return Answer(allowed=False, reason=judged.reason, guard="evidence")
         return Answer()
@@ -170,8 +193,9 @@ class Proving:
 
         entries = self.store.entries(session, since=state["turn"])
         turn = read_turn(entries, best=state["best"], trusted=self._vouched)
-        roots = list(dict.fromkeys(call.tree[0] for call in reversed(turn.calls) if call.tree[0]))[:ROOTS]
-        trees = {root: tree for root in roots if (tree := source_tree(root)) and tree.root == root}
+        looked = [*(one.tree[0] for one in turn.passes), *(call.tree[0] for call in turn.calls)]
+        roots = list(dict.fromkeys(root for root in reversed(looked) if root))[:ROOTS]
+        trees = {root: tree for root in roots if (tree := source_tree(root, self._env)) and tree.root == root}
         return replace(turn, trees=trees) if trees else turn
 
     def validated(self, session: str, claim: str, name: str, arguments: Mapping[str, str]) -> "Proof":
@@ -182,7 +206,7 @@ class Proving:
         proof = validate(name, claim, arguments, self.turn(session, state), self.settings.validators)
         if proof.holds:
             body = {"claim": claim, "explicit": True, **proof.record()}
-            self.store.append(session, EntryKind.VALIDATOR_PASS, body)
+            return replace(proof, signed=self.store.append(session, EntryKind.VALIDATOR_PASS, body).seq)
         return proof
 
     def holds(self, log: Writer, name: str, arguments: Mapping[str, Any]) -> bool:
@@ -195,11 +219,12 @@ class Proving:
         return validator is not None and run(validator, given, evidence).holds
 
     def first_failure(self, turn: Turn) -> bool:
-        """Whether a failure of the gate has not yet held this session up."""
-        from verdikt.observe.breach import first_today
+        """Whether a failure of the gate has not yet held this turn up; a prompt begins another."""
+        from verdikt.observe.breach import DAY, first_since
 
+        now = self.clock.now()
         try:
-            return first_today(self.store.home / "_gate_crash.json", turn.session_id, self.clock.now())
+            return first_since(self.store.home / GATE_CRASHES, turn.session_id, now, now - DAY)
         except OSError:
             return False
 
@@ -216,6 +241,19 @@ class Proving:
             threshold=wanted.crashes_per_hour,
             memory=expand(wanted.memory, self._env),
             notices=expand(wanted.notices, self._env),
+        )
+
+    def _unheard(self, turn: Turn, status: str) -> None:
+        """Leaves a line about a stop at which the transcript gave no words."""
+        from verdikt.ledger.extraction import record_extraction
+
+        record_extraction(
+            self.store.home,
+            session=turn.session_id,
+            status=status,
+            text_empty=True,
+            transcript=turn.transcript_path,
+            now=self.clock.now(),
         )
 
     def _digest(self, path: str) -> str:
@@ -238,19 +276,37 @@ class Proving:
 
     def _final_faults(self, message: str, contract: Any, session: str) -> tuple[str, ...]:
         """What is wrong with the fenced final block, where one is asked for."""
-        if self.settings.final_block != "enforce":
+        if self.settings.final_block == "off":
             return ()
         from verdikt.evidence.final import final_faults
 
         return final_faults(message, self.settings.final_name, contract, self._signed(session))
 
-    def _signed(self, session: str) -> Callable[[int], bool]:
-        def signed(seq: int) -> bool:
+    def _signed(self, session: str) -> "Signed":
+        def signed(seq: int) -> Mapping[str, Any] | None:
             entry = self.store.reader.entry(session, seq)
-            return entry is not None and entry.kind is EntryKind.VALIDATOR_PASS and self._vouched(entry)
+            if entry is None or entry.kind is not EntryKind.VALIDATOR_PASS or not self._vouched(entry):
+                return None
+            calls = [self.store.reader.entry(session, one) for one in entry.body.get("entries", ())]
+            streams = [stream for call in calls if call for stream in call.body.get("streams", {}).values()]
+            hashes = {entry.hash, *(call.hash for call in calls if call), *(stream["sha256"] for stream in streams)}
+            return {**entry.body, "hashes": hashes}
 
         return signed
 
     def _vouched(self, entry: Entry) -> bool:
         """Whether an entry's signature is by a key of ours."""
         return bool(entry.sig) and self.store.keyring.check(entry.kid, entry.hash, entry.sig, entry.ts) is None
+
+
+def _handed_up(judged: "GateJudgement", evidence: "TurnEvidence") -> list[dict[str, Any]]:
+    """What a sub-agent proved, for its parent to rest on, with the sources that it is about."""
+    if judged.result.value != "proven":
+        return []
+    known = {call.seq: call.tree for call in evidence.calls if call.tree[0]}
+    found = []
+    for claim, proof in judged.proofs:
+        root, digest = next((known[seq] for seq in proof.entries if seq in known), ("", ""))
+        body = {"claim": claim.type.value, "explicit": True, **proof.record(), "entries": []}
+        found.append(body | ({"tree": {"root": root, "sha256": digest}} if root else {}))
+    return found

@@ -2,27 +2,34 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.clients.install import binary
+from verdikt import __version__
 from verdikt.adapters.live.client import CLIENTS, Client, ClientRun, spare_installation
 from verdikt.adapters.live.model import ScriptedModel
 from verdikt.adapters.live.screenplay import Say, Screenplay, ToolUse
+from verdikt.daemon import client as warm
+from verdikt.daemon import protocol
+from verdikt.daemon.residence import holder
 
 LOOPBACK = {
     # Whatever a client wants from the network beside the model, it does not get.
     "HTTP_PROXY": "http://127.0.0.1:9",
     "HTTPS_PROXY": "http://127.0.0.1:9",
     "NO_PROXY": "127.0.0.1,localhost",
-    "VERDIKT_DAEMON": "off",  # no warm process outlives a test
+    "VERDIKT_DAEMON": "on",
+    "VERDIKT_DAEMON_IDLE": "60",  # no warm process outlives a test for long, even if the test is killed
 }
 
 
@@ -149,6 +156,19 @@ class Bench:
                 finally:
                     server.terminate()
         return Played(run=ClientRun(code=0, stdout=json.dumps(said), stderr=""), model=model)
+
+    def warm_calls(self) -> int:
+        """How many calls the warm process has decided."""
+        words = [__version__, "@status", "", "", "/", "closed"]
+        said = warm.ask(str(self.data / "run/daemon.sock"), protocol.question(words, {}, b""), 10.0)
+        return int(json.loads(said[1])["calls"])
+
+    def end(self) -> None:
+        """Ends the warm process that hooks started; waits until it is gone."""
+        while pid := holder(self.data / "run"):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            time.sleep(0.02)
 
     def ran(self, name: str) -> bool:
         """Whether a command left its file behind."""

@@ -163,6 +163,7 @@ def test_fifty_calls_leave_fifty_decisions_and_fifty_outcomes(version: str, benc
 
     assert len(entries(table, EntryKind.DECISION)) == 50, played.run.stderr
     assert len(entries(table, EntryKind.TOOL_CALL)) == 50, played.run.stderr
+    assert table.warm_calls() > 50, "the first call starts a warm process, and those that come when it is ready ask it"
     assert table.crashes() == []
 
 

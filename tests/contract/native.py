@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.clients.install import ROOT
+from verdikt import __version__
 from verdikt.daemon import protocol
 from verdikt.daemon.native import build
 from verdikt.model.canonical import sha256
@@ -27,7 +28,11 @@ def compiled(name: str, flags: list[str], source: Path = build.SOURCE) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two test workers may want the same
         if not target.exists():
             fresh = target.with_suffix(".new")
-            why = build.build(fresh, "test", flags, source=source) if flags else build.compile_client(fresh, "test")
+            why = (
+                build.build(fresh, __version__, flags, source=source)
+                if flags
+                else build.compile_client(fresh, __version__)
+            )
             assert not why, f"the native client's tests need a C compiler: {why}"
             fresh.rename(target)
     return target

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.install import ROOT
+from verdikt import adapters
 from verdikt.daemon.native import build
 
 
@@ -73,7 +74,7 @@ def test_every_way_of_linking_gives_a_client(tmp_path: Path, way: int) -> None:
 
 @pytest.mark.parametrize("missing", ["CC", "PATH"])
 def test_without_a_compiler_the_script_is_installed(tmp_path: Path, missing: str) -> None:
-    """With the same command line: as the wrapper, by hand, and with a socket, which it cannot ask."""
+    """With the same command line: as the wrapper, by hand, and with a socket at which nobody is."""
     wheel, command = installed(tmp_path, **{missing: "/nonexistent"})
 
     assert wheel.endswith("-py3-none-any.whl")
@@ -83,6 +84,9 @@ def test_without_a_compiler_the_script_is_installed(tmp_path: Path, missing: str
     by_hand = json.dumps({"tool_name": "Bash", "tool_input": {"command": "rm -rf /"}, "cwd": "/tmp"}).encode()
     code, said = answer(command, "codex", "PreToolUse", payload=by_hand)
     assert (code, said["decision"]) == (2, "block")
-    code, said = answer(command, "--socket", "/run/x.sock", "5", "closed", "/bin/cat", payload=b"{}")
-    assert (code, said["decision"]) == (2, "block")
-    assert "needs the native client" in said["reason"]
+    launch = str(Path(adapters.__file__).with_name("launch.py"))
+    wrapped = ["5", "closed", sys.executable, "-I", launch, "codex", "PreToolUse"]
+    for words in (wrapped, ["codex", "PreToolUse"]):
+        code, said = answer(command, "--socket", "/nowhere/x.sock", *words, payload=by_hand)
+        assert (code, said["decision"]) == (2, "block")
+        assert "the warm process at `/nowhere/x.sock` cannot be asked" in said["reason"]

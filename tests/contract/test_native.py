@@ -15,6 +15,7 @@ import pytest
 
 from tests.contract import native
 from tests.contract.native import FakeWarm
+from verdikt import __version__
 from verdikt.daemon import protocol
 
 BLOCK = b'{"decision":"block","reason":"no"}\n'
@@ -24,7 +25,7 @@ MANY = b"x" * (4 * 1024 * 1024)
 # A stand-in for the interpreter: the hook has no opinion and says who it is; the warm process leaves its mark and ends.
 PYTHON = """#!/bin/sh
 case "$*" in
-*-m\\ verdikt.daemon) { echo "$*"; ls -l /proc/self/fd; ps -o sid= -p $$; echo $$; pwd; } > "$VERDIKT_HOME/started.$$" ;;
+*-m\\ verdikt.daemon|*/verdikt/daemon/__main__.py) { echo "$*"; env; ls -l /proc/self/fd; ps -o sid= -p $$; echo $$; pwd; } > "$VERDIKT_HOME/started.$$" ;;
 *) cat > "$VERDIKT_HOME/heard"; echo "$VERDIKT_DAEMON" > "$VERDIKT_HOME/daemon"; echo '{"from":"the hook"}' ;;
 esac
 """
@@ -158,7 +159,7 @@ def test_the_question_is_the_one_of_the_protocol(place: Place, words: str, mode:
         )
     named = [*(words.split() or ["generic"]), "", "", ""][:3]
     expected = protocol.question(
-        ["test", *named, str(place.project), mode], place.env | env, b"" if argument else QUESTION
+        [__version__, *named, str(place.project), mode], place.env | env, b"" if argument else QUESTION
     )
     assert warm.questions == [expected]
 
@@ -370,7 +371,7 @@ def test_the_first_call_starts_one_warm_process_that_holds_nothing_of_ours(place
         input=QUESTION,
         capture_output=True,
         cwd=place.project,
-        env=place.env,
+        env=place.env | {"TOKEN": "secret", "VERDIKT_DAEMON_IDLE": "7"},
         pass_fds=[write],
         check=False,
     )
@@ -384,7 +385,8 @@ def test_the_first_call_starts_one_warm_process_that_holds_nothing_of_ours(place
 
     (told,) = place.started()
     words, *lines, session, own, where = told.splitlines()
-    assert words == "-I -m verdikt.daemon"
+    assert words == "-I /opt/x/verdikt/daemon/__main__.py"
+    assert "TOKEN" not in told
     assert where == "/"
     assert session.strip() != str(os.getsid(0)).strip()
     assert not any("pipe:" in line for line in lines)

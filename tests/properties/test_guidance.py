@@ -1,5 +1,7 @@
 """Whatever a session does, what guidance remembers is rebuilt from the log, bounded, and never loosened by forgetting."""
 
+from functools import partial
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,11 +24,11 @@ def test_memory_is_a_mapping_however_it_is_stored(steps: list[tuple[bool, str, s
     state: dict[str, object] = {}
     expected: dict[tuple[bool, str], str] = {}
     for marking, key, word in steps:
-        memory = Memory(Recalled(state))
+        memory = Memory(Recalled(partial(dict, state)))
         (memory.mark if marking else memory.keep)(word, "p", key)
         state = parse(canonical(folded(state, memory.changes)))
         expected[marking, key] = word
-    memory = Memory(Recalled(state))
+    memory = Memory(Recalled(partial(dict, state)))
 
     for (marking, key), word in expected.items():
         assert (memory.marked("p", key) if marking else memory.get("p", key)) == word

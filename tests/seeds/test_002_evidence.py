@@ -1,24 +1,52 @@
 """Seed 002, the evidence gate: contracts, claims, validators, the gate, overrides and crashes, by checklist id."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.scene import GREEN, RED, Scene
-from verdikt.evidence.contract import read_contract
-from verdikt.evidence.turn import read_turn
+from verdikt.evidence.contract import Contract, read_contract
+from verdikt.evidence.turn import TurnEvidence, read_turn
 from verdikt.evidence.validator import VALIDATORS, validate
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
 from verdikt.model.moment import Prompt
+
+BEHAVIOUR = """
+S2-001 S2-002 S2-003 S2-004 S2-005 S2-010 S2-011 S2-012 S2-013 S2-014 S2-020 S2-021 S2-022 S2-023 S2-024 S2-025 S2-030 S2-031
+S2-040 S2-041 S2-042 S2-043 S2-044 S2-045 S2-046 S2-050 S2-051 S2-052 S2-060 S2-061 S2-062 S2-070 S2-071 S2-072 S2-073 S2-074
+S2-080 S2-085 S2-090 S2-095 S2-100 S2-101 S2-102 S2-103 W2-1 W2-2 W2-3 W2-4 W2-5 W2-6 W2-7 W2-8 W2-9 W2-10 W2-11 W2-12
+""".split()
+"""Ids of the seed that say how it behaves, and the weaknesses it admits to: each has a test named by it."""
+
+NONE_OF_OURS = {
+    "S2-015": "when a client reads its settings is the client's",
+    "S2-104": "how an agent keeps its notes is between it and its owner",
+    "S2-110": "how many tests the seed's own system had",
+    "W2-13": "a list that the seed lost",
+}
+
+SAMPLE = {"command_substring": "make verify", "keyword": "billing"}
+CLAIMS = ("done", "blocked", "delegation")
 
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
     """A session under an enforcing gate."""
     return Scene(tmp_path)
+
+
+@pytest.mark.parametrize("id", BEHAVIOUR)
+def test_every_id_that_states_behaviour_has_a_test_of_its_name(id: str) -> None:
+    """A missing one shows here."""
+    files = Path(__file__).parent.glob("test_002_*.py")
+    names = re.findall(r"def (test_\w+)\(", "\n".join(file.read_text() for file in files))
+
+    assert any(re.search(rf"_{id.replace('-', '_')}(?!\d)", name) for name in names)
+    assert id not in NONE_OF_OURS
 
 
 def test_S2_001_done_without_evidence_is_refused(scene: Scene) -> None:
@@ -134,7 +162,7 @@ def _boom(*args: object, **kwargs: object) -> object:
         ),
     ],
 )
-def test_S2_021_and_061_parse_status_decides(scene: Scene, lines: list[object], status: str, allowed: bool) -> None:
+def test_S2_021_S2_061_parse_status_decides(scene: Scene, lines: list[object], status: str, allowed: bool) -> None:
     """What cannot be read at all is not let through; an empty message is."""
     answer = scene.say(None, transcript_path=scene.transcript(*lines))
 
@@ -193,12 +221,12 @@ def test_S2_042_the_six_validators_exist_in_one_registry() -> None:
     assert table["pytest_pass"] == ("done", ("paths", "backtick_tokens"))
     assert table["file_diff_present"] == ("done", ("paths",))
     assert table["http_2xx"] == ("done", ("urls", "backtick_tokens"))
-    assert table["fetch_attempt_proof"][0] == "delegation"
-    assert table["ladder_exhaustion_proof"][0] == "blocked"
+    assert table["fetch_attempt_proof"] == ("delegation", ("keywords",))
+    assert table["ladder_exhaustion_proof"] == ("blocked", ())
 
 
 @pytest.mark.parametrize("path", ["a", "/", ".", "p", "py"])
-def test_S2_043_and_W2_7_a_part_of_a_name_binds_nothing(scene: Scene, path: str) -> None:
+def test_S2_043_W2_7_a_part_of_a_name_binds_nothing(scene: Scene, path: str) -> None:
     """Path segments and whole words, no substrings."""
     scene.ask("Fix src/app.py")
 
@@ -207,12 +235,51 @@ def test_S2_043_and_W2_7_a_part_of_a_name_binds_nothing(scene: Scene, path: str)
     )
 
 
-def test_S2_044_words_of_the_objective_bind_only_when_nothing_is_named() -> None:
-    """The soft way is for contracts that name nothing."""
-    contract = read_contract("fix it")
+def test_S2_044_words_of_the_objective_bind_only_when_nothing_is_named(scene: Scene) -> None:
+    """The soft way is for contracts that name nothing at all."""
+    nothing, something = Contract("fix it now"), Contract("fix it now", {"keywords": ("parser",)})
 
-    assert contract is not None
-    assert not any(contract.target_fields[name] for name in ("paths", "urls", "command_hints", "backtick_tokens"))
+    def refused(contract: Contract, value: str) -> bool:
+        arguments = {"command_substring": value}
+        return validate("command_zero_exit", "done", arguments, TurnEvidence(contract=contract)).status == "refused"
+
+    assert not refused(nothing, "fix everything")
+    assert refused(nothing, "make verify")
+    assert refused(something, "fix everything")
+
+
+@pytest.mark.parametrize(
+    ("validator", "argument"),
+    [("command_zero_exit", "command_substring"), ("pytest_pass", "target"), ("http_2xx", "url")],
+)
+def test_S2_045_a_keyword_binds_no_command_no_test_and_no_url(scene: Scene, validator: str, argument: str) -> None:
+    """An unrelated command that holds a word of the objective proves nothing."""
+    scene.ask("Fix the parser in src/app.py, then run `make verify`")
+    turn = read_turn(scene.store.entries("s1"))
+
+    assert "parser" in scene.entries(EntryKind.CONTRACT)[0].body["target_fields"]["keywords"]
+    assert validate(validator, "done", {argument: "parser"}, turn).status == "refused"
+
+
+def test_S2_046_the_arguments_of_the_sample(scene: Scene) -> None:
+    """`command_substring` and `keyword` must both be in the command that ran."""
+    scene.ask("Run `make verify` for the billing service")
+    scene.run("make verify SERVICE=accounts")
+    wrong = scene.gov.proving.validated("s1", "done", "command_zero_exit", SAMPLE)
+    scene.run("make verify billing")
+
+    assert wrong.status == "fail"
+    assert scene.gov.proving.validated("s1", "done", "command_zero_exit", SAMPLE).holds
+
+
+def test_S2_046_each_claim_names_its_validators_and_their_arguments() -> None:
+    """What the seed kept as policy keys (validators by claim, least arguments, binding) is one row each."""
+    by_claim = {claim: {one.name for one in VALIDATORS.values() if one.claim == claim} for claim in CLAIMS}
+
+    assert by_claim["blocked"] == {"ladder_exhaustion_proof"}
+    assert by_claim["delegation"] == {"fetch_attempt_proof"}
+    assert {"command_zero_exit", "pytest_pass", "file_diff_present", "http_2xx"} < by_claim["done"]
+    assert all(one.binds for one in VALIDATORS.values() if one.needs)
 
 
 @pytest.mark.parametrize(
@@ -271,6 +338,57 @@ def test_S2_060_a_refusal_is_short_and_says_what_would_prove_it(scene: Scene) ->
     assert "prove it: pytest -q" in reason
 
 
+def test_every_claim_of_a_sentence_is_held_against_the_log(scene: Scene) -> None:
+    """A proof of one thing carries no other along."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run("ruff check .")
+
+    answer = scene.say("I fixed the parser, all tests pass and lint is clean.")
+
+    assert "claimed: “tests pass” (done)" in answer.reason
+    assert "lint is clean" not in answer.reason
+    scene.run("pytest -q", GREEN)
+    assert scene.say("I fixed the parser, all tests pass and lint is clean.").allowed
+
+
+def test_what_rests_on_the_same_evidence_is_signed_once(scene: Scene) -> None:
+    """One entry for each proof, with the words of all that rest on it."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run("pytest -q", GREEN)
+    scene.say("Fixed. The parser is fixed. I also fixed the lexer. All tests pass.")
+
+    (entry,) = scene.entries(EntryKind.VALIDATOR_PASS)
+    assert entry.body["words"] == "Fixed; The parser is fixed; I also fixed; tests pass"
+
+
+@pytest.mark.parametrize(
+    "command", ["black src/app.py", "git add src/app.py", "cp src/app.py /tmp/x.py", "wc -l src/app.py"]
+)
+def test_handling_a_file_does_not_run_it(scene: Scene, command: str) -> None:
+    """Formatted, staged, copied, counted: nothing was tried out."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run(command)
+    handled = scene.say("Fixed.")
+    scene.run("python src/app.py")
+
+    assert not handled.allowed
+    assert scene.say("Fixed.").allowed
+
+
+def test_a_deployment_is_not_proven_by_any_command(scene: Scene) -> None:
+    """Something must have gone out, or have answered."""
+    scene.ask("Deploy the shop")
+    scene.run("git add . && git commit -m x")
+    nothing = scene.say("The shop is deployed.")
+    scene.run("fly deploy")
+
+    assert "nothing in this turn deployed, published or reached anything" in nothing.reason
+    assert scene.say("The shop is deployed.").allowed
+
+
 def test_S2_080_paths_of_one_segment_relative_paths_and_long_backticks() -> None:
     """Everything a prompt names can be bound to."""
     long = "x" * 300
@@ -287,18 +405,6 @@ def test_loops_end_unproven_after_three_refusals(scene: Scene) -> None:
     scene.edit("src/app.py")
 
     answers = [scene.say("The bug is fixed.", stop_hook_active=at > 0).allowed for at in range(4)]
-
-    assert answers == [False, False, False, True]
-    assert scene.last["result"] == "ended_unproven"
-
-
-def test_a_cosmetic_edit_does_not_reset_the_loop_guard(scene: Scene) -> None:
-    """Progress is measured on evidence, not on words or edits."""
-    scene.ask("Fix src/app.py")
-    answers = []
-    for at in range(4):
-        scene.edit("src/app.py", f"x = 1{' ' * at}\n")
-        answers.append(scene.say(f"The bug is fixed, version {at}.").allowed)
 
     assert answers == [False, False, False, True]
     assert scene.last["result"] == "ended_unproven"
@@ -345,11 +451,11 @@ def test_delegation_needs_three_real_attempts(scene: Scene) -> None:
     scene.run("curl -f http://web1/logs", "", 22)
     scene.read("app.log", found=False)
 
-    assert "of 3 real attempts" in first.reason
+    assert "0 of 3 distinct ways that were tried and failed" in first.reason
     assert scene.say("Please send me the server log.").allowed
 
 
-def test_shadow_records_and_lets_go(tmp_path: Path) -> None:
+def test_W2_3_shadow_records_and_lets_go(tmp_path: Path) -> None:
     """What it would have done is in the log."""
     scene = Scene(tmp_path, mode="shadow")
     scene.ask("Fix src/app.py")
@@ -369,7 +475,7 @@ def test_off_is_off(tmp_path: Path) -> None:
     assert scene.entries(EntryKind.COMPLETION) == []
 
 
-def test_users_add_validators_without_python(tmp_path: Path) -> None:
+def test_S2_090_users_add_validators_without_python(tmp_path: Path) -> None:
     """A command that must have succeeded since the last edit."""
     scene = Scene(tmp_path, more="  validators:\n    - {name: verified, command: make verify}\n")
     scene.ask("Fix src/app.py")
@@ -382,49 +488,68 @@ def test_users_add_validators_without_python(tmp_path: Path) -> None:
     assert scene.say("Fixed.").allowed
 
 
-def test_S2_100_the_final_block_is_asked_for_only_where_it_is_switched_on(tmp_path: Path) -> None:
-    """Off by default; for high-stakes verbs only; a placeholder is no receipt."""
-    scene = Scene(tmp_path, more="  final_block: enforce\n")
-    scene.ask("Deploy the service to https://example.com")
-    scene.fetch("https://example.com")
-    block = {"type": "done", "summary": "deployed", "claims": [{"claim_type": "done", "ledger_entry_id": "TBD"}]}
-
-    bare = scene.say("It is deployed.")
-    placeholder = scene.say(f"It is deployed.\n\n```verdikt_final\n{json.dumps(block)}\n```\n")
-
-    assert "expected one fenced `verdikt_final` block, found 0" in bare.reason
-    assert "expected a signed entry of this session, found `TBD`" in placeholder.reason
-    block["claims"] = [{"claim_type": "done", "ledger_entry_id": scene.entries(EntryKind.VALIDATOR_PASS)[-1].seq}]
-    assert scene.say(f"It is deployed.\n\n```verdikt_final\n{json.dumps(block)}\n```\n").allowed
-
-
 class TestPublicFailures:
-    """Stories told by users, each as a test."""
+    """Stories told by users, each as a test: the agent is told, does it right, and may stop."""
 
     def test_the_number_of_tests_shrank_between_two_green_runs(self, scene: Scene) -> None:
-        """Fewer tests than before are no proof."""
+        """Tests that were deleted to get to green are missed."""
         scene.ask("Fix src/app.py")
         scene.run("pytest -q", "50 passed in 1.0s")
         scene.edit("src/app.py")
+        scene.edit("tests/test_app.py", "# the failing tests are gone\n")
         scene.run("pytest -q", "42 passed in 1.0s")
+        shrunk = scene.say("All tests pass.")
+        scene.run("pytest -q", "51 passed in 1.0s")
 
-        assert "42 tests, and 50 before" in scene.say("All tests pass.").reason
+        assert "`pytest -q` ran 42 tests, and 50 before: some are gone" in shrunk.reason
+        assert scene.say("All tests pass.").allowed
 
-    def test_an_old_results_file_was_read_as_new(self, scene: Scene) -> None:
+    def test_it_shrank_since_an_earlier_turn(self, scene: Scene) -> None:
+        """What was seen green is remembered for the session."""
+        scene.ask("Fix src/app.py")
+        scene.edit("src/app.py")
+        scene.run("pytest -q", "50 passed in 1.0s")
+        scene.say("All tests pass.")
+        scene.ask("Fix src/b.py")
+        scene.edit("src/b.py")
+        scene.run("pytest -q", "49 passed in 1.0s")
+
+        assert "ran 49 tests, and 50 before" in scene.say("All tests pass.").reason
+
+    @pytest.mark.parametrize(
+        "command", ["cat test-results.txt", "tail -5 build.log", "grep passed report.xml", "less out.txt"]
+    )
+    def test_an_old_results_file_was_read_as_new(self, scene: Scene, command: str) -> None:
         """Reading a report runs no tests."""
         scene.ask("Fix src/app.py")
         scene.edit("src/app.py")
-        scene.run("cat test-results.txt", GREEN)
+        scene.run(command, GREEN)
+        old = scene.say("All tests pass.")
+        scene.run("pytest -q", GREEN)
 
-        assert not scene.say("All tests pass.").allowed
+        assert "no test run in this turn" in old.reason
+        assert scene.say("All tests pass.").allowed
 
-    def test_the_wrong_build_was_verified(self, scene: Scene) -> None:
+    @pytest.mark.parametrize(("command", "where"), [("pytest -q", "/srv/other"), ("cd /srv/other && pytest -q", "")])
+    def test_the_wrong_build_was_verified(self, scene: Scene, command: str, where: str) -> None:
         """A run in another copy of the tree says nothing about this one."""
         scene.ask("Fix src/app.py")
         scene.edit("src/app.py")
-        scene.run("pytest -q", GREEN, cwd="/srv/other-checkout")
+        scene.run(command, GREEN, cwd=where)
+        wrong = scene.say("All tests pass.")
+        scene.run("pytest -q", GREEN)
 
-        assert "another tree" in scene.say("All tests pass.").reason
+        assert f"ran in another tree than `{scene.project}/src/app.py`" in wrong.reason
+        assert scene.say("All tests pass.").allowed
+
+    def test_the_wrong_page_was_looked_at(self, scene: Scene) -> None:
+        """The deployment that answers is not the one that was asked for."""
+        scene.ask("Deploy to https://shop.example.com/health")
+        scene.run("./deploy.sh production", "ok")
+        scene.fetch("https://staging.example.com/health")
+        proof = scene.gov.proving.validated("s1", "done", "http_2xx", {"url": "https://shop.example.com/health"})
+
+        assert proof.reason == "no fetch of `https://shop.example.com/health`"
 
     def test_one_of_nine_features_was_checked(self, scene: Scene) -> None:
         """Everything that the request names must have been looked at."""
@@ -432,23 +557,116 @@ class TestPublicFailures:
         scene.ask(f"Fix the bugs in {', '.join(names)}")
         scene.edit(names[0])
         scene.run("pytest -q", GREEN)
+        one = scene.say("All nine features are fixed.")
+        for name in names[1:]:
+            scene.edit(name)
+        scene.run("pytest -q", GREEN)
 
-        assert "nothing was done about `src/feature_1.py`" in scene.say("All nine features are fixed.").reason
+        assert "nothing was done about `src/feature_1.py`" in one.reason
+        assert scene.say("All nine features are fixed.").allowed
 
-    def test_a_todo_was_ticked_without_work(self, scene: Scene) -> None:
+    @pytest.mark.parametrize(
+        ("command", "message", "missing"),
+        [
+            ("pytest -q tests/test_one.py", "All tests pass.", "ran a part of the tests, and all are claimed"),
+            ("pytest -q -k one", "The full test suite passes.", "ran a part of the tests, and all are claimed"),
+            ("go test ./one", "All tests pass.", "ran a part of the tests, and all are claimed"),
+            ("npx jest src/one.test.ts", "All tests are green.", "ran a part of the tests, and all are claimed"),
+            ("pytest -q", "All 420 tests pass.", "ran 42 tests, and 420 are claimed"),
+        ],
+    )
+    def test_one_test_was_run_and_all_were_claimed(
+        self, scene: Scene, command: str, message: str, missing: str
+    ) -> None:
+        """A part is not the whole, and a number is a number."""
+        scene.ask("Fix src/app.py")
+        scene.edit("src/app.py")
+        scene.run(command, "ok  \tx/one\t0.1s" if command.startswith("go") else GREEN)
+
+        assert missing in scene.say(message).reason
+
+    @pytest.mark.parametrize(
+        "message", ["All 42 tests pass.", "The new tests pass.", "Fixed. 42 passed.", "The bug is fixed."]
+    )
+    def test_a_part_is_enough_for_what_claims_no_more(self, scene: Scene, message: str) -> None:
+        """Nobody has to run everything for a small claim."""
+        scene.ask("Fix src/app.py")
+        scene.edit("src/app.py")
+        scene.run("pytest -q tests/test_app.py", GREEN)
+
+        assert scene.say(message).allowed
+
+    @pytest.mark.parametrize(
+        "tick", ["- [x] Add rate limiting to the login endpoint", "✅ Rate limiting added", "1. [X] Rate limiting"]
+    )
+    def test_a_todo_was_ticked_without_work(self, scene: Scene, tick: str) -> None:
         """A tick is a claim."""
         scene.ask("Add rate limiting to src/login.py")
+        ticked = scene.say(tick)
+        scene.edit("src/login.py")
+        scene.run("pytest -q", GREEN)
 
-        assert not scene.say("- [x] Add rate limiting to the login endpoint").allowed
+        assert "nothing was done about `src/login.py`" in ticked.reason
+        assert scene.say(tick).allowed
+
+    def test_a_placeholder_receipt_was_accepted(self, tmp_path: Path) -> None:
+        """What is named as proof must be a signed entry of this session."""
+        scene = Scene(tmp_path, more="  final_block: enforce\n")
+        scene.ask("Deploy the service to https://example.com")
+        scene.fetch("https://example.com")
+        block = {"type": "done", "summary": "deployed", "claims": [{"claim_type": "done", "ledger_entry_id": "TBD"}]}
+        placeholder = scene.say(f"It is deployed.\n\n```verdikt_final\n{json.dumps(block)}\n```\n")
+        signed = scene.entries(EntryKind.VALIDATOR_PASS)[-1].seq
+        block["claims"] = [{"claim_type": "done", "ledger_entry_id": signed}]
+
+        assert "expected a signed entry of this session, found `TBD`" in placeholder.reason
+        assert scene.say(f"It is deployed.\n\n```verdikt_final\n{json.dumps(block)}\n```\n").allowed
+
+    def test_the_loop_guard_was_reset_by_a_cosmetic_edit(self, scene: Scene) -> None:
+        """Progress is measured on evidence, not on words or edits; the turn ends unproven, never as done."""
+        scene.ask("Fix src/app.py")
+        answers = []
+        for at in range(4):
+            scene.edit("src/app.py", f"x = 1{' ' * at}\n")
+            scene.run("black src/app.py")
+            scene.run("ls -la")
+            answers.append(scene.say(f"The bug is fixed, version {at}.").allowed)
+
+        assert answers == [False, False, False, True]
+        assert scene.last["result"] == "ended_unproven"
+        assert scene.entries(EntryKind.VALIDATOR_PASS) == []
 
     def test_a_failure_that_was_there_before_does_not_loop_for_ever(self, scene: Scene) -> None:
-        """The work is not blamed for it, and "all tests pass" is not said."""
+        """The work is not blamed for it."""
         scene.ask("Fix src/app.py")
         scene.run("pytest -q", RED, 1)
         scene.edit("src/app.py")
         scene.run("pytest -q", RED, 1)
 
         assert scene.say("I fixed the parser. The same 2 tests fail as before my change.").allowed
+        assert scene.last["result"] == "proven"
+
+    def test_a_failure_of_ones_own_is_not_one_that_was_there_before(self, scene: Scene) -> None:
+        """More failures than before, or none before, are the work's."""
+        scene.ask("Fix src/app.py")
+        scene.run("pytest -q", "1 failed, 41 passed in 1s", 1)
+        scene.edit("src/app.py")
+        scene.run("pytest -q", RED, 1)
+
+        assert "`pytest -q` failed: 2 of 42 tests" in scene.say("I fixed the parser.").reason
+
+    def test_nor_does_the_claim_that_it_is_gone(self, scene: Scene) -> None:
+        """Who says all is green is refused three times, and then ends unproven."""
+        scene.ask("Fix src/app.py")
+        scene.run("pytest -q", RED, 1)
+        scene.edit("src/app.py")
+        answers = []
+        for at in range(4):
+            scene.run("pytest -q", RED, 1)
+            answers.append(scene.say("All tests pass.", stop_hook_active=at > 0).allowed)
+
+        assert answers == [False, False, False, True]
+        assert scene.last["result"] == "ended_unproven"
 
 
 def test_coverage_names_tool_uses_without_a_decision(tmp_path: Path) -> None:
@@ -486,7 +704,28 @@ def test_a_parent_cannot_rest_on_a_sub_agents_unproven_claim(tmp_path: Path) -> 
     assert parent.say("All tests pass.").allowed
 
 
-def test_a_huge_transcript_is_read_from_its_end(scene: Scene) -> None:
+def test_a_parent_may_rest_on_what_a_sub_agent_proved(tmp_path: Path) -> None:
+    """Signed into its own log, and stale when the sources change."""
+    parent = Scene(tmp_path)
+    parent.ask("Fix src/app.py")
+    child = Scene(tmp_path, session="s1.a1")
+    child.edit("src/app.py")
+    child.run("pytest -q", GREEN)
+    told = {"agent": "a1", "raw": {"session_id": "s1", "agent_id": "a1"}}
+    child.say("All tests pass.", **told)
+    first = parent.say("All tests pass.")
+    parent.ask("Fix src/app.py again")
+    child.edit("src/app.py", "x = 2\n")
+    child.run("pytest -q", GREEN)
+    child.say("All tests pass.", **told)
+    (parent.project / "src" / "app.py").write_text("x = 3\n")
+
+    assert child.last["result"] == "proven"
+    assert first.allowed
+    assert not parent.say("All tests pass.").allowed
+
+
+def test_S2_062_a_huge_transcript_is_read_from_its_end(scene: Scene) -> None:
     """Bounded, and by parse status, never by size (S2-062)."""
     path = scene.project.parent / "big.jsonl"
     filler = json.dumps({"type": "assistant", "message": {"content": "x" * 100_000}}) + "\n"
@@ -503,7 +742,7 @@ def test_a_huge_transcript_is_read_from_its_end(scene: Scene) -> None:
     assert scene.last["parse_status"] == "ok"
 
 
-def test_S2_003_and_013_overrides_are_audited_and_never_obeyed(tmp_path: Path) -> None:
+def test_S2_003_S2_013_S2_052_overrides_are_audited_and_never_obeyed(tmp_path: Path) -> None:
     """Three in a day leave a note, once."""
     memory = tmp_path / "memory" / "MEMORY.md"
     scene = Scene(tmp_path, more=f"  memory: {memory}\n  notices: {tmp_path}/notices.txt\n")
@@ -519,7 +758,9 @@ def test_S2_003_and_013_overrides_are_audited_and_never_obeyed(tmp_path: Path) -
     assert not scene.say("Fixed.").allowed
 
 
-def test_S2_014_024_085_crashes_have_a_threshold_for_each_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_S2_014_S2_024_S2_052_crashes_have_a_threshold_for_each_hook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Three in an hour leave a note of their own, once a day; without a memory file nothing is written."""
     memory = tmp_path / "memory" / "MEMORY.md"
     scene = Scene(tmp_path, more=f"  memory: {memory}\n")
@@ -541,7 +782,7 @@ def test_W2_10_a_gap_in_the_log_is_told(scene: Scene, monkeypatch: pytest.Monkey
         broken.setattr("verdikt.evidence.call.read_runs", _boom)
         scene.gov.after(action, Outcome(success=True, output=GREEN, exit_code=0))
 
-    assert "1 calls could not be logged: run the check again" in scene.say("All tests pass.").reason
+    assert "1 call could not be logged: run the check again" in scene.say("All tests pass.").reason
 
 
 @pytest.mark.parametrize("words", ["the /login route", "the client/server handshake", "reading and/or writing"])

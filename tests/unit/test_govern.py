@@ -10,6 +10,7 @@ from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
+from verdikt.model.facts import PathFact
 from verdikt.model.posture import Posture
 from verdikt.model.session import SessionState
 from verdikt.model.verdict import VerdictKind
@@ -46,6 +47,29 @@ def gov(store: FileStore) -> Governance:
         clock=FakeClock(),
         env={"HOME": "/home/dev"},
     )
+
+
+SCRATCH = "/home/dev/project/scratch.py"
+
+
+def test_what_a_session_made_it_may_take_away_again(store: FileStore) -> None:
+    """Nobody else's: another session's file of the same sort stays, and the decision replays to the byte."""
+    world = FakeWorld()
+    gov = Governance(
+        parse_policy("profile: standard\n"), store, see=lambda cwd: world, clock=FakeClock(), env={"HOME": "/home/dev"}
+    )
+    assert gov.before(bash("rm scratch.py")).passed  # nothing is there yet
+    assert gov.before(bash("cat > scratch.py <<'E'\nprint(1)\nE")).passed
+    world.paths[SCRATCH] = PathFact(real=SCRATCH, kind="file", git="untracked", size=9)
+
+    assert gov.before(bash("rm scratch.py")).passed
+    other = gov.before(bash("rm scratch.py", session="s2"))
+    assert (other.verdict.kind, other.verdict.guard) == (VerdictKind.BLOCK, "delete_untracked_file")
+    for session in ("s1", "s2"):
+        for entry in store.entries(session):
+            past = recorded(entry)
+            assert past is not None
+            assert not differences(past, replay(past, gov.policy))
 
 
 def test_a_block_says_why_and_what_instead_and_is_in_the_log(gov: Governance, store: FileStore) -> None:

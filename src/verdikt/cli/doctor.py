@@ -13,6 +13,7 @@ import click
 from verdikt.adapters.live.canary import Canary
 from verdikt.adapters.wiring.checkup import Wired, crashes, wired, wrapper_state
 from verdikt.adapters.wiring.install import Installation
+from verdikt.cli.data import moment
 from verdikt.errors import VerdiktError
 from verdikt.ledger.home import data_home
 from verdikt.model.value import Value
@@ -148,8 +149,31 @@ def _general(here: Installation, scopes: set[str]) -> dict[str, Any]:
         "wrapper": wrapper_state(here, scopes),
         "crashes": crashes(here, since=day),
         "overrides": overrides_since(Path(here.data), day),
+        "breaches": _breaches(here),
         "paused": now.reason if now else "",
         "git": _git(here),
+    }
+
+
+def _breaches(here: Installation) -> dict[str, Any]:
+    """Which thresholds were passed, when last, and where that was noted."""
+    from verdikt.evidence.section import EvidenceSettings
+    from verdikt.ledger import overrides
+    from verdikt.observe import crashes as crashing
+    from verdikt.observe.breach import marks
+    from verdikt.policy import load_policy
+
+    try:
+        wanted = load_policy(here.project, environ=here.env).section("evidence") or EvidenceSettings()
+    except VerdiktError:
+        wanted = EvidenceSettings()
+    data = Path(here.data)
+    return {
+        "overrides_per_day": wanted.overrides_per_day,
+        "crashes_per_hour": wanted.crashes_per_hour,
+        "overrides": marks(data / "overrides" / overrides.MARKER).get("overrides"),
+        "crashes": marks(data / crashing.MARKER),
+        "memory": wanted.memory,
     }
 
 
@@ -217,3 +241,17 @@ def _print_general(general: dict[str, Any], *, wired: bool) -> None:
     click.echo(f"in the last day: crashes of hooks {total}, attempts to override {general['overrides']}")
     for hook, count in sorted(general["crashes"].items()):
         click.echo(f"    {hook}: {count}")
+    _print_breaches(general["breaches"])
+
+
+def _print_breaches(breaches: dict[str, Any]) -> None:
+    noted = f"; noted beside `{breaches['memory']}`" if breaches["memory"] else ""
+    passed = [
+        (f"{breaches['crashes_per_hour']} crashes of {hook} in an hour", at) for hook, at in breaches["crashes"].items()
+    ]
+    if breaches["overrides"]:
+        passed.append((f"{breaches['overrides_per_day']} attempts to override in 24 hours", breaches["overrides"]))
+    for what, at in sorted(passed, key=lambda one: one[1]):
+        click.echo(
+            click.style("! ", fg="yellow") + f"threshold passed: {what}, at {moment(int(at * 1_000_000))}{noted}"
+        )

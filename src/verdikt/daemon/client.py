@@ -18,9 +18,6 @@ LONGEST_PATH = 100
 START_SECONDS = 1.5
 """How long a new warm process is waited for, where an old one went away."""
 
-YOUNG_SECONDS = 5.0
-"""How long after one was started no other is."""
-
 
 class Unreachable(Exception):
     """Nobody heard the question, so somebody else may decide it."""
@@ -117,8 +114,8 @@ def ask(path: str, data: bytes, seconds: float) -> tuple[int, bytes, bytes]:
 
 
 def start(directory: str, env: "Mapping[str, str]", *arguments: str, anew: bool = False) -> bool:
-    """Starts a warm process and waits for nothing; whether one was started. Not when one was just now, unless `anew`."""
-    if not anew and _young(f"{directory}/{LOCK}"):
+    """Starts a warm process and waits for nothing; whether one was started. Not where one lives already, unless `anew`."""
+    if not anew and _held(f"{directory}/{LOCK}"):
         return False
     flags = ["-I"] if sys.flags.isolated else ["-E", "-P"]
     script = f"{os.path.dirname(os.path.abspath(__file__))}/__main__.py"
@@ -133,14 +130,21 @@ def start(directory: str, env: "Mapping[str, str]", *arguments: str, anew: bool 
     return True
 
 
-def _young(lock: str) -> bool:
-    """Whether somebody is just starting one."""
-    import time
+def _held(lock: str) -> bool:
+    """Whether somebody lives there already, and is just not listening yet, or not any more."""
+    import fcntl
 
     try:
-        return abs(time.time() - os.stat(lock).st_mtime) < YOUNG_SECONDS
+        fd = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False
 
 
 def _connect(sock: _socket.socket, path: str) -> None:

@@ -1,13 +1,12 @@
 """What a client of the warm process asks, and who it is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from verdikt.daemon import protocol
+from verdikt.model.value import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(Value):
     """The user at the other end, as the kernel says."""
 
     uid: int
@@ -15,8 +14,7 @@ class Peer:
     pid: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Value, kw_only=True):
     """One hook call, as its client sent it."""
 
     version: str
@@ -46,8 +44,7 @@ class Question:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Value):
     """What a client is told: of one of the protocol's kinds, with a status, and the bytes of both streams."""
 
     kind: int

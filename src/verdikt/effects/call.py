@@ -1,19 +1,27 @@
 """One command as the program tables see it: its arguments, and the means to say what it does."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from __future__ import annotations
+
 from posixpath import normpath
 
 from verdikt.effects import zone as places
 from verdikt.effects.argument import Arguments, words
 from verdikt.effects.name import manner
 from verdikt.effects.program.table import Does, Program
-from verdikt.effects.surroundings import Surroundings, before, surroundings_of
-from verdikt.effects.target import Resolver
+from verdikt.effects.surroundings import before, surroundings_of
 from verdikt.effects.target import recoverable as can_return
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
-from verdikt.model.facts import Facts
 from verdikt.model.regex import regex
-from verdikt.shell.command import UNKNOWN, Command, Word
+from verdikt.shell.command import UNKNOWN, Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from verdikt.effects.surroundings import Surroundings
+    from verdikt.effects.target import Resolver
+    from verdikt.model.facts import Facts
+    from verdikt.shell.command import Command
 
 _RAW = words("nc ncat netcat telnet socat openssl socket nc.traditional nc.openbsd websocat")
 _FETCH = words(
@@ -22,6 +30,8 @@ _FETCH = words(
 _DECODE = words(
     "base64 base32 basenc xxd openssl uudecode gpg rev tr gunzip zcat gzip bunzip2 xz python python3 perl ruby od hexdump rot13 ccrypt age"
 )
+_PUTS = words("fs.write fs.overwrite fs.append")
+_TEMPORARY = words("/tmp /var/tmp /private/tmp /dev/shm")
 _HOLDERS = words(
     "sudo doas env nice ionice nohup setsid timeout stdbuf time command builtin exec xargs flock proxychains torsocks"
 )
@@ -244,7 +254,7 @@ class Call:
         self.args = Arguments(rest, words(entry.values), single=entry.single)
         return self._follow(entry, rest)
 
-    def _sub(self, program: Program) -> "tuple[str, Program | Does | tuple[Does, ...]] | None":
+    def _sub(self, program: Program) -> tuple[str, Program | Does | tuple[Does, ...]] | None:
         operands = [word.text for word in self.args.operands[:3]]
         for depth in range(len(operands), 0, -1):
             name = " ".join(operands[:depth])
@@ -302,6 +312,11 @@ class Call:
         note: str = "",
     ) -> list[Effect]:
         """The effect on these path targets, each judged by what lies there."""
+        if what in _PUTS and any(target.path in _TEMPORARY for target in targets):
+            # Not theirs to lose, but anybody may put things there.
+            targets = [
+                t if t.path not in _TEMPORARY else Target(t.text, "path", f"{t.path}/", Zone.TEMP) for t in targets
+            ]
         if len(targets) == 1:
             name = _actual(what, targets[0])
             if not name:

@@ -1,6 +1,6 @@
 """Shell text read for what it does: each command by its program's table, then what flows from one to another."""
 
-from collections.abc import Sequence
+from __future__ import annotations
 
 from verdikt.effects import host
 from verdikt.effects.call import Call
@@ -10,14 +10,20 @@ from verdikt.effects.flow import OUT, RAW, SHELLS, copies, follow
 from verdikt.effects.program import lookup
 from verdikt.effects.program.table import Program
 from verdikt.effects.source import NEAR, feed, is_endless, language_of, meant, output, program_word
-from verdikt.effects.target import Resolver
 from verdikt.effects.verb import destroys
 from verdikt.effects.zone import is_sink
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target
 from verdikt.model.regex import regex
 from verdikt.model.value import Value, replace
 from verdikt.shell.analysis import analyse
-from verdikt.shell.command import UNKNOWN, Code, Command, Redirect, Word
+from verdikt.shell.command import UNKNOWN, Command, Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdikt.effects.target import Resolver
+    from verdikt.shell.command import Code, Redirect
 
 _AUTHORS = frozenset("find gfind awk gawk mawk nawk sed gsed".split())
 """Programs that write files of their own accord, and put something into them."""
@@ -42,6 +48,7 @@ _LURKING = regex(r"^(?:/tmp|/var/tmp|/dev/shm)/(?:[^/]+/)*\.[^/]+$|^/dev/shm/")
 _POOL = "stratum+"
 _CMDLET = regex(r"^[A-Z][a-z]+-[A-Z][A-Za-z]+$")
 _UNINSTALLS = regex(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
+_SHOWS = regex(r"^(?:\$\(|`)\s*(?:cat|head|tail|sed|awk|grep|cut|tr|rev|xxd|base64|openssl)\b|^\$\(<")
 _SAYERS = frozenset("cat echo printf".split())
 _INTO = (">", ">|", ">>", "&>", "&>>")
 
@@ -252,6 +259,8 @@ class Reading:
         if _FETCHES.search(first.raw):
             return [call.effect("code.remote", note="runs what it downloads")]
         found: list[Effect] = []
+        if not rest and first.raw.startswith(("$(", "`")) and _SHOWS.search(first.raw):
+            found.append(call.effect("code.unknown", possible=True, note="runs what a file holds"))
         if {word.text for word in rest} & {"-rf", "-fr", "-Rf", "-r", "-R"}:
             targets = [word for word in rest if not word.text.startswith("-")]
             found += call.on("fs.delete.tree", targets, possible=True, note="if the unknown program is `rm`")

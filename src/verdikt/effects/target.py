@@ -1,12 +1,18 @@
 """From a word on a command line to what it names: absolute path, zone, and what git knows of it."""
 
+from __future__ import annotations
+
 from functools import lru_cache
 from posixpath import normpath
 
 from verdikt.effects import zone as places
 from verdikt.model.effect import Target, Zone
-from verdikt.model.facts import Facts
-from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.command import UNKNOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from verdikt.model.facts import Facts
+    from verdikt.shell.command import Word
 
 _WILD = "*?["
 _WHOLE = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))
@@ -131,7 +137,7 @@ class Resolver:
         return Zone.SYSTEM if places.is_system(path) else Zone.OUTSIDE
 
     def _state(self, path: str, zone: Zone, kind: str, *, git: bool) -> str:
-        """tracked, modified, untracked, ignored, absent; empty when the world does not know."""
+        """tracked, modified, untracked, own (untracked, made in this session), ignored, absent; empty when the world does not know."""
         if zone is Zone.PROJECT:
             if places.is_build(path[len(self._root) + 1 :]):
                 return "ignored"
@@ -141,7 +147,8 @@ class Resolver:
             return "absent" if kind == "absent" else ""
         if not git or zone not in (Zone.PROJECT, Zone.SECRET):
             return ""
-        return self.facts.path(path).git or "untracked"
+        state = self.facts.path(path).git or "untracked"
+        return "own" if state == "untracked" and self.facts.made(path) else state
 
     def _wild(self, word: Word, path: str, *, look: bool) -> Target:
         """A word with wildcards: it lies where its constant directory lies; `dir/*` is as much as `dir` itself."""
@@ -197,6 +204,6 @@ def recoverable(target: Target) -> bool:
     if target.zone is Zone.TEMP:
         return True
     if target.zone is Zone.PROJECT:
-        return target.state in ("ignored", "absent", "tracked")
+        return target.state in ("ignored", "absent", "tracked", "own")
     # Elsewhere the text is judged, not what happens to lie there: it may be another machine tomorrow.
     return target.state == "ignored" or (target.state == "tracked" and target.zone is Zone.SECRET)

@@ -1,5 +1,7 @@
 """What a subcommand does, by the verb in its name, so that a subcommand which no table lists is understood too."""
 
+from __future__ import annotations
+
 from functools import lru_cache
 
 from verdikt.effects.argument import words

@@ -1,5 +1,7 @@
 """Which places on a machine matter, and why: the tables behind `Zone`."""
 
+from __future__ import annotations
+
 import re
 from fnmatch import translate
 
@@ -146,6 +148,18 @@ BUILD = frozenset(
         "coverage.xml",
         "lcov.info",
         "nohup.out",
+        "package-lock.json",
+        "npm-shrinkwrap.json",
+        "yarn.lock",
+        "pnpm-lock.yaml",
+        "bun.lock",
+        "bun.lockb",
+        "uv.lock",
+        "poetry.lock",
+        "Pipfile.lock",
+        "Gemfile.lock",
+        "composer.lock",
+        "Podfile.lock",
     ]
 )
 """Names of what a build makes and can make again."""
@@ -164,6 +178,18 @@ CACHE = (
     "/go/pkg/mod",
     "/.pnpm-store",
     "/.yarn/cache",
+    "/.m2/repository",
+    "/.ivy2/cache",
+    "/.cargo/git",
+    "/.rustup/downloads",
+    "/.nuget/packages",
+    "/.pub-cache",
+    "/.bun/install/cache",
+    "/.local/share/pnpm/store",
+    "/.conda/pkgs",
+    "/.cocoapods/repos",
+    "/Library/Developer/Xcode/DerivedData",
+    "/Library/Developer/CoreSimulator/Caches",
 )
 """Below a home: what programs fetch again by themselves."""
 

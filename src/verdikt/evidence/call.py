@@ -130,11 +130,12 @@ def read_call(entry: Entry) -> LoggedCall:
         written={str(one.get("path")): str(one.get("sha256")) for one in evidence.get("written", ())},
         edited=tuple(map(str, evidence.get("edited", ()))),
         ended=float(evidence.get("ended") or 0) / 1_000_000,
-        tree=_tree(evidence.get("tree")),
+        tree=read_tree(evidence.get("tree")),
     )
 
 
-def _tree(record: object) -> tuple[str, str]:
+def read_tree(record: object) -> tuple[str, str]:
+    """The root and the digest of the sources that a record tells; empty when it tells none."""
     return (str(record.get("root", "")), str(record.get("sha256", ""))) if isinstance(record, Mapping) else ("", "")
 
 

@@ -5,7 +5,8 @@ in a plan, a question, a condition, a quotation, a negation or a report of what 
 """
 
 import enum
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from verdikt.evidence.clause import Clause, clauses
@@ -13,6 +14,9 @@ from verdikt.evidence.done import find_done
 from verdikt.evidence.plea import find_blocked, find_delegation
 from verdikt.evidence.prose import Sentence, sentences
 from verdikt.model.value import Value
+
+MOST = 100
+"""Claims of one message that are looked at."""
 
 
 class ClaimType(enum.StrEnum):
@@ -45,25 +49,27 @@ class Claim(Value):
 
 def find_claims(message: str) -> tuple[Claim, ...]:
     """The claims that a message makes, in order. Never raises, whatever the text."""
-    return tuple(claim for sentence in sentences(message) for claim in _in_sentence(sentence, message))
+    found = (claim for sentence in sentences(message) for claim in _in_sentence(sentence, message))
+    return tuple(itertools.islice(found, MOST))
 
 
 def _in_sentence(sentence: Sentence, message: str) -> Iterator[Claim]:
+    whole = sentence.span(0, len(sentence.text))
+    said = message[whole[0] : whole[1]].strip()
     seen: set[ClaimType] = set()
     for clause in clauses(sentence):
-        for type, find in _FINDERS:
-            if type in seen:
-                continue
-            found = find(clause)
-            if found is not None:
+        for type, (begin, stop) in _spans(clause):
+            if type is ClaimType.DONE or type not in seen:
                 seen.add(type)
-                start, end = sentence.span(clause.start + found[0], clause.start + found[1])
-                whole = sentence.span(0, len(sentence.text))
-                yield Claim(type, message[start:end], message[whole[0] : whole[1]].strip(), start, end)
+                start, end = sentence.span(clause.start + begin, clause.start + stop)
+                yield Claim(type, message[start:end], said, start, end)
 
 
-_FINDERS: tuple[tuple[ClaimType, Callable[[Clause], tuple[int, int] | None]], ...] = (
-    (ClaimType.DONE, find_done),
-    (ClaimType.BLOCKED, find_blocked),
-    (ClaimType.DELEGATION, find_delegation),
-)
+def _spans(clause: Clause) -> Iterator[tuple[ClaimType, tuple[int, int]]]:
+    """What a clause claims: each thing that is done, and at most one thing of the other sorts."""
+    for span in find_done(clause):
+        yield ClaimType.DONE, span
+    if (stuck := find_blocked(clause)) is not None:
+        yield ClaimType.BLOCKED, stuck
+    if (asked := find_delegation(clause)) is not None:
+        yield ClaimType.DELEGATION, asked

@@ -134,7 +134,7 @@ def of_others(clause: Clause, start: int, end: int) -> bool:
 
 def subject_start(before: str) -> int:
     """Where the words that the predicate is about begin: the last few words before it."""
-    start = max(before.rfind(","), -1) + 1
+    start = max(before.rfind(",") + 1, before.rfind(" and ") + 5 if " and " in before else 0)
     words = [match.start() for match in re.finditer(r"\S+", before[start:])]
     return start + (words[-6:][0] if words else 0)
 

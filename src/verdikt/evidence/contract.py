@@ -35,6 +35,9 @@ _VERBS = (
     "|migrate|move|optimi[sz]e|patch|port|publish|push|put|rebase|redesign|reduce|refactor|release|remove|rename|reorgani[sz]e"
     "|repair|replace|resolve|restore|restructure|revert|rewrite|roll out|run|scaffold|set|set up|setup|ship|simplify|solve|sort"
     "|split|start|stop|support|swap|switch|test|tidy|translate|turn|uninstall|unify|update|upgrade|use|validate|verify|wire|wrap|write"
+    "|archive|bootstrap|close|decommission|decouple|deduplicate|dockeri[sz]e|email|encrypt|harden|invite|launch|mock|normali[sz]e|paginate"
+    "|profile|provision|prune|purge|reboot|redeploy|reformat|register|rerun|re-run|reset|restart|restrict|retire|revoke|rotate|sanitize"
+    "|schedule|secure|send|tag|terminate|throttle|tighten|transfer|upload|vendor|wipe"
 )
 _ASKED = regex(
     rf"(?:^|[.!:;\n]\s*|[-*]\s+|\d[.)]\s+|,? (?:and|then|please|also|now|just)\s+)"

@@ -1,6 +1,7 @@
 """Claims that work is done, by the grammar of a clause."""
 
 import re
+from collections.abc import Iterator
 
 from verdikt.evidence import phrase as p
 from verdikt.evidence import words as w
@@ -35,9 +36,10 @@ def _silent(clause: Clause) -> bool:
     )
 
 
-def find_done(clause: Clause) -> tuple[int, int] | None:
+def find_done(clause: Clause) -> list[tuple[int, int]]:
+    """Where in a clause something is said to be done; what is said twice in the same words is found once."""
     if _silent(clause):
-        return None
+        return []
     text = clause.text
     if (
         clause.leads
@@ -48,17 +50,18 @@ def find_done(clause: Clause) -> tuple[int, int] | None:
             or UNREAL.search(clause.sentence.text)
         )
     ):
-        return 0, len(text.rstrip())
+        return [(0, len(text.rstrip()))]
     if clause.sentence.mark == "ticked" and clause.leads and not NEGATIVE.search(text) and not UNREAL.search(text):
-        return 0, len(text.rstrip())
+        return [(0, len(text.rstrip()))]
+    spans: list[tuple[int, int]] = []
     for find in (_by_agent, _by_state, _by_tests, _by_change, _by_headline):
-        found = find(clause)
-        if found is not None:
-            return found
-    return None
+        for start, end in find(clause):
+            if all(end <= other[0] or start >= other[1] for other in spans):
+                spans.append((start, end))
+    return sorted(spans)
 
 
-def _by_agent(clause: Clause) -> tuple[int, int] | None:
+def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
     """`I fixed…`, `we've added…`, and the same without a subject, as in a list of changes."""
     text = clause.text
     own = re.match(rf"^\W*(?:I|we|{w.ADVERB}|{w.VERBED})\b", clause.sentence.text, FLAGS)
@@ -82,8 +85,7 @@ def _by_agent(clause: Clause) -> tuple[int, int] | None:
                 continue
             if p.NO_WORK.match(after) or p.STILL.search(clause.sentence.text[clause.start + end :]):
                 continue
-            return trimmed(text, start, end)
-    return None
+            yield trimmed(text, start, end)
 
 
 def _announced(clause: Clause) -> bool:
@@ -92,7 +94,7 @@ def _announced(clause: Clause) -> bool:
     return lead.endswith(":") and not (SAID.search(lead) or UNREAL.search(lead) or NEGATIVE.search(lead))
 
 
-def _by_state(clause: Clause) -> tuple[int, int] | None:
+def _by_state(clause: Clause) -> Iterator[tuple[int, int]]:
     """`is done`, `has been fixed`, `was deployed`."""
     text = clause.text
     for pattern in (p.IS, p.IS_QUITE, p.IS_MADE, p.BEEN, p.WAS, p.HAS):
@@ -118,8 +120,7 @@ def _by_state(clause: Clause) -> tuple[int, int] | None:
                 continue
             if re.search(r"\bafter\b", clause.since_comma(start), FLAGS) and pattern in (p.IS, p.BEEN):
                 continue
-            return trimmed(text, min(start, max(0, start - 40) if not before.strip() else subject_start(before)), end)
-    return None
+            yield trimmed(text, min(start, max(0, start - 40) if not before.strip() else subject_start(before)), end)
 
 
 def _present(clause: Clause, match: re.Match[str], state: str, before: str, after: str) -> bool:
@@ -162,11 +163,11 @@ def _about_others(before: str) -> bool:
     return bool(re.search(rf"(?:{w.OTHERS})(?:\s+\w+){{0,1}}\s*$", before.rpartition(",")[2]))
 
 
-def _by_tests(clause: Clause) -> tuple[int, int] | None:
+def _by_tests(clause: Clause) -> Iterator[tuple[int, int]]:
     """`all tests pass`, `42 passed`, `mypy is clean`, `the build succeeded`."""
     text = clause.text
     if p.FAILING.search(clause.sentence.text):
-        return None
+        return
     for pattern in (p.TESTS, p.COUNT, p.CLEAR, p.ENDED):
         for match in pattern.finditer(text):
             start, end = match.span()
@@ -184,8 +185,7 @@ def _by_tests(clause: Clause) -> tuple[int, int] | None:
                 continue
             if _about_others(text[:start]) or (p.WEAK_SUBJECT.match(text) and pattern is not p.COUNT):
                 continue
-            return trimmed(text, subject_start(text[:start]) if pattern is p.ENDED else start, end)
-    return None
+            yield trimmed(text, subject_start(text[:start]) if pattern is p.ENDED else start, end)
 
 
 def _relative(before: str) -> bool:
@@ -195,7 +195,7 @@ def _relative(before: str) -> bool:
     return not re.search(r"\b(?:confirm\w*|verif\w+|so|see|show\w*|means) (?:that|which)\s*$", before, FLAGS)
 
 
-def _by_change(clause: Clause) -> tuple[int, int] | None:
+def _by_change(clause: Clause) -> Iterator[tuple[int, int]]:
     """`the API now returns…`, `it no longer crashes`, `this fixes…`, `that should do it`."""
     text = clause.text
     for pattern in (
@@ -240,20 +240,17 @@ def _by_change(clause: Clause) -> tuple[int, int] | None:
                 continue
             if reported(before) or of_others(clause, start, end):
                 continue
-            return trimmed(text, subject_start(before), end)
-    return None
+            yield trimmed(text, subject_start(before), end)
 
 
-def _by_headline(clause: Clause) -> tuple[int, int] | None:
+def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
     """`Done.`, `Migration complete`, `Ready for review`, `bug fixed, test added`."""
     text = clause.text
     items = text.split(", ")
     if len(items) > 1 and all(len(item.split()) <= 4 for item in items) and any(map(p.ITEM.match, items)):
-        return (
-            None
-            if NEGATIVE.search(text) or UNREAL.search(text) or reported(text)
-            else trimmed(text, 0, len(text.rstrip()))
-        )
+        if not (NEGATIVE.search(text) or UNREAL.search(text) or reported(text)):
+            yield trimmed(text, 0, len(text.rstrip()))
+        return
     alone = clause.leads or clause.start + len(text) >= len(clause.sentence.text) - 1
     for pattern in (p.SHORT, p.HEADLINE, p.TELEGRAM):
         match = pattern.match(text)
@@ -270,5 +267,4 @@ def _by_headline(clause: Clause) -> tuple[int, int] | None:
             )
         ):
             continue
-        return trimmed(text, 0, match.end())
-    return None
+        yield trimmed(text, 0, match.end())

@@ -10,10 +10,12 @@ from verdikt.model.regex import regex
 
 TYPES = ("done", "partial", "blocked", "delegation")
 HIGH_STAKES = regex(
-    r"\b(?:deploy|release|publish|ship|migrate|delete|drop|merge|push|roll ?(?:out|back)|rotate|revoke|terminate)\w*\b",
+    r"(?:^|[.!:;,\n]\s*|[-*]\s+|\d[.)]\s+|\b(?:and|then|please|also|now|just|you|to|must|should|let's|it's time to)\s+)"
+    r"(?:deploy|redeploy|release|publish|ship|migrate|delete|drop|merge|push|roll(?:\s?out|\s?back)|rotate|revoke|terminate|transfer|wipe|purge"
+    r"|decommission|send (?:[\w']+ ){0,5}to (?:the |our |a )?(?:client|customer)s?)\b(?!-| (?:notes?|down|sort|notifications?|buttons?)\b)",
     re.IGNORECASE,
 )
-"""Verbs of requests after which the block is asked for, where it is at all."""
+"""Requests after which the block is asked for, where it is at all: what they ask for is hard to take back."""
 
 _SLOTS = ("what_succeeded", "what_remains", "next_route_or_question")
 _PLACEHOLDER = regex(
@@ -33,11 +35,12 @@ def blocks(message: str, name: str) -> list[str]:
     return [match[2] for match in pattern.finditer(message)]
 
 
-def final_faults(message: str, name: str, contract: Contract | None, signed: Callable[[int], bool]) -> tuple[str, ...]:
-    """What is wrong with the block; empty when it is as it should be or is not asked for.
+Signed = Callable[[int], Mapping[str, Any] | None]
+"""What a signed `validator_pass` of the session says, with `hashes` of what it rests on; None when it is none."""
 
-    `signed` says whether an entry of this session is a signed `validator_pass`.
-    """
+
+def final_faults(message: str, name: str, contract: Contract | None, signed: Signed) -> tuple[str, ...]:
+    """What is wrong with the block; empty when it is as it should be or is not asked for."""
     if contract is None or not asks_for_block(contract):
         return ()
     found = blocks(message, name)
@@ -52,7 +55,7 @@ def final_faults(message: str, name: str, contract: Contract | None, signed: Cal
     return tuple(_faults(body, signed))
 
 
-def _faults(body: Mapping[str, Any], signed: Callable[[int], bool]) -> list[str]:
+def _faults(body: Mapping[str, Any], signed: Signed) -> list[str]:
     kind = body.get("type")
     if kind not in TYPES:
         return [f"`type`: expected one of {', '.join(TYPES)}, found `{kind}`"]
@@ -61,7 +64,7 @@ def _faults(body: Mapping[str, Any], signed: Callable[[int], bool]) -> list[str]
         faults.append("`summary`: expected what was done, found nothing")
     claims = body.get("claims")
     claims = [claim for claim in claims if isinstance(claim, Mapping)] if isinstance(claims, list) else []
-    if kind == "done" and not claims:
+    if kind == "done" and not any(claim.get("claim_type", "done") == "done" for claim in claims):
         faults.append("`claims`: expected at least one with its signed entry, found none")
     needed = {"blocked": "ladder_exhaustion_proof", "delegation": "fetch_attempt_proof"}.get(kind)
     if needed and not any(claim.get("validator_id") == needed for claim in claims):
@@ -70,9 +73,27 @@ def _faults(body: Mapping[str, Any], signed: Callable[[int], bool]) -> list[str]
         faults += [f"`{slot}`: expected a sentence, found nothing" for slot in _SLOTS if not _told(body.get(slot))]
     for claim in claims:
         seq = claim.get("ledger_entry_id")
-        number = int(seq) if isinstance(seq, int | str) and str(seq).isdigit() else 0
-        if not number or not signed(number):
-            faults.append(f"`ledger_entry_id`: expected a signed entry of this session, found `{seq}`")
+        number = int(seq) if isinstance(seq, int | str) and re.fullmatch(r"[0-9]{1,15}", str(seq)) else 0
+        entry = signed(number) if number else None
+        if entry is None:
+            faults.append(f"`ledger_entry_id`: expected a signed entry of this session, found `{str(seq)[:80]}`")
+        else:
+            faults += _differences(claim, entry)
+    return faults
+
+
+def _differences(claim: Mapping[str, Any], entry: Mapping[str, Any]) -> list[str]:
+    """Where a claim says something else than the entry that it names."""
+    faults = [
+        f"`{key}`: expected `{entry.get(ours)}` as in entry {claim['ledger_entry_id']}, found `{str(claim[key])[:80]}`"
+        for key, ours in (("claim_type", "claim"), ("validator_id", "validator"))
+        if key in claim and claim[key] != entry.get(ours)
+    ]
+    named = claim.get("artifact_hash")
+    if named is not None and named not in entry["hashes"]:
+        faults.append(
+            f"`artifact_hash`: expected one of what entry {claim['ledger_entry_id']} rests on, found `{str(named)[:80]}`"
+        )
     return faults
 
 

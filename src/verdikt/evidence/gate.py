@@ -10,10 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from verdikt.evidence.attempt import next_way
 from verdikt.evidence.claims import Claim, ClaimType
+from verdikt.evidence.ran import handles
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.turn import TurnEvidence, same_path
-from verdikt.evidence.validator import VALIDATORS, Proof, ProofStatus, Validator, custom_validator, run
+from verdikt.evidence.validator import VALIDATORS, Proof, ProofStatus, Validator, custom_validator, no_worse, run
 from verdikt.model.canonical import digest
 from verdikt.model.regex import regex
 from verdikt.model.tree import DOCS
@@ -53,6 +55,14 @@ class GateJudgement(Value):
     refusals: int = 0
     progress: str = ""
     reason: str = ""
+
+    def proven(self) -> list[tuple[Proof, list[Claim]]]:
+        """Each proof with the claims that rest on it; what rests on the same is signed once."""
+        found: dict[tuple[str, str, tuple[int, ...]], tuple[Proof, list[Claim]]] = {}
+        for claim, proof in self.proofs:
+            key = (claim.type.value, proof.validator, proof.entries)
+            found.setdefault(key, (proof, []))[1].append(claim)
+        return list(found.values())
 
     def record(self) -> dict[str, Any]:
         """The judgement as plain data."""
@@ -155,13 +165,14 @@ _LIVE = regex(r"\b(?:deployed|deployment|live|shipped|released|published|rolled 
 def _prove(claim: Claim, turn: TurnEvidence, settings: EvidenceSettings) -> Proof | Missing:
     """The proof of a claim, or what is missing."""
     if claim.type is ClaimType.BLOCKED:
-        return _one_of(claim, turn, [(VALIDATORS["ladder_exhaustion_proof"], {})], "")
+        return _one_of(claim, turn, [(VALIDATORS["ladder_exhaustion_proof"], {})], next_way(turn, "blocked"))
     if claim.type is ClaimType.DELEGATION:
-        return _one_of(claim, turn, [(VALIDATORS["fetch_attempt_proof"], {})], "")
+        return _one_of(claim, turn, [(VALIDATORS["fetch_attempt_proof"], {})], next_way(turn, "delegation"))
     untouched = _untouched(turn)
     if untouched and not _about_checks(claim):
         named = ", ".join(f"`{path}`" for path in untouched[:4])
-        return Missing(claim, f"nothing was done about {named}, which the request names", _command(turn, "test"))
+        command = "" if all(path.lower().endswith(DOCS) for path in untouched) else _command(turn, "test")
+        return Missing(claim, f"nothing was done about {named}, which the request names", command)
     wanted: list[tuple[Validator, dict[str, str]]] = [(custom_validator(one), {}) for one in settings.validators]
     for validator, arguments in wanted:
         # What users require is required of every claim, whatever else would prove it.
@@ -188,19 +199,22 @@ def _ways(claim: Claim, turn: TurnEvidence) -> tuple[str, list[tuple[Validator, 
     """The validators that could prove a claim, by what it is about."""
     words = claim.words
     if _TESTS.search(words):
-        return "test", [(VALIDATORS["tests_pass"], {})]
+        return "test", [(VALIDATORS["tests_pass"], _how_many(claim))]
     if _BUILD.search(words):
         return "build", [(VALIDATORS["build_passes"], {}), (VALIDATORS["tests_pass"], {})]
     if _LINT.search(words):
         return "lint", [(VALIDATORS["lint_clean"], {})]
     if _COMMIT.search(words):
-        return "commit", [(VALIDATORS["commit_exists"], {}), (_PUSHED, {})]
+        pushed = re.search(r"\b(?:pushed|merged)\b", words, re.IGNORECASE)
+        return "push" if pushed else "commit", [(VALIDATORS["commit_exists"], {}), (_PUSHED, {})]
     contract = turn.contract
     urls = contract.named("urls") if contract else ()
     ways: list[tuple[Validator, dict[str, str]]] = [(VALIDATORS["http_2xx"], {"url": url}) for url in urls]
     if _LIVE.search(words):
-        return "live", [*ways, (VALIDATORS["http_2xx"], {}), (_EFFECT, {})]
-    ways += [(VALIDATORS[name], {}) for name in ("tests_pass", "build_passes", "lint_clean")]
+        return "live", [*ways, *([] if urls else [(VALIDATORS["http_2xx"], {})]), (_LAUNCHED, {})]
+    ways += [
+        (one, {}) for one in (VALIDATORS["tests_pass"], _NO_WORSE, VALIDATORS["build_passes"], VALIDATORS["lint_clean"])
+    ]
     if contract:
         ways += [(VALIDATORS["command_zero_exit"], {"command": hint}) for hint in contract.named("command_hints")]
     if turn.edits:
@@ -209,6 +223,26 @@ def _ways(claim: Claim, turn: TurnEvidence) -> tuple[str, list[tuple[Validator, 
         # Nothing was changed that a test could be about: an edit of a document, or a command with an effect, is the work.
         ways += [(_DOCUMENT, {}), (_EFFECT, {})]
     return "test", ways
+
+
+_ALL = regex(
+    r"\b(?:all|every|whole|full|entire|complete)(?: of)?(?: the| our| your)?(?: existing| project's)? (?:tests?|test suite|suite|specs?|test cases)\b",
+    re.IGNORECASE,
+)
+_NUMBER = regex(
+    r"\b(?:all )?(?:of the )?(\d[\d,]{0,8})(?: of the)? (?:tests|test cases|specs)\b(?!\W+(?:fail|are failing|still|were skipped|skipped))(?=[^.;]{0,30}\b(?:pass|green|succe))"
+    r"|\b(\d[\d,]{0,8}) (?:tests? )?pass(?:ed|ing)?\b",
+    re.IGNORECASE,
+)
+
+
+def _how_many(claim: Claim) -> dict[str, str]:
+    """What a claim about tests says of how many there are: all of them, or a number."""
+    found = _NUMBER.search(claim.sentence)
+    number = (found[1] or found[2]).replace(",", "") if found else ""
+    if number:
+        return {"number": number}
+    return {"whole": "yes"} if _ALL.search(claim.sentence) else {}
 
 
 def _one_of(
@@ -234,7 +268,9 @@ def _exercised(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, .
     """A fresh run that names an edited file, or the module it is: the work was at least executed."""
     stems = {posixpath.splitext(posixpath.basename(path))[0] for path in turn.written if path != "*"}
     for call in reversed(turn.calls):
-        for one in call.speaking("other", "http"):
+        for one in call.speaking("other"):
+            if handles(one.argv):
+                continue
             named = any(same_path(word, path) for word in one.argv for path in turn.written if path != "*")
             if turn.fresh(call) and (
                 named or any(stem in word.split(".") for word in one.argv for stem in stems if len(stem) > 2)
@@ -252,6 +288,14 @@ def _effect(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...]
     return "no command in this turn did anything"
 
 
+def _launched(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
+    for call in reversed(turn.calls):
+        went = any(not handles(one.argv) or one.argv[:2] == ("git", "push") for one in call.speaking("other", "build"))
+        if went or (call.kind in ("mcp", "other", "agent") and call.ok):
+            return (call.seq,)
+    return "nothing in this turn deployed, published or reached anything"
+
+
 def _document(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
     found = [
         call.seq for call in turn.calls if not call.failed and any(path.lower().endswith(DOCS) for path in call.edited)
@@ -266,8 +310,10 @@ def _pushed(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...]
     return "no commit, push or merge in this turn"
 
 
+_NO_WORSE = Validator("tests_no_worse", "done", "tests fail as they did before the work", no_worse)
 _EXERCISED = Validator("work_exercised", "done", "the edited file was run since", _exercised)
 _EFFECT = Validator("command_effect", "done", "a command that does more than look succeeded", _effect)
+_LAUNCHED = Validator("launched", "done", "something was sent out", _launched)
 _DOCUMENT = Validator("document_edited", "done", "a document was edited", _document)
 _PUSHED = Validator("pushed", "done", "the work was pushed or merged", _pushed)
 
@@ -299,12 +345,12 @@ _BY_ENDING = {
 
 
 def _command(turn: TurnEvidence, kind: str) -> str:
-    """The command that would prove it: one that was run or named before, else the usual one for the files edited."""
-    if kind == "commit":
-        return "git commit"
+    """The command that would prove it: one that was run or named before, the project's own, or the usual one for the files."""
+    if kind in ("commit", "push"):
+        return f"git {kind}"
     if kind == "live":
         urls = turn.contract.named("urls") if turn.contract else ()
-        return f"curl -sS -o /dev/null -w '%{{http_code}}' {urls[0] if urls else 'URL'}"
+        return f"curl -sS -o /dev/null -w '%{{http_code}}' {urls[0]}" if urls else ""
     for call in reversed(turn.calls):
         for one in call.runs:
             if one.kind == kind and not one.dry:
@@ -315,7 +361,10 @@ def _command(turn: TurnEvidence, kind: str) -> str:
     for hint in hints:
         if any(one.kind == kind for one in read_runs(hint)):
             return hint
-    for path in reversed(turn.written):
+    if kind in turn.usual:
+        return turn.usual[kind]
+    named = turn.contract.named("paths") if turn.contract else ()
+    for path in (*reversed(turn.written), *named):
         if command := _BY_ENDING.get(kind, {}).get(posixpath.splitext(path)[1]):
             return command
     return {"test": "make test", "build": "make", "lint": "make lint"}.get(kind, "make test")
@@ -331,13 +380,14 @@ def _refusal(missing: Sequence[Missing], holes: Sequence[str], faults: Sequence[
         lines.append(f"- claimed: {said} ({claims[0].type.value})")
         lines.append(f"  missing: {reason[:200]}")
         if command:
-            lines.append(f"  prove it: {command[:200]}")
+            lines.append(f"  {'prove it' if claims[0].type is ClaimType.DONE else 'try first'}: {command[:200]}")
     if len(lines) <= 9:
         lines += [f"- {fault[:200]}" for fault in faults[:2]]
     if holes and len(lines) <= 10:
-        lines.append(f"- {len(holes)} tool calls have no decision in the log: {', '.join(holes[:3])}"[:240])
+        calls = "1 tool call has" if len(holes) == 1 else f"{len(holes)} tool calls have"
+        lines.append(f"- {calls} no decision in the log: {', '.join(holes[:3])}"[:240])
     if gaps and len(lines) < LINES - 1:
-        lines.append(f"- {gaps} calls could not be logged: run the check again")
+        lines.append(f"- {gaps} call{'' if gaps == 1 else 's'} could not be logged: run the check again")
     lines = lines[: LINES - 1]
     lines.append(
         "Or say plainly what is not verified."
@@ -346,7 +396,8 @@ def _refusal(missing: Sequence[Missing], holes: Sequence[str], faults: Sequence[
     return "\n".join(lines)
 
 
-def proof_record(claim: Claim, proof: Proof) -> dict[str, Any]:
+def proof_record(claims: Sequence[Claim], proof: Proof) -> dict[str, Any]:
     """What a signed `validator_pass` entry says."""
     assert proof.status is ProofStatus.PASS
-    return {"claim": claim.type.value, "words": claim.words[:500], **proof.record()}
+    words = "; ".join(" ".join(claim.words.split()) for claim in claims)
+    return {"claim": claims[0].type.value, "words": words[:500], **proof.record()}

@@ -113,6 +113,31 @@ def dry(argv: Sequence[str]) -> bool:
     return name in ("gradle", "gradlew") and any(pair == ("-x", "test") for pair in itertools.pairwise(argv))
 
 
+_SELECTORS = frozenset(
+    "-k -m -t -R -E -run --run --lf --last-failed --sw --stepwise --nf --testNamePattern --testPathPattern --tests --filter --only --grep -g"
+    " --onlyChanged --changedSince --related --findRelatedTests --bail-on-first -Dtest -Dit.test --lib --bin --doc --test --example --deselect"
+    " --exclude --ignore --spec --shard".split()
+)
+_WHOLE_PLACES = frozenset(". ./... ./ tests tests/ test test/ spec spec/ src src/ __tests__ all //... discover".split())
+_PLACE = regex(r"/|\.(?:py|js|jsx|ts|tsx|mjs|cjs|rb|php|go|rs|java|kt|exs)(?:$|[:#\[])|::")
+
+
+def selects(argv: Sequence[str]) -> bool:
+    """Whether a run of tests was told to run a part of them only."""
+    name, rest = program_name(argv[0]) if argv else "", list(argv[1:])
+    if name == "python" and "-m" in rest:
+        at = rest.index("-m")
+        name, rest = (rest[at + 1] if at + 1 < len(rest) else ""), rest[at + 2 :]
+    for word in rest:
+        flag = word.partition("=")[0]
+        if flag in _SELECTORS and not (flag in ("-m", "-t", "-R", "-g") and name in ("make", "npm", "yarn", "pnpm")):
+            return True
+        if not word.startswith("-") and word not in _WHOLE_PLACES and _PLACE.search(word):
+            return True
+    words = [word for word in rest if not word.startswith("-")]
+    return name == "cargo" and len(words) > 1 and words[0] in ("test", "t")
+
+
 def program_name(word: str) -> str:
     """The program that a word starts; empty for one that lies where programs do not, and so may be anything."""
     directory, _, name = word.rpartition("/")

@@ -163,6 +163,20 @@ def _speaks(raw: bytes, commands: list[Command], place: int, *, errexit: bool, p
     return True
 
 
+_HANDLERS = frozenset(
+    "git cp mv rm chmod chown touch ln mkdir rmdir tar zip unzip gzip gunzip dd tee patch install rsync scp truncate code vim vi nano"
+    " emacs open xdg-open pbcopy dos2unix unix2dos md5sum sha256sum sha1sum cloc sed xargs gh svn hg shasum cksum".split()
+)
+
+
+def handles(argv: tuple[str, ...]) -> bool:
+    """Whether a program only moves files about, writes or formats them, and so runs nothing that is in them."""
+    name = program_name(argv[0]) if argv else ""
+    if name in ("perl", "ruby") and any(re.match(r"-[a-z]*i", word) for word in argv[1:]):
+        return True
+    return name in _HANDLERS or (name in _FORMATTERS and name not in ("cargo", "go", "mix", "dart", "terraform"))
+
+
 def _rewrites(name: str, words: list[str]) -> bool:
     only, unless = _FORMATTERS.get(program_name(name), (frozenset(), frozenset()))
     given = {word.partition("=")[0] for word in words}

@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from verdikt.evidence.call import LoggedCall, read_call
+from verdikt.evidence.call import LoggedCall, read_call, read_tree
 from verdikt.evidence.contract import Contract
 from verdikt.evidence.ran import Run
 from verdikt.model.entry import Entry, EntryKind
@@ -23,6 +23,7 @@ class TurnEvidence(Value):
     gaps: int = 0  # calls that could not be logged
     unproven_child: int = 0  # where in the log a sub-agent ended without proof; 0: none did
     trees: Mapping[str, SourceTree] = field(default_factory=dict)  # root → the sources as they are now
+    usual: Mapping[str, str] = field(default_factory=dict)  # kind of check → what the project is usually checked with
 
     @property
     def edits(self) -> tuple[LoggedCall, ...]:
@@ -67,6 +68,9 @@ class TurnEvidence(Value):
 
     def standing(self, checked: "CheckedClaim") -> bool:
         """Whether what somebody had checked still holds: nothing was changed since."""
+        now = self.trees.get(checked.tree[0])
+        if now is not None:
+            return now.digest == checked.tree[1]
         known = {call.seq: call for call in self.calls}
         looked = [known[seq] for seq in checked.entries if seq in known and known[seq].tree[1]]
         return all(map(self.fresh, looked)) if looked else checked.seq > self.last_edit
@@ -79,6 +83,7 @@ class CheckedClaim(Value):
     claim: str
     validator: str
     entries: tuple[int, ...] = ()
+    tree: tuple[str, str] = ("", "")  # the root and the digest of the sources, where a sub-agent had it checked
 
 
 def read_turn(
@@ -113,7 +118,8 @@ def read_turn(
 def _checked(entry: Entry) -> CheckedClaim:
     body = entry.body
     rests = tuple(seq for seq in body.get("entries", ()) if isinstance(seq, int))
-    return CheckedClaim(entry.seq, str(body.get("claim", "")), str(body.get("validator", "")), rests)
+    tree = read_tree(body.get("tree"))
+    return CheckedClaim(entry.seq, str(body.get("claim", "")), str(body.get("validator", "")), rests, tree)
 
 
 def foreseen_edits(decision: Mapping[str, Any]) -> tuple[str, ...]:

@@ -5,8 +5,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from verdikt.evidence.attempt import fetch_attempt_proof, ladder_exhaustion_proof
 from verdikt.evidence.call import LoggedCall
 from verdikt.evidence.contract import Contract
+from verdikt.evidence.program import selects
 from verdikt.evidence.ran import Run, read_runs
 from verdikt.evidence.section import CustomValidator
 from verdikt.evidence.turn import TurnEvidence, same_path, same_place
@@ -31,6 +33,7 @@ class Proof(Value):
     reason: str = ""
     entries: tuple[int, ...] = ()
     arguments: Mapping[str, str] | None = None
+    signed: int = 0  # the entry that signs it, where it was asked for by name
 
     @property
     def holds(self) -> bool:
@@ -127,7 +130,8 @@ def _unbound(validator: Validator, arguments: Arguments, contract: Contract) -> 
     for name, value in given.items():
         if len(value.strip("/.*~ ")) < 2:
             return f"validator arg {name}={value} is too short to mean anything"
-    if contract.empty:
+    if contract.empty or validator.binds == ("keywords",):
+        # The soft way: a contract that names nothing, and what is looked for when somebody is to be asked.
         words = set(re.findall(r"[\w./-]{2,}", contract.objective.lower()))
         if any(set(re.findall(r"[\w./-]{2,}", value.lower())) & words for value in given.values()):
             return ""
@@ -178,8 +182,13 @@ def _mentions(argv: tuple[str, ...], wanted: str) -> bool:
     return len(words) == 1 and "/" in wanted and any(same_path(word, wanted) for word in joined if "/" in word)
 
 
-def _tests(turn: TurnEvidence, arguments: Arguments, *, runner: str = "") -> tuple[int, ...] | str:
-    """A green run of tests, fresh, of the right tree, not smaller than before."""
+def _tests(
+    turn: TurnEvidence, arguments: Arguments, *, runner: str = "", lenient: bool = False
+) -> tuple[int, ...] | str:
+    """A green run of tests, fresh, of the right tree, not smaller than before.
+
+    `lenient`: one that fails as it did before the first edit will do, since the work is not to blame.
+    """
     reason = "no test run in this turn"
     target = arguments.get("target", "") or arguments.get("path", "")
     for call in reversed(turn.calls):
@@ -187,14 +196,28 @@ def _tests(turn: TurnEvidence, arguments: Arguments, *, runner: str = "") -> tup
             if one.kind != "test" or (runner and runner not in one.key):
                 continue
             fault = _test_fault(turn, call, one)
-            if fault:
+            if fault and not (lenient and _was_there_before(turn, call)):
                 reason = reason if reason != "no test run in this turn" else fault
                 continue
             if target and not _covers(one, target):
                 reason = f"`{one.key}` did not run `{target}`"
                 continue
+            if arguments.get("whole") and selects(one.argv):
+                reason = f"`{one.key}` ran a part of the tests, and all are claimed"
+                continue
+            if (number := arguments.get("number")) and not _numbers(call, turn, int(number)):
+                reason = f"`{one.key}` ran {call.tests.total if call.tests else 0} tests, and {number} are claimed"
+                continue
             return (call.seq,)
     return reason
+
+
+def _numbers(call: LoggedCall, turn: TurnEvidence, number: int) -> bool:
+    """Whether that many tests ran: in this run, or in the turn's fresh green runs together."""
+    green = {run.key: one.tests for one in turn.calls for run in one.speaking("test") if one.tests and turn.fresh(one)}
+    runs = [*green.values(), *([call.tests] if call.tests else [])]
+    sums = [sum(one.passed for one in green.values()), sum(one.total for one in green.values())]
+    return any(number in (one.passed, one.total, one.total + one.skipped) for one in runs) or number in sums
 
 
 def _test_fault(turn: TurnEvidence, call: LoggedCall, one: Run) -> str:
@@ -205,8 +228,8 @@ def _test_fault(turn: TurnEvidence, call: LoggedCall, one: Run) -> str:
         return f"`{one.key}` ran 0 tests"
     # Where the host keeps the status to itself, the count that the run printed must do.
     if not (call.ok or call.untold) or (counts is not None and counts.failed):
-        if _was_there_before(turn, call):
-            return ""
+        if not call.failed and counts is None:
+            return f"`{one.key}` has not told how it ended: it may still be running"
         return f"`{one.key}` failed" + (
             f": {counts.failed} of {counts.total} tests" if counts and counts.failed else ""
         )
@@ -329,48 +352,9 @@ def _same_url(url: str, words: list[str]) -> bool:
     return any(word.removeprefix("https://").removeprefix("http://").rstrip("/") == bare for word in words)
 
 
-def _fetches(call: LoggedCall) -> str:
-    """By which means a call tried to get something; empty when it did not."""
-    if call.kind in ("fetch", "mcp", "read"):
-        return call.tool
-    return next(
-        (one.argv[0] for one in call.runs if one.argv and one.argv[0] not in ("echo", "printf", "true", ":", "cd")), ""
-    )
-
-
-def _fetch_attempt_proof(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
-    keyword = arguments.get("keyword", "").lower()
-    tried: dict[str, int] = {}
-    for call in turn.calls:
-        means = _fetches(call)
-        if means and call.failed and (not keyword or keyword in f"{call.command} {call.target}".lower()):
-            tried.setdefault(f"{means} {call.command or call.target}", call.seq)
-    if len(tried) >= 3:
-        return tuple(tried.values())
-    return f"{len(tried)} of 3 real attempts that failed" + (f" for `{keyword}`" if keyword else "")
-
-
-def _ladder_exhaustion_proof(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
-    looked = [call.seq for call in turn.calls if call.kind == "read" or any(one.kind == "look" for one in call.runs)]
-    ran = [call.seq for call in turn.calls if any(one.kind != "look" for one in call.runs)]
-    failures = {call.command or call.target: call.seq for call in turn.calls if call.failed}
-    outside = [
-        call.seq for call in turn.calls if call.kind in ("fetch", "mcp") or any(one.kind == "http" for one in call.runs)
-    ]
-    missing = [
-        rung
-        for rung, done in (
-            ("look in the project", looked),
-            ("run the tool that would tell", ran),
-            ("try another way", len(failures) >= 2 or (outside and failures)),
-        )
-        if not done
-    ]
-    if missing:
-        return f"not tried yet: {', '.join(missing)}"
-    if not failures:
-        return "nothing failed in this turn"
-    return tuple(sorted({*looked[-1:], *ran[-1:], *failures.values()}))[:20]
+def no_worse(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+    """Tests that are green, or fail as they did before the first edit."""
+    return _tests(turn, arguments, lenient=True)
 
 
 VALIDATORS: dict[str, Validator] = {
@@ -381,9 +365,8 @@ VALIDATORS: dict[str, Validator] = {
         Validator("pytest_pass", "done", "pytest is green on a target", _pytest_pass, ("target", "path"), ("paths", "backtick_tokens")),
         Validator("file_diff_present", "done", "a file was edited", _file_diff_present, ("path",), ("paths",)),
         Validator("http_2xx", "done", "a URL answered with 2xx", _http_2xx, ("url",), ("urls", "backtick_tokens")),
-        Validator("fetch_attempt_proof", "delegation", "three real attempts failed", _fetch_attempt_proof, ("keyword",),
-                  ("keywords", "backtick_tokens", "urls", "paths")),
-        Validator("ladder_exhaustion_proof", "blocked", "everything on the ladder was tried", _ladder_exhaustion_proof),
+        Validator("fetch_attempt_proof", "delegation", "three distinct ways to get it were tried and failed", fetch_attempt_proof, ("keyword",), ("keywords",)),
+        Validator("ladder_exhaustion_proof", "blocked", "every hop of the contract's ladder was tried, and something failed lately", ladder_exhaustion_proof),
         Validator("tests_pass", "done", "tests are green", _tests),
         Validator("build_passes", "done", "the build succeeded", _ran(("build",), "build")),
         Validator("lint_clean", "done", "linters and type checkers are content", _ran(("lint",), "linter run")),

@@ -1,11 +1,18 @@
 """Finds the globs that can fit a target without trying the others: by a literal part of each."""
 
-from collections import defaultdict
-from collections.abc import Mapping
+from __future__ import annotations
 
-from verdikt.graph.context import GovernanceContext
+from collections import defaultdict
+
 from verdikt.graph.prefix import PrefixTable
-from verdikt.model.effect import Target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from verdikt.graph.context import GovernanceContext
+    from verdikt.model.effect import Target
 
 
 def has_literal(glob: str) -> bool:
@@ -31,6 +38,21 @@ class GlobIndex:
         self._begins, self._ends = prefixes("begins"), prefixes("ends")
         self._parts = dict(tables["part"])
         self._names = bool(self._begins or self._ends)
+
+    def dump(self) -> tuple[Any, ...]:
+        """The index as plain data."""
+        tables = (self._text, self._path, self._home, self._root, self._begins, self._ends)
+        return tuple(table and table.dump() for table in tables), self._parts
+
+    @classmethod
+    def load(cls, data: tuple[Any, ...]) -> GlobIndex:
+        """The index that `dump` gave."""
+        index = cls.__new__(cls)
+        tables, index._parts = data
+        loaded = [table and PrefixTable.load(table) for table in tables]
+        index._text, index._path, index._home, index._root, index._begins, index._ends = loaded
+        index._names = bool(index._begins or index._ends)
+        return index
 
     def find(self, target: Target, ctx: GovernanceContext, found: list[int]) -> None:
         """Adds what is filed under every glob that can fit, and little else."""

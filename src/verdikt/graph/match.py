@@ -1,18 +1,26 @@
 """The conditions of a rule: on the action, on one of its effects, on one target of that effect."""
 
+from __future__ import annotations
+
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from verdikt.errors import PolicyError
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.glob import escape, match_glob, match_name
 from verdikt.graph.pattern import compile_pattern, found_in
 from verdikt.model.action import Action, ActionKind
-from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
+from verdikt.model.effect import Certainty, EffectClass, Zone
 from verdikt.model.posture import Posture
 from verdikt.model.value import Value
 from verdikt.model.value import field as _derived
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from verdikt.model.effect import Effect, Target
 
 Condition = Callable[[Action, GovernanceContext], bool]
 """A compiled `if`; it raises when it cannot be evaluated."""
@@ -40,7 +48,7 @@ KEYS: dict[str, str] = {
 """Key of a rule's conditions → what it says."""
 
 TARGET_KINDS = ("path", "host", "ref", "pid", "package", "database", "unit", "resource", "other")
-STATES = ("tracked", "modified", "untracked", "ignored", "absent")
+STATES = ("tracked", "modified", "untracked", "own", "ignored", "absent")
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "kind": tuple(ActionKind),
@@ -123,6 +131,16 @@ class Matcher(Value, kw_only=True):
         object.__setattr__(self, "on_effect", on_effect or on_target)
         on_action = (self.kind, self.tool, self.host, self.agent, self.posture, self.command, self.equals, self.pattern)
         object.__setattr__(self, "on_action", any(on_action) or self.condition is not None)
+
+    def dump(self) -> dict[str, Any]:
+        """The conditions with the keys of the policy file; `if` as the text that it was compiled from."""
+        found: dict[str, Any] = {}
+        for key in KEYS:
+            value = getattr(self, {"class": "cls", "if": "condition"}.get(key, key))
+            if value is None or value in ("", ()):
+                continue
+            found[key] = dict(value) if key == "equals" else value.text if key == "if" else value
+        return found
 
     @property
     def empty(self) -> bool:

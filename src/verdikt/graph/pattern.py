@@ -1,9 +1,14 @@
 """Patterns from users: google-re2, because a pattern must not be able to hang the hook."""
 
+from __future__ import annotations
+
 from functools import lru_cache
-from typing import Any
 
 from verdikt.errors import PolicyError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @lru_cache(maxsize=4096)
@@ -46,25 +51,31 @@ def found_in(pattern: str, text: str) -> bool:
 class PatternSet:
     """Many patterns searched in one pass; `search` gives the numbers of those that occur."""
 
-    __slots__ = ("_patterns", "_set")
+    __slots__ = ("_set", "patterns")
 
     def __init__(self, patterns: tuple[str, ...]) -> None:
+        self.patterns = patterns
+        self._set: Any = None  # until something is searched
+
+    def _compiled(self) -> Any:
         import re2
 
-        self._patterns = patterns
-        self._set = re2.Set.SearchSet(_options())
-        for pattern in patterns:
+        found = re2.Set.SearchSet(_options())
+        for pattern in self.patterns:
             compile_pattern(pattern)
-            self._set.Add(pattern)
+            found.Add(pattern)
         # Found in every text: when it is missing from an answer, the automaton ran out of memory and knows nothing.
-        self._set.Add("")
-        self._set.Compile()
+        found.Add("")
+        found.Compile()
+        return found
 
     def search(self, text: str) -> list[int]:
         """The numbers of the patterns that occur in the text, in no order."""
         text = clean(text)
+        if self._set is None:
+            self._set = self._compiled()
         hits: list[int] = self._set.Match(text)
-        witness = len(self._patterns)
+        witness = len(self.patterns)
         if witness in hits:
             return [hit for hit in hits if hit != witness]
-        return [number for number, pattern in enumerate(self._patterns) if found_in(pattern, text)]
+        return [number for number, pattern in enumerate(self.patterns) if found_in(pattern, text)]

@@ -1,23 +1,29 @@
 """The policy: the layers of it that are in force, as one value that decides."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
 from functools import cached_property
-from typing import Any
 
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import All
-from verdikt.graph.config import Placed
-from verdikt.graph.context import GovernanceContext
-from verdikt.graph.guard import PolicyNode
 from verdikt.graph.match import Matcher
 from verdikt.graph.rule import Rule, RuleSet
-from verdikt.model.action import Action
 from verdikt.model.canonical import digest
-from verdikt.model.effect import Effect
 from verdikt.model.posture import Posture
-from verdikt.model.shape import Section
 from verdikt.model.value import Value, field
 from verdikt.model.verdict import VerdictKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from verdikt.graph.config import Placed
+    from verdikt.graph.context import GovernanceContext
+    from verdikt.graph.guard import PolicyNode
+    from verdikt.model.action import Action
+    from verdikt.model.effect import Effect
+    from verdikt.model.shape import Section
 
 FORMAT = 1
 """Of the document that a policy's digest is made of."""
@@ -40,7 +46,7 @@ class PolicyLayer(Value, kw_only=True):
     placed: tuple[Placed, ...] = ()
     conditions: tuple[Placed, ...] = ()  # of `when`
     profile: str = "none"
-    base: "PolicyLayer | None" = None
+    base: PolicyLayer | None = None
     disabled: tuple[str, ...] = ()
     posture: Posture | None = None
     unknown_tools: VerdictKind | None = None

@@ -1,7 +1,13 @@
 """Many literal beginnings, looked up at once."""
 
+from __future__ import annotations
+
 from bisect import bisect_right
-from collections.abc import Mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 
 class PrefixTable:
@@ -19,6 +25,17 @@ class PrefixTable:
                 open_.pop()
             self._parent.append(open_[-1] if open_ else -1)
             open_.append(number)
+
+    def dump(self) -> tuple[Any, ...]:
+        """The table as plain data."""
+        return self._prefixes, self._filed, self._parent
+
+    @classmethod
+    def load(cls, data: tuple[Any, ...]) -> PrefixTable:
+        """The table that `dump` gave."""
+        table = cls.__new__(cls)
+        table._prefixes, table._filed, table._parent = data
+        return table
 
     def find(self, text: str) -> list[int]:
         """What is filed under every beginning of the text."""

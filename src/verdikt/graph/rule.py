@@ -1,19 +1,28 @@
 """A rule is one guard described by data; a rule set is many of them behind one index."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from __future__ import annotations
+
+import marshal
+from collections.abc import Sequence
 
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import strictest
-from verdikt.graph.context import GovernanceContext, TraceEntry
+from verdikt.graph.context import TraceEntry
 from verdikt.graph.index import Index
 from verdikt.graph.match import KEYS, Matcher
 from verdikt.graph.template import Template
 from verdikt.layers import GovernanceLayer
-from verdikt.model.action import Action
-from verdikt.model.effect import Effect, Target
 from verdikt.model.value import Value, field
 from verdikt.model.verdict import Verdict, VerdictKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any, ClassVar
+
+    from verdikt.graph.context import GovernanceContext
+    from verdikt.model.action import Action
+    from verdikt.model.effect import Effect, Target
 
 VERDICTS = {kind.word: kind for kind in VerdictKind}
 
@@ -59,7 +68,7 @@ class Rule(Value, kw_only=True):
         object.__setattr__(self, "_said", self._saying({}) if fixed else None)
 
     @classmethod
-    def of(cls, data: Mapping[str, Any]) -> "Rule":
+    def of(cls, data: Mapping[str, Any]) -> Rule:
         """A rule from plain data with the keys of the policy file; `if` is a compiled condition here."""
         unknown = set(data) - set(KEYS) - {"name", "unless", "verdict", "reason", "fix", "red_line"}
         if unknown:
@@ -76,6 +85,13 @@ class Rule(Value, kw_only=True):
             fix=data.get("fix", ""),
             red_line=data.get("red_line", False),
         )
+
+    def dump(self) -> dict[str, Any]:
+        """The rule as plain data; `if` as a text."""
+        found = {"name": self.name, **self.when.dump(), "verdict": self.verdict.word}
+        if self.unless is not None:
+            found["unless"] = self.unless.dump()
+        return found | {"reason": self.reason, "fix": self.fix, "red_line": self.red_line}
 
     def check(self, action: Action, ctx: GovernanceContext) -> Verdict:
         """The rule's verdict if it fires, else a pass."""
@@ -167,6 +183,30 @@ def matcher_of(data: Mapping[str, Any]) -> Matcher:
     return Matcher(**given)
 
 
+class _Kept(Sequence[Rule]):
+    """Rules that were read before, each made when it is first asked for."""
+
+    __slots__ = ("_made", "_written")
+
+    def __init__(self, written: Sequence[bytes]) -> None:
+        self._written = written
+        self._made: dict[int, Rule] = {}
+
+    def __len__(self) -> int:
+        return len(self._written)
+
+    def __getitem__(self, number: Any) -> Any:
+        if number not in self._made:
+            data = marshal.loads(self._written[number])
+            for part in (data, data.get("unless", {})):
+                if "if" in part:
+                    from verdikt.graph.condition import CelCondition
+
+                    part["if"] = CelCondition(part["if"])
+            self._made[number] = Rule.of(data)
+        return self._made[number]
+
+
 class RuleSet:
     """Many rules as one node: its verdict is that of `All` over them, and only rules that can fire are looked at.
 
@@ -179,9 +219,23 @@ class RuleSet:
         if not rules:
             raise PolicyError("`rules` needs at least one rule")
         self.name = name
-        self.rules = rules
+        self.rules: Sequence[Rule] = rules
         self._index = Index(rules)
         self._silent = Verdict(kind=VerdictKind.PASS, guard=name)
+
+    def dump(self) -> tuple[Any, ...]:
+        """The set as plain data, each rule by itself as bytes, so that only those that can fire need be read."""
+        return self.name, tuple(marshal.dumps(rule.dump()) for rule in self.rules), self._index.dump()
+
+    @classmethod
+    def load(cls, data: tuple[Any, ...]) -> RuleSet:
+        """The set that `dump` gave."""
+        found = cls.__new__(cls)
+        found.name, rules, index = data
+        found.rules = _Kept(rules)
+        found._index = Index.load(index, found.rules)
+        found._silent = Verdict(kind=VerdictKind.PASS, guard=found.name)
+        return found
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """The strictest verdict of the rules that fire, the first of them in order."""

@@ -1,32 +1,41 @@
 """The embedded store: `ledger/<session>.jsonl` as the log, `artifacts/` beside it, `state.db` for what is computed from it."""
 
+from __future__ import annotations
+
 import json
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from verdikt.errors import KeyringError, LedgerError
 from verdikt.ledger.artifact import Artifacts
 from verdikt.ledger.home import make_private
 from verdikt.ledger.link import LOST, REWRITTEN
 from verdikt.ledger.log import LogFile
-from verdikt.ledger.projection import Projection, by_name
+from verdikt.ledger.projection import by_name
 from verdikt.ledger.reader import Reader
-from verdikt.ledger.state import HeadRow, StateDb, StateRow
-from verdikt.ledger.store import OPERATOR, Head, Signer, Writer
+from verdikt.ledger.state import StateDb, StateRow
+from verdikt.ledger.store import OPERATOR, Head, Writer
 from verdikt.model.canonical import canonical
-from verdikt.model.entry import Entry, EntryKind, decode
+from verdikt.model.entry import EntryKind, decode
 from verdikt.model.value import Record, field
-from verdikt.observe.clock import Clock, SystemClock
+from verdikt.observe.clock import SystemClock
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from verdikt.ledger.keys import Keyring
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any, TypeVar
 
-T = TypeVar("T")
+    from verdikt.ledger.keys import Keyring
+    from verdikt.ledger.projection import Projection
+    from verdikt.ledger.state import HeadRow
+    from verdikt.ledger.store import Signer
+    from verdikt.model.entry import Entry
+    from verdikt.observe.clock import Clock
+
+    T = TypeVar("T")
 
 CHECKPOINT_EVERY = 256
 """How many entries may stand in a session before the next signed checkpoint."""
@@ -40,7 +49,7 @@ Whoever comes next folds what was left, so this bounds what a new process may ha
 _OPEN_FILES = 64
 
 
-def open_store(home: Path, clock: Clock | None = None, projections: tuple[Projection, ...] = ()) -> "FileStore":
+def open_store(home: Path, clock: Clock | None = None, projections: tuple[Projection, ...] = ()) -> FileStore:
     """The store in a data directory, made if need be. Cheap: nothing is read before it is asked for."""
     return FileStore(home, clock, projections)
 
@@ -71,6 +80,7 @@ class FileStore:
         self.clock = clock or SystemClock()
         self._projections = by_name(projections)
         self._labels = frozenset(projection.label for projection in projections)
+        self._folded: dict[frozenset[str], frozenset[str]] = {}
         self._durable = durable
         self._checkpoint_every = checkpoint_every
         self._keyring: Keyring | None = None
@@ -79,7 +89,7 @@ class FileStore:
         self._pid = os.getpid()
 
     @property
-    def keyring(self) -> "Keyring":
+    def keyring(self) -> Keyring:
         """The keys that sign this log."""
         if self._keyring is None:
             from verdikt.ledger.keys import Keyring
@@ -101,10 +111,10 @@ class FileStore:
 
     def update(self, session: str, fn: Callable[[Writer], T]) -> T:
         """Runs `fn` alone on the session: what it reads stays true until what it appends is in the log, all or nothing."""
-        self._notice_missing_state()
+        database = self._database()
         log = self._log(session)
         with log.locked():
-            writer, torn = self._begin(session, log)
+            writer, torn = self._begin(session, log, database)
             before = writer.head.seq
             result = fn(writer)
             if writer.head.seq // self._checkpoint_every > before // self._checkpoint_every:
@@ -113,8 +123,9 @@ class FileStore:
                     writer.append(EntryKind.CHECKPOINT, {"reason": "interval"})
             if writer.lines or writer.changed:
                 self._commit(log, writer, torn)
+            written = log.written
         if writer.lines:
-            log.sync()
+            log.sync(written)
             self.state.tidy()
         return result
 
@@ -172,7 +183,7 @@ class FileStore:
         file is gone keeps its head, so rebuilding hides nothing.
         """
         self._set_damaged_state_aside()
-        self._notice_missing_state()
+        self._database()
         sessions = self.sessions()
         for session in sessions:
             if not self.reader.path(session).exists():
@@ -181,12 +192,12 @@ class FileStore:
             log = self._log(session)
             with log.locked():
                 log.head = None
-                writer, torn = self._begin(session, log)
+                writer, torn = self._begin(session, log, self.state.identity())
                 if writer.lines or writer.changed:
                     self._commit(log, writer, torn)
                 self._refold(session, writer.head)
                 log.head = None
-            log.sync()
+            log.sync(log.written)
         return len(sessions)
 
     def _refold(self, session: str, head: Head) -> None:
@@ -253,10 +264,9 @@ class FileStore:
                 self._logs.move_to_end(session)
             return log
 
-    def _begin(self, session: str, log: LogFile) -> tuple[Writer, int]:
+    def _begin(self, session: str, log: LogFile, database: tuple[int, int] | None) -> tuple[Writer, int]:
         """A writer at the end of the session, with a gap entry for whatever was found wrong there."""
         gaps, torn, stale = ([], 0, {})  # type: tuple[list[_Gap], int, dict[str, int]]
-        database = self.state.identity()
         if not log.unchanged() or log.database != database or database is None:
             gaps, torn, stale = self._reconcile(session, log)
         assert log.head is not None
@@ -347,7 +357,7 @@ class FileStore:
         before = log.head
         states, behind = {**log.states, **writer.states}, {**log.behind, **writer.changed}
         complete = log.stored is None or writer.head.seq - log.stored >= STORE_EVERY
-        folded = self._labels if complete else self._labels - {self._projections[name].label for name in behind}
+        folded = self._labels if complete else self._others(frozenset(behind))
         try:
             with self.state.writing() as db:
                 if complete:
@@ -364,6 +374,14 @@ class FileStore:
         log.head, log.folded, log.states = writer.head, folded, states
         log.behind = {} if complete else behind
         log.stored = writer.head.seq if complete else log.stored
+
+    def _others(self, behind: frozenset[str]) -> frozenset[str]:
+        """The labels of the projections that are not behind."""
+        found = self._folded.get(behind)
+        if found is None:
+            labels = {self._projections[name].label for name in behind}
+            found = self._folded[behind] = self._labels - labels
+        return found
 
     def _store(
         self, db: StateDb, session: str, log: LogFile, states: Mapping[str, Any], behind: Mapping[str, int]
@@ -387,15 +405,17 @@ class FileStore:
                 ) from error
         log.write(b"".join(writer.lines), over=torn)
 
-    def _notice_missing_state(self) -> None:
-        """Records in the log that `state.db` had to be begun anew, because heads that only it knew went with it."""
-        if self.state.identity() is not None:
-            return
+    def _database(self) -> tuple[int, int] | None:
+        """Which `state.db` there is. One that had to be begun anew is told in the log: heads that only it knew went with it."""
+        database = self.state.identity()
+        if database is not None:
+            return database
         sessions = self.reader.sessions()
         with self.state.reading():
             pass
         if sessions:
             self.append(OPERATOR, EntryKind.GAP, {"reason": "state.db was missing", "sessions": len(sessions)})
+        return self.state.identity()
 
 
 def _plain(head: Head) -> dict[str, Any]:

@@ -1,10 +1,15 @@
 """Where verdikt keeps its data."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from verdikt.errors import LedgerError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def data_home(env: Mapping[str, str]) -> Path:
@@ -34,7 +39,16 @@ def make_private(directory: Path) -> Path:
 
 def sync_directory(directory: Path) -> None:
     """Returns when the directory's own entries (a new file, a rename) are on the disk."""
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    _sync(directory, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def sync_file(path: Path) -> None:
+    """Returns when what was written to a file, by whomever, is on the disk."""
+    _sync(path, os.O_RDONLY)
+
+
+def _sync(path: Path, flags: int) -> None:
+    fd = os.open(path, flags | os.O_CLOEXEC)
     try:
         os.fsync(fd)
     finally:

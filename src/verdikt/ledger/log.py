@@ -1,18 +1,25 @@
 """One session's file while it is open: its lock, its tail, and the durable write at its end."""
 
+from __future__ import annotations
+
 import fcntl
 import os
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any
 
 from verdikt.errors import ChainBroken, LedgerError
-from verdikt.ledger.home import sync_directory, write_all
+from verdikt.ledger.home import sync_directory, sync_file, write_all
 from verdikt.ledger.segment import tail
-from verdikt.ledger.store import Head
-from verdikt.model.entry import Entry, decode
+from verdikt.model.entry import decode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Any
+
+    from verdikt.ledger.store import Head
+    from verdikt.model.entry import Entry
 
 
 class LogFile:
@@ -38,9 +45,12 @@ class LogFile:
         self._retired = False
         self._thread = threading.RLock()
         self._busy = False
-        self._syncing = threading.Lock()
-        self._written = 0
+        self._told = threading.Condition()
+        self._syncing = False
+        self.written = 0
+        """How many writes there were; read under the lock, it is what to `sync` for."""
         self._synced = 0
+        self._lost = 0
         self._fd = -1
 
     @contextmanager
@@ -112,31 +122,53 @@ class LogFile:
             self.head = None
             raise LedgerError(f"cannot write `{self.path}`: {error.strerror}; {_advice(error)}") from error
         self.size = size - over + len(data)
-        self._written += 1
+        self.written += 1
 
-    def sync(self) -> None:
-        """Returns when everything that this process wrote so far is on the disk; one caller does it for all who wait."""
+    def sync(self, wanted: int) -> None:
+        """Returns when that many writes are on the disk; one caller waits for the disk for all who have written."""
         if not self._durable:
             return
-        wanted = self._written
-        with self._syncing:
+        with self._told:
+            # Whoever finds nobody at it does it; the others are woken when it is done, and need not take turns.
+            while self._syncing and self._synced < wanted and self._lost < wanted:
+                self._told.wait()
+            if self._lost >= wanted:
+                raise LedgerError(f"cannot write `{self.path}`: an earlier write failed; check the disk")
             if self._synced >= wanted:
                 return
-            upto = self._written
-            if self._fd < 0:
-                self._open()  # closed in between: the data is in the file, whoever asks for it
-            try:
+            self._syncing = True
+        upto, failure = self.written, None
+        try:
+            if self._fd >= 0:
                 os.fsync(self._fd)
-            except OSError as error:
-                raise LedgerError(f"cannot write `{self.path}`: {error.strerror}; {_advice(error)}") from error
-            self._synced = upto
+            else:
+                sync_file(self.path)  # closed in between: the data is in the file, whoever asks for it
+        except OSError as error:
+            failure = error
+        with self._told:
+            self._syncing = False
+            if failure is None:
+                self._synced = max(self._synced, upto)
+            else:
+                # The kernel forgets what it could not write: for those who wait with us a later success proves nothing.
+                self._lost, self.head = upto, None
+            self._told.notify_all()
+        if failure is not None:
+            raise LedgerError(f"cannot write `{self.path}`: {failure.strerror}; {_advice(failure)}") from failure
 
-    def close(self) -> None:
-        """Lets go of the file."""
-        with self._thread, self._syncing:
+    def _shut(self) -> None:
+        """Closes the file, when nobody waits for the disk with it."""
+        with self._told:
+            while self._syncing:
+                self._told.wait()
             if self._fd >= 0:
                 os.close(self._fd)
             self._fd = -1
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        with self._thread:
+            self._shut()
 
     def _lock_file(self) -> None:
         while True:
@@ -151,9 +183,7 @@ class LogFile:
             if there is not None and (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino):
                 return
             # rotation put another file in its place while we waited
-            with self._syncing:
-                os.close(self._fd)
-                self._fd = -1
+            self._shut()
 
     def _open(self) -> None:
         flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from verdikt.ledger.home import make_private
 from verdikt.ledger.name import file_name
-from verdikt.observe.breach import first_today, note, recent_lines
+from verdikt.observe.breach import DAY, first_since, note, recent_lines
 
-DAY = 24 * 3600
 MARKER = "_breach_marker.json"
 
 
@@ -33,9 +32,9 @@ def overrides_since(home: Path, since: float) -> int:
 
 
 def note_overrides(home: Path, now: float, *, threshold: int, memory: str, notices: str) -> bool:
-    """Writes a note when the threshold is passed, once a day; whether it did."""
+    """Writes a note when the threshold is passed, once in 24 hours; whether it did."""
     count = overrides_since(home, now - DAY)
-    if count < threshold or not first_today(home / "overrides" / MARKER, "overrides", now):
+    if count < threshold or not first_since(home / "overrides" / MARKER, "overrides", now, now - DAY):
         return False
     text = f"- {count} prompts in 24 hours asked to get past a check; the checks stay. Seen at {int(now)}."
     note(memory, "feedback_override_pattern.md", "prompts that ask to get past checks", text, notices)

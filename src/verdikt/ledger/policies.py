@@ -1,20 +1,30 @@
 """The policies that decided, kept by their digest, so that a decision can be made again after its policy has changed."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from verdikt.errors import CanonicalError, LedgerError
 from verdikt.ledger.home import make_private
 from verdikt.model.canonical import canonical, parse, sha256
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+def is_kept(home: Path, digest: str) -> bool:
+    """Whether the policy with this digest is there already."""
+    return os.path.exists(_place(home, digest))
+
 
 def keep_policy(home: Path, digest: str, document: Mapping[str, Any]) -> None:
     """Writes a policy's document under its digest, unless it is there already."""
-    path = _place(home, digest)
-    if os.path.exists(path):
+    if is_kept(home, digest):
         return
+    path = _place(home, digest)
     import tempfile  # once per policy, and its import costs more than the look above
 
     data = canonical(document)

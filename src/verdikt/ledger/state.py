@@ -1,16 +1,21 @@
 """`state.db`: the heads and the projections. Nothing in it that the log could not give back."""
 
+from __future__ import annotations
+
 import os
 import sqlite3
 import sys
 import threading
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.store import Head
 from verdikt.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS heads (session TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL, folded TEXT NOT NULL) WITHOUT ROWID;
@@ -20,6 +25,7 @@ PRAGMA user_version = 1;
 """
 _VERSION = 1
 _LONG_WAL = 200_000
+_LOOK_EVERY = 8
 _PATIENCE_SECONDS = 30
 _TABLES = ("heads", "state", "lag")
 
@@ -48,11 +54,12 @@ class StateDb:
         self._wal = f"{path}-wal"
         self._readonly = readonly
         self._lock = threading.RLock()
+        self._writes = 0
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
 
     @contextmanager
-    def reading(self) -> Iterator["StateDb"]:
+    def reading(self) -> Iterator[StateDb]:
         """Holds the connection; a database error becomes ours."""
         with self._lock:
             try:
@@ -62,7 +69,7 @@ class StateDb:
                 raise self._ours(error) from error
 
     @contextmanager
-    def writing(self) -> Iterator["StateDb"]:
+    def writing(self) -> Iterator[StateDb]:
         """One transaction: kept when the block ends well, undone when it raises."""
         with self._lock:
             try:
@@ -159,8 +166,12 @@ class StateDb:
     def tidy(self) -> None:
         """Empties the write-ahead log when it has become long, because every new process reads it from its beginning.
 
-        SQLite's own way only begins it anew in a process that writes twice after it, which a hook never does.
+        SQLite's own way only begins it anew in a process that writes twice after it, which a hook never does. A process that
+        goes on looks now and then.
         """
+        self._writes += 1
+        if self._writes % _LOOK_EVERY != 1:
+            return
         try:
             if os.stat(self._wal).st_size < _LONG_WAL:
                 return

@@ -1,10 +1,15 @@
 """What an agent wants to do, and what came of it; the same from every host."""
 
+from __future__ import annotations
+
 import enum
 from collections.abc import Mapping
-from typing import Any
 
 from verdikt.model.value import Value, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class ActionKind(enum.StrEnum):
@@ -26,6 +31,8 @@ _PATHS = ("file_path", "path", "notebook_path", "absolute_path", "filename", "di
 
 def named_path(payload: object) -> str:
     """The file that a tool input names, when it names one."""
+    if type(payload) is dict and payload.keys().isdisjoint(_PATHS):
+        return ""
     return _text(payload, _PATHS)
 
 

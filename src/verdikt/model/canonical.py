@@ -1,13 +1,18 @@
 """Canonical bytes (RFC 8785) and their digest; and the border where foreign JSON comes in."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from json.encoder import encode_basestring as _quote
-from typing import Any
 
 from verdikt.errors import CanonicalError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_DEPTH = 200
 """How deeply a value may be nested: a fixed number, so that the same value fails or passes everywhere."""
@@ -99,6 +104,8 @@ def _write_mapping(value: dict[str, Any], append: Append, depth: int) -> None:
         kind = type(inner)
         if kind is str:
             append(_quote(inner))
+        elif not inner and depth > 1 and kind in _EMPTY:
+            append(_EMPTY[kind])
         elif kind is bool:
             append("true" if inner else "false")
         elif kind is dict:
@@ -108,6 +115,10 @@ def _write_mapping(value: dict[str, Any], append: Append, depth: int) -> None:
         else:
             _write(inner, append, depth - 1)
     append("}")
+
+
+_EMPTY = {type(None): "null", bool: "false", int: "0", float: "0", dict: "{}", list: "[]", tuple: "[]"}
+"""What is written of whatever counts as false: many values do."""
 
 
 def _layout(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -1,13 +1,19 @@
 """The final word on one action."""
 
-from typing import Any
+from __future__ import annotations
 
 from verdikt.errors import VerdiktError
 from verdikt.model.effect import EffectClass, Effects
-from verdikt.model.posture import READ_ONLY, Disposition, Posture
+from verdikt.model.posture import READ_ONLY, Posture
 from verdikt.model.receipt import DISPOSITIONS, VERSION, Receipt, effects_record, verdict_record
 from verdikt.model.value import Value
 from verdikt.model.verdict import Verdict, VerdictKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from verdikt.model.posture import Disposition
 
 GUARD = "posture"
 """The guard's name when the posture, and nothing else, stands in the way."""
@@ -50,6 +56,7 @@ def decision_record(
     *,
     verdict: Verdict,
     effects: Effects,
+    classes: tuple[EffectClass, ...],
     dominant: EffectClass | None,
     posture: Posture,
     posture_after: Posture,
@@ -59,10 +66,10 @@ def decision_record(
 ) -> dict[str, Any]:
     """What a decision says, as its receipt holds it."""
     return {
-        "posture": {"before": posture.value, "after": posture_after.value},
+        "posture": {"before": posture._value_, "after": posture_after._value_},
         "effects": effects_record(effects),
-        "classes": [cls.value for cls in effects.classes],
-        "dominant": dominant and dominant.value,
+        "classes": [cls._value_ for cls in classes],
+        "dominant": dominant and dominant._value_,
         "verdict": verdict_record(verdict),
         "guard": verdict.guard,
         "warnings": [verdict_record(warning) for warning in warnings],

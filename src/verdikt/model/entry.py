@@ -8,15 +8,20 @@ So the hash covers every other field, `prev` and `kid` included, without a list 
 signature covers the hash, and what remains uncovered is nothing.
 """
 
+from __future__ import annotations
+
 import enum
 import json
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
 
 from verdikt.errors import ChainBroken, LedgerError
 from verdikt.model.canonical import canonical, sha256
 from verdikt.model.value import Value, field, fields_of, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 VERSION = 1
 GENESIS = "0" * 64
@@ -122,7 +127,10 @@ def write(
     payload = canonical(fields)
     hash = sha256(payload)
     line = _line(payload, hash, sign(message(hash)) if sign else "")
-    return _entry(json.loads(line)), line
+    return _entry(_read(line.decode())[0]), line
+
+
+_read = json.JSONDecoder().raw_decode
 
 
 def message(hash: str) -> bytes:

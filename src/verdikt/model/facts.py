@@ -4,11 +4,19 @@ The classifier asks, the world answers each question once, and the answers are k
 answers always give the same decision, which is what makes it replayable.
 """
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from __future__ import annotations
 
+from collections.abc import Mapping
+
+from verdikt.model.memory import marking
+from verdikt.model.protocol import Protocol
+from verdikt.model.row import Row
 from verdikt.model.secret import redact, redact_text, shield, unforged
 from verdikt.model.value import Value, fields_of, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class PathFact(Value, kw_only=True):
@@ -49,30 +57,24 @@ class World(Protocol):
 
     def place(self) -> Mapping[str, Any]:
         """`now` (seconds), `cwd`, `home`, `project_root`, `user`, `temp` (list of directories), `guarded` (verdikt's own paths)."""
-        ...
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
         """What is at an absolute path; without `git`, that part may be left empty, which is much cheaper."""
-        ...
 
     def text(self, path: str) -> str | None:
         """The beginning of a text file, or None when it cannot be read as text."""
-        ...
 
     def git(self, directory: str) -> GitFact:
         """The repository around a directory."""
-        ...
 
     def stamp(self, path: str) -> str:
         """What tells a file's contents from any others; empty when there is no such file."""
-        ...
 
     def changed(self, path: str) -> float:
         """When a file was last written, in seconds since the epoch; 0 when there is no such file."""
-        ...
 
 
-class Answers(NamedTuple):
+class Answers(Row):
     """What was asked of the world and what it said, to be compared with another time."""
 
     path: Mapping[str, PathFact]
@@ -81,9 +83,10 @@ class Answers(NamedTuple):
     asked: frozenset[str]  # the paths that git was asked about
     own: frozenset[str]
     noted: frozenset[str]
+    kept: Mapping[str, Any]
 
 
-_NOTHING = Answers({}, {}, {}, frozenset(), frozenset(), frozenset())
+_NOTHING = Answers({}, {}, {}, frozenset(), frozenset(), frozenset(), {})
 
 
 class Facts:
@@ -141,7 +144,7 @@ class Facts:
         self.user = str(place.get("user", ""))
         self.temp = tuple(place.get("temp", ("/tmp", "/var/tmp")))
 
-    def anew(self) -> "Facts":
+    def anew(self) -> Facts:
         """The same place and moment, with nothing asked yet."""
         facts = Facts.__new__(Facts)
         facts._world, facts._place, facts.secrets = self._world, self._place, self.secrets
@@ -177,6 +180,7 @@ class Facts:
             frozenset(self._asked),
             frozenset(self._own),
             frozenset(self._noted),
+            dict(self._kept),
         )
 
     def agrees(self, answers: Answers) -> bool:
@@ -188,9 +192,11 @@ class Facts:
             all(probe.path(path, git=path in answers.asked) == fact for path, fact in answers.path.items())
             and all(probe._told(path) == text for path, text in answers.text.items())
             and all(probe.git(directory) == fact for directory, fact in answers.git.items())
+            and all(probe.kept(key) == value for key, value in answers.kept.items())
         )
         if same:
             self._path, self._text, self._git, self._asked = probe._path, probe._text, probe._git, probe._asked
+            self._kept |= probe._kept
             self._own |= answers.own
             self._noted |= answers.noted
         return same
@@ -257,6 +263,10 @@ class Facts:
         if key not in self._kept:
             self._kept[key] = self._memory.get(key)
         return self._kept[key]
+
+    def made(self, path: str) -> bool:
+        """Whether this session itself put a file or directory where there was none."""
+        return bool(self.kept(marking("made", path)))
 
     def record(self) -> dict[str, Any]:
         """Everything asked and answered, as plain data; `RecordedWorld` gives the same answers again."""
@@ -362,7 +372,10 @@ def _writable(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {_writable(key): _writable(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        if all(type(inner) is str and inner.isascii() for inner in value):
-            return list(value)
+        try:
+            if "".join(value).isascii():
+                return list(value)
+        except TypeError:
+            pass  # not all of them are texts
         return [_writable(inner) for inner in value]
     return value

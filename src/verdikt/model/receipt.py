@@ -1,15 +1,23 @@
 """The receipt of a decision: everything it rests on and what came of it, as canonical bytes."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any
 
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.canonical import MAX_DEPTH, Written, canonical, parse, sha256
-from verdikt.model.effect import Effect, EffectClass, Effects, Target
+from verdikt.model.effect import EffectClass
 from verdikt.model.posture import Disposition, Posture
 from verdikt.model.spine import SpineReceipt, rationale
 from verdikt.model.value import Value
-from verdikt.model.verdict import Verdict, VerdictKind
+from verdikt.model.verdict import VerdictKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from verdikt.model.effect import Effect, Effects, Target
+    from verdikt.model.verdict import Verdict
 
 VERSION = 1
 """Of the receipt's fields; a reader refuses what is newer than it knows."""
@@ -31,7 +39,7 @@ class Receipt(Value):
     bytes: bytes
 
     @classmethod
-    def of(cls, body: Mapping[str, Any]) -> "Receipt":
+    def of(cls, body: Mapping[str, Any]) -> Receipt:
         """The receipt that says this."""
         return cls(canonical(body))
 
@@ -68,10 +76,13 @@ class Receipt(Value):
         )
 
 
+# `_value_` is what `value` gives, without the detour by a property that is written in Python.
+
+
 def action_record(action: Action) -> dict[str, Any]:
     """An action as plain data, without the host's id for the call: two calls that say the same are the same."""
     return {
-        "kind": action.kind.value,
+        "kind": action.kind._value_,
         "tool": action.tool,
         "payload": action.payload,
         "session_id": action.session_id,
@@ -94,9 +105,9 @@ def effects_record(effects: Effects) -> list[dict[str, Any]]:
 
 def _effect_record(effect: Effect) -> dict[str, Any]:
     record: dict[str, Any] = {
-        "class": effect.cls.value,
+        "class": effect.cls._value_,
         "what": effect.what,
-        "certainty": effect.certainty.value,
+        "certainty": effect.certainty._value_,
         "recoverable": effect.recoverable,
     }
     # What is empty is left out: a receipt is written for every action, and read by machines.
@@ -110,7 +121,7 @@ def _effect_record(effect: Effect) -> dict[str, Any]:
 
 
 def _target_record(target: Target) -> dict[str, Any]:
-    record = {"text": target.text, "kind": target.kind, "zone": target.zone.value}
+    record = {"text": target.text, "kind": target.kind, "zone": target.zone._value_}
     if target.path and target.path != target.text:
         record["path"] = target.path
     if target.state:

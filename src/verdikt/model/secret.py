@@ -6,16 +6,22 @@ assigned (`password=`, `"api_key":`, `--token`, `Authorization:`) and look like 
 neither: commit ids, checksums in lock files and images in base64 are left alone.
 """
 
+from __future__ import annotations
+
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import Any
 
 from verdikt.model.action import Action
 from verdikt.model.canonical import MAX_DEPTH, sha256
 from verdikt.model.secret_format import FORMATS, REACH
 from verdikt.model.value import Value, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
 
 UNTOLD = "\ufffc"
 """What stands for a replaced secret while an action is evaluated: the shell's mark for what the text does not tell."""
@@ -31,6 +37,9 @@ _LITERALS = tuple((literal, row) for row in FORMATS for literal in row[1].split(
 
 _SHORT = 1024
 """Characters up to which it pays to see first which letters a text has."""
+
+_FAMILIAR = 128
+"""Characters up to which a text in which there was nothing is remembered."""
 
 _USUAL = "-/. etaoinsrlcdpumhgfbywvkxjqz"
 """Letters of ordinary commands, the commonest first; all others are rare."""
@@ -80,6 +89,27 @@ def find(text: str) -> list[Secret]:
 
 def _telling(text: str) -> bool:
     """Whether anything in a short text could announce a secret, or be one; where it says no, there is none."""
+    if len(text) > _FAMILIAR:
+        return _tells(text)
+    try:
+        return _familiar(text)
+    except _TellingError:
+        return True
+
+
+@lru_cache(maxsize=2048)
+def _familiar(text: str) -> bool:
+    """False for a text that tells nothing, remembered: names of fields, tools and directories come again and again."""
+    if _tells(text):
+        raise _TellingError  # so that nothing is remembered of what may be a secret
+    return False
+
+
+class _TellingError(Exception):
+    """A text that must be looked at."""
+
+
+def _tells(text: str) -> bool:
     for letter in _LITERAL_LETTERS.intersection(text):
         for literal in _LITERALS_BY_LETTER[letter]:
             if literal in text:
@@ -154,7 +184,7 @@ def _unforge(value: Any, depth: int) -> Any:
     """The same to every shell, and no longer a token."""
     if isinstance(value, str):
         return value.replace("<secret:", "< secret:") if "<secret:" in value else value
-    if isinstance(value, Mapping) and depth:
+    if (type(value) is dict or isinstance(value, Mapping)) and depth:
         return {key: _unforge(inner, depth - 1) for key, inner in value.items()}
     if isinstance(value, (list, tuple)) and depth:
         return [_unforge(inner, depth - 1) for inner in value]
@@ -174,7 +204,7 @@ def _redact(value: Any, kinds: set[str], depth: int) -> Any:
         text, found = redact_text(value)
         kinds.update(found)
         return text
-    if isinstance(value, Mapping) and depth:
+    if (type(value) is dict or isinstance(value, Mapping)) and depth:
         return {_redact(key, kinds, 0): _field(key, inner, value, kinds, depth) for key, inner in value.items()}
     if isinstance(value, (list, tuple)) and depth:
         return [_redact(inner, kinds, depth - 1) for inner in value]
@@ -186,10 +216,11 @@ def _field(key: Any, inner: Any, around: Mapping[Any, Any], kinds: set[str], dep
     if isinstance(inner, (str, int)) and not isinstance(inner, bool):
         name = around.get("name", around.get("key", "")) if key == "value" else key
         kind = _named(name) if isinstance(name, str) else ""
-        scheme, space, text = str(inner).rpartition(" ") if kind == "authorization" else ("", "", str(inner))
-        if kind and _plausible(text if kind != "password" else text.replace(" ", ""), kind, literal=True):
-            kinds.add(kind)
-            return f"{scheme}{space}{token(kind, text)}"
+        if kind:
+            scheme, space, text = str(inner).rpartition(" ") if kind == "authorization" else ("", "", str(inner))
+            if _plausible(text if kind != "password" else text.replace(" ", ""), kind, literal=True):
+                kinds.add(kind)
+                return f"{scheme}{space}{token(kind, text)}"
     return _redact(inner, kinds, depth - 1)
 
 

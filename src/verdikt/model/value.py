@@ -57,7 +57,7 @@ def field(
 class _Plan:
     """What the methods of one class need to know of its fields."""
 
-    __slots__ = ("finish", "given", "key", "later", "positional", "shown")
+    __slots__ = ("finish", "given", "key", "later", "made", "owner", "positional", "quick", "shown")
 
     def __init__(self, cls: "_FieldType", positional: int) -> None:
         given, later, shown, compared = [], [], [], []
@@ -71,6 +71,9 @@ class _Plan:
                 shown.append(name)
             if spec.compare:
                 compared.append(name)
+        self.owner = cls
+        self.made = 0
+        self.quick: Callable[..., None] | None = None
         self.given = tuple(given)
         self.later = later
         self.positional = positional
@@ -109,6 +112,8 @@ class _FieldType(type):
         body["__slots__"] = (*own, "__dict__") if attributes else tuple(own)
         body["__fields__"] = fields
         body["__match_args__"] = () if kw_only else names
+        if any(_hastened(base) for base in bases):
+            body.setdefault("__init__", _Fields.__init__)  # that of the base knows fewer fields
         cls = super().__new__(mcls, name, bases, body)
         cls.__plan__ = _Plan(cls, 0 if kw_only else len(names))
         return cls
@@ -122,6 +127,12 @@ def _annotations(body: "dict[str, Any]") -> "dict[str, Any]":
         annotate = get_annotate_from_class_namespace(body)
         found = call_annotate_function(annotate, Format.FORWARDREF) if annotate else None
     return found or {}
+
+
+def _hastened(cls: type) -> bool:
+    """Whether a class has a constructor that was written out for its own fields."""
+    plan = getattr(cls, "__plan__", None)
+    return plan is not None and plan.quick is not None and cls.__dict__.get("__init__") is plan.quick
 
 
 def _of_class(annotation: object) -> bool:
@@ -169,7 +180,7 @@ class _Signature:
         from inspect import Parameter, Signature, signature
 
         init: Any = getattr(cls, "__init__")  # noqa: B009 (that of the class, not of its type)
-        if init is not _Fields.__init__:
+        if init is not _Fields.__init__ and init is not cls.__plan__.quick:
             return signature(init.__get__(object(), cls))
         found = []
         for at, (name, _, default) in enumerate(cls.__plan__.given):
@@ -191,7 +202,7 @@ class _Fields(metaclass=_FieldType):  # noqa: PLW1641 (values can be hashed, rec
     __dataclass_params__ = _Foreign("__dataclass_params__")
     __signature__ = _Signature()
 
-    def __init__(self, *given: "Any", **named: "Any") -> None:
+    def __init__(self, /, *given: "Any", **named: "Any") -> None:
         plan = self.__plan__
         rest = plan.given
         if given:
@@ -211,6 +222,9 @@ class _Fields(metaclass=_FieldType):  # noqa: PLW1641 (values can be hashed, rec
         if named:
             known = min(named) in {name for name, _, _ in plan.given}
             raise _wrong(self, f"got {'multiple values for' if known else 'an unexpected'} argument '{min(named)}'")
+        plan.made += 1
+        if plan.made == _OFTEN:
+            _hasten(plan)
         if plan.finish:
             for _, put, default in plan.later:
                 put(self, default.factory() if type(default) is _Field and default.factory else default)
@@ -266,6 +280,42 @@ class Record(_Fields):
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
+
+
+_OFTEN = 1000
+"""After so many values of a class, a process has earned a constructor of its own for it."""
+
+
+def _hasten(plan: _Plan) -> None:
+    """Writes the constructor of a class out, as `dataclasses` would have when the class was defined."""
+    cls: Any = plan.owner
+    if cls.__init__ is not _Fields.__init__:
+        return  # it has one of its own
+    known: dict[str, Any] = {"_none": ...}
+    frozen = cls.__setattr__ is not object.__setattr__
+    taken, lines = [], []
+    for at, (name, put, default) in enumerate(plan.given):
+        made = type(default) is _Field
+        if made and default.factory is not None:
+            known[f"_make{at}"] = default.factory
+            lines.append(f"if {name} is _none: {name} = _make{at}()")
+        known[f"_put{at}"], known[f"_default{at}"] = put, default
+        taken.append(f"{name}=_none" if made and default.factory else name if made else f"{name}=_default{at}")
+        lines.append(f"_put{at}(self, {name})" if frozen else f"self.{name} = {name}")
+    for at, (_, put, default) in enumerate(plan.later):
+        known[f"_later{at}"], known[f"_made{at}"] = put, default
+        made = type(default) is _Field and default.factory is not None
+        lines.append(f"_later{at}(self, _made{at}.factory())" if made else f"_later{at}(self, _made{at})")
+    if plan.finish:
+        lines.append("self.__post_init__()")
+    named = "" if plan.positional or not taken else "*, "
+    exec(f"def __init__(self, {named}{', '.join(taken)}):\n    " + "\n    ".join(lines or ["pass"]), known)
+    quick = plan.quick = known["__init__"]
+    quick.__qualname__ = f"{cls.__qualname__}.__init__"
+    for below in cls.__subclasses__():
+        if "__fields__" in below.__dict__ and "__init__" not in below.__dict__:
+            below.__init__ = _Fields.__init__
+    cls.__init__ = quick
 
 
 def replace(value: "V", /, **changes: "Any") -> "V":

@@ -4,11 +4,13 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 CHUNK = 64 * 1024
+DAY = 24 * 3600
+MONTH = 31 * DAY
 
 
 def recent_lines(path: Path, since: float) -> Iterator[dict[str, Any]]:
@@ -40,25 +42,62 @@ def recent_lines(path: Path, since: float) -> Iterator[dict[str, Any]]:
         os.close(fd)
 
 
-def first_today(marker: Path, key: str, now: float) -> bool:
-    """Whether this is the first time today that a threshold was passed; the marker is set."""
-    day = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
+def first_since(marker: Path, key: str, now: float, since: float) -> bool:
+    """Whether a threshold was not yet passed since a time; that it was now is marked. What is older than a month is forgotten."""
     marker.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _locked(marker) as file:
+        known = _marks(file)
+        if known.get(key, -1.0) >= since:
+            return False
+        _rewrite(file, {**{name: when for name, when in known.items() if when > now - MONTH}, key: now})
+    return True
+
+
+def marks(marker: Path) -> dict[str, float]:
+    """When each threshold was last passed."""
+    try:
+        with open(marker, encoding="utf-8", errors="replace") as file:
+            return _marks(file)
+    except OSError:
+        return {}
+
+
+def unmark(marker: Path, key: str) -> None:
+    """Forgets that a threshold was passed."""
+    if key not in marks(marker):
+        return
+    with _locked(marker) as file:
+        known = _marks(file)
+        known.pop(key, None)
+        _rewrite(file, known)
+
+
+def day_start(now: float) -> float:
+    """When the present day began, in UTC."""
+    return now - now % DAY
+
+
+@contextmanager
+def _locked(marker: Path) -> Iterator[TextIO]:
     fd = os.open(marker, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     with open(fd, "r+", encoding="utf-8", errors="replace") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        try:
-            known = json.load(file)
-        except (ValueError, RecursionError):
-            known = {}
-        known = known if isinstance(known, dict) else {}
-        if known.get(key) == day:
-            return False
-        known[key] = day
-        file.seek(0)
-        file.truncate()
-        json.dump(known, file)
-    return True
+        yield file
+
+
+def _marks(file: TextIO) -> dict[str, float]:
+    try:
+        known = json.load(file)
+    except (ValueError, RecursionError):
+        return {}
+    pairs = known.items() if isinstance(known, dict) else ()
+    return {name: float(when) for name, when in pairs if isinstance(when, int | float)}
+
+
+def _rewrite(file: TextIO, known: dict[str, float]) -> None:
+    file.seek(0)
+    file.truncate()
+    json.dump(known, file)
 
 
 def note(memory: str, name: str, title: str, text: str, notices: str = "") -> None:

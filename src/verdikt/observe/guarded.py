@@ -1,10 +1,15 @@
 """verdikt's own files and those that wire it: what the agent must not write to, whatever the tool."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
 from functools import lru_cache
 
 from verdikt.observe.agent import host_project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _SYSTEM = (
     "/etc/verdikt",
@@ -65,11 +70,18 @@ _VARIABLES = (
 def guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, ...]:
     """Absolute files and directories; what lies below a directory is guarded with it. Some need not exist."""
     # Wherever the agent has gone, the project it was started in stays guarded.
-    roots = tuple(root for root in dict.fromkeys((project_root, host_project(env))) if root)
-    given = tuple(env.get(name) for name in _VARIABLES)
-    fixed = all(path is None or path.startswith("/") for path in (*roots, *given))
+    started = host_project(env)
+    found = (project_root, started) if started != project_root else (project_root,)
+    roots = tuple([root for root in found if root])
+    given = (*map(env.get, _VARIABLES),)
     repositories = tuple([_git_directory(root) for root in roots])
-    return _guarded(project_root, roots, given, "" if fixed else os.getcwd(), repositories)
+    return _guarded(project_root, roots, given, "" if _is_fixed((*roots, *given)) else os.getcwd(), repositories)
+
+
+@lru_cache(maxsize=64)
+def _is_fixed(paths: tuple[str | None, ...]) -> bool:
+    """Whether no path depends on the directory that this process is in."""
+    return all(path is None or path.startswith("/") for path in paths)
 
 
 @lru_cache(maxsize=64)

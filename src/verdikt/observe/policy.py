@@ -1,13 +1,18 @@
 """Where policy files lie, and reading them."""
 
+from __future__ import annotations
+
 import os
 import stat
-from collections.abc import Iterable, Mapping
 
 from verdikt.errors import PolicyError
 from verdikt.model.document import MAX_BYTES
 from verdikt.model.value import Value
 from verdikt.observe.agent import HOST_PROJECT, host_project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 NAME = "governance.yaml"
 MANAGED = "/etc/verdikt/" + NAME

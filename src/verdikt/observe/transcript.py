@@ -12,6 +12,10 @@ CHUNK = 64 * 1024
 MOST_BYTES = 32 * 1024 * 1024
 """Of a transcript that are read, from its end."""
 
+MOST_LINES = 100_000
+MOST_BROKEN = 2_000
+"""Lines that begin like JSON and are none: made to be slow, so that few of them must do."""
+
 LONGEST_LINE = 4 * 1024 * 1024
 """A longer line is passed over: it holds a file or an image, not words."""
 
@@ -36,22 +40,27 @@ def read_transcript(path: str) -> Transcript:
     """The final message and the tool uses of the last turn. Never raises, whatever the file holds."""
     texts: list[str] = []
     uses: list[tuple[str, str]] = []
-    lines = parsed = recognised = speakers = 0
+    lines = parsed = recognised = speakers = broken = 0
     unfinished = False
     try:
         for line in _backwards(path):
             lines += 1
+            if lines > MOST_LINES:
+                break
             record = _record(line)
             if record is None:
+                broken += line.startswith(b"{")
+                if broken > MOST_BROKEN:
+                    break
                 continue
             parsed += 1
             kind = record.get("type")
-            recognised += kind in ("assistant", "system", "user")
+            recognised += kind in ("assistant", "system")
             message = record.get("message")
             message = message if isinstance(message, Mapping) else {}
             if not speakers and kind in ("assistant", "user"):
                 unfinished = bool(record.get("goes_on"))
-            speakers += kind == "assistant" or message.get("role") == "assistant" or record.get("role") == "assistant"
+            speakers += kind == "assistant" or _speaks(record)
             if kind == "assistant":
                 said, used = _content(message)
                 if said and not texts:
@@ -68,9 +77,15 @@ def read_transcript(path: str) -> Transcript:
     return Transcript("ok", texts[0] if texts else "", tuple(reversed(uses)), unfinished)
 
 
+def _speaks(record: Mapping[str, Any]) -> bool:
+    """Whether a line is the assistant's, in whatever form."""
+    inner = (value for value in record.values() if isinstance(value, Mapping))
+    return any(one.get("role") == "assistant" for one in (record, *inner))
+
+
 def _record(line: bytes) -> Mapping[str, Any] | None:
-    if len(line) > LONGEST_LINE:
-        return {}
+    if len(line) > LONGEST_LINE or not line.lstrip().startswith(b"{"):
+        return None
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
@@ -132,7 +147,8 @@ def _backwards(path: str) -> Iterator[bytes]:
         overlong = False
         while end > floor:
             start = max(floor, end - CHUNK)
-            parts = os.pread(fd, end - start, start).split(b"\n")
+            data = os.pread(fd, end - start, start)
+            parts = data.split(b"\n") if data.strip() else [b"", b""] if b"\n" in data else [b""]
             end = start
             if len(parts) == 1 and len(held) > LONGEST_LINE:
                 overlong = True
@@ -143,7 +159,7 @@ def _backwards(path: str) -> Iterator[bytes]:
                 if part.strip():
                     yield part if not overlong else b" " * (LONGEST_LINE + 1)
                 overlong = False
-        if held.strip() and floor == 0:
-            yield held
+        if overlong or (held.strip() and floor == 0):
+            yield held if not overlong else b" " * (LONGEST_LINE + 1)
     finally:
         os.close(fd)

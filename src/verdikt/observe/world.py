@@ -1,13 +1,21 @@
 """The real world, as far as one decision asks for it."""
 
+from __future__ import annotations
+
 import os
 import stat
-from collections.abc import Mapping
-from typing import Any
 
 from verdikt.model.canonical import sha256
-from verdikt.model.facts import GitFact, PathFact
-from verdikt.observe.clock import Clock, SystemClock
+from verdikt.model.facts import PathFact
+from verdikt.observe.clock import SystemClock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from verdikt.model.facts import GitFact
+    from verdikt.observe.clock import Clock
 
 TEXT_LIMIT = 64 * 1024
 """Bytes of a script that are looked at; a longer one is unknown, because what follows could be anything."""
@@ -147,8 +155,9 @@ def project_root(cwd: str, home: str) -> str:
     fallback = ""
     here = cwd
     while True:
-        if any(os.path.lexists(os.path.join(here, mark)) for mark in ROOT_MARKS):
-            return here
+        for mark in ROOT_MARKS:
+            if os.path.lexists(f"{here}/{mark}"):
+                return here
         if not fallback and any(os.path.exists(os.path.join(here, mark)) for mark in PROJECT_MARKS):
             fallback = here
         parent = os.path.dirname(here)

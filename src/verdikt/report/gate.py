@@ -27,16 +27,24 @@ def gate_summary(entries: Iterable[Entry]) -> dict[str, Any]:
         claims.update(str(claim.get("type", "")) for claim in body.get("claims", ()))
         for one in body.get("missing", ()):
             reasons[_general(str(one.get("reason", "")))] += 1
+        reasons.update(f"final block: {_general(fault)}" for fault in _final(body))
+        results["final_block_would_refuse"] += bool(_final(body)) and not body["final_block"].get("enforced")
         if result in ("refused", "ended_unproven"):
             refused.append({"session": entry.session, "seq": entry.seq, "ts": entry.ts, **_told(body)})
     return {
         "stops": len(stops),
-        "results": dict(results.most_common()),
+        "results": {name: count for name, count in results.most_common() if count},
         "claims": dict(claims.most_common()),
         "missing": dict(reasons.most_common(20)),
         "holes": sum(len(entry.body.get("holes", ())) for entry in stops),
         "refused": refused[-20:],
     }
+
+
+def _final(body: Mapping[str, Any]) -> list[str]:
+    """What was wrong with the fenced final block, where one was looked for."""
+    found = body.get("final_block")
+    return [str(fault) for fault in found.get("faults", ())] if isinstance(found, Mapping) else []
 
 
 def _general(reason: str) -> str:
@@ -74,9 +82,10 @@ def gate_story(entries: Iterable[Entry]) -> list[str]:
             shadow = "" if body.get("enforced") else " (shadow: the agent could stop)"
             lines.append(f"{entry.seq:>5}  stop     {body.get('result')}{shadow}")
             for one in body.get("missing", ()):
-                lines.append(
-                    f"         claimed “{_line(one.get('words'))}”: {one.get('reason')}; `{one.get('command')}` would prove it"
-                )
+                lines.append(f"         claimed “{_line(one.get('words'))}”: {one.get('reason')}")
+                if one.get("command"):
+                    lines.append(f"         would help: {_line(one['command'])}")
+            lines += [f"         final block: {fault}" for fault in _final(body)]
             lines += [f"         no decision in the log for {hole}" for hole in body.get("holes", ())]
     return lines
 

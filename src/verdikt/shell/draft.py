@@ -1,9 +1,12 @@
 """A command that is still being put together."""
 
-from verdikt.shell.command import Command, Redirect, Word
+from __future__ import annotations
+
+from verdikt.shell.command import Command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from verdikt.shell.command import Redirect, Word
 
     class _Layout:
         pass
@@ -21,7 +24,9 @@ class Draft(_Layout):
     __slots__ = tuple(Command.__fields__)
     if not TYPE_CHECKING:
         __init__ = object.__init__
+        # Both, because the interpreter keeps them in one place: with one of them, setting a field goes the long way.
         __setattr__ = object.__setattr__
+        __delattr__ = object.__delattr__
 
     argv: tuple[Word, ...]
     assignments: tuple[tuple[str, Word], ...]

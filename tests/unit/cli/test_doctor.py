@@ -136,7 +136,7 @@ def test_crashes_of_the_last_day_are_counted(project: Path, verdikt: Verdikt) ->
     """Old ones are not."""
     verdikt("init", "--host", "claude", "--yes")
     file = project.parent / "home/.local/share/verdikt/_hook_crashes.jsonl"
-    lines = [{"ts": 9e9, "hook": "claude.Stop"}, {"ts": 1, "hook": "claude.Stop"}, "rubbish"]
+    lines = [{"ts": 1, "hook": "claude.Stop"}, "rubbish", {"ts": 9e9, "hook": "claude.Stop"}]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines) + "{half")
     found = report(verdikt("doctor", "--json", "--calls", "1"))
 
@@ -146,3 +146,19 @@ def test_crashes_of_the_last_day_are_counted(project: Path, verdikt: Verdikt) ->
 def test_help_has_an_example(verdikt: Verdikt) -> None:
     """Somebody who has never seen it can copy a line."""
     assert "Example: verdikt doctor" in verdikt("doctor", "--help").stdout
+
+
+def test_passed_thresholds_are_told(project: Path, verdikt: Verdikt) -> None:
+    """What was counted, when it was too much, and where that was noted."""
+    verdikt("init", "--host", "claude", "--yes")
+    data = project.parent / "home/.local/share/verdikt"
+    (data / "overrides").mkdir(exist_ok=True)
+    (data / "overrides" / "_breach_marker.json").write_text('{"overrides": 1700000000.0}')
+    (data / "_hook_crash_breach.json").write_text('{"stop": 1700000001.0, "odd": "rubbish"}')
+    found = report(verdikt("doctor", "--json", "--calls", "1"))
+    said = verdikt("doctor", "--calls", "1").stdout
+
+    assert found["breaches"]["crashes"] == {"stop": 1700000001.0}
+    assert found["breaches"]["overrides"] == 1700000000.0
+    assert "threshold passed: 3 crashes of stop in an hour, at 2023-11-14 22:13:21" in said
+    assert "threshold passed: 3 attempts to override in 24 hours, at 2023-11-14 22:13:20" in said

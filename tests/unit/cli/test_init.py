@@ -15,7 +15,6 @@ from verdikt.adapters.wiring import codex_trust, settings, wrapper
 from verdikt.adapters.wiring.install import Installation, plan
 from verdikt.adapters.wiring.place import PLACES
 from verdikt.adapters.wiring.registration import LAUNCH
-from verdikt.errors import WiringError
 
 
 def snapshot(*roots: Path) -> dict[str, tuple[int, bytes]]:
@@ -256,18 +255,17 @@ def test_for_everybody_the_wrapper_lies_where_nobody_who_is_governed_can_change_
     here = Installation(
         project=str(project), data=str(project.parent / "data"), env=env, socket="/run/verdikt/daemon.sock"
     )
-    if not wrapper.native():
-        with pytest.raises(WiringError, match="needs the native client"):
-            plan(here, ["claude"], profile="standard", scope="managed", trust=False)
-        return
     changes = {
         change.path: change for change in plan(here, ["claude"], profile="standard", scope="managed", trust=False)
     }
     wired = json.loads(changes["/etc/claude-code/managed-settings.json"].after or b"")
     command = dict(settings.commands(wired))["PreToolUse"]
 
-    assert changes["/etc/verdikt/hooks/verdikt-hook"].after == wrapper.native()
-    assert command.startswith("/etc/verdikt/hooks/verdikt-hook --socket /run/verdikt/daemon.sock 20 closed /")
+    if wrapper.native():
+        assert changes["/etc/verdikt/hooks/verdikt-hook"].after == wrapper.native()
+        assert command.startswith("/etc/verdikt/hooks/verdikt-hook --socket /run/verdikt/daemon.sock 20 closed /")
+    else:
+        assert "launch.py --socket /run/verdikt/daemon.sock claude PreToolUse" in command
     assert command.endswith("|| /bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'")
 
 

@@ -1,5 +1,6 @@
 """Tool policies through the real flow: what the seed's weaknesses would have let through, and what people ask for besides."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -214,14 +215,14 @@ def test_no_number_of_reads_makes_the_session_forget_a_secret(tmp_path: Path) ->
 
     state = folded({}, memory.changes)
     for at in range(FADING * 2):
-        marks = Memory(Recalled(state))
+        marks = Memory(Recalled(partial(dict, state)))
         marks.mark("x", "read_before_write", f"/f{at}")
         state = folded(state, marks.changes)
 
-    assert Memory(Recalled(state)).get(policy.name, "secret") == 1
+    assert Memory(Recalled(partial(dict, state))).get(policy.name, "secret") == 1
     assert len(state["marks"].split()) == FADING
-    assert Memory(Recalled(state)).marked("read_before_write", "/f0") == ""
-    assert Memory(Recalled(state)).marked("read_before_write", f"/f{FADING * 2 - 1}") == "x"
+    assert Memory(Recalled(partial(dict, state))).marked("read_before_write", "/f0") == ""
+    assert Memory(Recalled(partial(dict, state))).marked("read_before_write", f"/f{FADING * 2 - 1}") == "x"
 
 
 def test_arguments_must_fit_their_schema(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from verdikt.errors import PolicyError
-from verdikt.ledger.documents import KEEP, Documents
+from verdikt.ledger.documents import Documents
+from verdikt.ledger.sealed import KEEP
 from verdikt.model.canonical import sha256
 from verdikt.policy import load_policy
 

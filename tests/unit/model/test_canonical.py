@@ -80,6 +80,13 @@ def test_depth_is_bounded_by_a_number_and_not_by_the_stack(opening: str, closing
     assert canonical(value).decode() == fits
     with pytest.raises(CanonicalError, match="levels"):
         canonical([value])
+    deep = value
+    for empty in ({}, []):
+        deep = {"a": empty}
+        for _ in range(MAX_DEPTH - 1):
+            deep = {"a": deep}
+        with pytest.raises(CanonicalError, match="levels"):
+            canonical(deep)
     for deeper in (MAX_DEPTH + 1, MAX_DEPTH * 1000):
         with pytest.raises(CanonicalError, match="levels"):
             parse(opening * deeper + "1" + closing * deeper)

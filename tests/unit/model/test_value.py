@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 
-from verdikt.model.value import Record, Value, field, fields_of, replace
+from verdikt.model.value import _OFTEN, Record, Value, field, fields_of, replace
 
 
 class Point(Value):
@@ -180,3 +180,48 @@ def test_defining_one_loads_nothing() -> None:
     done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_class_of_which_there_are_many_is_made_faster_and_no_otherwise() -> None:
+    """Whatever its fields are; and a class that adds to it knows its own."""
+
+    class Little(Value):
+        a: int
+        b: list[int] = field(default_factory=list)
+        c: str = "c"
+        d: str = field(default="", init=False, compare=False)
+
+        def __post_init__(self) -> None:
+            if self.a < 0:
+                raise ValueError("a")
+
+    class Named(Record, kw_only=True):
+        a: int
+        b: int = 2
+
+    class Before(Little):
+        e: int = 5
+
+    for _ in range(_OFTEN):
+        Little(1)
+        Named(a=1)
+
+    class After(Little):
+        e: int = 5
+
+    assert Little.__init__ is Little.__plan__.quick
+    assert Named.__init__ is Named.__plan__.quick
+    for made in (Little(1, [2]), Little(a=1, b=[2], c="c")):
+        assert (made.a, made.b, made.c, made.d) == (1, [2], "c", "")
+    assert Little(1).b is not Little(1).b
+    with pytest.raises(ValueError, match="a"):
+        Little(-1)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Little(1).a = 2  # type: ignore[misc]
+    assert Named(a=1) == Named(a=1, b=2) != Named(a=1, b=3)
+    for wrong in (Little, lambda: Little(1, [], "", ""), lambda: Named(1), lambda: Named(a=1, x=2)):
+        with pytest.raises(TypeError):
+            wrong()
+    for more in (Before, After):
+        assert (more(1, e=6).e, more(1).e, more(1).c) == (6, 5, "c")
+    assert list(inspect.signature(Little).parameters) == ["a", "b", "c"]

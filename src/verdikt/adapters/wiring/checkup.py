@@ -1,8 +1,8 @@
 """What the settings of each host say about the hook: wired, trusted, complete, and what lies open beside it."""
 
-import json
 import os
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from verdikt.adapters.wiring.place import PLACES, SCOPES, Place
 from verdikt.adapters.wiring.registration import is_ours
 from verdikt.errors import WiringError
 from verdikt.model.value import Value
+from verdikt.observe.breach import recent_lines
+from verdikt.observe.crash import FILE
 
 
 class Hole(Value, kw_only=True):
@@ -222,16 +224,8 @@ def _setting(file: str, key: str) -> object:
 
 def crashes(here: Installation, *, since: float) -> dict[str, int]:
     """Hook → how often it failed since then."""
-    counts: dict[str, int] = {}
-    data = read(os.path.join(here.data, "_hook_crashes.jsonl")) or b""
-    for line in data.splitlines():
-        try:
-            crash = json.loads(line)
-            if crash["ts"] >= since:
-                counts[str(crash["hook"])] = counts.get(str(crash["hook"]), 0) + 1
-        except (ValueError, KeyError, TypeError):
-            continue
-    return counts
+    lines = recent_lines(Path(here.data) / FILE, since)
+    return dict(Counter(str(line.get("hook", "")) for line in lines))
 
 
 def wrapper_state(here: Installation, scopes: Iterable[str]) -> str:

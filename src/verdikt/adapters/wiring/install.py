@@ -13,7 +13,7 @@ from verdikt import adapters
 from verdikt.adapters.wiring import codex, settings, wrapper
 from verdikt.adapters.wiring.change import FileChange, WiringRecord, read
 from verdikt.adapters.wiring.place import PLACES, Place
-from verdikt.adapters.wiring.registration import GUARD_SECONDS, NAMES, NATIVE, Registration
+from verdikt.adapters.wiring.registration import GUARD_SECONDS, NAMES, Registration
 from verdikt.errors import WiringError
 from verdikt.model.value import Value
 
@@ -67,8 +67,6 @@ class Installation(Value, kw_only=True):
     def registration(self, scope: str = "project") -> Registration:
         """How hosts will call the hook: this interpreter, isolated from the project and the environment."""
         guard = next(iter(self.wrappers(scope)))
-        if self.socket and os.path.basename(guard) != NATIVE:
-            raise WiringError("`--socket` needs the native client; install verdikt where there is a C compiler")
         return Registration(guard=guard, python=(sys.executable, *_isolation()), socket=self.socket)
 
     def file(self, place: Place, scope: str) -> str:

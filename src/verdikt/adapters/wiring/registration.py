@@ -38,12 +38,17 @@ class Registration(Value, kw_only=True):
 
     @property
     def wrapper(self) -> list[str]:
-        """The wrapper and whom it asks."""
-        return [self.guard, *(["--socket", self.socket] if self.socket else [])]
+        """The wrapper and whom it asks; the script only hands on what the hook says, which then asks by itself."""
+        return [self.guard, *(self._asked if os.path.basename(self.guard) != SCRIPT else [])]
+
+    @property
+    def _asked(self) -> list[str]:
+        return ["--socket", self.socket] if self.socket else []
 
     def hook(self, host: str, event: str) -> list[str]:
         """The hook without its wrapper."""
-        return [*self.python, "-S", LAUNCH, host, event]
+        asked = self._asked if os.path.basename(self.guard) == SCRIPT else []
+        return [*self.python, "-S", LAUNCH, *asked, host, event]
 
     def command(self, host: str, event: str, *, closed: bool) -> str:
         """The line for a host's settings. Where the agent is about to act, even a missing wrapper blocks."""

@@ -46,11 +46,10 @@ def validate(
     settings = load_policy(os.getcwd()).section("evidence") or EvidenceSettings()
     proof = Proving(settings, store, store.clock).validated(session, claim, validator, arguments)
     if as_json:
-        click.echo(json.dumps(proof.record()))
+        click.echo(json.dumps({**proof.record(), "signed": proof.signed or None}))
     elif proof.holds:
-        click.echo(
-            click.style("PASS", fg="green") + f" {validator}, on {', '.join(map(str, proof.entries)) or 'nothing'}"
-        )
+        rests = ", ".join(map(str, proof.entries)) or "nothing"
+        click.echo(click.style("PASS", fg="green") + f" {validator}, signed as entry {proof.signed}, on {rests}")
     else:
         word = "REFUSED" if proof.status == "refused" else "FAIL"
         click.echo(click.style(word, fg="red") + f" {validator}: {proof.reason}")

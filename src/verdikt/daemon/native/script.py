@@ -5,22 +5,19 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-_NEEDED = b"[verdikt] blocked, because the hook that decides did not work: --socket needs the native client"
+_ENTRIES = ("/verdikt/adapters/launch.py", "verdikt.adapters.entry")
 
 
 def main() -> NoReturn:
-    """Becomes the wrapper when it is called as one, and the hook otherwise."""
+    """Becomes the wrapper when it is called as one, and the hook otherwise; the hook itself asks behind a given socket."""
     arguments = sys.argv[1:]
-    if arguments[:1] == ["--socket"]:
-        os.write(2, _NEEDED + b"\n")
-        advice = rb"\nInstead: install verdikt where there is a C compiler"
-        os.write(1, b'{"decision":"block","reason":"' + _NEEDED + advice + b'"}\n')
-        os._exit(2)
-    if not arguments or arguments[0][:1].isdigit():
+    socket, rest = (arguments[:2], arguments[2:]) if arguments[:1] == ["--socket"] else ([], arguments)
+    if not rest or rest[0][:1].isdigit():
         from verdikt import adapters
 
+        end = next((at + 1 for at, word in enumerate(rest) if word.endswith(_ENTRIES)), len(rest))
         guard = str(Path(adapters.__file__).with_name("guard.sh"))
-        os.execv("/bin/sh", ["sh", guard, *arguments])
+        os.execv("/bin/sh", ["sh", guard, *rest[:end], *socket, *rest[end:]])
     from verdikt.adapters.entry import main as hook
 
-    hook(arguments)
+    hook([*socket, *rest])

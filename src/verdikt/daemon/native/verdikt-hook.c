@@ -376,23 +376,15 @@ static size_t build_question(void) {
     return head.full ? 0 : QUESTION_PREFIX + head.length;
 }
 
-/* A path in the directory of the warm process, as `data_home` in ledger/home.py finds it; false when it cannot be said here. */
+/* A path in the directory of the warm process, as `run_directory` in daemon/client.py; false when there is none. */
 static bool run_path(char *path, size_t size, const char *name) {
     struct text text = {path, 0, size - 1, false};
     const char *home = getenv("HOME"), *own = getenv("VERDIKT_HOME"), *share = getenv("XDG_DATA_HOME");
-    bool homeless = home == NULL || *home == '\0';
-    if (own != NULL && *own != '\0') {
-        if (*own == '~' && (homeless || (own[1] != '\0' && own[1] != '/'))) return false;
-        if (*own == '~') put_text(&text, home);
-        put_text(&text, *own == '~' ? own + 1 : own);
-    } else if (share != NULL && *share != '\0') {
-        put_text(&text, share);
-        put_text(&text, "/verdikt");
-    } else {
-        if (homeless) return false;
-        put_text(&text, home);
-        put_text(&text, "/.local/share/verdikt");
-    }
+    bool owns = own != NULL && *own != '\0', shares = !owns && share != NULL && *share != '\0';
+    const char *from = owns ? own : shares ? share : home;
+    if (from == NULL || *from != '/') return false;
+    put_text(&text, from);
+    put_text(&text, owns ? "" : shares ? "/verdikt" : "/.local/share/verdikt");
     put_text(&text, "/run");
     put_text(&text, name);
     path[text.length] = '\0';
@@ -543,15 +535,42 @@ static bool first_to_start(void) {
     return first;
 }
 
+/* The variables that it is given: those that are sent, and how long it may idle. It outlives the session, and a token must not. */
+static char **warm_variables(void) {
+    static char *variables[sizeof VARIABLES / sizeof *VARIABLES + 2];
+    size_t count = 0, most = sizeof variables / sizeof *variables - 1;
+    for (char **each = environ; *each != NULL && count < most; each++)
+        for (size_t i = 0; i < most; i++) {
+            const char *name = i < most - 1 ? VARIABLES[i] : "VERDIKT_DAEMON_IDLE";
+            if (strncmp(*each, name, strlen(name)) != 0 || (*each)[strlen(name)] != '=') continue;
+            variables[count++] = *each;
+            break;
+        }
+    return variables;
+}
+
+/* The interpreter as the hook has it, but with what is installed beside verdikt, and the warm process. */
+static char **warm_line(void) {
+    static char module[] = "-m", package[] = "verdikt.daemon", path[PATH_MAX], *line[16];
+    static const char hook[] = "adapters/launch.py", warm[] = "daemon/__main__.py";
+    size_t length = 0, end = strlen(call.hook[call.entry]);
+    for (int i = 0; i < call.entry && length < 12; i++)
+        if (strcmp(call.hook[i], "-S") != 0) line[length++] = call.hook[i];
+    if (strcmp(call.hook[call.entry], module) != 0 && end < sizeof path) {
+        size_t prefix = end - (sizeof hook - 1);
+        struct text script = {path, 0, sizeof path, false};
+        put(&script, call.hook[call.entry], prefix);
+        put(&script, warm, sizeof warm);
+        line[length++] = path;
+    } else {
+        line[length++] = module;
+        line[length++] = package;
+    }
+    return line;
+}
+
 /* After the answer, so that it slows nobody down. It holds nothing of ours: a client waits for the end of our output. */
 static void start_warm(void) {
-    static char module[] = "-m", warm[] = "verdikt.daemon";
-    char *line[16] = {call.hook[0]};
-    size_t length = 1;
-    for (int i = 1; i < call.entry && length < 12; i++) /* unlike one hook, it needs what is installed beside verdikt */
-        if (strcmp(call.hook[i], "-S") != 0) line[length++] = call.hook[i];
-    line[length++] = module;
-    line[length++] = warm;
     if (!first_to_start()) return;
     pid_t between = fork();
     while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR) continue;
@@ -561,8 +580,10 @@ static void start_warm(void) {
     if (open("/dev/null", O_RDWR) != 0 || dup2(0, 1) != 1 || dup2(0, 2) != 2) _exit(0);
     (void)umask(077);
     set_signal(SIGPIPE, SIG_DFL);
+    for (size_t i = 0; i < 3; i++) set_signal(STOPS[i], SIG_DFL);
     set_mask(false);
-    (void)execve(line[0], line, environ);
+    char **line = warm_line();
+    (void)execve(line[0], line, warm_variables());
     _exit(127);
 }
 

@@ -132,6 +132,8 @@ class _Walk:
         self.socket = self.dup = self.shell = False
         self.effects: list[Effect] = []
         self.nodes = 0
+        self.light = False
+        """Whether the database is one that lives and dies with the program."""
 
     def read(self, tree: ast.AST) -> None:
         for node in ast.walk(tree):
@@ -330,12 +332,12 @@ class _Walk:
     def _lost(self, name: str, owner: ast.expr) -> str:
         """What a method of a library for databases or clouds destroys, by its name; empty for any other."""
         if name in _DROPS:
-            return "db.drop"
+            return "" if self.light else "db.drop"
         cloud = "boto3" in self.names.values()
         if name in _CLOUD_DELETES or (cloud and name.startswith(_CLOUD_ENDS)):
             return "cloud.delete"
         if name == "delete" and ".all()" in (spoken := ast.unparse(owner)[-200:]) and ".objects" in spoken:
-            return "cloud.delete" if cloud else "db.delete.all"
+            return "cloud.delete" if cloud else "" if self.light else "db.delete.all"
         return ""
 
     def _shell(self, argument: ast.expr | None) -> Iterator[Effect]:
@@ -410,6 +412,10 @@ class _Walk:
         )
         if host.is_local(hosts[0].text):
             yield self.call.effect("net.local", hosts)
+        elif any(self._whole_environment(k.value) for k in node.keywords) or any(
+            map(self._whole_environment, node.args)
+        ):
+            yield self.call.effect("cred.send", hosts, note="the whole environment")
         elif sends:
             yield self.call.effect("net.send", hosts, possible=UNKNOWN in text)
         else:
@@ -441,6 +447,7 @@ def _read(text: str, walk: _Walk) -> Iterator[Effect]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         yield walk.call.effect("code.run", note="python that does not parse")
         return
+    reader.light = ":memory:" in text
     try:
         walk.read(tree)
     except RecursionError:

@@ -1,9 +1,13 @@
 """What programs do, one module per family; see `table.py` for the form. Families are loaded when one of their programs is met."""
 
+from __future__ import annotations
+
 from functools import cache
 from importlib import import_module
 
-from verdikt.effects.program.table import Program
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from verdikt.effects.program.table import Program
 
 FAMILIES: dict[str, str] = {
     "coreutils": (
@@ -229,7 +233,7 @@ FAMILIES: dict[str, str] = {
     "windows": (
         "powershell pwsh cmd format format.com diskpart reg regedit net net1 sc schtasks taskkill tasklist netsh "
         "vssadmin wbadmin wmic bcdedit wevtutil cipher fsutil takeown icacls cacls rd del erase manage-bde mshta "
-        "regsvr32 rundll32 installutil wscript cscript bitsadmin mountvol runas attrib robocopy powercfg dism sfc w32tm "
+        "regsvr32 rundll32 installutil wscript cscript bitsadmin mountvol runas attrib robocopy powercfg dism setx sfc w32tm "
         "systeminfo ipconfig getmac driverquery qwinsta quser nbtstat ver where.exe clip reagentc auditpol"
     ),
 }

@@ -1,16 +1,20 @@
 """The basic file programs: copying, moving, deleting, permissions, reading, dd."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
 from functools import partial
 
-from verdikt.effects.argument import words
-from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
-from verdikt.model.effect import Effect, Zone
+from verdikt.model.effect import Zone
 from verdikt.shell.command import Word
 
-TEMPORARY = words("/tmp /var/tmp /private/tmp /dev/shm")
-"""Not theirs to lose, but anybody may put things there."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdikt.effects.call import Call
+    from verdikt.model.effect import Effect
+
 _EMPTY = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
 
@@ -86,7 +90,7 @@ def _landing(call: Call, sources: list[Word], target: Word) -> Word:
         return target
     path = call.resolver.absolute(target.text, call.command.cwd)
     if len(sources) != 1 or not sources[0].known or sources[0].glob:
-        return Word(f"{target.text.rstrip('/')}/*", target.raw, True) if path and path in TEMPORARY else target
+        return target
     if path and (target.text.endswith("/") or call.facts.path(path, git=False).kind == "dir"):
         return Word(f"{target.text.rstrip('/')}/{sources[0].text.rstrip('/').rsplit('/', 1)[-1]}", target.raw)
     return target
@@ -134,6 +138,10 @@ def _chmod(call: Call) -> Iterator[Effect]:
         yield from call.on("priv.setuid", targets)
     if tree:
         what = "fs.chmod.tree"
+    tight = mode in ("600", "400", "700", "0600", "0400", "0700", "go-rwx", "og-rwx", "u=rw,go=", "go=")
+    if tight and not tree and targets and all(call.path(word).zone is Zone.SECRET for word in targets):
+        yield from call.on("fs.list", targets, note="keeps others out")
+        return
     yield from call.on(what, targets)
     if _open(mode):
         yield from call.on(

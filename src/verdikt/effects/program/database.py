@@ -37,6 +37,23 @@ def _file(call: Call, flags: str) -> Iterator[str]:
                 yield text
 
 
+_TELLING = regex(r"(?i)(?:^|[/_.\-])(?:drop|delete|truncate|wipe|reset|destroy|purge|down|rollback)(?:[_.\-]|$)")
+_DUMP = regex(r"(?i)(?:^|[/_.\-])(?:dump|backup|restore|prod|production)(?:[_.\-]|$)")
+
+
+def _unread(call: Call, flags: str) -> Iterator[Effect]:
+    """A script that nobody here can read: its name may tell what it is for."""
+    for word in call.args.all(flags) + [r.target for r in call.command.redirects if r.op == "<"]:
+        if not word.text or call.facts.text(call.path(word).path) is not None:
+            continue
+        if _TELLING.search(word.text):
+            yield call.effect("db.drop", (Target(word.shown, "database"),), possible=True, note="by the script's name")
+        elif _DUMP.search(word.text):
+            yield call.effect(
+                "db.restore", (Target(word.shown, "database"),), possible=True, note="by the script's name"
+            )
+
+
 def _client(dialect: str, flags: str, files: str = "", database: str = "-d --dbname --database -D") -> Program:
     """A client that is told SQL by `flags`, by standard input, or by a file."""
 
@@ -50,6 +67,8 @@ def _client(dialect: str, flags: str, files: str = "", database: str = "-d --dbn
             yield from _said(call, text, dialect, light=light)
         for text in _file(call, files):
             yield from _said(call, text, dialect, light=light)
+        if not light:
+            yield from _unread(call, files)
         yield call.effect("db.read", (Target(base, "database"),) if base else ())
 
     return Program(

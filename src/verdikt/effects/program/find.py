@@ -1,12 +1,19 @@
 """`find` and `fd`: where they look, what they delete, where they write."""
 
-from collections.abc import Iterator
+from __future__ import annotations
 
-from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.effects.zone import is_secret
-from verdikt.model.effect import Effect, Zone
-from verdikt.shell.command import Command, Word
+from verdikt.model.effect import Zone
+from verdikt.shell.command import Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdikt.effects.call import Call
+    from verdikt.model.effect import Effect
+    from verdikt.shell.command import Command
 
 _TESTS = frozenset(
     [
@@ -105,8 +112,10 @@ def _find(call: Call) -> Iterator[Effect]:
     yield from call.on("fs.list", roots(command))
     yield from _hunted(call, texts)
     if "-delete" in texts:
-        harmless = True if "-empty" in texts else None
-        yield from call.on("fs.delete.tree", selected(command), possible=narrowed(command), recoverable=harmless)
+        if "-empty" in texts:
+            yield from call.on("fs.write", selected(command), note="deletes only what is empty")
+        else:
+            yield from call.on("fs.delete.tree", selected(command), possible=narrowed(command))
     for index, text in enumerate(texts[:-1]):
         if text in _FILES:
             yield from call.on("fs.overwrite", [command.argv[index + 1]])

@@ -189,8 +189,7 @@ def _copy(call: Call) -> Iterator[Effect]:
         ):
             yield call.effect("fs.delete.tree", (Target(last.shown, "resource"),), note="deletes what is missing here")
     else:
-        inside = Word(f"{last.text.rstrip('/')}/*", last.raw, True) if last.text.endswith("tmp/") else last
-        yield from call.on("fs.overwrite" if not last.text.endswith("/") else "fs.write", [inside])
+        yield from call.on("fs.overwrite" if not last.text.endswith("/") else "fs.write", [last])
         if call.name == "rsync" and args.has(
             "--delete --delete-before --delete-during --delete-after --delete-excluded --del"
         ):

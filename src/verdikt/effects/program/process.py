@@ -8,6 +8,7 @@ from verdikt.effects.program.system import is_protection
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.effects.surroundings import before
 from verdikt.model.effect import Effect, Target
+from verdikt.shell.command import Command
 
 _VITAL = words(
     "init systemd launchd sshd dbus dbus-daemon dbus-broker systemd-logind networkmanager networking lsass.exe csrss.exe winlogon.exe wininit.exe services.exe smss.exe svchost.exe explorer.exe kernel_task windowserver loginwindow xorg gnome-shell kwin"
@@ -34,13 +35,22 @@ def _kill(call: Call) -> Iterator[Effect]:
             (Target("the first process", "pid"),),
         )
     else:
-        names = {w.text for c in before(call.command, call.commands) if c.name in ("pgrep", "pidof") for w in c.argv}
-        if any("verdikt" in name for name in names):
+        earlier = before(call.command, call.commands)
+        names = {w.text for c in earlier if c.name in ("pgrep", "pidof") for w in c.argv}
+        if any("verdikt" in name for name in names) or any(_names_ours(c) for c in (call.command, *earlier)):
             yield call.effect("proc.kill", (Target("verdikt", "pid"),))
         else:
             generic = bool(names & (_GENERIC | {"sshd"})) and bool({"-9", "-KILL", "-SIGKILL"} & set(texts))
             yield call.effect("proc.kill.all" if generic else "proc.kill", targets)
 
+
+def _names_ours(command: Command) -> bool:
+    """Whether a command reads the file in which our warm process keeps its number, or names its socket."""
+    texts = (word.text for word in (*command.argv, *(redirect.target for redirect in command.redirects)))
+    return any(text.endswith(_OURS) for text in texts)
+
+
+_OURS = ("run/daemon.lock", "run/daemon.sock")
 
 _GENERIC = words(
     "node python python3 java ruby php bash sh zsh code electron chrome firefox docker go npm deno bun perl tmux screen ssh cursor"
@@ -54,6 +64,8 @@ def _pkill(call: Call) -> Iterator[Effect]:
     targets = tuple(Target(word.shown, "pid") for word in args.operands)
     if any(is_protection(part) for name in names for part in name.split()):
         yield call.effect("sys.security", targets, note="ends what guards or records")
+    elif _names_ours(call.command):
+        yield call.effect("proc.kill", (Target("verdikt", "pid"),))
     elif any(name.lower() in _VITAL for name in names):
         yield call.effect("sys.crash", targets)
     elif args.has("-l --list -V --version -0"):
@@ -64,7 +76,7 @@ def _pkill(call: Call) -> Iterator[Effect]:
         or (call.name == "killall" and args.has("-u --user") and not names)
     ):
         yield call.effect("proc.kill.all", targets or (Target("everything of a user", "pid"),))
-    elif any(name in _GENERIC for name in names) and args.has("-9 -KILL -SIGKILL -s --signal -k"):
+    elif any(name in _GENERIC for name in names):
         yield call.effect("proc.kill.all", targets)
     elif call.name == "killall5":
         yield call.effect("sys.crash", (Target("every process", "pid"),))
@@ -75,6 +87,8 @@ def _pkill(call: Call) -> Iterator[Effect]:
 def _fuser(call: Call) -> Iterator[Effect]:
     if not call.args.has("-k --kill"):
         yield call.effect("proc.read")
+    elif _names_ours(call.command):
+        yield call.effect("proc.kill", (Target("verdikt", "pid"),))
     else:
         whole = call.args.has("-m --mount -c")
         yield call.effect(

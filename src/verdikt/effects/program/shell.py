@@ -215,7 +215,7 @@ PROGRAMS: dict[str, Program] = {
     **programs("source .", Program(call=_source)),
     **programs(
         "cd pushd popd dirs true false : test [ [[ read wait jobs fg bg type hash which whence where command builtin let return shift getopts times exit logout shopt complete compgen "
-        "compopt bind enable mapfile readarray caller break continue help ulimit umask suspend eval exec trap time unalias sleep usleep coproc select unsetopt setopt autoload zmodload rehash zstyle print pwd tty nproc getconf",
+        "compopt bind enable mapfile readarray caller break continue help ulimit suspend eval exec trap time unalias sleep usleep coproc select unsetopt setopt autoload zmodload rehash zstyle print pwd tty nproc getconf",
         _NOTHING,
     ),
     **programs("echo printf", Program(call=_echo)),
@@ -234,7 +234,8 @@ PROGRAMS: dict[str, Program] = {
     **programs("strace ltrace gdb lldb", Program(call=_attached)),
     **programs("gcore ptrace reptyr injcode", Program(Does("proc.trace", "*", "pid"), values="-o")),
     **programs("nohup setsid daemonize daemon start-stop-daemon", Program(Does("proc.spawn"))),
-    **programs("screen tmux zellij dtach abduco byobu", Program(Does("proc.spawn", when="new new-session -d -dm -dmS"))),
+    "umask": Program(Does("fs.chmod.open", "0", "other", when="0 00 000 0000", note="every file that is made from now on")),
+    **programs("screen tmux zellij dtach abduco byobu", Program(Does("proc.kill.all", when="kill-server"), Does("proc.spawn", when="new new-session -d -dm -dmS"))),
     **programs("sudo doas run0 pkexec gosu su-exec dzdo please sudoedit", Program(call=_sudo, values="-u --user -g --group -p --prompt -C -D --chdir -h --host -r -t -T -U -R")),
     **programs("su runuser", Program(Does("priv.escalate", "0", "other", bare=True), values="-c --command -s --shell -g -G -w")),
     **programs("chroot nsenter unshare systemd-nspawn pivot_root capsh", Program(Does("priv.escalate", note="enters another root or namespace"))),

@@ -244,6 +244,7 @@ PROGRAMS: dict[str, Program] = {
     "robocopy": Program(call=_robocopy),
     "powercfg": _any("sys.setting", "/change", "/s", "/h", "-h", "/setactive"),
     "dism": _any("sys.setting", "/disable-feature", "/remove-package", "/cleanup-image", "/enable-feature"),
+    "setx": Program(Does("sys.setting", "0", "other")),
     "sfc": Program(_READ),
     "w32tm": Program(_READ),
     **programs("systeminfo ipconfig getmac driverquery qwinsta quser nbtstat ver where.exe clip", Program(_READ)),

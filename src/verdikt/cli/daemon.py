@@ -1,0 +1,168 @@
+"""`verdikt daemon`: the warm process behind the hooks."""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from verdikt.cli.data import json_option
+from verdikt.cli.operator import refuse_agents
+from verdikt.errors import DaemonError
+
+NOT_RUNNING = 3
+"""The status of `verdikt daemon status` when there is none, as service managers have it."""
+
+START_SECONDS = 15.0
+STOP_SECONDS = 20.0
+
+_SOCKET = click.option(
+    "--socket", "sock", type=click.Path(path_type=Path), help="The socket of a system-wide one, instead of your own."
+)
+
+
+@click.group()
+def command() -> None:
+    """The warm process that answers hooks: started by the first of them, ended by itself when it has nothing to do.
+
+    Example: verdikt daemon status
+    """
+
+
+@command.command()
+@json_option
+def start(*, as_json: bool) -> None:
+    """Starts it now, instead of by the next hook; does nothing when it runs already.
+
+    Example: verdikt daemon start
+    """
+    from verdikt.daemon.client import start as spawn
+
+    directory = _directory()
+    found = _ask(directory / "daemon.sock")
+    begun = found is None
+    if begun:
+        if not spawn(str(directory), os.environ, anew=True):
+            raise DaemonError(f"cannot start `{sys.executable}`: run `verdikt doctor`")
+        found = _wait(lambda: _ask(directory / "daemon.sock"), START_SECONDS)
+    if found is None:
+        raise DaemonError(f"it was started and does not answer: see `verdikt daemon logs`, or look into `{directory}`")
+    if as_json:
+        click.echo(json.dumps({"started": begun, **found}))
+    else:
+        click.echo(f"{'started' if begun else 'runs already'}: process {found['pid']}")
+
+
+@command.command()
+@json_option
+def stop(*, as_json: bool) -> None:
+    """Ends it. Whoever has asked is answered first; the next hook starts a new one, unless VERDIKT_DAEMON=off.
+
+    For people: an agent's environment is refused.
+
+    Example: verdikt daemon stop
+    """
+    from verdikt.daemon.residence import holder
+
+    refuse_agents("`verdikt daemon stop`")
+    directory = _directory()
+    pid = holder(directory)
+    if pid:
+        try:
+            os.kill(pid, signal.SIGTERM)
+        except OSError as error:
+            raise DaemonError(f"cannot end process {pid}: {error.strerror}") from error
+        if not _wait(lambda: holder(directory) != pid, STOP_SECONDS):
+            raise DaemonError(f"process {pid} does not end: kill it with `kill -9 {pid}`, which loses no decision")
+    if as_json:
+        click.echo(json.dumps({"stopped": bool(pid), "pid": pid or None}))
+    else:
+        click.echo(f"stopped process {pid}" if pid else "not running")
+
+
+@command.command()
+@_SOCKET
+@json_option
+def status(*, sock: Path | None, as_json: bool) -> None:
+    """How it is: process, version, calls, times, memory. Ends with 3 when it does not run.
+
+    Example: verdikt daemon status --json
+    """
+    place = sock or _directory() / "daemon.sock"
+    found = _ask(place)
+    if as_json:
+        click.echo(json.dumps({"running": found is not None, "socket": str(place), **(found or {})}))
+    elif found is None:
+        click.echo("not running; the next hook starts it" if sock is None else f"nobody answers at `{place}`")
+    else:
+        click.echo(_shown(found, place))
+    if found is None:
+        sys.exit(NOT_RUNNING)
+
+
+@command.command()
+@click.option("-n", "--lines", default=20, show_default=True, help="How many of the last lines.")
+def logs(*, lines: int) -> None:
+    """What became of it: starts, ends, whom it sent away. Nothing of what it was asked.
+
+    Example: verdikt daemon logs -n 50
+    """
+    from datetime import UTC, datetime
+
+    from verdikt.daemon.journal import Journal
+
+    for line in Journal(_directory() / "daemon.log").tail(lines):
+        ts, _, rest = line.partition(" ")
+        try:
+            click.echo(f"{datetime.fromtimestamp(float(ts), UTC):%Y-%m-%d %H:%M:%S} {rest}")
+        except (ValueError, OverflowError, OSError):
+            click.echo(line)
+
+
+def _directory() -> Path:
+    from verdikt.daemon.client import run_directory
+
+    found = run_directory(os.environ)
+    if not found:
+        raise DaemonError("expected an absolute HOME, XDG_DATA_HOME or VERDIKT_HOME, found none")
+    return Path(found)
+
+
+def _ask(sock: Path) -> dict[str, Any] | None:
+    """What a warm process says of itself; None when nobody answers."""
+    from verdikt import __version__
+    from verdikt.daemon import client, protocol
+
+    question = protocol.question([__version__, "@status", "", "", "/", "open"], {}, b"")
+    try:
+        _, out, _ = client.ask(str(sock), question, 5.0)
+    except client.Unreachable:
+        return None
+    except client.NoAnswer as error:
+        raise DaemonError(f"it runs, and says nothing of itself: {error}") from error
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def _wait(holds: Any, seconds: float) -> Any:
+    end = time.monotonic() + seconds
+    while not (found := holds()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return found
+
+
+def _shown(found: dict[str, Any], place: Path) -> str:
+    minutes, seconds = divmod(int(found["uptime_seconds"]), 60)
+    return "\n".join(
+        [
+            click.style("running", fg="green") + f": process {found['pid']}, version {found['version']}, at `{place}`",
+            f"for {minutes // 60} h {minutes % 60} min {seconds} s; "
+            f"{found['calls']} calls, {found['refused']} refused, {found['pending']} under way",
+            f"p50 {found['p50_ms']} ms, p99 {found['p99_ms']} ms; "
+            f"{found['policies']} policies held, {found['memory_kb'] // 1024} MB",
+        ]
+    )

@@ -1,0 +1,337 @@
+"""What happens to the warm process, and what must never come of it: an answer without its entry, or a tool run without an answer."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.hook import Said
+from tests.contract.warm import WarmProcess, bash, eventually
+from tests.fakes import FakeClock
+from verdikt import __version__
+from verdikt.daemon import client, protocol
+from verdikt.daemon.question import Peer, Question
+from verdikt.daemon.warm import Warm
+from verdikt.ledger.audit import audit
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[WarmProcess]:
+    """A data directory without a warm process; whatever is started in it is ended."""
+    process = WarmProcess(tmp_path)
+    try:
+        yield process
+    finally:
+        process.end()
+
+
+@pytest.fixture
+def warm(place: WarmProcess) -> WarmProcess:
+    """A warm process that listens."""
+    place.start()
+    return place
+
+
+def is_block(said: Said) -> bool:
+    """Whether Claude Code would stop here."""
+    return said.code == 2 and json.loads(said.stdout)["decision"] == "block" and bool(said.stderr)
+
+
+def test_killed_at_any_moment_no_answered_entry_is_missing(place: WarmProcess) -> None:
+    """`kill -9` again and again, while four clients ask: whoever got an answer finds it in the log, the chain holds, the next call works."""
+    answered: list[str] = []
+    unknown: list[str] = []
+    over = threading.Event()
+    chance = random.Random(9)
+
+    def ask_on(who: int) -> None:
+        number = 0
+        while not over.is_set():
+            number += 1
+            call = f"{who}-{number}"
+            try:
+                said = place.ask(bash("ls", call=call))
+            except client.Unreachable:
+                time.sleep(0.005)
+            except client.NoAnswer:
+                unknown.append(call)
+            else:
+                assert said == Said(0, b"{}\n", b"")
+                answered.append(call)
+
+    threads = [threading.Thread(target=ask_on, args=(who,)) for who in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(8):
+        process = place.start()
+        time.sleep(chance.random() * 0.4)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    over.set()
+    for thread in threads:
+        thread.join()
+
+    decided = place.calls()
+    assert len(answered) > 20
+    assert set(answered) <= set(decided)
+    assert set(decided) <= set(answered) | set(unknown)
+    assert len(decided) == len(set(decided))
+    place.start()
+    assert place.ask(bash("ls", call="last")).code == 0
+    assert place.calls()[-1] == "last"
+    assert audit(place.data).holds
+
+
+def test_a_stale_socket_is_no_obstacle(place: WarmProcess) -> None:
+    """After `kill -9` the hook decides by itself, and the next warm process takes the socket over."""
+    place.start().kill()
+    place.started[0].wait()
+    assert os.path.exists(place.path)
+
+    assert place.hook(bash("ls", call="one"), VERDIKT_DAEMON="on").code == 0
+    eventually("a new one was started", place.reachable)
+    assert place.hook(bash("ls", call="two"), VERDIKT_DAEMON="on").code == 0
+    assert place.calls() == ["one", "two"]
+
+
+def test_what_is_no_socket_is_no_obstacle(place: WarmProcess) -> None:
+    """A file in the socket's place counts as nobody there."""
+    place.run.mkdir(parents=True)
+    Path(place.path).write_text("not a socket")
+
+    assert place.hook(bash("ls"), VERDIKT_DAEMON="on").code == 0
+
+
+def test_a_full_disk_blocks(place: WarmProcess) -> None:
+    """Nothing is answered that could not be written; with room again it goes on, and the chain holds."""
+    limited = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, -1)); import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); sys.argv = ['verdikt.daemon']; runpy.run_module('verdikt.daemon', run_name='__main__')"
+    process = subprocess.Popen([sys.executable, "-I", "-c", limited], env=place.env)
+    place.started.append(process)
+    eventually("it listens", place.reachable)
+
+    said, number = Said(0, b"", b""), 0
+    while said.code == 0 and number < 400:
+        number += 1
+        said = place.ask(bash(f"echo {'x' * 20_000}", call=str(number)))
+
+    assert is_block(said), number
+    assert "free some space" in json.loads(said.stdout)["reason"]
+    process.kill()
+    process.wait()
+    assert place.calls() == [str(each) for each in range(1, number)]
+    place.start()
+    assert place.ask(bash("ls", call="room again")).code == 0
+    assert audit(place.data).holds
+
+
+def test_a_full_file_system_blocks(place: WarmProcess, tmp_path: Path) -> None:
+    """The same on a disk that is really full: a file system of one megabyte."""
+    if os.geteuid() != 0:
+        pytest.fail("mounting a small file system needs root: run the tests as root, as CI does")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], check=False, capture_output=True)
+    assert mounted.returncode == 0, mounted.stderr
+    small = WarmProcess(disk)
+    try:
+        small.start()
+        assert small.ask(bash("ls", call="one")).code == 0
+        filler = disk / "filler"
+        with suppress_full_disk(), filler.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+        said = Said(0, b"", b"")
+        number = 0
+        while said.code == 0 and number < 40:
+            number += 1
+            said = small.ask(bash(f"echo {'x' * 5000}", call=f"full {number}"))
+        assert is_block(said)
+        filler.unlink()
+        assert small.ask(bash("ls", call="two")).code == 0
+        decided = small.calls()
+        assert decided[0] == "one"
+        assert decided[-1] == "two"
+        assert f"full {number}" not in decided
+    finally:
+        small.end()
+        subprocess.run(["umount", "-l", disk], check=False)
+
+
+class suppress_full_disk:  # noqa: N801 (used like `contextlib.suppress`)
+    """Suppresses `No space left on device`."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        return isinstance(error, OSError) and error.errno == 28
+
+
+@pytest.mark.parametrize("count", [2, 10])
+def test_of_several_started_at_once_one_stays(place: WarmProcess, count: int) -> None:
+    """The others leave quietly, and whoever asks is answered by the one."""
+    started = [place.start(wait=False) for _ in range(count)]
+    eventually("one listens", place.reachable)
+    eventually("the others left", lambda: sum(process.poll() is None for process in started) == 1)
+
+    assert sorted(process.poll() is None for process in started) == [False] * (count - 1) + [True]
+    assert all(process.returncode == 0 for process in started if process.poll() is not None)
+    assert place.status()["pid"] == next(process.pid for process in started if process.poll() is None)
+
+
+def test_a_stopped_process_makes_the_hook_block_and_say_so(warm: WarmProcess) -> None:
+    """SIGSTOP: the hook waits no longer than it may, blocks before an action and says why; elsewhere it lets go."""
+    warm.started[0].send_signal(signal.SIGSTOP)
+    try:
+        before = warm.hook(bash("ls"), VERDIKT_DAEMON="on", VERDIKT_HOOK_SECONDS="0.5")
+        payload = bash("ls").replace(b"PreToolUse", b"PostToolUse")
+        after = warm.hook(payload, "claude", "PostToolUse", VERDIKT_DAEMON="on", VERDIKT_HOOK_SECONDS="0.5")
+    finally:
+        warm.started[0].send_signal(signal.SIGCONT)
+
+    assert is_block(before)
+    assert "the warm process did not answer in time" in json.loads(before.stdout)["reason"]
+    assert (after.code, after.stdout) == (0, b"{}\n")
+    assert warm.ask(bash("ls", call="awake again")).code == 0
+
+
+def test_a_process_that_ends_before_it_answers_makes_the_hook_block(place: WarmProcess) -> None:
+    """The question was heard, so nobody may decide it again."""
+    place.run.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as deaf:
+        deaf.bind(place.path)
+        deaf.listen()
+
+        def hang_up() -> None:
+            heard, _ = deaf.accept()
+            length = protocol.QUESTION_PREFIX + sum(protocol.question_lengths(heard.recv(protocol.QUESTION_PREFIX)))
+            left = length - protocol.QUESTION_PREFIX
+            while left:
+                left -= len(heard.recv(left))
+            heard.close()
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        said = place.hook(bash("ls"), VERDIKT_DAEMON="on")
+        thread.join()
+
+    assert is_block(said)
+    assert "the warm process ended before it answered" in json.loads(said.stdout)["reason"]
+
+
+@pytest.mark.parametrize("jump", [-10 * 365 * 86400.0, -3600.0, 3600.0, 10 * 365 * 86400.0])
+def test_a_clock_that_jumps_changes_no_decision(tmp_path: Path, jump: float) -> None:
+    """Backwards and forwards: calls are decided and recorded in order, and a changed policy is noticed."""
+    home, clock = tmp_path / "home", FakeClock(time.time())
+    policy = home / ".config/verdikt/governance.yaml"
+    policy.parent.mkdir(parents=True)
+    env = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    warm = Warm(clock)
+
+    def ask(command: str) -> int:
+        texts = {"version": __version__, "host": "claude", "event": "PreToolUse", "argument": "", "cwd": str(home)}
+        return warm.answer(Question(**texts, env=env, payload=bash(command), peer=Peer(0, 0))).status
+
+    rule = "rules:\n  - {name: %s, command: %s, verdict: block, reason: no, fix: do not}\n"
+    codes = []
+    for _ in range(2):
+        policy.write_text(rule % ("no_a", "echo a"))
+        codes += [ask("echo a"), ask("echo b")]
+        clock.seconds += jump
+        policy.write_text(rule % ("no_b", "echo b"))
+        codes += [ask("echo a"), ask("echo b")]
+        clock.seconds -= jump / 2
+    warm.close()
+
+    assert codes == [2, 0, 0, 2] * 2
+    found = audit(home / ".local/share/verdikt")
+    assert found.holds
+    assert found.entries == 8
+
+
+def test_a_thousand_open_connections_starve_nobody(warm: WarmProcess) -> None:
+    """Each is open and has asked nothing; whoever asks is answered."""
+    idle = []
+    try:
+        for _ in range(1000):
+            idle.append(warm.connect())
+        assert warm.ask(bash("ls", call="among a thousand")).code == 0
+        assert warm.hook(bash("ls", call="a hook among them"), VERDIKT_DAEMON="on").code == 0
+        assert warm.status()["open"] >= 1000
+    finally:
+        for sock in idle:
+            sock.close()
+    assert warm.calls() == ["among a thousand", "a hook among them"]
+
+
+def test_a_client_that_writes_slowly_holds_nobody_up_and_is_sent_away(place: WarmProcess) -> None:
+    """One byte at a time: the others are answered meanwhile, and it is refused when its time is over."""
+    quick = "import verdikt.daemon.server as s; s.ASK_SECONDS = 1.0; import sys, runpy; sys.argv = ['verdikt.daemon']; runpy.run_module('verdikt.daemon', run_name='__main__')"
+    place.started.append(subprocess.Popen([sys.executable, "-I", "-c", quick], env=place.env))
+    eventually("it listens", place.reachable)
+    question = place.question(bash("ls", call="slow"))
+    with place.connect() as slow:
+        for at in range(5):
+            slow.sendall(question[at : at + 1])
+            assert place.ask(bash("ls", call=f"quick {at}")).code == 0
+        refused = slow.recv(4096)
+
+    kind, status, _, _ = protocol.answer_lengths(refused[: protocol.ANSWER_PREFIX])
+    assert (kind, status) == (protocol.REFUSED, 2)
+    assert b"expected the question within" in refused
+    assert "slow" not in place.calls()
+
+
+def test_fifty_megabytes_are_refused_without_being_held(warm: WarmProcess) -> None:
+    """By the socket at once, and through the hook as any payload that is too long."""
+    before = warm.status()["memory_kb"]
+    head = b"x\0" * 6
+    with warm.connect() as sock:
+        sock.sendall(protocol.MAGIC + len(head).to_bytes(4, "big") + (50_000_000).to_bytes(4, "big"))
+        answer = sock.recv(4096)
+    said = warm.hook(b'{"tool_input":"' + b"x" * 50_000_000 + b'"}', VERDIKT_DAEMON="on")
+
+    assert protocol.answer_lengths(answer[: protocol.ANSWER_PREFIX])[0] == protocol.REFUSED
+    assert is_block(said)
+    assert "expected a payload of at most" in json.loads(said.stdout)["reason"]
+    assert warm.ask(bash("ls")).code == 0
+    assert warm.status()["memory_kb"] < before + 120_000
+
+
+@pytest.mark.parametrize(
+    "bytes_",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"VDK1" + b"\xff" * 8,
+        b"VDK1\0\0\0\3\0\0\0\0a\0b",
+        b"VDK1\0\0\0\2\0\0\0\0a\0",
+        b"\0" * 64,
+    ],
+)
+def test_what_is_no_question_is_refused(warm: WarmProcess, bytes_: bytes) -> None:
+    """And the next client is answered."""
+    with warm.connect() as sock:
+        sock.sendall(bytes_)
+        answer = sock.recv(4096)
+
+    assert protocol.answer_lengths(answer[: protocol.ANSWER_PREFIX])[0] == protocol.REFUSED
+    assert warm.ask(bash("ls")).code == 0
+
+
+def test_a_process_whose_directory_goes_makes_room(warm: WarmProcess) -> None:
+    """Who finds the socket gone starts another; the old one ends by itself."""
+    shutil.rmtree(warm.run)
+
+    assert warm.started[0].wait(timeout=20) == 0
+    assert warm.hook(bash("ls"), VERDIKT_DAEMON="on").code == 0
+    eventually("a new one was started", warm.reachable)

@@ -1,0 +1,189 @@
+"""Seed 002, the fenced final block, by checklist id: optional, off by default, after high-stakes requests only."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.scene import Scene
+from verdikt.evidence.contract import read_contract
+from verdikt.evidence.final import asks_for_block
+from verdikt.model.entry import EntryKind
+from verdikt.report.gate import gate_story, gate_summary
+
+DEPLOY = "Deploy the service to https://example.com"
+
+
+def fenced(block: object, name: str = "verdikt_final") -> str:
+    """A last message with that block."""
+    body = block if isinstance(block, str) else json.dumps(block)
+    return f"See below.\n\n```{name}\n{body}\n```\n"
+
+
+def stakes(place: Path, mode: str = "enforce", **more: str) -> Scene:
+    """A deployment that was really checked."""
+    lines = "".join(f"  {key}: {value}\n" for key, value in more.items())
+    scene = Scene(place, more=f"  final_block: {mode}\n{lines}")
+    scene.ask(DEPLOY)
+    scene.fetch("https://example.com")
+    return scene
+
+
+def receipt(scene: Scene, **more: object) -> dict[str, Any]:
+    """A block whose claim names a signed entry."""
+    proof = scene.gov.proving.validated("s1", "done", "http_2xx", {"url": "https://example.com"})
+    claim = {"claim_type": "done", "object": "service", "validator_id": "http_2xx", "ledger_entry_id": proof.signed}
+    rest = scene.entries(EntryKind.TOOL_CALL)[-1].body["streams"]["output"]["sha256"]
+    return {"type": "done", "summary": "deployed", "claims": [claim | {"artifact_hash": rest} | more]}
+
+
+def test_S2_100_exactly_one_block(tmp_path: Path) -> None:
+    """None and two are refused, one that is right passes in silence."""
+    scene = stakes(tmp_path)
+    right = fenced(receipt(scene))
+
+    assert "expected one fenced `verdikt_final` block, found 0" in scene.say("It is deployed.").reason
+    assert "expected one fenced `verdikt_final` block, found 2" in scene.say(right + right).reason
+    assert scene.say(right).allowed
+    assert scene.last["result"] != "refused"
+
+
+def test_S2_100_the_name_can_be_changed(tmp_path: Path) -> None:
+    """As the seed's owner did."""
+    scene = stakes(tmp_path, final_name="brian_final")
+
+    assert "expected one fenced `brian_final` block, found 0" in scene.say(fenced(receipt(scene))).reason
+    assert scene.say(fenced(receipt(scene), "brian_final")).allowed
+
+
+def test_S2_100_off_by_default(tmp_path: Path) -> None:
+    """Nothing asks for it, and no contract mentions it."""
+    scene = Scene(tmp_path)
+    scene.ask(DEPLOY)
+    scene.fetch("https://example.com")
+
+    assert scene.say("It is deployed.").allowed
+    assert scene.entries(EntryKind.CONTRACT)[0].body["required_response_mode"] == "prose"
+    assert "final_block" not in scene.last
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asked"),
+    [
+        ("Deploy it to production", True),
+        ("Fix the tests, then release 2.0", True),
+        ("Please migrate the users table", True),
+        ("Rotate the signing key", True),
+        ("Can you publish the package?", True),
+        ("Send the report to the client", True),
+        ("Fix the typo in the release notes", False),
+        ("Add a drop-down to the form", False),
+        ("Implement merge sort", False),
+        ("Refactor the deploy script's logging", False),
+        ("Write a test for the push notifications", False),
+        ("Rename the function", False),
+    ],
+)
+def test_S2_100_W2_11_only_high_stakes_verbs(prompt: str, asked: bool) -> None:
+    """Ordinary work is never asked for a form."""
+    contract = read_contract(prompt)
+
+    assert contract is not None
+    assert asks_for_block(contract) is asked
+
+
+def test_S2_101_done_needs_a_claim_with_a_signed_entry(tmp_path: Path) -> None:
+    """A placeholder is no receipt, nor is an entry that says something else."""
+    scene = stakes(tmp_path, refusals="10")
+    right = receipt(scene)
+    unsigned = scene.entries(EntryKind.TOOL_CALL)[-1].seq
+
+    def refused(**change: object) -> str:
+        return scene.say(fenced(right | {"claims": [right["claims"][0] | change]})).reason
+
+    assert "expected at least one with its signed entry, found none" in scene.say(fenced(right | {"claims": []})).reason
+    assert "expected a signed entry of this session, found `TBD`" in refused(ledger_entry_id="TBD")
+    assert f"found `{unsigned}`" in refused(ledger_entry_id=unsigned)
+    assert "found `9999`" in refused(ledger_entry_id=9999)
+    assert "`validator_id`: expected `http_2xx`" in refused(validator_id="tests_pass")
+    assert "`artifact_hash`: expected one of what entry" in refused(artifact_hash="0" * 64)
+    assert "`summary`: expected what was done" in scene.say(fenced(right | {"summary": "TBD"})).reason
+    assert scene.say(fenced(right)).allowed
+
+
+@pytest.mark.parametrize(
+    ("kind", "validator"), [("blocked", "ladder_exhaustion_proof"), ("delegation", "fetch_attempt_proof")]
+)
+def test_S2_101_blocked_and_delegation_need_their_validator(tmp_path: Path, kind: str, validator: str) -> None:
+    """And the entry must be signed for it."""
+    scene = stakes(tmp_path, refusals="10")
+    scene.read("deploy.yml", found=False)
+    for command in ("curl -f https://example.com/deploy", "ssh web1 deploy", "kubectl apply -f deploy.yml"):
+        scene.run(command, "no deploy", 1)
+    block = {"type": kind, "summary": "no access", "claims": []}
+    proof = scene.gov.proving.validated("s1", kind, validator, {"keyword": "deploy"})
+    claim = {"claim_type": kind, "validator_id": validator, "ledger_entry_id": proof.signed}
+
+    assert f"expected one with validator `{validator}`, found none" in scene.say(fenced(block)).reason
+    assert scene.say(fenced(block | {"claims": [claim]})).allowed
+
+
+def test_S2_101_partial_needs_its_three_slots_and_no_claim(tmp_path: Path) -> None:
+    """What succeeded, what remains, where to go."""
+    scene = stakes(tmp_path)
+    block = {"type": "partial", "summary": "half of it", "what_succeeded": "the build", "what_remains": "the rollout"}
+
+    assert "`next_route_or_question`: expected a sentence, found nothing" in scene.say(fenced(block)).reason
+    assert scene.say(fenced(block | {"next_route_or_question": "Shall I roll out tonight?"})).allowed
+
+
+def test_S2_102_intake_writes_what_is_wanted_and_the_gate_asks_for_it(tmp_path: Path) -> None:
+    """`intent: actionable`, `required_response_mode: schema`, in the log and in the file."""
+    scene = stakes(tmp_path)
+    entry = scene.entries(EntryKind.CONTRACT)[0]
+    file = yaml.safe_load((scene.store.home / "contracts" / "s1" / f"{entry.seq}.yml").read_text())
+
+    assert (file["intent"], file["required_response_mode"]) == ("actionable", "schema")
+    assert (entry.body["intent"], entry.body["required_response_mode"]) == ("actionable", "schema")
+
+
+def test_S2_102_words_in_the_block_are_no_claims(tmp_path: Path) -> None:
+    """Phrases are looked for in the prose that is left."""
+    scene = stakes(tmp_path)
+    scene.say(fenced(receipt(scene) | {"what_succeeded": "All tests pass, the linter is clean and I pushed it."}))
+
+    assert scene.last["claims"] == []
+
+
+@pytest.mark.parametrize("body", ["type: done", "{", "[]", '"done"', "[" * 5000, "", "null", '{"type": "finished"}'])
+def test_S2_103_JSON_and_nothing_else(tmp_path: Path, body: str) -> None:
+    """Read with the standard library; whatever else it is, it is refused and not choked on."""
+    assert "expected" in stakes(tmp_path).say(fenced(body)).reason
+
+
+def test_shadow_records_what_it_would_have_done(tmp_path: Path) -> None:
+    """The agent stops; the log and the report say what was wrong."""
+    scene = stakes(tmp_path, "shadow")
+
+    assert scene.say("It is deployed.").allowed
+    assert scene.last["result"] == "proven"
+    assert scene.last["final_block"] == {
+        "enforced": False,
+        "faults": ["expected one fenced `verdikt_final` block, found 0"],
+    }
+    assert gate_summary(scene.entries())["results"] == {"proven": 1, "final_block_would_refuse": 1}
+    assert "final block: expected one fenced" in "\n".join(gate_story(scene.entries()))
+
+
+def test_a_refusal_names_the_entries_that_were_signed(tmp_path: Path) -> None:
+    """So that the agent knows what to put into the block."""
+    scene = stakes(tmp_path)
+    reason = scene.say("It is deployed.").reason
+    seq = scene.entries(EntryKind.VALIDATOR_PASS)[-1].seq
+
+    assert reason.endswith(f"Signed and ready to be named: {seq}")
+    assert len(reason.splitlines()) <= 12
+    block = {"type": "done", "summary": "deployed", "claims": [{"claim_type": "done", "ledger_entry_id": seq}]}
+    assert scene.say(fenced(block)).allowed

@@ -1,0 +1,122 @@
+"""Many threads, few waits for the disk: what is written together is made durable together, and never promised before."""
+
+import os
+import stat
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from verdikt.errors import LedgerError
+from verdikt.ledger.files import FileStore
+from verdikt.model.entry import EntryKind
+
+THREADS = 8
+EACH = 12
+
+
+class SlowDisk:
+    """`os.fsync`, slow as a disk, that counts for files of the log and remembers what was durable when it returned."""
+
+    def __init__(self) -> None:
+        self._fsync = os.fsync
+        self._lock = threading.Lock()
+        self.calls = 0
+        self.running = 0
+        self.at_once = 0
+        self.durable: dict[int, int] = {}
+        self.broken = False
+
+    def __call__(self, fd: int) -> None:
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            self._fsync(fd)
+            return
+        size = os.fstat(fd).st_size
+        with self._lock:
+            self.calls += 1
+            self.running += 1
+            self.at_once = max(self.at_once, self.running)
+        time.sleep(0.02)
+        with self._lock:
+            self.running -= 1
+        if self.broken:
+            raise OSError(5, "Input/output error")
+        self._fsync(fd)
+        inode = os.fstat(fd).st_ino
+        self.durable[inode] = max(size, self.durable.get(inode, 0))
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> SlowDisk:
+    """A slow disk under everything."""
+    slow = SlowDisk()
+    monkeypatch.setattr(os, "fsync", slow)
+    return slow
+
+
+def append_all(store: FileStore, session_of: "list[str]", disk: SlowDisk) -> list[str]:
+    """Every thread appends its entries; what was promised and not durable."""
+    early: list[str] = []
+
+    def work(who: int) -> None:
+        path = store.reader.path(session_of[who])
+        for number in range(EACH):
+            entry = store.append(session_of[who], EntryKind.CRASH, {"who": who, "number": number})
+            known = disk.durable.get(path.stat().st_ino, 0)
+            if f'"hash":"{entry.hash}"'.encode() not in path.read_bytes()[:known]:
+                early.append(f"{who}-{number}")
+
+    threads = [threading.Thread(target=work, args=(who,)) for who in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return early
+
+
+def test_threads_of_one_session_share_one_wait(tmp_path: Path, disk: SlowDisk) -> None:
+    """Far fewer waits than entries, and none was promised before it was on the disk."""
+    store = FileStore(tmp_path)
+    store.append("s", EntryKind.CRASH, {})
+    disk.calls = 0
+
+    early = append_all(store, ["s"] * THREADS, disk)
+
+    assert early == []
+    assert disk.calls <= THREADS * EACH // 3
+    assert len(list(store.entries("s"))) == THREADS * EACH + 1
+
+
+def test_threads_of_several_sessions_wait_side_by_side(tmp_path: Path, disk: SlowDisk) -> None:
+    """Each session has a file of its own: their waits overlap, so that the file system can take them together."""
+    store = FileStore(tmp_path)
+
+    early = append_all(store, [f"s{who}" for who in range(THREADS)], disk)
+
+    assert early == []
+    assert disk.at_once >= THREADS // 2
+
+
+def test_a_disk_that_fails_once_fails_everybody_who_waited(tmp_path: Path, disk: SlowDisk) -> None:
+    """Nobody takes the next success for their own: what failed may be lost. Later entries are written as ever."""
+    store = FileStore(tmp_path)
+    store.append("s", EntryKind.CRASH, {})
+    disk.broken = True
+    refused: list[int] = []
+
+    def work(who: int) -> None:
+        try:
+            store.append("s", EntryKind.CRASH, {"who": who})
+        except LedgerError:
+            refused.append(who)
+
+    threads = [threading.Thread(target=work, args=(who,)) for who in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    disk.broken = False
+
+    assert len(refused) == 4
+    assert store.append("s", EntryKind.CRASH, {"after": True}).seq == 6
