@@ -447,7 +447,7 @@ def _read(text: str, walk: _Walk) -> Iterator[Effect]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         yield walk.call.effect("code.run", note="python that does not parse")
         return
-    reader.light = ":memory:" in text
+    walk.light = ":memory:" in text
     try:
         walk.read(tree)
     except RecursionError:
