@@ -4,18 +4,25 @@ What is kept depends on the files, on the shipped profiles and on the code that 
 makes another key. It is data and nothing else, and a file that is not as it was written counts as absent.
 """
 
+from __future__ import annotations
+
 import os
 import sys
-from collections.abc import Mapping, Sequence
 from functools import partial
 
 from verdikt import __version__
 from verdikt.errors import LedgerError
 from verdikt.graph.compiled import compile_policy, revive_policy
-from verdikt.graph.policy import Policy
 from verdikt.ledger.home import data_home
 from verdikt.ledger.sealed import Sealed
-from verdikt.observe.policy import MANAGED, PolicyFile, read_policy_files
+from verdikt.observe.policy import MANAGED, read_policy_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from verdikt.graph.policy import Policy
+    from verdikt.observe.policy import PolicyFile
 
 DIRECTORY = "compiled"
 

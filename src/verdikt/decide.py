@@ -4,31 +4,37 @@
 was decided here, and can be decided here again.
 """
 
-from collections.abc import Collection
-from copy import deepcopy
-from typing import Any
+from __future__ import annotations
 
 from verdikt import __version__
 from verdikt.effects.classifier import classify
-from verdikt.effects.manifest import Manifest, ToolDeclaration
 from verdikt.errors import CanonicalError
 from verdikt.graph.combinator import strictest
 from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.graph.engine import RISK_KEPT, remember
 from verdikt.graph.leaf import FIX, describe
-from verdikt.graph.policy import Policy
 from verdikt.graph.result import EvaluationResult
 from verdikt.model.action import Action
 from verdikt.model.decision import Decision, decision_record, settle
 from verdikt.model.effect import EffectClass, Effects
-from verdikt.model.facts import Facts
-from verdikt.model.grant import Grant, covering
-from verdikt.model.posture import READ_ONLY, Posture
+from verdikt.model.grant import covering
+from verdikt.model.posture import READ_ONLY
 from verdikt.model.receipt import VERSION, Receipt, action_record, tamed, verdict_record
 from verdikt.model.secret import shield
 from verdikt.model.session import SessionState
 from verdikt.model.value import replace
 from verdikt.model.verdict import Verdict, VerdictKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any
+
+    from verdikt.effects.manifest import Manifest, ToolDeclaration
+    from verdikt.graph.policy import Policy
+    from verdikt.model.facts import Facts
+    from verdikt.model.grant import Grant
+    from verdikt.model.posture import Posture
 
 UNRECORDABLE = "unrecordable"
 """The one payload field of an action whose own payload has no canonical bytes; it says why."""
@@ -228,6 +234,8 @@ class _AskedSession(SessionState):
         if name in ("history", "slots"):
             answers = object.__getattribute__(self, "answers")
             if name not in answers:
+                from copy import deepcopy  # loads more than most decisions need
+
                 answers[name] = deepcopy(value)
         return value
 

@@ -21,7 +21,11 @@
 A refusal is a value (a `Verdict`), never an exception; only `Enforcer` turns one into the other, because its caller asked for it.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class VerdiktError(Exception):
@@ -41,7 +45,7 @@ class PolicyError(VerdiktError):
         self.faults: tuple[PolicyError, ...] = (self,)
 
     @classmethod
-    def of(cls, faults: Sequence["PolicyError"]) -> "PolicyError":
+    def of(cls, faults: Sequence[PolicyError]) -> PolicyError:
         """All these faults as one error."""
         if len(faults) == 1:
             return faults[0]

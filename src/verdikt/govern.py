@@ -1,47 +1,51 @@
 """THE FLOW: one short method for each of the five moments."""
 
+from __future__ import annotations
+
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from functools import cached_property, partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from verdikt.compiled import load_policy
 from verdikt.decide import decide
 from verdikt.effects.classifier import classify
 from verdikt.errors import VerdiktError
 from verdikt.graph.leaf import describe
-from verdikt.graph.policy import STRICTNESS, Policy
+from verdikt.graph.policy import STRICTNESS
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.grants import live
 from verdikt.ledger.home import data_home
-from verdikt.ledger.pause import Pause, current
+from verdikt.ledger.pause import current
 from verdikt.ledger.policies import is_kept, keep_policy
-from verdikt.ledger.store import Writer
-from verdikt.model.action import Action, Outcome
 from verdikt.model.canonical import canonical, sha256
-from verdikt.model.decision import Decision, failed
-from verdikt.model.effect import Effects, Zone
+from verdikt.model.decision import failed
+from verdikt.model.effect import Zone
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
 from verdikt.model.memory import Memory, Recalled, marking
-from verdikt.model.moment import Answer, Prompt, Turn
+from verdikt.model.moment import Answer, Turn
 from verdikt.model.posture import Posture
 from verdikt.model.receipt import action_record
 from verdikt.model.secret import redact_action, redact_text
 from verdikt.model.session import SessionState
 from verdikt.model.value import replace
 from verdikt.model.verdict import Verdict
-from verdikt.observe.clock import Clock, SystemClock
+from verdikt.observe.clock import SystemClock
 from verdikt.observe.crash import record_crash
 from verdikt.observe.guarded import guarded_paths
 from verdikt.observe.world import RealWorld, project_root
 from verdikt.projections import projections
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+    from typing import Any
+
     from verdikt.council.chamber import Chamber, Progress
     from verdikt.council.declared import Councils
+    from verdikt.graph.policy import Policy
     from verdikt.guidance.completion import (
         Completion,
         TaskCompletionChecker,
@@ -51,7 +55,14 @@ if TYPE_CHECKING:
     from verdikt.guidance.definition import Guidance, Past
     from verdikt.guidance.feedback import FeedbackProviderConfig
     from verdikt.guidance.tool_policy import ToolPolicy, ToolPolicyGuard
+    from verdikt.ledger.pause import Pause
+    from verdikt.ledger.store import Writer
+    from verdikt.model.action import Action, Outcome
+    from verdikt.model.decision import Decision
+    from verdikt.model.effect import Effects
     from verdikt.model.finding import Level
+    from verdikt.model.moment import Prompt
+    from verdikt.observe.clock import Clock
     from verdikt.proving import Proving
 
 See = Callable[[str], World]
@@ -71,9 +82,9 @@ class Governance:
         policy: Policy,
         store: FileStore,
         *,
-        tool_policies: Iterable["ToolPolicy | ToolPolicyGuard"] = (),
-        feedback: Iterable["FeedbackProviderConfig"] = (),
-        completion: "TaskCompletionChecker | Completion | None" = None,
+        tool_policies: Iterable[ToolPolicy | ToolPolicyGuard] = (),
+        feedback: Iterable[FeedbackProviderConfig] = (),
+        completion: TaskCompletionChecker | Completion | None = None,
         see: See | None = None,
         clock: Clock | None = None,
         env: Mapping[str, str] = os.environ,
@@ -101,7 +112,7 @@ class Governance:
         cwd: str = "",
         env: Mapping[str, str] = os.environ,
         clock: Clock | None = None,
-    ) -> "Governance":
+    ) -> Governance:
         """Governance by one policy file, or by the layers in force at `cwd`; a `PolicyError` holds every fault."""
         if path:
             from verdikt.policy import load_file
@@ -162,7 +173,7 @@ class Governance:
             return Answer(allowed=False, reason=_UNTOLD, guard="verdikt")
 
     @cached_property
-    def proving(self) -> "Proving":
+    def proving(self) -> Proving:
         """What is asked for, what proves it, and the gate between the two."""
         from verdikt.evidence.section import EvidenceSettings
         from verdikt.proving import Proving
@@ -170,11 +181,11 @@ class Governance:
         settings = self.policy.section("evidence") or EvidenceSettings()
         return Proving(settings, self.store, self.clock, env=self._env, here=self._here)
 
-    def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> "tuple[ToolPolicy, ...]":
+    def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> tuple[ToolPolicy, ...]:
         """The tool policies that have a say about a tool, in the order in which they are asked."""
         return self.guidance.policies_for_tool(name, agent=agent, prompt=prompt) if self.guidance else ()
 
-    def try_completion(self, session: str, cwd: str) -> "tuple[TaskCompletionResult, ...]":
+    def try_completion(self, session: str, cwd: str) -> tuple[TaskCompletionResult, ...]:
         """What each completion check says now of the work in a directory; nothing is refused, counted or recorded."""
         guidance, turn = self.guidance, Turn(session_id=session, cwd=cwd)
         if guidance is None:
@@ -184,24 +195,24 @@ class Governance:
 
             return guidance.results(self._finishing(None, turn), Memory(), Past(now=self.clock.now()))
 
-        def tried(log: Writer) -> "tuple[TaskCompletionResult, ...]":
+        def tried(log: Writer) -> tuple[TaskCompletionResult, ...]:
             memory = Memory(self._recalled(log))
             return guidance.results(self._finishing(log, turn), memory, self._past(log))
 
         return self.store.update(turn.session_id, tried)
 
     @property
-    def feedback_providers(self) -> "tuple[FeedbackProviderConfig, ...]":
+    def feedback_providers(self) -> tuple[FeedbackProviderConfig, ...]:
         """Who tells the agent something, and when."""
         return self.guidance.feedback if self.guidance else ()
 
     @property
-    def task_completion_checker(self) -> "TaskCompletionChecker | None":
+    def task_completion_checker(self) -> TaskCompletionChecker | None:
         """What must be true before the agent may stop; None when nothing must."""
         return self.guidance.checker if self.guidance else None
 
     @cached_property
-    def guidance(self) -> "Guidance | None":
+    def guidance(self) -> Guidance | None:
         """Tool policies, feedback and completion of this definition; None when it has none of them."""
         sections = ("tool_policies", "feedback", "completion")
         given = {name: self.policy.section(name) for name in sections}
@@ -228,7 +239,7 @@ class Governance:
         base: str = "",
         at: str = "",
         run: bool = False,
-        progress: "Progress | None" = None,
+        progress: Progress | None = None,
     ) -> Answer:
         """May this become history? Where a guardrail stands, only with a fresh verdict below HIGH; whatever fails is a no.
 
@@ -256,13 +267,13 @@ class Governance:
         return Answer(allowed=not stopping, reason=reason, context="\n".join(shown), guard="council" if judged else "")
 
     @property
-    def councils(self) -> "Councils":
+    def councils(self) -> Councils:
         """The councils of the policy."""
         from verdikt.council.declared import Councils
 
         return self.policy.section("councils") or Councils()
 
-    def chamber(self, repo: str) -> "Chamber":
+    def chamber(self, repo: str) -> Chamber:
         """Where the councils of a repository meet."""
         from verdikt.council.chamber import Chamber
         from verdikt.council.runs import Runs, runs_directory
@@ -320,7 +331,7 @@ class Governance:
             log.append(EntryKind.GAP, {"moment": "after", "failures": failures})
         return self._told(log, guidance, action, facts)
 
-    def _told(self, log: Writer, guidance: "Guidance", action: Action, facts: Facts | None) -> Answer:
+    def _told(self, log: Writer, guidance: Guidance, action: Action, facts: Facts | None) -> Answer:
         """What the agent is told after a call; it is remembered only if it is delivered."""
         if not guidance.feedback:
             return Answer()
@@ -360,7 +371,7 @@ class Governance:
         log.append(EntryKind.COMPLETION, body | {"kept": memory.changes})
         return None if settled.allowed else Answer(allowed=False, reason=text, guard="completion")
 
-    def _finishing(self, log: Writer | None, turn: Turn) -> "TaskCompletionContext":
+    def _finishing(self, log: Writer | None, turn: Turn) -> TaskCompletionContext:
         """What the completion checks may look at."""
         from verdikt.guidance.completion import TaskCompletionContext
 
@@ -378,7 +389,7 @@ class Governance:
     def _recalled(self, log: Writer) -> Mapping[str, Any]:
         return Recalled(partial(log.project, "memory"))
 
-    def _past(self, log: Writer) -> "Past":
+    def _past(self, log: Writer) -> Past:
         from verdikt.guidance.definition import Past
 
         return Past(session=self._session(log), now=self.clock.now(), **log.project("calls"))
@@ -388,7 +399,7 @@ class Governance:
         declared = manifest.tools.get(action.tool) if manifest else None
         return classify(action, facts, manifest={declared.name: declared.dump()} if declared else None)
 
-    def _open_findings(self, root: str) -> "list[tuple[Level, str]]":
+    def _open_findings(self, root: str) -> list[tuple[Level, str]]:
         """The open findings about files below a directory, the worst first."""
         from verdikt.council.runs import Runs, runs_directory
 

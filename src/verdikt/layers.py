@@ -1,5 +1,7 @@
 """The four layers of governance, from the hardest limit to mere observation."""
 
+from __future__ import annotations
+
 import enum
 
 

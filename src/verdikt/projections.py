@@ -1,8 +1,10 @@
 """Every projection of the log: name → where its `Projection` lives. A new one is one line here."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
+from importlib import import_module
+
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from verdikt.ledger.projection import Projection
 
@@ -18,7 +20,7 @@ PROJECTIONS: dict[str, str] = {
 }
 
 
-def projections() -> "tuple[Projection, ...]":
+def projections() -> tuple[Projection, ...]:
     """All of them, for `open_store`: every process that writes to the log folds the same ones."""
     found = []
     for place in PROJECTIONS.values():

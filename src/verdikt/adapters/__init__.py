@@ -1,8 +1,10 @@
 """One file per host: `decode(payload) → Moment`, `encode(moment, ruling) → Reply`."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from __future__ import annotations
 
+from importlib import import_module
+
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from verdikt.adapters.host import Host
 
@@ -18,6 +20,6 @@ HOSTS: dict[str, str] = {
 """Host → its module. A host that is not here is `generic`: its deny blocks on every client that was measured."""
 
 
-def host(name: str) -> "Host":
+def host(name: str) -> Host:
     """The adapter of that name, loaded now; `generic` for a name nobody knows."""
-    return cast("Host", import_module(HOSTS.get(name, HOSTS["generic"])))
+    return import_module(HOSTS.get(name, HOSTS["generic"]))

@@ -1,9 +1,11 @@
 """One call of a hook: the same whether the hook process decides it or the warm process does."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from verdikt.adapters.host import Host
     from verdikt.adapters.moment import Moment
@@ -33,7 +35,7 @@ class HookCall:
         self.host: Host | None = None
         self.moment: Moment | None = None
 
-    def decide(self, raw: bytes, govern: Govern) -> "Reply":
+    def decide(self, raw: bytes, govern: Govern) -> Reply:
         """The reply to a payload; it is in the log before it is returned. Raises where no decision can be made."""
         from verdikt import adapters
         from verdikt.adapters.judge import judge
@@ -55,7 +57,7 @@ class HookCall:
         kind = self.host.EVENTS.get(self.event, MomentKind.BEFORE) if self.host else MomentKind.BEFORE
         return kind.closed
 
-    def failure(self, error: BaseException) -> "Reply":
+    def failure(self, error: BaseException) -> Reply:
         """What this moment demands when no decision could be made."""
         from verdikt.adapters.moment import Moment, MomentKind
         from verdikt.adapters.reply import NEUTRAL, refuse

@@ -1,17 +1,27 @@
 """Claude Code. Also `python -m verdikt.adapters.claude_hooks read|write|bash`, the wiring of a settings file by hand."""
 
-from collections.abc import Mapping
-from typing import Any
+from __future__ import annotations
 
-from verdikt.adapters.moment import Moment, MomentKind
-from verdikt.adapters.payload import Fields, read
-from verdikt.adapters.reply import NEUTRAL, Reply, refuse, say
-from verdikt.adapters.ruling import Ruling
-from verdikt.model.action import Action, ActionKind, Outcome
+from collections.abc import Mapping
+
+from verdikt.adapters.moment import MomentKind
+from verdikt.adapters.payload import read
+from verdikt.adapters.reply import NEUTRAL, refuse, say
+from verdikt.model.action import ActionKind, Outcome
 from verdikt.model.posture import Posture
 from verdikt.model.regex import regex
 from verdikt.model.value import replace
 from verdikt.model.verdict import VerdictKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from verdikt.adapters.moment import Moment
+    from verdikt.adapters.payload import Fields
+    from verdikt.adapters.reply import Reply
+    from verdikt.adapters.ruling import Ruling
+    from verdikt.model.action import Action
 
 EVENTS: dict[str, MomentKind] = {
     "SessionStart": MomentKind.START,

@@ -3,14 +3,17 @@
 Whatever goes wrong here, the host hears a decision: a block where the agent is about to act, no opinion elsewhere.
 """
 
+from __future__ import annotations
+
 import os
 import signal
 import sys
-from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import FrameType
+    from typing import NoReturn
 
     from verdikt.adapters.call import HookCall
     from verdikt.adapters.reply import Reply
@@ -45,7 +48,7 @@ class Hook:
         except BaseException as error:
             self.fail(error)
 
-    def answer(self, reply: "Reply") -> NoReturn:
+    def answer(self, reply: Reply) -> NoReturn:
         """Writes the one document and leaves without running anything else."""
         words = reply.stderr.encode("utf-8", "replace") + b"\n" if reply.stderr else b""
         self._say(reply.code, reply.stdout.encode("ascii") + b"\n", words)
@@ -79,7 +82,7 @@ class Hook:
         if said is not None:
             self._say(*said)
 
-    def _new_call(self, cwd: str) -> "HookCall":
+    def _new_call(self, cwd: str) -> HookCall:
         from verdikt.adapters.call import HookCall
 
         return HookCall(self._arguments, os.environ, cwd)
@@ -109,7 +112,7 @@ class Hook:
             self.fail(TimeoutError("the decision took too long"))
         self.fail(InterruptedError(f"stopped by {signal.Signals(number).name}"))
 
-    def _record(self, call: "HookCall", error: BaseException) -> bool:
+    def _record(self, call: HookCall, error: BaseException) -> bool:
         try:
             return call.record(error)
         except BaseException:
@@ -156,7 +159,7 @@ def _cwd() -> str:
         return ""
 
 
-def _govern(cwd: str, env: "Mapping[str, str]") -> "Governance":
+def _govern(cwd: str, env: Mapping[str, str]) -> Governance:
     from verdikt.govern import Governance
 
     return Governance.load(cwd=cwd, env=env)

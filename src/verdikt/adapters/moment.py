@@ -1,13 +1,19 @@
 """What a host's payload stands for, the same for every host."""
 
-import enum
-from collections.abc import Mapping
-from typing import Any
+from __future__ import annotations
 
-from verdikt.model.action import Action, Outcome
-from verdikt.model.moment import Prompt, Turn
-from verdikt.model.posture import Posture
+import enum
+
 from verdikt.model.value import Value, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from verdikt.model.action import Action, Outcome
+    from verdikt.model.moment import Prompt, Turn
+    from verdikt.model.posture import Posture
 
 
 class MomentKind(enum.StrEnum):

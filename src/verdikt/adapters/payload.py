@@ -1,17 +1,25 @@
 """Reading what hosts send. Nothing in a payload is trusted to have the type it should have."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Mapping
 
 from verdikt.adapters.moment import Moment, MomentKind
 from verdikt.adapters.ruling import MARK
 from verdikt.errors import CanonicalError, HookError
-from verdikt.model.action import Action, Outcome
+from verdikt.model.action import Action
 from verdikt.model.canonical import parse as strict
 from verdikt.model.moment import Prompt, Turn
 from verdikt.model.posture import MODES
 from verdikt.model.tool import kind_of
 from verdikt.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from verdikt.model.action import Outcome
 
 LIMIT_BYTES = 24 * 1024 * 1024
 """Largest payload that is looked at."""

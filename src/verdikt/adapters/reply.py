@@ -1,10 +1,15 @@
 """What a hook prints, where, and with which status."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from verdikt.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Reply(Value, kw_only=True):

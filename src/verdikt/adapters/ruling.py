@@ -1,10 +1,11 @@
 """What is to be said to a host, before it is put in that host's words."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 from verdikt.model.value import Value, replace
 from verdikt.model.verdict import VerdictKind
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from verdikt.adapters.moment import Moment
     from verdikt.model.moment import Answer
@@ -54,14 +55,12 @@ class Ruling(Value, kw_only=True):
         return self.kind is VerdictKind.BLOCK
 
     @classmethod
-    def block(cls, reason: str) -> "Ruling":
+    def block(cls, reason: str) -> Ruling:
         """A refusal that says why."""
         return cls(kind=VerdictKind.BLOCK, reason=f"{MARK} {reason}")
 
     @classmethod
-    def of_verdict(
-        cls, verdict: "Verdict", *, warnings: "tuple[Verdict, ...]" = (), approved: bool = False
-    ) -> "Ruling":
+    def of_verdict(cls, verdict: Verdict, *, warnings: tuple[Verdict, ...] = (), approved: bool = False) -> Ruling:
         """A verdict in words for the model: who refuses, why, and what to do instead."""
         heard = [verdict, *warnings] if verdict.kind is VerdictKind.WARN else warnings
         notes = [f"{warning.reason}\nInstead: {warning.fix}" if warning.fix else warning.reason for warning in heard]
@@ -73,7 +72,7 @@ class Ruling(Value, kw_only=True):
         return cls(kind=verdict.kind, reason=reason, context=context)
 
     @classmethod
-    def of_answer(cls, answer: "Answer") -> "Ruling":
+    def of_answer(cls, answer: Answer) -> Ruling:
         """An answer in words for the model."""
         context = f"{MARK} {answer.context}" if answer.context else ""
         if answer.allowed:
@@ -81,7 +80,7 @@ class Ruling(Value, kw_only=True):
         by = f" ({answer.guard})" if answer.guard else ""
         return cls(kind=VerdictKind.BLOCK, reason=f"{MARK}{by} {answer.reason or _SILENT}", context=context)
 
-    def where(self, moment: "Moment") -> "Ruling":
+    def where(self, moment: Moment) -> Ruling:
         """The ruling as it can hold at this moment: an ask that nobody would see becomes a block that says so."""
         if self.kind is not VerdictKind.ASK or moment.asks:
             return self

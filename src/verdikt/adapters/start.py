@@ -1,7 +1,12 @@
 """Starting cheaply: a hook lives for a few milliseconds, so nothing is made ready that this one call may not need."""
 
+from __future__ import annotations
+
 import sys
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class _Site:

@@ -7,6 +7,8 @@ answer   = magic, u8 kind, u8 exit status, u32 stdout length, u32 stderr length,
 All integers are unsigned and big-endian. Loaded by every hook, so nothing is imported here.
 """
 
+from __future__ import annotations
+
 TYPE_CHECKING = False  # the name is what type checkers know; `typing` costs more than all else here
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +62,7 @@ class Malformed(ValueError):
     """Bytes that are no question or no answer of this protocol."""
 
 
-def question(words: list[str], env: "Mapping[str, str]", payload: bytes) -> bytes:
+def question(words: list[str], env: Mapping[str, str], payload: bytes) -> bytes:
     """A question; `Malformed` when it cannot be asked this way. `words` are version, host, event, argument, cwd, mode."""
     texts = [*words, *(f"{name}={env[name]}" for name in VARIABLES if name in env)]
     try:

@@ -5,6 +5,8 @@ Seed 003's names live here: `EffectClass`, `PRECEDENCE` and `most_restrictive` i
 in `verdikt.model.spine` (eight fields) and `verdikt.model.receipt` (all that a decision rests on).
 """
 
+from __future__ import annotations
+
 from verdikt.model.effect import PRECEDENCE, EffectClass, most_restrictive
 
 __all__ = ["PRECEDENCE", "EffectClass", "most_restrictive"]

@@ -1,9 +1,14 @@
 """A command's words, sorted into flags and operands."""
 
-from collections.abc import Iterable, Sequence
+from __future__ import annotations
+
 from functools import cache
 
 from verdikt.shell.command import Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 
 @cache

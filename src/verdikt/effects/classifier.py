@@ -1,16 +1,24 @@
 """The one question that this room answers: what would this action do, to what, and how sure are we?"""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Mapping
 
 from verdikt.effects.name import named
 from verdikt.effects.native import read_tool
 from verdikt.effects.reading import Reading
 from verdikt.effects.recall import Recall
 from verdikt.effects.target import Resolver
-from verdikt.model.action import Action, ActionKind
+from verdikt.model.action import ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Effects
-from verdikt.model.facts import Facts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from verdikt.model.action import Action
+    from verdikt.model.facts import Facts
 
 MOST = 2_000
 """How many effects one action is described by; what comes after them is told as unknown."""

@@ -1,11 +1,17 @@
 """Whether a repository's commits are checked by verdikt: then what keeps git from its hooks switches verdikt off."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
 from fnmatch import fnmatchcase
 
 from verdikt.model.commit_hook import HOOKS, is_ours
-from verdikt.model.facts import Facts
 from verdikt.model.regex import regex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdikt.model.facts import Facts
 
 _HOOKS_PATH = regex(r"(?im)^\s*hookspath\s*=\s*\"?([^\"\n#;]+)")
 

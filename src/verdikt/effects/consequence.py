@@ -1,12 +1,18 @@
 """What an effect comes to by where it falls: a secret read, a guard touched, something that runs again later."""
 
-from collections.abc import Sequence
+from __future__ import annotations
 
 from verdikt.effects.commit_check import is_check, is_checked
 from verdikt.effects.name import named
 from verdikt.effects.zone import homely, is_hook
-from verdikt.model.effect import Certainty, Effect, Target, Zone
-from verdikt.model.facts import Facts
+from verdikt.model.effect import Certainty, Effect, Zone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdikt.model.effect import Target
+    from verdikt.model.facts import Facts
 
 _WRITES = (
     "fs.write", "fs.append", "fs.overwrite", "fs.truncate", "fs.delete", "fs.shred", "fs.move", "fs.link", "fs.chmod", "fs.chown",

@@ -1,11 +1,16 @@
 """What flows from one command to another: secrets that reach the network, shells that hang on a connection."""
 
-from collections.abc import Sequence
+from __future__ import annotations
 
 from verdikt.effects import host
 from verdikt.effects.consequence import of
-from verdikt.model.effect import Effect, Target
-from verdikt.shell.command import Command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdikt.model.effect import Effect, Target
+    from verdikt.shell.command import Command
 
 SHELLS = frozenset("sh bash zsh dash ksh mksh ash fish csh tcsh".split())
 RAW = frozenset("nc ncat netcat telnet socat openssl socket nc.traditional nc.openbsd websocat ztcp".split())

@@ -1,8 +1,14 @@
 """Addresses: who is at the other end, and whether that is this machine."""
 
+from __future__ import annotations
+
 from verdikt.model.effect import Target
 from verdikt.model.regex import regex
-from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.command import UNKNOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from verdikt.shell.command import Word
 
 _URL = regex(r"^([a-zA-Z][a-zA-Z0-9+.-]*)://(?:[^/@\s]*@)?(\[[^\]]*\]|[^/:?#\s]*)")
 _HOST = regex(r"^(?:[^@/\s]+@)?([A-Za-z0-9_.-]+|\[[0-9a-fA-F:]+\])(?::\d+)?(?:/.*)?$")

@@ -1,8 +1,9 @@
 """The tool manifest of seed 003: which effects a tool declares, in which postures it may run, whether a person confirms."""
 
-from collections.abc import Iterator, Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from verdikt.errors import CanonicalError, ManifestError
 from verdikt.model.canonical import canonical, parse
@@ -10,6 +11,11 @@ from verdikt.model.effect import PRECEDENCE, EffectClass
 from verdikt.model.frozen import freeze, thaw
 from verdikt.model.posture import Posture
 from verdikt.model.value import Value, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 _FIELDS = frozenset({"name", "description", "effects", "permitted_postures", "require_confirmation", "metadata"})
 

@@ -3,10 +3,12 @@
 A name is dotted; one that is not in the table belongs to its nearest parent that is (`fs.delete.tree` → `fs.delete`).
 """
 
+from __future__ import annotations
+
 from functools import cache
-from typing import NamedTuple
 
 from verdikt.model.effect import EffectClass
+from verdikt.model.row import Row
 
 R, W, N, X, S, D = (
     EffectClass.READ,
@@ -18,7 +20,7 @@ R, W, N, X, S, D = (
 )
 
 
-class Name(NamedTuple):
+class Name(Row):
     """What every effect of one name has in common."""
 
     cls: EffectClass
@@ -26,7 +28,7 @@ class Name(NamedTuple):
     words: str
 
 
-class Manner(NamedTuple):
+class Manner(Row):
     """How an effect of one name is to be looked into: `looks` needs to know what is at its path, `loses` what git has of it."""
 
     entry: Name

@@ -1,9 +1,10 @@
 """What the hosts' own tools do: files by path and content, web, agents, code; MCP tools by what they say and what they are given."""
 
+from __future__ import annotations
+
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from verdikt.effects import host
 from verdikt.effects.call import Call
@@ -12,11 +13,18 @@ from verdikt.effects.consequence import consequences
 from verdikt.effects.name import named
 from verdikt.effects.purpose import purposes, spoken
 from verdikt.effects.reading import Reading
-from verdikt.effects.target import Resolver
-from verdikt.model.action import Action, ActionKind
+from verdikt.model.action import ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
 from verdikt.model.regex import regex
 from verdikt.shell.command import Command, Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from verdikt.effects.target import Resolver
+    from verdikt.model.action import Action
 
 _QUIET = frozenset(
     [

@@ -1,10 +1,16 @@
 """What a connected service's tool is for, by the verb and the noun in its name: money, messages, merges, rights, secrets."""
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from verdikt.effects.argument import words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 

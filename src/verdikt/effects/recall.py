@@ -1,10 +1,15 @@
 """Recent commands and what they would do, so that the same command in the same place need not be understood again."""
 
-from collections import OrderedDict
-from collections.abc import Callable
+from __future__ import annotations
 
-from verdikt.model.effect import Effects
-from verdikt.model.facts import Answers, Facts
+from collections import OrderedDict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verdikt.model.effect import Effects
+    from verdikt.model.facts import Answers, Facts
 
 MOST = 512
 LONGEST = 16_384

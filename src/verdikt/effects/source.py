@@ -1,11 +1,17 @@
 """Where a command gets its words, its program and its input from, told from the commands around it."""
 
-from collections.abc import Sequence
+from __future__ import annotations
 
-from verdikt.effects.call import Call
 from verdikt.effects.program.find import narrowed, selected
 from verdikt.model.value import replace
-from verdikt.shell.command import Command, Word
+from verdikt.shell.command import Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdikt.effects.call import Call
+    from verdikt.shell.command import Command
 
 NEAR = 64
 """How far before a command is looked for what gives it its words."""

@@ -1,10 +1,17 @@
 """Where a command runs: on this machine, in a container made for it, in one that goes on running, or on another machine."""
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from typing import NamedTuple
+from __future__ import annotations
 
-from verdikt.shell.command import UNKNOWN, Command, Word
+from bisect import bisect_right
+
+from verdikt.model.row import Row
+from verdikt.shell.command import UNKNOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdikt.shell.command import Command, Word
 
 _ENGINES = frozenset(("docker", "podman", "nerdctl", "finch", "docker-compose", "podman-compose"))
 _MACHINES_HERE = frozenset(("vagrant", "lxc", "incus", "multipass", "limactl"))
@@ -17,7 +24,7 @@ _MACHINES = frozenset(
 _NEAR = 64
 
 
-class Surroundings(NamedTuple):
+class Surroundings(Row):
     """`kind` is machine, fresh (a container made for this command), container or elsewhere; a mount is inside → outside."""
 
     kind: str

@@ -1,12 +1,18 @@
 """From a word on a command line to what it names: absolute path, zone, and what git knows of it."""
 
+from __future__ import annotations
+
 from functools import lru_cache
 from posixpath import normpath
 
 from verdikt.effects import zone as places
 from verdikt.model.effect import Target, Zone
-from verdikt.model.facts import Facts
-from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.command import UNKNOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from verdikt.model.facts import Facts
+    from verdikt.shell.command import Word
 
 _WILD = "*?["
 _WHOLE = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))

@@ -1,5 +1,7 @@
 """Which places on a machine matter, and why: the tables behind `Zone`."""
 
+from __future__ import annotations
+
 import re
 from fnmatch import translate
 

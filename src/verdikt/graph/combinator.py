@@ -7,15 +7,21 @@ A failed OBSERVE guard is ignored where a pass means "no objection" (`All`), and
 a permission (`Any`, `Threshold`, `Not`, the fallback of `Escalate`): a crash never becomes permission.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from verdikt.errors import PolicyError
-from verdikt.graph.context import GovernanceContext, TraceEntry
+from verdikt.graph.context import TraceEntry
 from verdikt.graph.guard import Guard, PolicyNode, takes_context
 from verdikt.graph.leaf import FIX, describe, node
-from verdikt.model.action import Action
 from verdikt.model.value import Value, replace
 from verdikt.model.verdict import Verdict, VerdictKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from verdikt.graph.context import GovernanceContext
+    from verdikt.model.action import Action
 
 Child = PolicyNode | Guard
 Condition = Callable[..., object]

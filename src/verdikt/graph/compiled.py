@@ -1,13 +1,20 @@
 """A policy as it is kept between processes: what a decision asks of it, as plain data, and the rest from its files."""
 
-import marshal
-from collections.abc import Callable
-from functools import cached_property
-from typing import Any
+from __future__ import annotations
 
-from verdikt.graph.policy import Policy, PolicyLayer
+import marshal
+from functools import cached_property
+
+from verdikt.graph.policy import Policy
 from verdikt.graph.rule import RuleSet
 from verdikt.model.posture import Posture
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from verdikt.graph.policy import PolicyLayer
 
 
 class CompiledPolicy(Policy):

@@ -1,17 +1,21 @@
 """What flows through the graph while one action is evaluated."""
 
-import math
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from verdikt.model.action import Action
+import math
+
 from verdikt.model.effect import Effects
 from verdikt.model.posture import Posture
 from verdikt.model.session import SessionState
 from verdikt.model.value import Record, Value, field
-from verdikt.model.verdict import Verdict
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from verdikt.model.action import Action
     from verdikt.model.facts import Facts
+    from verdikt.model.verdict import Verdict
 
 
 class TraceEntry(Value):
@@ -28,7 +32,7 @@ class GovernanceContext(Record):
     action: Action
     session: SessionState = field(default_factory=SessionState)
     effects: Effects = field(default_factory=Effects)
-    facts: "Facts | None" = None
+    facts: Facts | None = None
     posture: Posture = Posture.INTERACTIVE
     now: float = 0.0
     verdicts: list[Verdict] = field(default_factory=list)

@@ -1,22 +1,31 @@
 """The policy graph by itself: one call before an action, one after it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 from verdikt.graph.context import GovernanceContext
-from verdikt.graph.guard import Guard, PolicyNode
 from verdikt.graph.leaf import FIX, describe, node
 from verdikt.graph.need import needs_effects
 from verdikt.graph.result import EvaluationResult
-from verdikt.graph.session import InMemorySessionStore, SessionStore
-from verdikt.graph.tracer import Tracer
-from verdikt.model.action import Action, Outcome
+from verdikt.graph.session import InMemorySessionStore
+from verdikt.model.action import Action
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
-from verdikt.model.session import HISTORY, SessionState
+from verdikt.model.session import HISTORY
 from verdikt.model.verdict import Verdict, VerdictKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from verdikt.graph.guard import Guard, PolicyNode
+    from verdikt.graph.session import SessionStore
+    from verdikt.graph.tracer import Tracer
+    from verdikt.model.action import Outcome
+    from verdikt.model.session import SessionState
 
 Classify = Callable[[Action, Facts | None], Effects]
 Observe = Callable[[Action], Facts]

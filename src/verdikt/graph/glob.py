@@ -1,5 +1,7 @@
 """Shell-style patterns over paths and names, in time that cannot explode."""
 
+from __future__ import annotations
+
 from functools import lru_cache
 
 

@@ -1,12 +1,18 @@
 """Finds the globs that can fit a target without trying the others: by a literal part of each."""
 
-from collections import defaultdict
-from collections.abc import Mapping
-from typing import Any
+from __future__ import annotations
 
-from verdikt.graph.context import GovernanceContext
+from collections import defaultdict
+
 from verdikt.graph.prefix import PrefixTable
-from verdikt.model.effect import Target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from verdikt.graph.context import GovernanceContext
+    from verdikt.model.effect import Target
 
 
 def has_literal(glob: str) -> bool:
@@ -39,7 +45,7 @@ class GlobIndex:
         return tuple(table and table.dump() for table in tables), self._parts
 
     @classmethod
-    def load(cls, data: tuple[Any, ...]) -> "GlobIndex":
+    def load(cls, data: tuple[Any, ...]) -> GlobIndex:
         """The index that `dump` gave."""
         index = cls.__new__(cls)
         tables, index._parts = data

@@ -1,12 +1,18 @@
 """The guard protocol: one primitive, `check(action[, ctx]) → Verdict`."""
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from __future__ import annotations
 
-from verdikt.graph.context import GovernanceContext
 from verdikt.layers import GovernanceLayer
-from verdikt.model.action import Action
-from verdikt.model.verdict import Verdict
+from verdikt.model.protocol import Protocol, runtime_checkable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, ClassVar
+
+    from verdikt.graph.context import GovernanceContext
+    from verdikt.model.action import Action
+    from verdikt.model.verdict import Verdict
 
 
 @runtime_checkable
@@ -16,12 +22,10 @@ class Guard(Protocol):
     @property
     def name(self) -> str:
         """What verdicts and traces call it."""
-        ...
 
     @property
     def check(self) -> Callable[..., Verdict]:
         """`check(action)` or `check(action, ctx)`."""
-        ...
 
 
 @runtime_checkable
@@ -31,11 +35,9 @@ class PolicyNode(Protocol):
     @property
     def name(self) -> str:
         """What the trace calls it."""
-        ...
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """The node's verdict; leaves also add it to `ctx.verdicts`, every node to `ctx.trace`."""
-        ...
 
 
 class BaseGuard:

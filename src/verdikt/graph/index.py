@@ -1,22 +1,27 @@
 """Finds the rules that can fire on an action without looking at the others."""
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from verdikt.graph.context import GovernanceContext
+from collections import Counter, defaultdict
+
 from verdikt.graph.globindex import GlobIndex, has_literal
-from verdikt.graph.match import Matcher, texts, values_at
+from verdikt.graph.match import texts, values_at
 from verdikt.graph.pattern import PatternSet
 from verdikt.graph.prefix import PrefixTable
-from verdikt.model.action import Action
 from verdikt.model.effect import Zone
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from verdikt.graph.rule import Rule
+    from collections.abc import Sequence
+    from typing import Any
 
-Filing = list[tuple[str, Any]]
-"""Table and key for each alternative of one condition."""
+    from verdikt.graph.context import GovernanceContext
+    from verdikt.graph.match import Matcher
+    from verdikt.graph.rule import Rule
+    from verdikt.model.action import Action
+
+    Filing = list[tuple[str, Any]]
+    """Table and key for each alternative of one condition."""
 
 _COMMON = {"zone": 50, "class": 50, "kind": 50, "target": 5, "pattern": 5}
 """Nearly every action has some of these, however few rules ask for them."""
@@ -39,7 +44,7 @@ class Index:
 
     __slots__ = ("_always", "_class", "_command", "_effect", "_equals", "_host", "_kind", "_met", "_named", "_patterns", "_rules", "_target", "_tool", "_zone")  # fmt: skip
 
-    def __init__(self, rules: Sequence["Rule"]) -> None:
+    def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = rules
         filings = [_filings(rule.when) for rule in self._rules]
         crowd = Counter(key for several in filings for filing in several for key in filing)
@@ -75,7 +80,7 @@ class Index:
         return found
 
     @classmethod
-    def load(cls, data: dict[str, Any], rules: Sequence["Rule"]) -> "Index":
+    def load(cls, data: dict[str, Any], rules: Sequence[Rule]) -> Index:
         """The index that `dump` gave, over the same rules."""
         index = cls.__new__(cls)
         index._rules, index._met = rules, {}
@@ -88,7 +93,7 @@ class Index:
         index._patterns = tuple((fields, PatternSet(several), filed) for fields, several, filed in data["_patterns"])
         return index
 
-    def candidates(self, action: Action, ctx: GovernanceContext) -> list["Rule"]:
+    def candidates(self, action: Action, ctx: GovernanceContext) -> list[Rule]:
         """Every rule that can fire, in order, and few that cannot."""
         found = list(self._always)
         if self._equals:

@@ -1,14 +1,21 @@
 """A guard as a node of the graph, and the one place where a guard's failure stops."""
 
-from collections.abc import Callable
+from __future__ import annotations
 
 from verdikt.errors import PolicyError
-from verdikt.graph.context import GovernanceContext, TraceEntry
-from verdikt.graph.guard import Guard, PolicyNode, takes_context
+from verdikt.graph.context import TraceEntry
+from verdikt.graph.guard import takes_context
 from verdikt.layers import GovernanceLayer
-from verdikt.model.action import Action
 from verdikt.model.value import Value
 from verdikt.model.verdict import Verdict, VerdictKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verdikt.graph.context import GovernanceContext
+    from verdikt.graph.guard import Guard, PolicyNode
+    from verdikt.model.action import Action
 
 FIX = "report this to whoever keeps the policy; the action can be tried again once it works"
 """What to do about a failure that the agent cannot mend itself."""

@@ -1,18 +1,26 @@
 """The conditions of a rule: on the action, on one of its effects, on one target of that effect."""
 
+from __future__ import annotations
+
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from verdikt.errors import PolicyError
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.glob import escape, match_glob, match_name
 from verdikt.graph.pattern import compile_pattern, found_in
 from verdikt.model.action import Action, ActionKind
-from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
+from verdikt.model.effect import Certainty, EffectClass, Zone
 from verdikt.model.posture import Posture
 from verdikt.model.value import Value
 from verdikt.model.value import field as _derived
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from verdikt.model.effect import Effect, Target
 
 Condition = Callable[[Action, GovernanceContext], bool]
 """A compiled `if`; it raises when it cannot be evaluated."""

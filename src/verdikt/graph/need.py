@@ -1,9 +1,14 @@
 """What a graph looks at, so that nothing is looked up for nobody."""
 
+from __future__ import annotations
+
 from verdikt.graph.combinator import When
 from verdikt.graph.leaf import Leaf
-from verdikt.graph.match import Matcher
 from verdikt.graph.rule import RuleSet
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from verdikt.graph.match import Matcher
 
 
 def needs_effects(node: object) -> bool:

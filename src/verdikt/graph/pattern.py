@@ -1,9 +1,14 @@
 """Patterns from users: google-re2, because a pattern must not be able to hang the hook."""
 
+from __future__ import annotations
+
 from functools import lru_cache
-from typing import Any
 
 from verdikt.errors import PolicyError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @lru_cache(maxsize=4096)

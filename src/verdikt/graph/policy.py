@@ -6,13 +6,9 @@ from functools import cached_property
 
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import All
-from verdikt.graph.context import GovernanceContext
-from verdikt.graph.guard import PolicyNode
 from verdikt.graph.match import Matcher
 from verdikt.graph.rule import Rule, RuleSet
-from verdikt.model.action import Action
 from verdikt.model.canonical import digest
-from verdikt.model.effect import Effect
 from verdikt.model.posture import Posture
 from verdikt.model.value import Value, field
 from verdikt.model.verdict import VerdictKind
@@ -23,6 +19,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from verdikt.graph.config import Placed
+    from verdikt.graph.context import GovernanceContext
+    from verdikt.graph.guard import PolicyNode
+    from verdikt.model.action import Action
+    from verdikt.model.effect import Effect
     from verdikt.model.shape import Section
 
 FORMAT = 1

@@ -1,8 +1,13 @@
 """Many literal beginnings, looked up at once."""
 
+from __future__ import annotations
+
 from bisect import bisect_right
-from collections.abc import Mapping
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 
 class PrefixTable:
@@ -26,7 +31,7 @@ class PrefixTable:
         return self._prefixes, self._filed, self._parent
 
     @classmethod
-    def load(cls, data: tuple[Any, ...]) -> "PrefixTable":
+    def load(cls, data: tuple[Any, ...]) -> PrefixTable:
         """The table that `dump` gave."""
         table = cls.__new__(cls)
         table._prefixes, table._filed, table._parent = data

@@ -1,8 +1,14 @@
 """What one evaluation came to."""
 
-from verdikt.graph.context import GovernanceContext, TraceEntry
+from __future__ import annotations
+
 from verdikt.model.value import Value
-from verdikt.model.verdict import Verdict, VerdictKind
+from verdikt.model.verdict import VerdictKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from verdikt.graph.context import GovernanceContext, TraceEntry
+    from verdikt.model.verdict import Verdict
 
 
 class EvaluationResult(Value):

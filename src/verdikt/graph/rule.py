@@ -1,20 +1,28 @@
 """A rule is one guard described by data; a rule set is many of them behind one index."""
 
+from __future__ import annotations
+
 import marshal
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
 
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import strictest
-from verdikt.graph.context import GovernanceContext, TraceEntry
+from verdikt.graph.context import TraceEntry
 from verdikt.graph.index import Index
 from verdikt.graph.match import KEYS, Matcher
 from verdikt.graph.template import Template
 from verdikt.layers import GovernanceLayer
-from verdikt.model.action import Action
-from verdikt.model.effect import Effect, Target
 from verdikt.model.value import Value, field
 from verdikt.model.verdict import Verdict, VerdictKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any, ClassVar
+
+    from verdikt.graph.context import GovernanceContext
+    from verdikt.model.action import Action
+    from verdikt.model.effect import Effect, Target
 
 VERDICTS = {kind.word: kind for kind in VerdictKind}
 
@@ -60,7 +68,7 @@ class Rule(Value, kw_only=True):
         object.__setattr__(self, "_said", self._saying({}) if fixed else None)
 
     @classmethod
-    def of(cls, data: Mapping[str, Any]) -> "Rule":
+    def of(cls, data: Mapping[str, Any]) -> Rule:
         """A rule from plain data with the keys of the policy file; `if` is a compiled condition here."""
         unknown = set(data) - set(KEYS) - {"name", "unless", "verdict", "reason", "fix", "red_line"}
         if unknown:
@@ -220,7 +228,7 @@ class RuleSet:
         return self.name, tuple(marshal.dumps(rule.dump()) for rule in self.rules), self._index.dump()
 
     @classmethod
-    def load(cls, data: tuple[Any, ...]) -> "RuleSet":
+    def load(cls, data: tuple[Any, ...]) -> RuleSet:
         """The set that `dump` gave."""
         found = cls.__new__(cls)
         found.name, rules, index = data

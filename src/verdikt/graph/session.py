@@ -1,10 +1,15 @@
 """Where the state of sessions is kept between evaluations."""
 
-from contextlib import AbstractContextManager
-from threading import RLock
-from typing import Protocol, runtime_checkable
+from __future__ import annotations
 
+from threading import RLock
+
+from verdikt.model.protocol import Protocol, runtime_checkable
 from verdikt.model.session import SessionState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 
 @runtime_checkable
@@ -13,7 +18,6 @@ class SessionStore(Protocol):
 
     def open(self, session_id: str) -> AbstractContextManager[SessionState]:
         """The state of one session, held by nobody else until the block ends; kept if it ends without an error."""
-        ...
 
 
 class InMemorySessionStore:

@@ -1,10 +1,15 @@
 """Reasons and fixes with `{placeholders}` that are filled from what a rule matched."""
 
+from __future__ import annotations
+
 import string
-from collections.abc import Mapping
 
 from verdikt.errors import PolicyError
 from verdikt.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PLACEHOLDERS: dict[str, str] = {
     "target": "the matching target as written, shortened",
@@ -27,7 +32,7 @@ class Template(Value):
     parts: tuple[tuple[str, str], ...]  # literal text, then the placeholder that follows it
 
     @classmethod
-    def of(cls, text: str) -> "Template":
+    def of(cls, text: str) -> Template:
         """Parses a text; `{{` and `}}` stand for braces."""
         try:
             found = list(string.Formatter().parse(text))

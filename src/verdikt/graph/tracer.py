@@ -1,10 +1,17 @@
 """Who is told of every evaluation, for people to read or programs to collect."""
 
-import sys
-from typing import Protocol, TextIO, runtime_checkable
+from __future__ import annotations
 
-from verdikt.graph.context import TraceEntry
-from verdikt.model.action import Action, Outcome
+import sys
+
+from verdikt.model.protocol import Protocol, runtime_checkable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from verdikt.graph.context import TraceEntry
+    from verdikt.model.action import Action, Outcome
 
 
 @runtime_checkable
@@ -13,11 +20,9 @@ class Tracer(Protocol):
 
     def evaluated(self, action: Action, trace: list[TraceEntry]) -> None:
         """An action was evaluated along this path."""
-        ...
 
     def acted(self, action: Action, outcome: Outcome) -> None:
         """An action has happened."""
-        ...
 
 
 class StdoutTracer:

@@ -1,1 +1,3 @@
 """The log: chain, keys, stores, rotation."""
+
+from __future__ import annotations

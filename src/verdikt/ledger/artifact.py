@@ -1,18 +1,20 @@
 """Raw artifacts: what an entry speaks of, kept byte for byte in `artifacts/<session>/<seq>/`."""
 
+from __future__ import annotations
+
 import os
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.home import write_all
 from verdikt.ledger.name import file_name
 from verdikt.model.regex import regex
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from tarfile import TarFile
 
 _NAME = regex(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")

@@ -1,32 +1,41 @@
 """The embedded store: `ledger/<session>.jsonl` as the log, `artifacts/` beside it, `state.db` for what is computed from it."""
 
+from __future__ import annotations
+
 import json
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from verdikt.errors import KeyringError, LedgerError
 from verdikt.ledger.artifact import Artifacts
 from verdikt.ledger.home import make_private
 from verdikt.ledger.link import LOST, REWRITTEN
 from verdikt.ledger.log import LogFile
-from verdikt.ledger.projection import Projection, by_name
+from verdikt.ledger.projection import by_name
 from verdikt.ledger.reader import Reader
-from verdikt.ledger.state import HeadRow, StateDb, StateRow
-from verdikt.ledger.store import OPERATOR, Head, Signer, Writer
+from verdikt.ledger.state import StateDb, StateRow
+from verdikt.ledger.store import OPERATOR, Head, Writer
 from verdikt.model.canonical import canonical
-from verdikt.model.entry import Entry, EntryKind, decode
+from verdikt.model.entry import EntryKind, decode
 from verdikt.model.value import Record, field
-from verdikt.observe.clock import Clock, SystemClock
+from verdikt.observe.clock import SystemClock
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from verdikt.ledger.keys import Keyring
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any, TypeVar
 
-T = TypeVar("T")
+    from verdikt.ledger.keys import Keyring
+    from verdikt.ledger.projection import Projection
+    from verdikt.ledger.state import HeadRow
+    from verdikt.ledger.store import Signer
+    from verdikt.model.entry import Entry
+    from verdikt.observe.clock import Clock
+
+    T = TypeVar("T")
 
 CHECKPOINT_EVERY = 256
 """How many entries may stand in a session before the next signed checkpoint."""
@@ -40,7 +49,7 @@ Whoever comes next folds what was left, so this bounds what a new process may ha
 _OPEN_FILES = 64
 
 
-def open_store(home: Path, clock: Clock | None = None, projections: tuple[Projection, ...] = ()) -> "FileStore":
+def open_store(home: Path, clock: Clock | None = None, projections: tuple[Projection, ...] = ()) -> FileStore:
     """The store in a data directory, made if need be. Cheap: nothing is read before it is asked for."""
     return FileStore(home, clock, projections)
 
@@ -80,7 +89,7 @@ class FileStore:
         self._pid = os.getpid()
 
     @property
-    def keyring(self) -> "Keyring":
+    def keyring(self) -> Keyring:
         """The keys that sign this log."""
         if self._keyring is None:
             from verdikt.ledger.keys import Keyring

@@ -1,13 +1,21 @@
 """Findings in the log: what stands against a plan, whatever its verdict file says."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Mapping
 
 from verdikt.ledger.projection import Projection
-from verdikt.ledger.store import Store
-from verdikt.model.entry import Entry, EntryKind
+from verdikt.model.entry import EntryKind
 
-Log = Callable[[str, EntryKind, Mapping[str, Any]], None]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from verdikt.ledger.store import Store
+    from verdikt.model.entry import Entry
+
+    Log = Callable[[str, EntryKind, Mapping[str, Any]], None]
 
 
 def council_session(plan_hash: str) -> str:

@@ -1,14 +1,22 @@
 """Grants in the log: who may get past what, as the operator's signed entries say."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any
 
 from verdikt.errors import LedgerError
-from verdikt.ledger.files import FileStore
 from verdikt.ledger.projection import Projection
 from verdikt.ledger.store import OPERATOR
-from verdikt.model.entry import Entry, EntryKind
-from verdikt.model.grant import Grant, parse_grant
+from verdikt.model.entry import EntryKind
+from verdikt.model.grant import parse_grant
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from verdikt.ledger.files import FileStore
+    from verdikt.model.entry import Entry
+    from verdikt.model.grant import Grant
 
 
 def _fold(state: dict[str, Any], entry: Entry) -> dict[str, Any]:

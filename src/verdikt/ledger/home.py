@@ -1,10 +1,15 @@
 """Where verdikt keeps its data."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from verdikt.errors import LedgerError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def data_home(env: Mapping[str, str]) -> Path:

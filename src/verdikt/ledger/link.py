@@ -1,9 +1,15 @@
 """Reading a chain link by link. Pure."""
 
-from collections.abc import Iterable, Iterator
+from __future__ import annotations
 
 from verdikt.errors import ChainBroken
-from verdikt.model.entry import Entry, decode
+from verdikt.model.entry import decode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from verdikt.model.entry import Entry
 
 LOST = "lost"
 REWRITTEN = "rewritten"

@@ -1,18 +1,25 @@
 """One session's file while it is open: its lock, its tail, and the durable write at its end."""
 
+from __future__ import annotations
+
 import fcntl
 import os
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any
 
 from verdikt.errors import ChainBroken, LedgerError
 from verdikt.ledger.home import sync_directory, sync_file, write_all
 from verdikt.ledger.segment import tail
-from verdikt.ledger.store import Head
-from verdikt.model.entry import Entry, decode
+from verdikt.model.entry import decode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Any
+
+    from verdikt.ledger.store import Head
+    from verdikt.model.entry import Entry
 
 
 class LogFile:

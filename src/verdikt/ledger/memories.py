@@ -1,11 +1,18 @@
 """What guidance needs to know of a session, folded from its entries: what was kept, and how many calls were made."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any
 
 from verdikt.ledger.projection import Projection
-from verdikt.model.entry import Entry, EntryKind
+from verdikt.model.entry import EntryKind
 from verdikt.model.memory import folded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from verdikt.model.entry import Entry
 
 _NAMES = 64
 """Agents and prompts whose calls are counted by themselves; further ones are counted together."""

@@ -1,5 +1,7 @@
 """Session ids as file names: any text, no two alike, nothing that leaves the directory."""
 
+from __future__ import annotations
+
 from functools import lru_cache
 
 from verdikt.errors import LedgerError

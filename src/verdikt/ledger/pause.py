@@ -1,14 +1,21 @@
 """A pause: the operator's signed word that verdikt stands aside for a while."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any
 
 from verdikt.errors import LedgerError
-from verdikt.ledger.files import FileStore
 from verdikt.ledger.projection import Projection
 from verdikt.ledger.store import OPERATOR
-from verdikt.model.entry import Entry, EntryKind
+from verdikt.model.entry import EntryKind
 from verdikt.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from verdikt.ledger.files import FileStore
+    from verdikt.model.entry import Entry
 
 LONGEST_SECONDS = 8 * 3600
 """A pause is for an errand, not for a way of life."""

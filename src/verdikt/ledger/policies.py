@@ -1,13 +1,18 @@
 """The policies that decided, kept by their digest, so that a decision can be made again after its policy has changed."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from verdikt.errors import CanonicalError, LedgerError
 from verdikt.ledger.home import make_private
 from verdikt.model.canonical import canonical, parse, sha256
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 
 def is_kept(home: Path, digest: str) -> bool:

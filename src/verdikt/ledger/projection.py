@@ -1,13 +1,19 @@
 """What is computed from the log, entry by entry, and kept beside it."""
 
+from __future__ import annotations
+
 import json
-from collections.abc import Callable
-from typing import Any
 
 from verdikt.errors import LedgerError
 from verdikt.model.canonical import canonical
-from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from verdikt.model.entry import Entry, EntryKind
 
 
 class Projection(Value, kw_only=True):

@@ -1,8 +1,9 @@
 """Reading the log's files, archives included, without a lock: what is complete is seen, what is being written is not."""
 
+from __future__ import annotations
+
 import fcntl
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from verdikt.errors import ChainBroken
@@ -10,7 +11,13 @@ from verdikt.ledger.link import linked
 from verdikt.ledger.name import file_name, session_id
 from verdikt.ledger.segment import all_archives, archives, lines, seek, seq_of, tail
 from verdikt.ledger.store import Head
-from verdikt.model.entry import Entry, decode
+from verdikt.model.entry import decode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdikt.model.entry import Entry
 
 
 class Reader:

@@ -3,11 +3,16 @@
 A file that is not ours alone, or not what was written, counts as absent.
 """
 
+from __future__ import annotations
+
 import os
 import stat
-from typing import Any
 
 from verdikt.model.canonical import sha256
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 KEEP = 64
 """How many files are kept; the oldest go."""

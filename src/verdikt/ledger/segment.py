@@ -1,12 +1,17 @@
 """Reading a log file: its tail, its lines, its lines from a given entry on; and the archives before it."""
 
+from __future__ import annotations
+
 import json
 import os
-from collections.abc import Iterator
-from pathlib import Path
 
 from verdikt.errors import LedgerError
 from verdikt.model.regex import regex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 _CHUNK = 1 << 16
 _ARCHIVE = regex(r"(.+)\.([0-9]+)-([0-9]+)\.jsonl\.gz")

@@ -1,11 +1,17 @@
 """What a session has done so far, folded from its decisions and their outcomes; and the posture it is in."""
 
-from typing import Any
+from __future__ import annotations
 
 from verdikt.ledger.projection import Projection
 from verdikt.model.action import named_path
-from verdikt.model.entry import Entry, EntryKind
+from verdikt.model.entry import EntryKind
 from verdikt.model.session import HISTORY
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from verdikt.model.entry import Entry
 
 
 def _session(state: dict[str, Any], entry: Entry) -> dict[str, Any]:

@@ -1,16 +1,21 @@
 """`state.db`: the heads and the projections. Nothing in it that the log could not give back."""
 
+from __future__ import annotations
+
 import os
 import sqlite3
 import sys
 import threading
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.store import Head
 from verdikt.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS heads (session TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL, folded TEXT NOT NULL) WITHOUT ROWID;
@@ -54,7 +59,7 @@ class StateDb:
         self._file: tuple[int, int] | None = None
 
     @contextmanager
-    def reading(self) -> Iterator["StateDb"]:
+    def reading(self) -> Iterator[StateDb]:
         """Holds the connection; a database error becomes ours."""
         with self._lock:
             try:
@@ -64,7 +69,7 @@ class StateDb:
                 raise self._ours(error) from error
 
     @contextmanager
-    def writing(self) -> Iterator["StateDb"]:
+    def writing(self) -> Iterator[StateDb]:
         """One transaction: kept when the block ends well, undone when it raises."""
         with self._lock:
             try:

@@ -1,15 +1,22 @@
 """The port to the log: what every store offers, and the writer that an update works with."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol, TypeVar
+from __future__ import annotations
 
 from verdikt.errors import LedgerError
-from verdikt.ledger.projection import Projection
 from verdikt.model.canonical import sha256
-from verdikt.model.entry import GENESIS, SIGNED, Entry, EntryKind, write
+from verdikt.model.entry import GENESIS, SIGNED, EntryKind, write
+from verdikt.model.protocol import Protocol
 from verdikt.model.value import Value
 
-T = TypeVar("T")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any, TypeVar
+
+    from verdikt.ledger.projection import Projection
+    from verdikt.model.entry import Entry
+
+    T = TypeVar("T")
 
 OPERATOR = "operator"
 """The session that holds what concerns no session in particular: grants, key rotations, expired archives."""
@@ -28,11 +35,9 @@ class Signer(Protocol):
     @property
     def kid(self) -> str:
         """Its id."""
-        ...
 
     def sign(self, message: bytes) -> str:
         """The signature, in lower-case hex."""
-        ...
 
 
 class Store(Protocol):
@@ -48,31 +53,24 @@ class Store(Protocol):
         artifacts: Mapping[str, bytes] | None = None,
     ) -> Entry:
         """Adds one entry and returns it once it is durable; `LedgerError` when it could not be written."""
-        ...
 
-    def update(self, session: str, fn: Callable[["Writer"], T]) -> T:
+    def update(self, session: str, fn: Callable[[Writer], T]) -> T:
         """Runs `fn` alone on the session: what it reads stays true until what it appends is in the log, all or nothing."""
-        ...
 
     def entries(self, session: str, *, since: int = 0) -> Iterator[Entry]:
         """The entries after seq `since`, oldest first, each checked against the one before; `ChainBroken` where one fails."""
-        ...
 
     def head(self, session: str) -> Head:
         """The last entry's place; seq 0 when there is none."""
-        ...
 
     def sessions(self) -> list[str]:
         """Every session with at least one entry, sorted."""
-        ...
 
     def project(self, name: str, session: str) -> Any:
         """The state of a projection after the last entry; the caller's own copy."""
-        ...
 
     def artifact(self, session: str, seq: int, name: str) -> bytes:
         """What was kept under that name with that entry."""
-        ...
 
 
 class Writer:

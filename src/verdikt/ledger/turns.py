@@ -1,10 +1,17 @@
 """Where a session's turn began, what was asked for in it, and how often its claims were refused."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any
 
 from verdikt.ledger.projection import Projection
-from verdikt.model.entry import Entry, EntryKind
+from verdikt.model.entry import EntryKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from verdikt.model.entry import Entry
 
 COMMANDS = 32
 """Test commands whose number of tests is remembered."""

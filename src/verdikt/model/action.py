@@ -1,10 +1,15 @@
 """What an agent wants to do, and what came of it; the same from every host."""
 
+from __future__ import annotations
+
 import enum
 from collections.abc import Mapping
-from typing import Any
 
 from verdikt.model.value import Value, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class ActionKind(enum.StrEnum):

@@ -1,13 +1,18 @@
 """Canonical bytes (RFC 8785) and their digest; and the border where foreign JSON comes in."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from json.encoder import encode_basestring as _quote
-from typing import Any
 
 from verdikt.errors import CanonicalError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_DEPTH = 200
 """How deeply a value may be nested: a fixed number, so that the same value fails or passes everywhere."""

@@ -1,13 +1,19 @@
 """The final word on one action."""
 
-from typing import Any
+from __future__ import annotations
 
 from verdikt.errors import VerdiktError
 from verdikt.model.effect import EffectClass, Effects
-from verdikt.model.posture import READ_ONLY, Disposition, Posture
+from verdikt.model.posture import READ_ONLY, Posture
 from verdikt.model.receipt import DISPOSITIONS, VERSION, Receipt, effects_record, verdict_record
 from verdikt.model.value import Value
 from verdikt.model.verdict import Verdict, VerdictKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from verdikt.model.posture import Disposition
 
 GUARD = "posture"
 """The guard's name when the posture, and nothing else, stands in the way."""

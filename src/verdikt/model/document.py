@@ -4,13 +4,19 @@ The YAML is that of JSON with comments and indentation: `yes` is a text and not 
 merge keys or second documents, because a policy must mean what a reader thinks it means.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Mapping
 
 from verdikt.errors import PolicyError
 from verdikt.model.canonical import MAX_EXACT
 from verdikt.model.regex import regex
 from verdikt.model.value import Record, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 Path = tuple[str | int, ...]
 """The keys and positions that lead from the top of a document to a value."""
@@ -59,7 +65,7 @@ class Document(Record):
         return {"value": self.value, "values": _told(self.values), "keys": _told(self.keys)}
 
     @classmethod
-    def load(cls, file: str, dumped: Any) -> "Document | None":
+    def load(cls, file: str, dumped: Any) -> Document | None:
         """The document that was dumped; None for anything else."""
         match dumped:
             case {"value": value, "values": dict() as values, "keys": dict() as keys}:

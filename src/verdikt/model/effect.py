@@ -1,10 +1,15 @@
 """What an action would do to the world: six classes, closed, with targets and certainty."""
 
-import enum
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from __future__ import annotations
 
+import enum
+
+from verdikt.model.row import Row
 from verdikt.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 
 class EffectClass(enum.StrEnum):
@@ -66,7 +71,7 @@ class Zone(enum.StrEnum):
     UNKNOWN = "unknown"  # the text does not tell
 
 
-class Target(NamedTuple):
+class Target(Row):
     """What an effect falls on. `text` is as written; `path` is absolute and resolved, for path targets only.
 
     `state` is what git and the disk know of a path: tracked, modified, untracked, ignored, absent, or "" when nobody looked.
@@ -79,7 +84,7 @@ class Target(NamedTuple):
     state: str = ""
 
 
-class Effect(NamedTuple):
+class Effect(Row):
     """One thing that an action would do. `what` is a dotted name such as `fs.delete`; `by` is the command that does it."""
 
     cls: EffectClass

@@ -8,15 +8,20 @@ So the hash covers every other field, `prev` and `kid` included, without a list 
 signature covers the hash, and what remains uncovered is nothing.
 """
 
+from __future__ import annotations
+
 import enum
 import json
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
 
 from verdikt.errors import ChainBroken, LedgerError
 from verdikt.model.canonical import canonical, sha256
 from verdikt.model.value import Value, field, fields_of, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 VERSION = 1
 GENESIS = "0" * 64

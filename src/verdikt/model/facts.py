@@ -4,12 +4,19 @@ The classifier asks, the world answers each question once, and the answers are k
 answers always give the same decision, which is what makes it replayable.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
 
 from verdikt.model.memory import marking
+from verdikt.model.protocol import Protocol
+from verdikt.model.row import Row
 from verdikt.model.secret import redact, redact_text, shield, unforged
 from verdikt.model.value import Value, fields_of, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class PathFact(Value, kw_only=True):
@@ -50,30 +57,24 @@ class World(Protocol):
 
     def place(self) -> Mapping[str, Any]:
         """`now` (seconds), `cwd`, `home`, `project_root`, `user`, `temp` (list of directories), `guarded` (verdikt's own paths)."""
-        ...
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
         """What is at an absolute path; without `git`, that part may be left empty, which is much cheaper."""
-        ...
 
     def text(self, path: str) -> str | None:
         """The beginning of a text file, or None when it cannot be read as text."""
-        ...
 
     def git(self, directory: str) -> GitFact:
         """The repository around a directory."""
-        ...
 
     def stamp(self, path: str) -> str:
         """What tells a file's contents from any others; empty when there is no such file."""
-        ...
 
     def changed(self, path: str) -> float:
         """When a file was last written, in seconds since the epoch; 0 when there is no such file."""
-        ...
 
 
-class Answers(NamedTuple):
+class Answers(Row):
     """What was asked of the world and what it said, to be compared with another time."""
 
     path: Mapping[str, PathFact]
@@ -143,7 +144,7 @@ class Facts:
         self.user = str(place.get("user", ""))
         self.temp = tuple(place.get("temp", ("/tmp", "/var/tmp")))
 
-    def anew(self) -> "Facts":
+    def anew(self) -> Facts:
         """The same place and moment, with nothing asked yet."""
         facts = Facts.__new__(Facts)
         facts._world, facts._place, facts.secrets = self._world, self._place, self.secrets

@@ -1,11 +1,16 @@
 """Plain data that cannot change: mappings become read-only and sequences tuples, all the way down."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from verdikt.errors import CanonicalError
 from verdikt.model.canonical import MAX_DEPTH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def freeze(value: Any, depth: int = MAX_DEPTH) -> Any:

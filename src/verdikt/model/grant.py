@@ -1,14 +1,20 @@
 """An operator's permission to get past one guard, for one target, for a while."""
 
+from __future__ import annotations
+
 import posixpath
-from collections.abc import Iterable, Mapping
-from typing import Any
 
 from verdikt.errors import LedgerError
-from verdikt.model.action import Action
-from verdikt.model.effect import Effects
 from verdikt.model.value import Value, fields_of
-from verdikt.model.verdict import Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from verdikt.model.action import Action
+    from verdikt.model.effect import Effects
+    from verdikt.model.verdict import Verdict
 
 ANY_SESSION = "*"
 

@@ -1,11 +1,20 @@
 """What guidance remembers of a session between two calls: small values under keys, kept in the log."""
 
-from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
+from __future__ import annotations
+
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 from verdikt.model.canonical import sha256
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    _ByKey = Mapping[str, Any]
+else:
+    _ByKey = Mapping
 
 FADING = 256
 """Marks that a session keeps; the ones made longest ago fade first, so that a call costs the same after any number of them."""
@@ -65,7 +74,7 @@ def _hash(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass"))
 
 
-class Recalled(Mapping[str, Any]):
+class Recalled(_ByKey):
     """The state of the projection `memory`, by key; looked up when the first key is asked for."""
 
     def __init__(self, state: Callable[[], Mapping[str, Any]]) -> None:
@@ -85,7 +94,11 @@ class Recalled(Mapping[str, Any]):
         if value is None:
             raise KeyError(key)
         # The state outlives the call in a warm process: what a policy does to a list it was given must stay with the policy.
-        return deepcopy(value) if isinstance(value, dict | list) else value
+        if not isinstance(value, dict | list):
+            return value
+        from copy import deepcopy  # loads more than most calls need
+
+        return deepcopy(value)
 
     def __iter__(self) -> Iterator[str]:
         yield from self._kept

@@ -1,9 +1,13 @@
 """What a host brings to the moments other than `before`, and what it takes back."""
 
-from collections.abc import Mapping
-from typing import Any
+from __future__ import annotations
 
 from verdikt.model.value import Value, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 
 class Prompt(Value, kw_only=True):

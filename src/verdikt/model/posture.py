@@ -1,10 +1,15 @@
 """The state in which an agent operates, and the moves between states."""
 
+from __future__ import annotations
+
 import enum
-from collections.abc import Collection
 
 from verdikt.errors import PostureError
 from verdikt.model.effect import EffectClass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 
 class Posture(enum.StrEnum):

@@ -1,15 +1,23 @@
 """The receipt of a decision: everything it rests on and what came of it, as canonical bytes."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any
 
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.canonical import MAX_DEPTH, Written, canonical, parse, sha256
-from verdikt.model.effect import Effect, EffectClass, Effects, Target
+from verdikt.model.effect import EffectClass
 from verdikt.model.posture import Disposition, Posture
 from verdikt.model.spine import SpineReceipt, rationale
 from verdikt.model.value import Value
-from verdikt.model.verdict import Verdict, VerdictKind
+from verdikt.model.verdict import VerdictKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from verdikt.model.effect import Effect, Effects, Target
+    from verdikt.model.verdict import Verdict
 
 VERSION = 1
 """Of the receipt's fields; a reader refuses what is newer than it knows."""
@@ -31,7 +39,7 @@ class Receipt(Value):
     bytes: bytes
 
     @classmethod
-    def of(cls, body: Mapping[str, Any]) -> "Receipt":
+    def of(cls, body: Mapping[str, Any]) -> Receipt:
         """The receipt that says this."""
         return cls(canonical(body))
 

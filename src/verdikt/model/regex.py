@@ -1,7 +1,12 @@
 """Regular expressions that are compiled when they are first used: compiling all of ours costs more than a decision."""
 
+from __future__ import annotations
+
 import re
-from typing import Any, cast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class _Waiting:
@@ -22,4 +27,4 @@ class _Waiting:
 
 def regex(source: str, flags: int = 0) -> re.Pattern[str]:
     """What `re.compile` gives, for patterns of our own that are known to compile: methods and attributes, not the type."""
-    return cast("re.Pattern[str]", _Waiting(source, int(flags)))
+    return _Waiting(source, int(flags))  # type: ignore[return-value]

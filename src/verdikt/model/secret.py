@@ -6,16 +6,22 @@ assigned (`password=`, `"api_key":`, `--token`, `Authorization:`) and look like 
 neither: commit ids, checksums in lock files and images in base64 are left alone.
 """
 
+from __future__ import annotations
+
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import Any
 
 from verdikt.model.action import Action
 from verdikt.model.canonical import MAX_DEPTH, sha256
 from verdikt.model.secret_format import FORMATS, REACH
 from verdikt.model.value import Value, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
 
 UNTOLD = "\ufffc"
 """What stands for a replaced secret while an action is evaluated: the shell's mark for what the text does not tell."""

@@ -1,5 +1,7 @@
 """What issued secrets look like: one row per issuer, as the issuers publish it."""
 
+from __future__ import annotations
+
 _NEWLINE = r"(?:\r?\n|(?:\\+r)?\\+n)[ \t]{0,8}"
 _LINE = r"(?:[ \t]{0,8}(?:\r?\n|(?:\\+r)?\\+n)[ \t]{0,8}| )"
 _BODY = (

@@ -1,9 +1,12 @@
 """What a session has done so far."""
 
-from copy import deepcopy
-from typing import Any
+from __future__ import annotations
 
 from verdikt.model.value import Record, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 HISTORY = 32
 """Actions that a session remembers, so that a decision costs the same after a hundred thousand of them."""
@@ -21,8 +24,13 @@ class SessionState(Record):
     slots: dict[str, Any] = field(default_factory=dict)
     """Guards' own counters, kept with the session: plain data only."""
 
-    def copy(self) -> "SessionState":
+    def copy(self) -> SessionState:
         """The same state, of which a change does not show here. Entries of `history` are replaced, never changed."""
+        slots = self.slots
+        if slots:
+            from copy import deepcopy  # loads more than most calls need
+
+            slots = deepcopy(slots)
         return SessionState(
             self.session_id,
             self.action_count,
@@ -30,5 +38,5 @@ class SessionState(Record):
             self.consecutive_blocks,
             self.risk,
             self.history.copy(),
-            deepcopy(self.slots) if self.slots else {},
+            slots if slots else {},
         )

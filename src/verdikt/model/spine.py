@@ -1,13 +1,18 @@
 """The eight-field receipt of seed 003."""
 
-from collections.abc import Mapping
-from typing import Any
+from __future__ import annotations
 
 from verdikt.model.canonical import canonical, sha256
-from verdikt.model.effect import EffectClass
 from verdikt.model.frozen import freeze, thaw
-from verdikt.model.posture import Disposition, Posture
 from verdikt.model.value import Value, fields_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from verdikt.model.effect import EffectClass
+    from verdikt.model.posture import Disposition, Posture
 
 
 class SpineReceipt(Value, kw_only=True):

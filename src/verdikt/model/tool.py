@@ -1,5 +1,7 @@
 """What the hosts' tools do, by name."""
 
+from __future__ import annotations
+
 from verdikt.model.action import ActionKind
 
 _NAMES: dict[ActionKind, str] = {

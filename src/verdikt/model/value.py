@@ -202,7 +202,7 @@ class _Fields(metaclass=_FieldType):  # noqa: PLW1641 (values can be hashed, rec
     __dataclass_params__ = _Foreign("__dataclass_params__")
     __signature__ = _Signature()
 
-    def __init__(self, *given: "Any", **named: "Any") -> None:
+    def __init__(self, /, *given: "Any", **named: "Any") -> None:
         plan = self.__plan__
         rest = plan.given
         if given:

@@ -1,5 +1,7 @@
 """A guard's answer about one action."""
 
+from __future__ import annotations
+
 import enum
 
 from verdikt.model.value import Value
@@ -43,21 +45,21 @@ class Verdict(Value, kw_only=True):
         return self.kind <= VerdictKind.WARN
 
     @classmethod
-    def pass_(cls, *, guard: str, reason: str = "") -> "Verdict":
+    def pass_(cls, *, guard: str, reason: str = "") -> Verdict:
         """No objection."""
         return cls(kind=VerdictKind.PASS, guard=guard, reason=reason)
 
     @classmethod
-    def warn(cls, *, guard: str, reason: str, fix: str = "") -> "Verdict":
+    def warn(cls, *, guard: str, reason: str, fix: str = "") -> Verdict:
         """No objection, but something to say."""
         return cls(kind=VerdictKind.WARN, guard=guard, reason=reason, fix=fix)
 
     @classmethod
-    def ask(cls, *, guard: str, reason: str, fix: str) -> "Verdict":
+    def ask(cls, *, guard: str, reason: str, fix: str) -> Verdict:
         """A person must say yes first."""
         return cls(kind=VerdictKind.ASK, guard=guard, reason=reason, fix=fix)
 
     @classmethod
-    def block(cls, *, guard: str, reason: str, fix: str, red_line: bool = False, error: bool = False) -> "Verdict":
+    def block(cls, *, guard: str, reason: str, fix: str, red_line: bool = False, error: bool = False) -> Verdict:
         """The action does not happen."""
         return cls(kind=VerdictKind.BLOCK, guard=guard, reason=reason, fix=fix, red_line=red_line, error=error)

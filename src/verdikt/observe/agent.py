@@ -1,7 +1,12 @@
 """Whether an agent started this process, and where that agent was started."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MARKS: dict[str, tuple[str, ...]] = {
     "Claude Code": ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION"),

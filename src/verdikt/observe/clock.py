@@ -1,7 +1,10 @@
 """The only place that reads the time."""
 
+from __future__ import annotations
+
 import time
-from typing import Protocol
+
+from verdikt.model.protocol import Protocol
 
 
 class Clock(Protocol):
@@ -9,11 +12,9 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Seconds since the epoch."""
-        ...
 
     def sleep(self, seconds: float) -> None:
         """Waits."""
-        ...
 
 
 class SystemClock:

@@ -1,11 +1,16 @@
 """Where a hook that failed leaves a trace, when nothing else of verdikt may be relied on."""
 
+from __future__ import annotations
+
 import json
 import os
-from pathlib import Path
 
 from verdikt.model.secret import redact_text
 from verdikt.observe.clock import SystemClock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FILE = "_hook_crashes.jsonl"
 

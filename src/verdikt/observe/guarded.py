@@ -1,10 +1,15 @@
 """verdikt's own files and those that wire it: what the agent must not write to, whatever the tool."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
 from functools import lru_cache
 
 from verdikt.observe.agent import host_project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _SYSTEM = (
     "/etc/verdikt",

@@ -1,13 +1,21 @@
 """The real world, as far as one decision asks for it."""
 
+from __future__ import annotations
+
 import os
 import stat
-from collections.abc import Mapping
-from typing import Any
 
 from verdikt.model.canonical import sha256
-from verdikt.model.facts import GitFact, PathFact
-from verdikt.observe.clock import Clock, SystemClock
+from verdikt.model.facts import PathFact
+from verdikt.observe.clock import SystemClock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from verdikt.model.facts import GitFact
+    from verdikt.observe.clock import Clock
 
 TEXT_LIMIT = 64 * 1024
 """Bytes of a script that are looked at; a longer one is unknown, because what follows could be anything."""

@@ -1,7 +1,8 @@
 """Command text → commands with argv, redirections and nesting; what is unknown is marked unknown. Pure."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from verdikt.shell.analysis import analyse
 

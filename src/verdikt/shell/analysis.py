@@ -1,12 +1,17 @@
 """The one question that this room answers: what would this text run?"""
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
 from functools import cache
 from sys import modules
-from typing import Protocol
 
+from verdikt.model.protocol import Protocol
 from verdikt.shell.command import Script
 from verdikt.shell.plain import plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 
 class _Look(Protocol):

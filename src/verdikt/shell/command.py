@@ -1,14 +1,15 @@
 """What a piece of shell text would run: the values that the rest of verdikt reads."""
 
-from typing import NamedTuple
+from __future__ import annotations
 
+from verdikt.model.row import Row
 from verdikt.model.value import Value
 
 UNKNOWN = "\ufffc"
 """Stands in `Word.text` for each part that the text alone does not tell."""
 
 
-class Word(NamedTuple):
+class Word(Row):
     """One word after expansion, as far as constants allow. `raw` is the source; `glob` means it holds live wildcards."""
 
     text: str

@@ -1,9 +1,12 @@
 """A command that is still being put together."""
 
-from verdikt.shell.command import Command, Redirect, Word
+from __future__ import annotations
+
+from verdikt.shell.command import Command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from verdikt.shell.command import Redirect, Word
 
     class _Layout:
         pass

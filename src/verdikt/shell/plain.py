@@ -3,13 +3,19 @@
 Whatever is not surely of this kind is left to the walker, which says the same of these lines, only later.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from functools import lru_cache
 
 from verdikt.model.regex import regex
-from verdikt.shell.command import Command, Redirect, Word
+from verdikt.shell.command import Redirect, Word
 from verdikt.shell.draft import Draft
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from verdikt.shell.command import Command
 
 _WORD = r"""[A-Za-z0-9_./:@%+,=*?-]+|'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*"|!|\\[()]"""
 _MARK = r"\|\|?|&&"

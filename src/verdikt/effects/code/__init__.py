@@ -1,9 +1,13 @@
 """Program text in other languages than shell: what it would do, as far as its constants tell."""
 
-from collections.abc import Iterator
+from __future__ import annotations
 
-from verdikt.effects.call import Call
-from verdikt.model.effect import Effect
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdikt.effects.call import Call
+    from verdikt.model.effect import Effect
 
 _TOKENS = frozenset(
     [

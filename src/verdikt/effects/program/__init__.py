@@ -1,9 +1,13 @@
 """What programs do, one module per family; see `table.py` for the form. Families are loaded when one of their programs is met."""
 
+from __future__ import annotations
+
 from functools import cache
 from importlib import import_module
 
-from verdikt.effects.program.table import Program
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from verdikt.effects.program.table import Program
 
 FAMILIES: dict[str, str] = {
     "coreutils": (
@@ -154,7 +158,7 @@ FAMILIES: dict[str, str] = {
         "bootctl efibootmgr update-grub grub-mkconfig grub2-mkconfig update-initramfs dracut mkinitcpio flashrom"
     ),
     "system": (
-        "systemctl service rc-service initctl rc-update chkconfig update-rc.d insserv shutdown reboot halt poweroff "
+        "systemctl service rc-service initctl rc-update chkconfig update-rc.d insserv shutdown reboot halt poweroff ipmitool racadm "
         "init telinit kexec crontab at batch atq atrm systemd-run iptables ip6tables iptables-legacy iptables-nft "
         "ebtables arptables iptables-save ip6tables-save iptables-restore ip6tables-restore iptables-apply nft ufw "
         "firewall-cmd pfctl fail2ban-client setenforce getenforce sestatus aa-status apparmor_status ausearch aureport "

@@ -1,12 +1,19 @@
 """The basic file programs: copying, moving, deleting, permissions, reading, dd."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
 from functools import partial
 
-from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
-from verdikt.model.effect import Effect, Zone
+from verdikt.model.effect import Zone
 from verdikt.shell.command import Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdikt.effects.call import Call
+    from verdikt.model.effect import Effect
 
 _EMPTY = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 

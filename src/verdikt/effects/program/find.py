@@ -1,12 +1,19 @@
 """`find` and `fd`: where they look, what they delete, where they write."""
 
-from collections.abc import Iterator
+from __future__ import annotations
 
-from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.effects.zone import is_secret
-from verdikt.model.effect import Effect, Zone
-from verdikt.shell.command import Command, Word
+from verdikt.model.effect import Zone
+from verdikt.shell.command import Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdikt.effects.call import Call
+    from verdikt.model.effect import Effect
+    from verdikt.shell.command import Command
 
 _TESTS = frozenset(
     [

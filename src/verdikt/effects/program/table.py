@@ -19,14 +19,16 @@ and one with subcommands a few lines for each that matters:
 What a table cannot say, `call` says: a function from a `Call` to effects, which replaces or adds to the rows.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
-from verdikt.model.effect import Effect
 from verdikt.model.value import Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
     from verdikt.effects.call import Call
+    from verdikt.model.effect import Effect
 
 
 class Does(Value):
@@ -61,9 +63,9 @@ class Program(Value):
     """Flags with which nothing happens."""
     single: bool
     """One dash begins a long flag: `-auto-approve`."""
-    subs: Mapping[str, "Program | Does | tuple[Does, ...]"]
+    subs: Mapping[str, Program | Does | tuple[Does, ...]]
     """Subcommand (up to three words) → what it does. The flags of the program itself count for it too."""
-    call: "Callable[[Call], Iterable[Effect]] | None"
+    call: Callable[[Call], Iterable[Effect]] | None
     """For what rows cannot say."""
     always: bool
     """Whether it does the same whatever its arguments are, so that nobody need look at them."""
@@ -76,8 +78,8 @@ class Program(Value):
         values: str = "",
         dry: str = "",
         single: bool = False,
-        subs: "Mapping[str, Program | Does | tuple[Does, ...]] | None" = None,
-        call: "Callable[[Call], Iterable[Effect]] | None" = None,
+        subs: Mapping[str, Program | Does | tuple[Does, ...]] | None = None,
+        call: Callable[[Call], Iterable[Effect]] | None = None,
         own: bool = False,
     ) -> None:
         put = object.__setattr__
