@@ -1,51 +1,110 @@
-"""What one hook call costs without a daemon, in CPU, beside `/bin/true` and a bare interpreter in the same run.
+"""What one hook call costs, wall and CPU: warm and cold, native and Python, beside `/bin/true`, a bare interpreter and other guards.
 
-Every command takes its turn in every round and the least of each is taken, because other processes can only add to it. The
-hook is the one that `verdikt init` registers, without the wrapper around it, with a log entry written and synced each time.
+Every command takes its turn in every round. Ratios are printed, of the least (other processes can only add to it) and of the
+median (which has their share). Each call is one that verdikt decides before a tool runs, with its log entry written and synced.
 
     make bench      or      .venv/bin/python benchmarks/hook.py
 """
 
 import json
 import os
-import resource
-import subprocess
+import shutil
+import statistics
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from benchmarks.peer import peers
+from verdikt.adapters.wiring import wrapper
 from verdikt.adapters.wiring.registration import LAUNCH
+from verdikt.daemon.residence import holder
 
 ROUNDS = 15
-SESSIONS = (10, 100, 1_000, 10_000)
-RULES = (1, 10, 100, 1_000)
-BAR = 6.0
-"""Times a bare interpreter that a hook may cost."""
+TURNS = 12
+"""How often the quick commands are run in each round, in which the slow ones are run once."""
 
-BARE = (sys.executable, "-I", "-S", "-c", "pass")
+SESSIONS = (10, 1_000, 10_000, 100_000)
+RULES = (1, 10, 100, 1_000)
+WARM_BAR, COLD_BAR, SESSION_BAR = 3.0, 6.0, 1.2
+"""Times `/bin/true`, times a bare interpreter, times the first call of a session."""
+
+TRUE, BARE = "/bin/true", "python -I -S -c pass"
+SHM = Path("/dev/shm")  # where there is none, the log lies on the disk in both cases
+
+
+@dataclass
+class Cost:
+    """What the calls of one command took: seconds of wall and of CPU, its own and that of the warm process."""
+
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    def ratios(self, base: "Cost") -> str:
+        """As the table shows it."""
+        least, middle = min(self.wall) / min(base.wall), statistics.median(self.wall) / statistics.median(base.wall)
+        return f"{least:10.2f}{middle:10.2f}{statistics.median(self.cpu) / statistics.median(base.cpu):10.2f}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One command: its line, its input, and what its answer must hold."""
+
+    line: tuple[str, ...]
+    payload: Path
+    env: dict[str, str]
+    says: bytes = b""
+    warm: int = 0
+    """The process whose CPU counts as well."""
 
 
 class Place:
-    """A project with a policy and verdikt's data, and the hook as a host would call it there."""
+    """A project with a policy, verdikt's data, and the hook as `verdikt init` registers it there."""
 
     def __init__(self, root: Path, rules: int = 0) -> None:
-        self.project, self.data = root / "project", root / "data"
+        self.root, self.project, self.data = root, root / "project", root / "data"
         self.project.mkdir(parents=True)
         # No variable of this process reaches the hook: a bytecode setting alone would change what is measured.
         self.env = {"PATH": os.environ["PATH"], "HOME": str(root), "VERDIKT_HOME": str(self.data)}
-        self.env["VERDIKT_DAEMON"] = "off"  # what is measured here is the process that decides by itself
+        self.env["VERDIKT_DAEMON_IDLE"] = "600"
+        self.cold_env = self.env | {"VERDIKT_DAEMON": "off"}
+        self.python = (sys.executable, "-I", "-S", LAUNCH, "claude", "PreToolUse")
+        program = self.data / "hooks" / "verdikt-hook"
+        program.parent.mkdir(parents=True)
+        program.write_bytes(wrapper.native())
+        program.chmod(0o755)
+        self.native = (str(program), "20", "closed", *self.python)
         if rules:
-            names = [f"r{i}" for i in range(rules)]
             says = {"verdict": "block", "reason": "no", "fix": "do not"}
-            listed = [{"name": name, "command": f"tool-{name} run", **says} for name in names]
+            listed = [{"name": f"r{i}", "command": f"tool-r{i} run", **says} for i in range(rules)]
             (self.project / "governance.yaml").write_text(json.dumps({"profile": "standard", "rules": listed}))
 
-    def call(self, command: str, session: str = "s") -> tuple[tuple[str, ...], bytes]:
-        """Command line and payload of one call before a tool runs."""
-        payload = {"session_id": session, "cwd": str(self.project), "hook_event_name": "PreToolUse"}
-        payload |= {"tool_name": "Bash", "tool_input": {"command": command}}  # type: ignore[dict-item]
-        line = (sys.executable, "-I", "-S", LAUNCH, "claude", "PreToolUse")
-        return line, json.dumps(payload).encode()
+    def payload(self, command: str, session: str = "s") -> Path:
+        """A call before a tool runs, as a file to read from."""
+        call = {"session_id": session, "cwd": str(self.project), "hook_event_name": "PreToolUse"}
+        call |= {"tool_name": "Bash", "tool_input": {"command": command}}  # type: ignore[dict-item]
+        file = self.root / f"{session}.{command.split(maxsplit=1)[0].replace('/', '_')}.json"
+        file.write_text(json.dumps(call))
+        return file
+
+    def case(self, command: str = "ls -la src", session: str = "s", says: bytes = b"{}") -> Case:
+        """The native client, asking the warm process, which is started if there is none."""
+        return Case(self.native, self.payload(command, session), self.env, says, self.warm())
+
+    def warm(self) -> int:
+        """The pid of the warm process."""
+        end = time.monotonic() + 30
+        while not (self.data / "run" / "daemon.sock").exists():
+            spend(Case(self.native, self.payload("ls"), self.env, b"{}"))
+            time.sleep(0.2)
+            if time.monotonic() > end:
+                sys.exit("the warm process does not start")
+        return holder(self.data / "run")
 
     def fill(self, session: str, calls: int) -> None:
         """Lets a session have made so many calls."""
@@ -58,84 +117,183 @@ class Place:
         # Without fsync: the log is the same, and filling it takes minutes less.
         store = FileStore(self.data, None, projections(), durable=False)
         governance = Governance(load_policy(str(self.project), environ=self.env), store, env=self.env)
-        for number in range(calls // 2):
-            payload = {"command": f"ls {number}"}
+        for number in range(calls):
+            payload = {"command": f"ls {number % 100}"}
             action = Action(
                 kind=ActionKind.BASH, tool="Bash", payload=payload, session_id=session, cwd=str(self.project)
             )
             governance.before(action)
-            governance.after(action, Outcome(success=True, output="ok"))
+            if number % 10 == 0:
+                governance.after(action, Outcome(success=True, output="ok"))
+        store.close()
+
+    def end(self) -> None:
+        """Ends the warm process."""
+        while pid := holder(self.data / "run"):
+            os.kill(pid, 9)
+            time.sleep(0.02)
 
 
-def spent(line: tuple[str, ...], payload: bytes, env: dict[str, str]) -> tuple[float, bytes]:
-    """CPU seconds of a process and of what it started, and what it said."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(line, input=payload, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
+def spend(case: Case) -> tuple[float, float]:
+    """Wall and CPU seconds of one call; a wrong answer ends the run."""
+    out = case.payload.with_suffix(".out")
+    files = [
+        (os.POSIX_SPAWN_OPEN, 0, str(case.payload), os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(out), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+    ]
+    before = _cpu(case.warm)
+    start = time.perf_counter()
+    _, _, used = os.wait4(os.posix_spawn(case.line[0], case.line, case.env, file_actions=files), 0)
+    wall = time.perf_counter() - start
+    if case.says not in (said := out.read_bytes()):
+        sys.exit(f"{' '.join(case.line)}: expected {case.says!r}, found {said!r}")
+    return wall, used.ru_utime + used.ru_stime + _cpu(case.warm) - before
 
 
-Case = tuple[tuple[str, ...], bytes, dict[str, str], bytes]
-"""Command line, payload, environment, and what the answer must hold."""
+def _cpu(pid: int) -> float:
+    """CPU seconds of all threads of a process so far; 0 where the system does not say."""
+    try:
+        tasks = [(task / "schedstat").read_text() for task in Path(f"/proc/{pid}/task").iterdir()] if pid else []
+    except OSError:
+        return 0.0
+    return sum(int(task.split()[0]) for task in tasks) / 1e9
 
 
-def measure(cases: dict[str, Case], rounds: int = ROUNDS) -> dict[str, float]:
-    """The least CPU seconds of each; a wrong answer ends the run."""
-    found: dict[str, list[float]] = {name: [] for name in cases}
-    for turn in range(rounds + 2):
-        for name, (line, payload, env, said) in cases.items():
-            seconds, answer = spent(line, payload, env)
-            if said not in answer:
-                sys.exit(f"{name}: expected {said!r}, found {answer!r}")
-            if turn > 1:  # the first turns write bytecode and keep the policy
-                found[name].append(seconds)
-    return {name: min(times) for name, times in found.items()}
+def measure(quick: dict[str, Case], slow: dict[str, Case], rounds: int = ROUNDS) -> dict[str, Cost]:
+    """What each costs."""
+    found = {name: Cost() for name in (*quick, *slow)}
+    turns = [*([quick] * TURNS), slow]
+    for number in range(rounds + 1):
+        for cases in turns:
+            for name, case in cases.items():
+                wall, cpu = spend(case)
+                if number:  # the first round writes bytecode and keeps the policy
+                    found[name].wall.append(wall)
+                    found[name].cpu.append(cpu)
+    return found
+
+
+@contextmanager
+def places(*roots: Path) -> Iterator[list[Place]]:
+    """Places in directories of their own; what was started for them ends with them."""
+    made = [Place(root) for root in roots]
+    try:
+        yield made
+    finally:
+        for place in made:
+            place.end()
+
+
+def fsync(directory: Path) -> Cost:
+    """One line added to a file and synced, which is what a log entry at least costs there."""
+    cost = Cost(cpu=[0.0])
+    with (directory / "fsync").open("ab") as file:
+        for _ in range(ROUNDS * TURNS):
+            start = time.perf_counter()
+            file.write(b"x" * 1000)
+            file.flush()
+            os.fsync(file.fileno())
+            cost.wall.append(time.perf_counter() - start)
+    return cost
+
+
+def calls(memory: Path, disk: Path) -> None:
+    """Prints what one call costs in every way, and whether the bars are met."""
+    with places(memory / "calls", disk / "calls") as (place, on_disk):
+        payload = place.payload("ls -la src")
+        quick = {
+            TRUE: Case(("/bin/true",), payload, place.env),
+            BARE: Case((sys.executable, "-I", "-S", "-c", "pass"), payload, place.env),
+            "native, warm": place.case(),
+            "native, warm, a block": place.case("rm -rf /", says=b'"block"'),
+            "native, warm, log on disk": on_disk.case(),
+        }
+        slow = {
+            "Python, warm": Case(place.python, payload, place.env, b"{}", place.warm()),
+            "Python, cold": Case(place.python, payload, place.cold_env, b"{}"),
+            "Python, cold, a block": Case(place.python, place.payload("rm -rf /"), place.cold_env, b'"block"'),
+            "native, no warm process": Case(place.native, payload, place.cold_env, b"{}"),
+        }
+        missing = []
+        for peer in peers():
+            if peer.command:
+                slow[peer.name] = Case(peer.command, payload, {"PATH": place.env["PATH"], "HOME": str(place.root)})
+            else:
+                missing.append(f"{peer.name}: not installed: {peer.why}")
+        found = measure(quick, slow)
+        synced = fsync(disk)
+    heads = ("wall", "median", "CPU") * 2
+    print(f"one call, times `{TRUE}` and times `{BARE}`; least and median of wall, median of CPU")
+    print(f"{'':28}" + "".join(f"{head:>10}" for head in heads))
+    for name, cost in found.items():
+        print(f"{name:28}{cost.ratios(found[TRUE])}{cost.ratios(found[BARE])}")
+    base = statistics.median(found[TRUE].wall)
+    print(
+        f"{'(one fsync on that disk)':28}{min(synced.wall) / min(found[TRUE].wall):10.2f}{statistics.median(synced.wall) / base:10.2f}"
+    )
+    print("\n".join(missing))
+    native, disk_cost = found["native, warm"], found["native, warm, log on disk"]
+    bar(f"native and warm, at most {WARM_BAR:g} times {TRUE}", native.wall, found[TRUE].wall, WARM_BAR)
+    more = statistics.median(disk_cost.wall) - statistics.median(native.wall)
+    print(f"on disk: {more / statistics.median(synced.wall):.2f} times one fsync more")
+    bar(
+        f"Python and cold, at most {COLD_BAR:g} times `{BARE}`, CPU",
+        found["Python, cold"].cpu,
+        found[BARE].cpu,
+        COLD_BAR,
+    )
+
+
+def bar(what: str, found: list[float], base: list[float], most: float) -> None:
+    """Prints whether a bar is met, by the least and by the median."""
+    least, middle = min(found) / min(base), statistics.median(found) / statistics.median(base)
+    print(
+        f"bar ({what}): {'met' if middle <= most else 'NOT met'}: {middle:.2f} by the median, {least:.2f} by the least"
+    )
+
+
+def growth(what: str, cases: dict[str, Case], most: float = 0.0) -> None:
+    """Prints what each size costs through the native client beside the smallest."""
+    found = measure(cases, {}, rounds=6)
+    first = next(iter(found.values()))
+    print(f"\n{what:40}{'wall':>10}{'median':>10}{'CPU':>10}   times the first")
+    for name, cost in found.items():
+        print(f"{name:40}{cost.ratios(first)}")
+    if most:
+        last = list(found.values())[-1]
+        bar(f"at most {most:g} times the first", last.wall, first.wall, most)
 
 
 def main() -> int:
-    """Prints the tables, and whether the bar is met."""
-    with tempfile.TemporaryDirectory(prefix="verdikt-bench-") as root:
-        report(Path(root))
+    """Prints the tables, and whether the bars are met."""
+    if not wrapper.native():
+        sys.exit("the native client is not installed: install verdikt where there is a C compiler")
+    memory = Path(tempfile.mkdtemp(prefix="vk", dir=SHM if SHM.is_dir() else None))
+    disk = Path(tempfile.mkdtemp(prefix="vk"))
+    try:
+        calls(memory, disk)
+        with places(memory / "sessions") as (place,):
+            for count in SESSIONS:
+                place.fill(f"s{count}", count)
+            growth(
+                "calls of the session so far",
+                {f"{count:,}": place.case(session=f"s{count}") for count in SESSIONS},
+                SESSION_BAR,
+            )
+        sized = [Place(memory / f"rules{count}", count) for count in RULES]
+        try:
+            growth(
+                "rules beside the standard profile",
+                {f"{n:,}": place.case() for n, place in zip(RULES, sized, strict=True)},
+            )
+        finally:
+            for place in sized:
+                place.end()
+    finally:
+        for directory in (memory, disk):
+            shutil.rmtree(directory, ignore_errors=True)
     return 0
-
-
-def report(root: Path) -> None:
-    """Measures in a directory of its own and prints what was found."""
-    place = Place(root / "one")
-    cases: dict[str, Case] = {
-        "/bin/true": (("/bin/true",), b"", place.env, b""),
-        "python -I -S -c pass": (BARE, b"", place.env, b""),
-        "python -I -c pass": ((sys.executable, "-I", "-c", "pass"), b"", place.env, b""),
-        "verdikt, allowed": (*place.call("ls -la src"), place.env, b"{}"),
-        "verdikt, blocked": (*place.call("rm -rf /"), place.env, b'"block"'),
-        "verdikt, a script": (*place.call("for f in *.py; do wc -l $f; done | sort"), place.env, b"{"),
-    }
-    found = measure(cases)
-    bare = found["python -I -S -c pass"]
-    print(f"CPU of one call, times `python -I -S -c pass`; the least of {ROUNDS}")
-    for name, seconds in found.items():
-        print(f"{name:24}{seconds / bare:8.2f}")
-    sessions: dict[str, Case] = {"bare": cases["python -I -S -c pass"]}
-    for calls in SESSIONS:
-        place.fill(f"s{calls}", calls)
-        sessions[f"{calls:,}"] = (*place.call("ls -la src", f"s{calls}"), place.env, b"{}")
-    growth("entries in the session's log", measure(sessions))
-    sizes: dict[str, Case] = {"bare": cases["python -I -S -c pass"]}
-    for rules in RULES:
-        there = Place(root / f"rules{rules}", rules)
-        sizes[f"{rules:,}"] = (*there.call("ls -la src"), there.env, b"{}")
-    growth("rules beside the standard profile", measure(sizes))
-    worst = max(found["verdikt, allowed"], found["verdikt, blocked"]) / bare
-    print(f"\nbar (at most {BAR:g} times a bare interpreter): {'met' if worst <= BAR else f'NOT met: {worst:.2f}'}")
-
-
-def growth(what: str, found: dict[str, float]) -> None:
-    """Prints what each size costs, in bare interpreters and beside the smallest."""
-    bare = found.pop("bare")
-    first = next(iter(found.values()))
-    print(f"\n{what:36}{'times bare':>12}{'times the first':>18}")
-    for name, seconds in found.items():
-        print(f"{name:36}{seconds / bare:12.2f}{seconds / first:18.2f}")
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ _FETCH = words(
 _DECODE = words(
     "base64 base32 basenc xxd openssl uudecode gpg rev tr gunzip zcat gzip bunzip2 xz python python3 perl ruby od hexdump rot13 ccrypt age"
 )
+_RUNNERS = words("run exec test x start task")
 _PUTS = words("fs.write fs.overwrite fs.append")
 _TEMPORARY = words("/tmp /var/tmp /private/tmp /dev/shm")
 _HOLDERS = words(
@@ -236,6 +237,8 @@ class Call:
             self.subcommand = f"{self.subcommand} {name}".strip()
             if isinstance(entry, Program):
                 dry = f"{dry} {entry.dry}"
+        elif program.subs and program.call is None and self.args.operands and (unlisted := self._unlisted()):
+            return unlisted
         if dry and self.args.has(dry):
             return []
         if not isinstance(entry, Program):
@@ -244,6 +247,17 @@ class Call:
         if entry.call is not None:
             effects += entry.call(self)
         return effects
+
+    def _unlisted(self) -> list[Effect]:
+        """A subcommand that no table has, told in so many words to destroy something."""
+        texts = [word.text for word in self.args.operands[:3] if word.known and word.text[:1] != "-"]
+        if texts[:1] and texts[0] in _RUNNERS:
+            return []
+        from verdikt.effects import verb
+
+        if verb.find(texts)[1] != "delete" or not verb.destroys([*texts, *(flag for flag, _ in self.args.flags)]):
+            return []
+        return [self.effect("unknown.destroy", (Target(" ".join([self.name, *texts]), "other"),), possible=True)]
 
     def _own(self, entry: Program, argv: Sequence[Word], depth: int, dry: str) -> list[Effect]:
         """A subcommand whose flags are its own, sorted anew from where it begins."""

@@ -11,7 +11,7 @@ from verdikt.effects.program import lookup
 from verdikt.effects.program.table import Program
 from verdikt.effects.source import NEAR, feed, is_endless, language_of, meant, output, program_word
 from verdikt.effects.verb import destroys
-from verdikt.effects.zone import is_sink
+from verdikt.effects.zone import is_device, is_sink
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target
 from verdikt.model.regex import regex
 from verdikt.model.value import Value, replace
@@ -242,10 +242,14 @@ class Reading:
         if secrets:
             found.append(call.effect("cred.read", secrets, possible=True))
         texts = [word.text for word in words if word.known]
+        if devices := tuple(t for word in words if word.text[:5] == "/dev/" and is_device((t := call.path(word)).path)):
+            found.append(call.effect("disk.write", devices, possible=True))
         if any(_POOL in text for text in texts):
             found.append(call.effect("proc.mine", (Target(call.name, "other"),)))
         if _CMDLET.match(call.name):
-            found += read_code("powershell", " ".join(word.raw or word.text for word in call.command.argv), call)
+            above = [c for c in call.upstream() if _CMDLET.match(c.name)]
+            line = " | ".join(" ".join(w.raw or w.text for w in c.argv) for c in (*reversed(above), call.command))
+            found += read_code("powershell", line, call)
         elif destroys(texts) or _UNINSTALLS.search(call.name):
             # Told in so many words to destroy something.
             found.append(

@@ -69,6 +69,7 @@ _EFFECT = {
     "cloud": "cloud.delete",
 }
 _SINGLE = regex(r"/_doc/|/documents?/[^/]+$|/comments/|/labels/|/reactions|/points/|/containers/|/pods/|/issues/")
+_CLUSTER = regex(r"^/_cluster/settings|^/_security/|/_restore$|/_close$")
 _SWEEP = regex(r"_delete_by_query|/delete_series|<delete>.*\*:\*|/purge_cache", re.DOTALL)
 
 
@@ -87,4 +88,6 @@ def request(method: str, url: str, body: str = "") -> tuple[str, bool] | None:
         return _EFFECT[service], _SINGLE.search(path) is not None
     if method.upper() in ("POST", "PUT") and _SWEEP.search(path + body):
         return ("db.delete.all" if service in ("search", "series") else "cloud.write"), False
+    if service == "search" and method.upper() in ("POST", "PUT") and _CLUSTER.search(path):
+        return "db.admin", False
     return None

@@ -29,7 +29,7 @@ WRITE = words(
 DELETE = words(
     "delete del rm remove destroy terminate purge drop erase wipe rb rmdir teardown nuke flush empty clear uninstall undeploy unpublish "
     "prune deprovision decommission obliterate shred leave forget expunge trash truncate removeall deleteall destroyall dismantle "
-    "unregister clean cleanup gc expire yank discard abandon"
+    "unregister removenode clean cleanup gc expire yank discard abandon"
 )
 RECREATED = words(
     "tag tags label labels annotation alarm alarms permission permissions rule rules listener alias policy association route message item "
@@ -92,10 +92,10 @@ def recreated(words_: list[str]) -> bool:
 
 _CLEARLY = words(
     "delete destroy purge terminate wipe nuke drop erase obliterate decommission teardown unpublish deprovision undeploy factory-reset truncate deleteall "
-    "flushall flush_all removeall destroyall uninstall-all"
+    "flushall removeall destroyall remove rm del reset flush revert failover promote poweroff hardreset shutdown uninstall removenode unregister"
 )
 _CLEAR_FLAGS = words(
-    "--delete --destroy --purge --wipe --overwrite-destination --delete-all --destroy-all --purge-all --force-delete --drop --erase --nuke --factory-reset"
+    "--delete --destroy --purge --wipe --overwrite-destination --remove --reset --copy-back --delete-all --destroy-all --purge-all --force-delete --drop --erase --nuke --factory-reset"
 )
 _DRY = words(
     "--dry-run --dryrun --dry -n --what-if --check --plan --preview --simulate --noop --no-op --pretend --help -h"
@@ -108,7 +108,9 @@ def destroys(texts: list[str]) -> bool:
         return False
     operands = [text for text in texts if not text.startswith("-")][:3]
     spoken = any(
-        tokens(text)[:1] and (tokens(text)[0] in _CLEARLY or (":" in text and tokens(text)[-1] in _CLEARLY))
+        tokens(text)[:1]
+        and not (set("./=@") & set(text))
+        and (tokens(text)[0] in _CLEARLY or (":" in text and tokens(text)[-1] in _CLEARLY))
         for text in operands
     )
     return spoken or any(text.split("=", 1)[0] in _CLEAR_FLAGS for text in texts)

@@ -64,6 +64,9 @@ _FETCHES = regex(
 _DECODES = regex(
     r"""\batob\b|['"]base64['"]|base64_decode|decode64|decode_base64|gzinflate|str_rot13|hex2bin|unpack\s*\(?\s*['"](?:m|H)|pack\s*\(?\s*['"]H|fromCharCode"""
 )
+_RUN_DECODED = regex(
+    r"\b(?:system|exec|popen|shell_exec|passthru|proc_open|execSync|spawn|spawnSync)\s*\(?\s*(?:\w+(?:::|->|\.))*(?:decode_base64|base64_decode|decode64|atob|hex2bin|str_rot13|gzinflate|pack|Buffer\.from)\b"
+)
 _HOME = regex(
     r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)homedir\(\)|\bhomedir\(\)|\bDir\.home\b|\bENV\[['"]HOME['"]\]|\bprocess\.env\.HOME\b|\$ENV\{['"]?HOME['"]?\}|\b(?:os\.)?getenv\(\s*['"]HOME['"]\s*\)|System\.user_home!?(?:\(\))?"""
 )
@@ -97,7 +100,7 @@ _SOCKET = regex(
     r"\b(?:socket|TCPSocket|TCPServer|fsockopen|net\.(?:connect|Socket|createConnection|createServer)|createServer|java\.net\.Socket|socket\.tcp|socket\.bind|IO::Socket(?:::\w+)?|ServerSocket|Sockets?|stream_socket_client|pfsockopen|connect\s*\(|net\.Dial|syscall\.Socket|Java\.type\('java\.net)\b|/inet/(?:tcp|udp)/"
 )
 _RUNS = regex(
-    r"(?:/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|\bsh\b\s*-i|\bpopen\b|\bexec\b|\bspawn\b|\bsystem\b|\bProcessBuilder\b|\|&\s*getline|\brun\s*\(\s*pipeline|\bexecuteSync\b|syscall\.Exec|exec\.Command)"
+    r"(?:/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|\bsh\b\s*-i|\bpopen\b|\b(?:shell_)?exec\b|\bpassthru\b|\bproc_open\b|\bspawn\b|\bsystem\b|\bProcessBuilder\b|\|&\s*getline|\brun\s*\(\s*pipeline|\bexecuteSync\b|syscall\.Exec|exec\.Command)"
 )
 _LINE_COMMENT = {
     "node": "//",
@@ -161,6 +164,8 @@ def _join(found: "re.Match[str]") -> str:
 
 def _evaluated(text: str, call: Call) -> Iterator[Effect]:
     """Text that is run as a program: where does it come from?"""
+    if _RUN_DECODED.search(text):
+        yield call.effect("code.hidden", note="runs what a decoder makes of its input")
     if not _EVAL.search(text):
         return
     if _FETCHES.search(text):

@@ -158,7 +158,7 @@ FAMILIES: dict[str, str] = {
         "bootctl efibootmgr update-grub grub-mkconfig grub2-mkconfig update-initramfs dracut mkinitcpio flashrom"
     ),
     "system": (
-        "systemctl service rc-service initctl rc-update chkconfig update-rc.d insserv shutdown reboot halt poweroff "
+        "systemctl service rc-service initctl rc-update chkconfig update-rc.d insserv shutdown reboot halt poweroff ipmitool racadm "
         "init telinit kexec crontab at batch atq atrm systemd-run iptables ip6tables iptables-legacy iptables-nft "
         "ebtables arptables iptables-save ip6tables-save iptables-restore ip6tables-restore iptables-apply nft ufw "
         "firewall-cmd pfctl fail2ban-client setenforce getenforce sestatus aa-status apparmor_status ausearch aureport "

@@ -305,6 +305,9 @@ PROGRAMS: dict[str, Program] = {
     # moving a schema
     **programs(
         "curator_cli curator",
-        Program(Does("db.delete.all", when="delete-indices delete-snapshots", bare=True), dry="--dry-run"),
+        Program(
+            Does("db.delete.all", when="delete-indices delete-snapshots delete_indices delete_snapshots", bare=True),
+            dry="--dry-run",
+        ),
     ),
 }

@@ -178,6 +178,7 @@ PROGRAMS: dict[str, Program] = {
         subs={
             "install": _SYS_ADD,
             "refresh": _SYS_ADD,
+            "revert": _SYS_ADD,
             "remove": _SYS_REMOVE,
             "disable": Does("sys.service.stop", "*", "unit"),
             "stop": Does("sys.service.stop", "*", "unit"),

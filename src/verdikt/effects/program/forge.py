@@ -10,6 +10,13 @@ from verdikt.model.effect import Effect, Target
 from verdikt.model.regex import regex
 from verdikt.shell.command import Word
 
+
+def _gist(call: Call) -> Iterator[Effect]:
+    """A file where others can read it; a secret among them is one that gets out."""
+    yield from (effect for effect in call.sent(call.args.operands) if effect.what == "cred.send")
+    yield call.effect("repo.gist", tuple(map(call.path, call.args.operands)))
+
+
 _READ = Does("repo.read")
 _WRITE = Does("repo.write", "*", "resource", bare=True)
 _MERGE = Does("repo.merge", "*", "resource", bare=True)
@@ -215,7 +222,7 @@ _GH: dict[str, Program | Does | tuple[Does, ...]] = {
     "gpg-key add": _ADMIN,
     "gpg-key delete": _ADMIN,
     "ruleset delete": _ADMIN,
-    "gist create": Does("repo.gist", "*", "path", bare=True),
+    "gist create": Program(call=_gist),
     "gist edit": Does("repo.gist", "*", "path", bare=True),
     "gist delete": _DELETE,
     "gist clone": _READ,

@@ -50,7 +50,9 @@ def _terraform(call: Call) -> Iterator[Effect]:
         yield call.effect("infra.read" if reading else "infra.state", _targets(rest[1:]))
     elif name == "workspace" and second == "delete":
         yield call.effect("infra.state" if not args.has("-force --force") else "infra.destroy", _targets(rest[1:]))
-    elif name in ("taint", "untaint", "import", "force-unlock", "refresh"):
+    elif name in ("taint", "untaint", "import", "force-unlock", "refresh") or (
+        name == "init" and args.has("-force-copy -migrate-state")
+    ):
         yield call.effect("infra.state", _targets(rest))
     elif name == "login":
         yield call.effect("cred.write")

@@ -38,6 +38,11 @@ def _curl(call: Call) -> Iterator[Effect]:
         if word
     ]
     files = [*args.all("-T --upload-file"), *_attached(sent)]
+    for word in args.all("--data-urlencode"):
+        # There a name may stand before the file's.
+        head, at, name = word.text.partition("@")
+        if at and head and "=" not in head and name:
+            files.append(Word(name, word.raw))
     if files or sent:
         yield from _send(call, hosts, files, sent, local=local)
     elif call.reads_pipe() and args.has("-T --upload-file"):
@@ -236,6 +241,9 @@ def _stream(call: Call, hosts: tuple[Target, ...], *, local: bool) -> Iterator[E
         yield call.effect("net.connect", hosts)
 
 
+_FILE_WRITTEN = regex(r"creat|wronly|trunc|append")
+
+
 def _socat(call: Call) -> Iterator[Effect]:
     texts = [word.text for word in call.args.operands]
     joined = " ".join(texts).lower()
@@ -257,7 +265,8 @@ def _socat(call: Call) -> Iterator[Effect]:
         if kind.lower() in ("exec", "system", "shell"):
             yield from call.shell(rest.split(",")[0].strip("'\""))
         elif kind.lower() in ("open", "create", "file", "gopen"):
-            yield from call.on("fs.overwrite", [Word(rest.split(",")[0])])
+            reads = kind.lower() != "create" and not _FILE_WRITTEN.search(rest) and text == texts[0]
+            yield from call.on("fs.read" if reads else "fs.overwrite", [Word(rest.split(",")[0])])
 
 
 def _openssl(call: Call) -> Iterator[Effect]:

@@ -98,6 +98,8 @@ def _setting(call: Call, key: str, value: str) -> Effect:
     """A package manager's setting: where packages come from and who one is matter, the rest does not."""
     key, _, inline = key.partition("=")
     value = value or inline
+    if key in ("script-shell", "shell", "git", "init-module", "node-options", "onload-script"):
+        return call.effect("pkg.source", (Target(f"{key}={value}", "other"),), note="another program runs the scripts")
     if any(secret in key.lower() for secret in ("token", "password", "_auth", "credential")):
         return call.effect("cred.write", (Target(key, "other"),))
     unsafe = key.lower() in ("strict-ssl", "http.sslverify", "ssl_verify") and value.lower() in ("false", "0", "no")

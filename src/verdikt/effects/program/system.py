@@ -263,6 +263,10 @@ PROGRAMS: dict[str, Program] = {
         Program(Does("persist.unit", "*", "unit", possible=True, unless="show --list -l -v")),
     ),
     **programs("shutdown reboot halt poweroff", Program(call=_power)),
+    **programs(
+        "ipmitool racadm",
+        Program(Does("sys.power", when="off cycle reset soft hardreset powerdown powercycle"), Does("sys.read")),
+    ),
     **programs("init telinit", Program(call=_init)),
     "kexec": Program(Does("sys.power", when="-e --exec -f"), Does("sys.kernel", when="-l --load -p")),
     "crontab": Program(call=_crontab, values="-u"),

@@ -24,6 +24,8 @@ def _target(call: Call, kind: str = "other") -> tuple[Target, ...]:
 def _reg(call: Call) -> Iterator[Effect]:
     texts = _texts(call)
     verb, key = [*texts, "", ""][:2]
+    if len(call.command.argv) > 2 and "\\" in (raw := call.command.argv[2].raw):
+        key = raw.strip("'\"").lower()  # the shell has eaten backslashes that were not quoted
     key = key.replace("/", "\\")
     if verb == "delete":
         yield call.effect("reg.delete", _target(call))
