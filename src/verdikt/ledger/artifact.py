@@ -9,7 +9,7 @@ from contextlib import suppress
 from verdikt.errors import LedgerError
 from verdikt.ledger.home import write_all
 from verdikt.ledger.name import file_name
-from verdikt.ledger.place import Place
+from verdikt.ledger.path import DataPath
 from verdikt.model.regex import regex
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ class Artifacts:
         try:
             os.mkdir(place, mode=0o700)
         except OSError:
-            Place(place).mkdir(parents=True, exist_ok=True, mode=0o700)
+            DataPath(place).mkdir(parents=True, exist_ok=True, mode=0o700)
         for name, data in artifacts.items():
             fd = os.open(f"{place}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             try:

@@ -12,7 +12,7 @@ from verdikt.ledger.artifact import Artifacts
 from verdikt.ledger.home import make_private
 from verdikt.ledger.link import LOST, REWRITTEN
 from verdikt.ledger.log import LogFile
-from verdikt.ledger.place import Place
+from verdikt.ledger.path import DataPath
 from verdikt.ledger.projection import by_name
 from verdikt.ledger.reader import Reader
 from verdikt.ledger.state import StateDb, StateRow
@@ -74,7 +74,7 @@ class FileStore:
         durable: bool = True,
         checkpoint_every: int = CHECKPOINT_EVERY,
     ) -> None:
-        self.home = make_private(Place(home))
+        self.home = make_private(DataPath(home))
         self.reader = Reader(make_private(self.home / "ledger"))
         self.artifacts = Artifacts(self.home / "artifacts")
         self.state = StateDb(self.home / "state.db")

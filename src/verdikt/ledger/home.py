@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from verdikt.errors import LedgerError
-from verdikt.ledger.place import Place
+from verdikt.ledger.path import DataPath
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,13 +17,13 @@ def data_home(env: Mapping[str, str]) -> Path:
     """`$VERDIKT_HOME`, else `$XDG_DATA_HOME/verdikt`, else `~/.local/share/verdikt`."""
     if env.get("VERDIKT_HOME"):
         place = env["VERDIKT_HOME"]
-        return Place(place if place[0] != "~" else os.path.expanduser(place))
+        return DataPath(place if place[0] != "~" else os.path.expanduser(place))
     if env.get("XDG_DATA_HOME"):
-        return Place(env["XDG_DATA_HOME"]) / "verdikt"
+        return DataPath(env["XDG_DATA_HOME"]) / "verdikt"
     home = env.get("HOME")
     if not home:
         raise LedgerError("no place for verdikt's data: set VERDIKT_HOME, XDG_DATA_HOME or HOME")
-    return Place(home) / ".local/share/verdikt"
+    return DataPath(home) / ".local/share/verdikt"
 
 
 def make_private(directory: Path) -> Path:

@@ -8,7 +8,7 @@ import os
 from verdikt.errors import ChainBroken
 from verdikt.ledger.link import linked
 from verdikt.ledger.name import file_name, session_id
-from verdikt.ledger.place import Place
+from verdikt.ledger.path import DataPath
 from verdikt.ledger.segment import all_archives, archives, lines, seek, seq_of, tail
 from verdikt.ledger.store import Head
 from verdikt.model.entry import decode
@@ -126,7 +126,7 @@ class Reader:
         """The hot files, sorted."""
         try:
             with os.scandir(self.ledger) as directory:
-                return sorted(Place(e.path) for e in directory if e.name.endswith(".jsonl") and e.is_file())
+                return sorted(DataPath(e.path) for e in directory if e.name.endswith(".jsonl") and e.is_file())
         except FileNotFoundError:
             return []
 

@@ -100,7 +100,7 @@ import sys
 sys.path.append(sys.argv.pop())
 import os
 def leave(code):
-    os.write(2, " ".join(sorted({name.partition(".")[0] for name in sys.modules})).encode())
+    os.write(2, " ".join(sorted({name.partition(".")[0] for name, module in sys.modules.items() if module})).encode())
     end(code)
 end, os._exit = os._exit, leave
 sys.argv[1:] = ["claude", "PreToolUse"]

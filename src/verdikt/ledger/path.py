@@ -6,10 +6,10 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pathlib import Path as Place
+    from pathlib import Path as DataPath
 else:
 
-    class Place:
+    class DataPath:
         """A path: it can be joined, opened and shown; everything else `pathlib.Path` does for it."""
 
         __slots__ = ("_text",)
@@ -23,7 +23,7 @@ else:
         __str__ = __fspath__
 
         def __truediv__(self, name):
-            return Place(os.path.join(self._text, os.fspath(name)))
+            return DataPath(os.path.join(self._text, os.fspath(name)))
 
         def exists(self):
             """Whether there is something."""
@@ -37,7 +37,7 @@ else:
         @property
         def parent(self):
             """What it lies in."""
-            return Place(os.path.dirname(self._text))
+            return DataPath(os.path.dirname(self._text))
 
         def __getattr__(self, name):
             if name.startswith("__"):
@@ -62,4 +62,4 @@ else:
         return Path(place)
 
 
-__all__ = ["Place"]
+__all__ = ["DataPath"]

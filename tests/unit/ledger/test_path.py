@@ -5,12 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from verdikt.ledger.place import Place
+from verdikt.ledger.path import DataPath
 
 
 def test_a_place_is_a_path(tmp_path: Path) -> None:
     """It is equal to one, joins, and does what one does."""
-    place = Place(tmp_path)
+    place = DataPath(tmp_path)
 
     assert place == tmp_path == place
     assert hash(place) == hash(tmp_path)
@@ -29,8 +29,8 @@ def test_a_place_is_a_path(tmp_path: Path) -> None:
 def test_it_loads_nothing_before_it_must() -> None:
     """Joining, showing and opening need no library."""
     program = (
-        "import sys; from verdikt.ledger.place import Place\n"
-        "place = Place('/tmp') / 'x'; str(place), place.name, place.parent.exists(), open('/dev/null').close()\n"
+        "import sys; from verdikt.ledger.path import DataPath\n"
+        "place = DataPath('/tmp') / 'x'; str(place), place.name, place.parent.exists(), open('/dev/null').close()\n"
         "assert 'pathlib' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", "import sys; sys.path.append(sys.argv[1])\n" + program, str(Path(__file__).parents[3] / "src")], capture_output=True, text=True, check=False)  # fmt: skip
