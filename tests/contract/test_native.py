@@ -47,6 +47,7 @@ class Place:
     """A data directory, an interpreter, and the client as it is registered."""
 
     def __init__(self, root: Path, program: Path) -> None:
+        self.listeners: list[socket.socket] = []
         self.data = root / "data"
         self.project = root / "project"
         self.python = root / "python"
@@ -98,7 +99,10 @@ class Place:
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     """With a short path, because the fake warm process binds there."""
     root = native.short_directory()
-    yield Place(root, native.client() if request.param == "shipped" else native.sanitized())
+    place = Place(root, native.client() if request.param == "shipped" else native.sanitized())
+    yield place
+    for server in place.listeners:
+        server.close()
     shutil.rmtree(root)
 
 
@@ -305,7 +309,25 @@ def another_owner(place: Place) -> None:
         (place.data / "run").chmod(0)
 
 
-@pytest.mark.parametrize("why", [nobody, stale, open_to_others, elsewhere, a_file, not_a_directory, another_owner])
+def another_listener(place: Place) -> None:
+    """Only root can try this one as well: a socket in our directory, and somebody else behind it. Others meet a stale one."""
+    stale(place)
+    if os.geteuid() != 0:
+        return
+    (place.data / "run/daemon.sock").unlink()
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(place.data / "run/daemon.sock"))
+    os.seteuid(12345)
+    try:
+        server.listen()  # whoever does this is the peer that clients see
+    finally:
+        os.seteuid(0)
+    place.listeners.append(server)
+
+
+@pytest.mark.parametrize(
+    "why", [nobody, another_listener, stale, open_to_others, elsewhere, a_file, not_a_directory, another_owner]
+)
 def test_where_nobody_can_be_asked_the_hook_decides(place: Place, why: "native.Callable[[Place], None]") -> None:
     """With the same question, and told not to look for a warm process itself."""
     why(place)

@@ -225,6 +225,20 @@ def test_S2_042_the_six_validators_exist_in_one_registry() -> None:
     assert table["ladder_exhaustion_proof"] == ("blocked", ())
 
 
+def test_S2_042_pytest_pass_counts_runs_of_its_target(scene: Scene) -> None:
+    """As many green runs as are asked for, each of the target or of everything."""
+    scene.ask("Fix the flaky test in tests/test_x.py")
+    scene.edit("tests/test_x.py")
+    wanted = {"target": "tests/test_x.py::test_y", "required_runs": "3"}
+    for command in ("pytest tests/test_x.py", "pytest -q", "pytest tests/test_other.py"):
+        scene.run(command, GREEN)
+    two = scene.gov.proving.validated("s1", "done", "pytest_pass", wanted)
+    scene.run("pytest tests/test_x.py::test_y", "1 passed in 0.1s")
+
+    assert two.reason == "2 of 3 green runs of pytest"
+    assert scene.gov.proving.validated("s1", "done", "pytest_pass", wanted).holds
+
+
 @pytest.mark.parametrize("path", ["a", "/", ".", "p", "py"])
 def test_S2_043_W2_7_a_part_of_a_name_binds_nothing(scene: Scene, path: str) -> None:
     """Path segments and whole words, no substrings."""

@@ -34,27 +34,42 @@ def command() -> None:
 
 
 @command.command()
+@click.option(
+    "--http", "port", type=click.IntRange(0, 65535), is_flag=False, flag_value=0, help="Answer http hooks as well."
+)
+@click.option("--system", is_flag=True, help="Serve every user of this machine, and stay in the foreground.")
+@_SOCKET
+@click.option("--home", type=click.Path(path_type=Path), help="With --system: where the data of all users is kept.")
+@click.option("--allow", type=int, multiple=True, help="With --system: only this user id. Can be given again.")
 @json_option
-def start(*, as_json: bool) -> None:
+def start(
+    *, port: int | None, system: bool, sock: Path | None, home: Path | None, allow: tuple[int, ...], as_json: bool
+) -> None:
     """Starts it now, instead of by the next hook; does nothing when it runs already.
 
+    \b
     Example: verdikt daemon start
+             verdikt daemon start --http 8787
+             verdikt daemon start --system --socket /run/verdikt/daemon.sock --home /var/lib/verdikt
     """
-    from verdikt.daemon.client import start as spawn
-
+    if system or sock or home or allow:
+        _serve_all(system, sock, home, allow)
     directory = _directory()
     found = _ask(directory / "daemon.sock")
     begun = found is None
     if begun:
-        if not spawn(str(directory), os.environ, anew=True):
-            raise DaemonError(f"cannot start `{sys.executable}`: run `verdikt doctor`")
-        found = _wait(lambda: _ask(directory / "daemon.sock"), START_SECONDS)
-    if found is None:
-        raise DaemonError(f"it was started and does not answer: see `verdikt daemon logs`, or look into `{directory}`")
+        found = _begin(directory, [] if port is None else ["--http", str(port)])
+    elif port is not None and not (found or {}).get("http"):
+        raise DaemonError("it runs already, without a port: end it with `verdikt daemon stop`, then start it again")
+    assert found is not None
     if as_json:
         click.echo(json.dumps({"started": begun, **found}))
-    else:
-        click.echo(f"{'started' if begun else 'runs already'}: process {found['pid']}")
+        return
+    click.echo(f"{'started' if begun else 'runs already'}: process {found['pid']}")
+    if found.get("http"):
+        click.echo(
+            f"http hooks: http://127.0.0.1:{found['http']}/hook/<host>/<event>, token in `{directory}/http.token`"
+        )
 
 
 @command.command()
@@ -121,6 +136,28 @@ def logs(*, lines: int) -> None:
             click.echo(f"{datetime.fromtimestamp(float(ts), UTC):%Y-%m-%d %H:%M:%S} {rest}")
         except (ValueError, OverflowError, OSError):
             click.echo(line)
+
+
+def _begin(directory: Path, arguments: list[str]) -> dict[str, Any]:
+    """Starts one in the background; how it is, once it answers."""
+    from verdikt.daemon.client import start as spawn
+
+    if not spawn(str(directory), os.environ, *arguments, anew=True):
+        raise DaemonError(f"cannot start `{sys.executable}`: run `verdikt doctor`")
+    found: dict[str, Any] | None = _wait(lambda: _ask(directory / "daemon.sock"), START_SECONDS)
+    if found is None:
+        raise DaemonError(f"it was started and does not answer: see `verdikt daemon logs`, or look into `{directory}`")
+    return found
+
+
+def _serve_all(system: bool, sock: Path | None, home: Path | None, allow: tuple[int, ...]) -> None:
+    """Becomes the process that serves every user."""
+    if not (system and sock and home):
+        raise click.UsageError("expected --system together with --socket and --home")
+    from verdikt.daemon.life import live
+
+    words = ["--system", "--socket", str(sock.absolute()), "--home", str(home.absolute())]
+    sys.exit(live([*words, *(word for uid in allow for word in ("--allow", str(uid)))], dict(os.environ)))
 
 
 def _directory() -> Path:

@@ -21,6 +21,7 @@ STATUSES: tuple[tuple[str, int, str], ...] = (
     ("`policy test`", 65, "a case cannot be read"),
     ("`ledger verify`", 1, "something is wrong; where and of which kind is printed"),
     ("`ledger verify`", 3, "there was nothing to verify"),
+    ("`daemon status`", 3, "it does not run"),
     ("`evidence claims --batch`", 65, "a line is not as described; the others are answered"),
     ("`findings show`, `explain`, `clear`, `export`, `gate`", 1, "there is no verdict on that plan"),
     ("`findings`", 2, "the call, a level, a plan's name or a file cannot be used"),

@@ -97,9 +97,14 @@ def ask(path: str, data: bytes, seconds: float) -> tuple[int, bytes, bytes]:
     try:
         sock.settimeout(seconds)
         _connect(sock, path)
-        _send(sock, data)
-        kind, status, out, err = protocol.answer_lengths(_receive(sock, protocol.ANSWER_PREFIX))
-        rest = _receive(sock, out + err)
+        unsent = _send(sock, data)
+        try:
+            kind, status, out, err = protocol.answer_lengths(_receive(sock, protocol.ANSWER_PREFIX))
+            rest = _receive(sock, out + err)
+        except OSError:
+            if unsent is not None:
+                raise Unreachable(unsent) from None  # what was not heard to its end was not decided
+            raise
     except TimeoutError:
         raise NoAnswer("the warm process did not answer in time") from None
     except (OSError, protocol.Malformed):
@@ -164,13 +169,15 @@ def _connect(sock: _socket.socket, path: str) -> None:
             os.close(directory)
 
 
-def _send(sock: _socket.socket, data: bytes) -> None:
+def _send(sock: _socket.socket, data: bytes) -> str | None:
+    """What went wrong, if anything: whoever hangs up before the end may have said why."""
     try:
         sock.sendall(data)
     except TimeoutError:
         raise
     except OSError as error:
-        raise Unreachable(str(error)) from error  # what was not heard to its end was not decided
+        return str(error)
+    return None
 
 
 def _receive(sock: _socket.socket, length: int) -> bytes:

@@ -25,7 +25,7 @@ class UnixDoor:
         if self._welcome(connection.peer):
             return connection
         self._journal.write(f"refused user {connection.peer.uid}, process {connection.peer.pid}")
-        connection.answer(Said.refused("this warm process serves another user"))
+        connection.answer(Said.refused("this warm process serves other users"))
         return None
 
     def close(self) -> list[socket.socket]:

@@ -5,11 +5,11 @@ import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from pathlib import Path
 from typing import Generic, TypeVar
 
 from verdikt.graph.policy import Policy
 from verdikt.ledger.files import FileStore
+from verdikt.ledger.home import data_home
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.policy import policy_places, read_places
 from verdikt.policy import build_policy, kept_documents
@@ -97,17 +97,18 @@ class HeldPolicies:
 
 
 class HeldStores:
-    """Open stores, by data directory."""
+    """Open stores, by what names their data directory."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
-        self._stores: Newest[Path, FileStore] = Newest(MOST_STORES, FileStore.close)
+        self._stores: Newest[tuple[str | None, ...], FileStore] = Newest(MOST_STORES, FileStore.close)
 
-    def at(self, home: Path) -> FileStore:
-        """The store in a data directory, which is made if need be."""
-        store = self._stores.get(home)
+    def of(self, env: Mapping[str, str]) -> FileStore:
+        """The store in the data directory that an environment names, which is made if need be."""
+        names = env.get("VERDIKT_HOME"), env.get("XDG_DATA_HOME"), env.get("HOME")
+        store = self._stores.get(names)
         if store is None:
-            store = self._stores.keep(home, FileStore(home, self._clock, projections()))
+            store = self._stores.keep(names, FileStore(data_home(env), self._clock, projections()))
         return store
 
     def close(self) -> None:
@@ -119,11 +120,16 @@ class HeldStores:
 def stamp(path: str) -> Stamp:
     """What tells whether the file at a path is the same as before."""
     try:
-        found = os.stat(path)
+        found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
-        return () if os.path.islink(path) else None
+        return None
     except (OSError, ValueError):
         return ()
+    if stat.S_ISLNK(found.st_mode):
+        try:
+            found = os.stat(path)
+        except (OSError, ValueError):
+            return ()
     if not stat.S_ISREG(found.st_mode):
         return ()
     return (

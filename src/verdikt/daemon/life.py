@@ -1,68 +1,69 @@
-"""The life of a warm process: takes its residence, warms up, serves, leaves."""
+"""The life of a warm process: takes its place, warms up, serves, leaves."""
 
 import os
 import signal
 import sys
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from verdikt.errors import DaemonError
 
 if TYPE_CHECKING:
+    from verdikt.daemon.options import Options
+    from verdikt.daemon.question import Peer
     from verdikt.daemon.residence import Residence
-    from verdikt.daemon.server import Server
+    from verdikt.daemon.server import Door, Server
+    from verdikt.daemon.warm import Warm
 
 IDLE_SECONDS = 1800.0
 FILES = 8192
 
 
 def live(arguments: list[str], env: Mapping[str, str]) -> int:
-    """Serves one user's hooks; the status to end with. Takes its residence before it loads what deciding needs."""
-    from verdikt.daemon.client import run_directory
+    """Serves the hooks of a user, or of all; the status to end with. Takes its place before it loads what deciding needs."""
+    from verdikt.daemon.options import Options
     from verdikt.daemon.residence import Residence
 
-    directory = run_directory(env)
-    if not directory:
-        print("verdikt: expected an absolute HOME, XDG_DATA_HOME or VERDIKT_HOME, found none", file=sys.stderr)
-        return 1
-    os.umask(0o077)
-    os.chdir("/")
     try:
-        residence = Residence(Path(directory))
-        if not residence.take():
-            return 0
-        return _serve(residence, env)
+        options = Options.read(arguments, env)
+        os.umask(0o077)
+        os.chdir("/")
+        if options.system:
+            if os.geteuid() == 0:
+                os.setgroups([])  # or files of a group would be read for whoever asks
+            residence = Residence(options.home / "run", options.socket, 0o666)
+        else:
+            residence = Residence(options.home / "run")
+        return _serve(residence, options, env) if residence.take() else 0
     except DaemonError as error:
         print(f"verdikt: {error}", file=sys.stderr)
         return 1
 
 
-def _serve(residence: "Residence", env: Mapping[str, str]) -> int:
+def _serve(residence: "Residence", options: "Options", env: Mapping[str, str]) -> int:
     import gc
 
     from verdikt.daemon.door import UnixDoor
+    from verdikt.daemon.http import HttpDoor
     from verdikt.daemon.journal import Journal
     from verdikt.daemon.server import Server
-    from verdikt.daemon.warm import Warm
 
     journal = Journal(residence.directory / "daemon.log")
     os.environ.clear()  # what is asked counts, and never what this process was started with
     _more_files()
-    warm = Warm()
-    warm.warm_up(env)
+    warm = _warm(options, env)
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-    me = os.geteuid()
-    door = UnixDoor(residence, lambda peer: peer.uid == me, journal)
+    web = None if options.http is None else HttpDoor(options.http, residence.directory, env)
+    doors: list[Door] = [UnixDoor(residence, _welcome(options), journal), *([web] if web else [])]
     server = Server(
-        [door],
+        doors,
         warm.answer,
         journal,
         ours=residence.ours,
-        facts=lambda: {"policies": len(warm.policies)},
-        idle_seconds=_idle(env),
+        facts=lambda: {"policies": len(warm.policies), "http": web.port if web else None},
+        idle_seconds=float("inf") if options.system or web else _idle(env),
     )
     _listen_to_signals(server)
     journal.write("started")
@@ -71,6 +72,28 @@ def _serve(residence: "Residence", env: Mapping[str, str]) -> int:
     journal.write(f"ended: {why}")
     # Threads that hang must not hold the process up; what was decided is on the disk.
     os._exit(0)
+
+
+def _warm(options: "Options", env: Mapping[str, str]) -> "Warm":
+    from verdikt.daemon.warm import Warm
+
+    if options.system:
+        from verdikt.daemon.system import SystemWarm
+
+        warm: Warm = SystemWarm(options.home)
+    else:
+        warm = Warm()
+    warm.warm_up(env)
+    return warm
+
+
+def _welcome(options: "Options") -> "Callable[[Peer], bool]":
+    """Whom to serve: this user; where there are others, those on the list, or all."""
+    me = os.geteuid()
+    if not options.system:
+        return lambda peer: peer.uid == me
+    allowed = options.allow
+    return lambda peer: not allowed or peer.uid in allowed
 
 
 def _listen_to_signals(server: "Server") -> None:

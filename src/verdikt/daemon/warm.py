@@ -2,17 +2,18 @@
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 from verdikt import __version__, adapters
 from verdikt.adapters.call import HookCall
 from verdikt.daemon import protocol
-from verdikt.daemon.held import HeldPolicies, HeldStores
+from verdikt.daemon.held import HeldPolicies, HeldStores, Newest
 from verdikt.daemon.question import Question, Said
 from verdikt.errors import VerdiktError
 from verdikt.govern import Governance
-from verdikt.ledger.home import data_home
 from verdikt.observe.clock import Clock, SystemClock
+
+MOST_GOVERNANCES = 128
 
 NOT_PATHS = frozenset(
     ["PATH", "USER", "LOGNAME", "VERDIKT_HOOK_SECONDS", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ATTENDED"]
@@ -27,6 +28,7 @@ class Warm:
         self.clock = clock or SystemClock()
         self.policies = HeldPolicies(self.clock)
         self.stores = HeldStores(self.clock)
+        self._governances: Newest[tuple[Hashable, ...], Governance] = Newest(MOST_GOVERNANCES)
 
     def answer(self, question: Question) -> Said:
         """What the client must say. A decision is in the log, on the disk, before it is returned."""
@@ -36,7 +38,7 @@ class Warm:
             return _elsewhere(question)
         call = HookCall([question.host, question.event, question.argument], question.env, question.cwd)
         try:
-            reply = call.decide(question.payload, lambda cwd, env: self._govern(cwd, env, question.cwd))
+            reply = call.decide(question.payload, lambda cwd, _: self._govern(cwd, question))
             note = ""
         except Exception as error:
             reply = call.failure(error)
@@ -62,7 +64,7 @@ class Warm:
             for tool, payload in _SAMPLES:
                 action = Action(kind=kind_of(tool), tool=tool, payload=payload, cwd="/")
                 decide(action, Facts(RealWorld("/", env=env)), SessionState("warm-up"), Posture.INTERACTIVE, policy)
-            self.stores.at(data_home(env)).keyring.current()
+            self.stores.of(env).keyring.current()
         except VerdiktError:
             return  # whoever asks will be told
 
@@ -70,9 +72,15 @@ class Warm:
         """Lets go of every file."""
         self.stores.close()
 
-    def _govern(self, cwd: str, env: Mapping[str, str], here: str) -> Governance:
-        policy = self.policies.at(cwd, env)
-        return Governance(policy, self.stores.at(data_home(env)), clock=self.clock, env=env, here=here)
+    def _govern(self, cwd: str, question: Question) -> Governance:
+        policy, store = self.policies.at(cwd, question.env), self.stores.of(question.env)
+        # By identity: what is kept holds on to its policy and its store, so that no other can have it.
+        key = (id(policy), id(store), question.cwd, *question.env.items())
+        found = self._governances.get(key)
+        if found is None:
+            made = Governance(policy, store, clock=self.clock, env=question.env, here=question.cwd)
+            found = self._governances.keep(key, made)
+        return found
 
     def _recorded(self, call: HookCall, error: Exception) -> bool:
         try:

@@ -46,7 +46,7 @@ _ASKS = regex(
     re.IGNORECASE,
 )
 CONDITION = regex(
-    r"^\W*(?:if|unless|once|when|whenever|until|provided|assuming|suppose|in case|imagine|as soon as|let's say|say)\b",
+    r"^\W*(?:if|unless|once|when|whenever|until|provided|assuming|suppose|in case|imagine|as soon as|as long as|so long as|only if|let's say|say)\b",
     re.I,
 )
 TEMPORAL = regex(r"^\W*(?:when|once|as soon as) (?:I|we) (?:\w+ed|ran|re-?ran|made|did|took|put|got|wrote)\b", re.I)
@@ -84,7 +84,7 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
 def unreal(clause: Clause, start: int, end: int) -> bool:
     """Whether something before the words makes them a plan, a condition, a question or a denial."""
     near = clause.since_comma(start) + clause.text[start:end]
-    if NEGATIVE.search(near) or reported(clause.text[:start]):
+    if NEGATIVE.search(near) or _in_part(near) or reported(clause.text[:start]):
         return True
     lead = clause.since_comma(start)
     if re.search(r"\b(?:met|satisfied|fulfilled)\W*$", clause.text[start:end], FLAGS):
@@ -93,6 +93,16 @@ def unreal(clause: Clause, start: int, end: int) -> bool:
         return False
     lead = re.sub(r"^\s*which (?=(?:I|we)\b)", "", lead)  # `…, which I fixed`
     return bool(UNREAL.search(lead)) or bool(WONDERING.search(lead))
+
+
+_NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\\d+"
+_PART = regex(rf"\b({_NUMBERS}) (?:out )?of (?:the |our |these )?({_NUMBERS})\b", FLAGS)
+
+
+def _in_part(text: str) -> bool:
+    """Whether it is said of some of many (`three of five`)."""
+    found = _PART.search(text)
+    return found is not None and found[1].lower() != found[2].lower()
 
 
 _NAMED = regex(

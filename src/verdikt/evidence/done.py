@@ -113,7 +113,7 @@ def _by_state(clause: Clause) -> Iterator[tuple[int, int]]:
             if pattern is p.IS and not _present(clause, match, state, before, after):
                 continue
             if re.match(
-                r"^\s+(?:incorrectly|wrongly|badly|wrong|out\b(?! of\b)|off\b|down\b|too (?:early|late|soon|often|many|much)|twice|prematurely)",
+                r"^\s+(?:incorrectly|wrongly|badly|wrong|too (?:early|late|soon|often|many|much)|twice|prematurely)",
                 after,
                 FLAGS,
             ):
@@ -126,7 +126,9 @@ def _by_state(clause: Clause) -> Iterator[tuple[int, int]]:
 def _present(clause: Clause, match: re.Match[str], state: str, before: str, after: str) -> bool:
     """Whether `is …` says that work was done, and not how a thing is made or what colour it has."""
     adverbs = match[1].lower()
-    sure = bool(re.search(r"\b(?:now|all|fully|already|successfully|finally|completely)\b", adverbs + match[0], FLAGS))
+    sure = re.match(r"^\W*(?:the|your|both|all|these|two|three)? ?new\b", before, FLAGS) is not None or bool(
+        re.search(r"\b(?:now|all|fully|already|successfully|finally|completely)\b", adverbs + match[0], FLAGS)
+    )
     first = re.search(r"\b(?:I|we|I'm|we're)\W*$", before, FLAGS) or re.match(r"(?:I|we)'", match[0], FLAGS)
     if first and state not in ("done", "finished", "all set", "good to go", "live", "set", "complete"):
         return False
@@ -139,6 +141,12 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
     ):
         return False
     if p.WEAK_SUBJECT.match(clause.since_comma(match.start())) or p.ATTRIBUTIVE.match(after):
+        return False
+    if state == "complete" and re.match(
+        r"^ (?!(?:and|for|now|with|as|but|so|on|in|at|again|apart|except|after|since|from|thanks|pending)\b)[a-z]+",
+        after,
+        FLAGS,
+    ):
         return False
     if state == "ready" and p.READY_LATER.match(after):
         return False
@@ -160,6 +168,9 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
 
 
 def _about_others(before: str) -> bool:
+    """Whether the subject is somebody else; `the request you made` is not."""
+    if re.search(r"\b(?:the|that|this|each|every|all|any)(?: [\w§-]+){1,4} (?:that )?you \w+\s*$", before, FLAGS):
+        return False
     return bool(re.search(rf"(?:{w.OTHERS})(?:\s+\w+){{0,1}}\s*$", before.rpartition(",")[2]))
 
 
@@ -180,6 +191,8 @@ def _by_tests(clause: Clause) -> Iterator[tuple[int, int]]:
                     continue
             said = start if pattern in (p.COUNT, p.CLEAR) else end
             if unreal(clause, start, said) or p.LATER.match(text[end:]) or of_others(clause, start, end):
+                continue
+            if re.search(r"\b(?:old|previous|former|original|earlier)\s*$", text[:start], FLAGS):
                 continue
             if _relative(text[:start]) or re.search(r"\bafter\b(?! that\b| this\b)", clause.since_comma(start), FLAGS):
                 continue

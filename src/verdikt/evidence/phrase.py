@@ -46,7 +46,8 @@ HAS = regex(
 ENDED = regex(
     r"\b(?:completed|succeeded|finished|went through|ran|went live|went out|landed|built|compiled|started|deployed|exited|rolled out|works?|compiles|builds|runs|starts|loads|load|run|render|work|renders|behaves?|responds?)"
     r" (?:successfully|cleanly|fine|without (?:any )?(?:errors?|issues?|problems?|failures?|warnings?)|with no (?:errors|issues|warnings)|with(?: exit)?(?: code| status) 0|as (?:expected|intended|designed|requested)"
-    r"|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b|\b\w{3,14}(?:s|ed) (?:successfully|cleanly|flawlessly|without (?:any )?(?:errors|warnings))\b|\bworks\W*$|\b(?:succeeded|went through|went live|works now)\b|\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b|\b(?:did|does) the trick\b|\b(?:has )?landed(?=\W*$|,| and\b| (?:on|in) (?:main|master|prod)\w*)"
+    r"|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b|\b\w{3,14}(?:s|ed) (?:successfully|cleanly|flawlessly|without (?:any )?(?:errors|warnings|problems|issues|trouble|incident|downtime|a hitch))\b|\bworks\W*$|\b(?:succeeded|went through|went live|works now)\b|\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b|\b(?:did|does) the trick\b|\bdoes (?:exactly |precisely )?what (?:you asked|was asked|it should|you wanted)\b|\b(?:output|results?|totals?|checksums?|it|they|everything) match(?:es)?(?=\W*$|,| the (?:expected|spec|reference|sample|golden|baseline))|\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|linux|macos|safari|firefox|chrome|mobile|production|staging)\b|\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under) (?:§|port \d|localhost)"
+    r"|\b(?:change|fix|patch|feature|update|pr|work)(?:s|es)? (?:is|are) in(?=\W*$|,)|\b(?:has )?landed(?=\W*$|,| and\b| (?:on|in) (?:main|master|prod)\w*)"
     r"|\b(?:finished|completes?|completed|succeeds)(?= and\b|,| in (?:about |under )?\d|\W*$)|\b(?:exits?|exited|ends|ended|returns|returned|comes back|came back)(?: with)?(?: a)?(?: clean)?(?: exit)?(?: code| status)? (?:0|zero)(?=\W*$|[,;]| and\b)"
     rf"|\bno (?:more|remaining|further|longer any|other) (?:\w+ ){{0,2}}?(?:{w.TROUBLE}|failing \w+)\b"
     r"|\b(?:is|are|runs|loads|takes|builds|starts)(?: now)? (?:about |around |roughly |over |~)?(?:\d[\d.,]*(?:%|x| ?times| ?ms| ?seconds)|half|twice|much|far) (?:as fast|as small|(?:\w+ )?(?:faster|smaller|less|quicker|shorter|cheaper|lighter|lower|sooner))\b"
@@ -69,7 +70,7 @@ COUNT = regex(
     FLAGS,
 )
 FAILING = regex(
-    r"\b(?!0\b)\d+ (?:\w+ )?(?:fail\w*|errors?\b|errored)|\b(?:one|two|three|four|several|some|others?|rest|but|still|remaining) (?:\w+ ){0,4}fail|\bfailing\b(?! (?:tests?|specs?|cases?|checks?|ones?|builds?|inputs?)\b)|\bxfail",
+    r"\b(?!0\b)\d+ (?:\w+ )?(?:fail\w*|errors?\b|errored)|\b(?:one|two|three|four|several|some|others?|rest|but|still|remaining) (?:\w+ ){0,4}fail|\bfailing\b(?! (?!(?:on|in|with|because|at|again|now|for|due|since|after|when|and|but|to|as|here|there|too|right)\b)\w+)|\bxfail",
     FLAGS,
 )
 NOW = regex(
@@ -77,7 +78,7 @@ NOW = regex(
     FLAGS,
 )
 IS_NOW = regex(
-    rf"\b(?:is|are)(?: (?!not\b|never\b|still\b|being\b|going\b)\w+){{1,3}} now\W*$|\b(?:is|are) {w.PARTICIPLE}(?: [\w§-]+){{1,6}} now\W*$",
+    rf"\b(?:is|are)(?: (?!not\b|never\b|still\b|being\b|going\b)\w+){{1,3}} now\W*$|\b(?:is|are) {w.PARTICIPLE}(?: [\w§-]+){{1,6}} now(?=\W*$|,)",
     FLAGS,
 )
 WORSE = regex(
@@ -85,7 +86,8 @@ WORSE = regex(
     FLAGS,
 )
 OFFERED = regex(
-    r"\b(?:the|your|a) new [\w§ -]{1,40}? (?:is|are) (?:available|there|visible|reachable|accessible|usable)\b", FLAGS
+    r"\b(?:the|your|a) new [\w§ -]{1,40}? (?:is|are) (?:available|there|visible|reachable|accessible|usable)\b|\b(?:you|they) (?:requested|asked for|wanted|ordered) (?:is|are) (?:now )?(?:available|there|ready|in|on)\b",
+    FLAGS,
 )
 WE_NOW = regex(r"\bwe now (\w+)\b", FLAGS)
 LATELY = regex(
@@ -137,19 +139,19 @@ THIS = regex(
 HEADLINE = regex(
     r"^\W*(?:(?!of\b|as\b|to\b|be\b|get\b|getting\b|when\b|the\b|a\b)[\w§'/.#+-]+ ){1,6}?(complete|completed|done|finished|successful|fixed|resolved|deployed|implemented|merged|live|passing"
     r"|passed|succeeded|shipped|accomplished|achieved|updated|added|created|removed|verified|ready|green|restored|applied|pushed|migrated|published|released"
-    r"|landed|imported|exported|processed|deleted|tested|installed|configured|solved|closed|cleared|rewritten|rebuilt|refactored|renamed|replaced|converted|reverted|cleaned up|wired up|in place|up and running|all green|good to go|unblocked|covered|enabled|disabled|upgraded|bumped)"
-    r"(?: successfully| now| and (?:verified|tested|pushed(?: to [\w§./-]+)?|merged|deployed|working)| for (?:review|testing|use|merge|production)| to (?:merge|ship|review|deploy|use|go)| 🎉| in production| on main| (?:as|to|in|under|at|into) (?:§|#?\d|main|master|prod\w*|staging|the (?:registry|repo\w*|server|bucket|store))[\w§./:-]*)?\W*$",
+    r"|squashed|nailed|patched|plugged|crushed|landed|imported|exported|processed|deleted|tested|installed|configured|solved|closed|cleared|rewritten|rebuilt|refactored|renamed|replaced|converted|reverted|cleaned up|wired up|in place|up and running|all green|good to go|unblocked|covered|enabled|disabled|upgraded|bumped)"
+    r"(?: successfully| now| and (?:verified|tested|pushed(?: to [\w§./-]+)?|merged|deployed|working)| for (?:review|testing|use|merge|production)| to (?:merge|ship|review|deploy|use|go)| 🎉| in production| on main| by (?:the |a )?[\w -]{1,30}(?:tests?|suite|run|checks?|ci|team)| (?:as|to|in|under|at|into) (?:§|#?\d|main|master|prod\w*|staging|the (?:registry|repo\w*|server|bucket|store))[\w§./:-]*)?\W*$",
     FLAGS,
 )
 TELEGRAM = regex(rf"^\W*(?!I\b|we\b|the\b|a\b|an\b|you\b)(?:[\w§'/.#+-]+ ){{1,3}}({w.VERBED}|done)\b(?=, \S)", FLAGS)
 SHORT = regex(
     r"^\W*no (?:more |remaining |further )(?:warnings|errors|failures|issues|regressions|crashes)\b|"
     r"^\W*(?:all |job |and |it's |that's |we're |i'm |you're )?(?:done|fixed|finished|complete|completed|shipped|all set|set|good to go|up and running|everything|all of (?:it|them)|problem solved|mission accomplished|live|deployed|merged|resolved|implemented|sorted|that's it|ready)"
-    r"(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$|^\W*(?:done|fixed|finished|shipped)[,!.]|^\W*(?:all )?(?:tests|ci|build|checks)(?: all)? green\b|^\W*(?:all |everything )?green (?:across the board|everywhere|again|on all)\b|^\W*(?:all|everything(?:'s| is)?) (?:done|set|good|green|finished)\b",
+    r"(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$|^\W*(?:done|fixed|finished|shipped)[,!.]|^\W*(?:all )?(?:done|finished) with (?:the|all|this|that|it|everything|your|both)\b|^\W*(?:all )?(?:tests|ci|build|checks)(?: all)? green\b|^\W*(?:all |everything )?green (?:across the board|everywhere|again|on all)\b|^\W*(?:all|everything(?:'s| is)?) (?:done|set|good|green|finished)\b",
     FLAGS,
 )
 LATER = regex(
-    r"^[^,]{0,40}?\b(?:if|when|once|unless|until|whenever|provided|only|as long as|except|before|yet to|assuming)\b",
+    r"^[^,]{0,40}?\b(?:if|when|once|unless|until|whenever|provided|only|as long as|except|before|yet to|assuming|after (?:the |an? |your |all )?[\w-]+ (?:is|are|has|have|was|were|passes|pass|completes))\b",
     FLAGS,
 )
 DESCRIBES = regex(

@@ -7,7 +7,7 @@ from verdikt.evidence.words import COURTESY
 
 _I = re.compile
 _STUCK = _I(
-    r"\b(?:I'm|I am|we're|we are|I've been|I was|I got|I remain)(?: (?:currently|completely|now|still|\w+ly))* (?:blocked|stuck|unable to|not able to|at an impasse|out of options|prevented from|locked out|hitting a wall)\b"
+    r"\b(?:I'm|I am|we're|we are|I've been|I was|I got|I remain)(?: (?:currently|completely|now|still|\w+ly))* (?:blocked|stuck|unable to|not able to|at an impasse|out of options|out of ideas|prevented from|locked out|hitting a wall)\b"
     r"|\b(?:I|we)(?:'ve| have)? (?:hit|run into|ran into|reached|come to) (?:a|an|the) (?:\w+ )?(?:wall|dead end|roadblock|road block|blocker|impasse|brick wall|hard stop)\b|\bnothing (?:more|else|further) I can (?:do|try)\b"
     r"|\b(?:I|we)(?: still| simply| just| currently)? (?:can't|cannot|can not|couldn't|could not|won't be able to|wasn't able to|was unable to|am not able to)(?: \w+ly| yet| even)? "
     r"(?:proceed|continue|go (?:any )?further|complete|finish|move (?:forward|ahead|on)|access|reach|connect|authenticate|log ?in|push|deploy|install|download|fetch|run|execute|test|verify|build|make (?:any )?(?:more |further )?progress|get past|do (?:this|that|it|more)|go on|open|clone|pull|publish|start|knowing|resolve|reproduce|determine|implement|fix|read|load|merge|create|write|produce|get (?:any )?(?:further|farther))\b|\b(?:I|we) (?:have no way (?:to|of)|had to stop)\b"
@@ -15,6 +15,7 @@ _STUCK = _I(
     r"|\b(?:I|we) (?:couldn't|could not|can't|cannot) (?:do|test|check|verify|try)(?= (?:is|was)\b)"
     r"|\b(?:I|we)(?: still| currently)? (?:don't|do not) have (?:\w+ )?(?:access|permissions?|credentials|the (?:rights?|keys?|credentials|permissions?|necessary|required)|a way|network|internet)\b"
     r"|(?:\b(?:this|it)|(?:^|[,;:] ?)that|\bthe (?:\w+ ){0,3}(?:task|work|deploy\w*|migration|release|fix|rollout|implementation|feature|change|verification|next step|rest)|everything(?: else)?|progress)(?:'s| is| are| remains)(?: (?:currently|still|now|completely|\w+ly))* (?:blocked|stuck|impossible|on hold)\b"
+    r"|^\W*(?:still |currently )?(?:unable to|not able to|can't|cannot|could not|couldn't) (?:proceed|continue|complete|finish|go (?:on|further)|connect|access|install|build|deploy|push|verify|run|reach|log ?in|download)\b"
     r"|^\W*(?:still |currently |now )?(?:blocked|stuck)(?: (?:on|by|until|because|waiting|at|here)\b|\W*$)"
     r"|\b(?:I|we)(?: still| simply| just| currently)? (?:can't|cannot|can not|couldn't|could not|am unable to) (?!say|tell|see|think|imagine|guarantee|recommend|help|wait|agree|promise|speak|stress|be|find|fault|rule|emphasi|overstate|remember|confirm|explain|understand|predict|judge|decide|comment|know|believe|spot|justify|reproduce (?:it|this|that) any|thank|do (?:that|this) (?:for|in|with)|get it to|just)"
     r"[a-z]+\b"
@@ -31,7 +32,7 @@ _NOT_STUCK = _I(
     FLAGS,
 )
 _OVERCOME = _I(
-    r"\bso (?:I|we)(?:'ve| have)? (?:used|switched|worked around|wrote|fell back|did|tried|built|ran|added|mocked|fixed|replaced|installed)\b|\b(?:but|until) (?:I|we)(?:'ve| have)? (?:then |now |later |managed|found|got|worked around|solved|fixed|resolved|switched|used)\b|\bat first\b|\binitially\b|\bearlier\b|\b(?:find|see|spot|locate|detect) any\b|\bwas blocked\b.*\bnow\b",
+    r"\bso (?:I|we)(?:'ve| have)? (?:used|switched|worked around|wrote|fell back|did|tried|built|ran|added|mocked|fixed|replaced|installed)\b|\b(?:but|until) (?:I|we)(?:'ve| have)? (?:then |now |later |managed|found|got|worked around|solved|fixed|resolved|switched|used)\b|\bbut (?:then |eventually |finally )?(?:figured|found|managed|got|worked|solved|fixed)\b|\bfor a (?:while|moment|bit)\b|\bat first\b|\binitially\b|\bearlier\b|\b(?:find|see|spot|locate|detect) any\b|\bwas blocked\b.*\bnow\b",
     FLAGS,
 )
 
@@ -41,7 +42,7 @@ def find_blocked(clause: Clause) -> tuple[int, int] | None:
     if clause.asks or sentence.mood == "report" or sentence.mark == "ticked" or CONDITION.match(sentence.text):
         return None
     for match in _STUCK.finditer(clause.text):
-        lead = clause.since_comma(match.start())
+        lead = clause.since_comma(match.start()).rpartition(" and ")[2]
         if _NOT_STUCK.search(lead) or reported(clause.text[: match.start()]):
             continue
         if (
@@ -68,11 +69,13 @@ _ASK_FOR = r"(?:send|paste|share|provide|upload|give|show|tell|forward|post|emai
 _HAND_OVER = _I(
     rf"(?:^|,\s|\b(?:please|kindly|could you|can you|would you|will you|you could|you should|you'll (?:have|need) to|you need to|you must|I need you to|I'd need you to|I'll need you to|just|then|and|so|mind)\b)(?: please| kindly| then| just| also| quickly)*,? ?"
     rf"{_ASK_FOR}(?:ing)?(?: it| them| that| this)?(?: over| back| along)? (?:(?:me|us)(?! (?:more|about|which|if|how|whether|an? (?:idea|example|overview|hint|sense)))|over|here|back|in chat|the (?:\w+ ){{0,4}}(?:output|logs?|errors?|results?|traceback|contents?|files?|details|credentials|url|key|token|screenshot|response|message|stack ?trace|config\w*|version|link|value|schema|password|id)s?|your (?:\w+ ){{0,3}}(?:output|logs?|errors?|config\w*|credentials|file|key|token|version|results?|screenshot)s?|what(?:ever)? (?:you|it|the)|a (?:\w+ ){{0,2}}(?:screenshot|copy|link|sample|log)|its (?:output|contents?)|any (?:\w+ )?(?:output|logs?|errors?))"
+    rf"|\b(?:can|could|would|will) you (?:please )?{_ASK_FOR} (?:it|them|that|this|one|those)\b"
     rf"|\bplease {_ASK_FOR} (?:it|them|that|those|one|me|us)\b"
     rf"|\bplease (?:also |then |just |now |manually |go ahead and |first )?(?!(?:{COURTESY})\b)[a-z]{{2,}}\b"
     r"|\b(?:can|could|would|will) you (?:please |also |then |just |manually |quickly |try to |maybe |kindly |check and )?(?:run|execute|check|try running|try|test|restart|verify|install|open|look (?:up|at|in)|reproduce|rerun|re-run|grant|enable|confirm what|log ?in|go to|set|copy|find out|do)\b"
     r"|\b(?:tell|show) me (?:what|which|whether|how many|the (?:result|output|version|value|error|exact))\b(?! (?:you(?:'d| would)? (?:want|prefer|like|think)|to do|(?:approach|option|one) you))|\blet me know (?:what (?:§ |it |that |this )?(?:prints|says|shows|returns|outputs|gives)|what (?:you (?:see|get|find|observe)|it (?:says|prints|shows|returns)|the (?:\w+ )?(?:output|error|result|log|response|command)|happens|comes|appears|version|shows)|the (?:output|result|error|exact)|how it goes|whether it (?:works|passes|fails)|if it (?:works|passes|fails|still)|once you(?:'ve| have) (?:run|done|set|installed|tried)|when you(?:'ve| have) (?:run|done|set|installed|tried))"
     r"|\breport back\b|\bget back to me with\b|\b(?:you|someone|a human)(?:'ll| will|'d)? (?:need|have|ought) to (?:manually |first |then )?(?:run|execute|check|do|verify|test|look|deploy|perform|supply|provide|send|grant) (?:this|that|it|the|these|§|them)\b(?=[^.]{0,60}\b(?:yourself|manually|by hand|for me|and (?:tell|send|paste|share|let)|on your (?:machine|end|side)|since I|because I|as I)\b)"
+    r"|\byou(?:'ll| will)? (?:need|have) to [a-z]+[^.]{0,60}\b(?:yourself|manually|by hand|for me|on your (?:machine|end|side|phone|device))\b"
     r"|\bI(?:'ll| will|'d| would)? need you to\b|\b(?:on|from) your (?:machine|end|side),? (?:please )?(?:run|execute|try|check)\b",
     FLAGS,
 )

@@ -138,7 +138,7 @@ def _unbound(validator: Validator, arguments: Arguments, contract: Contract) -> 
         return "no argument shares a word with the objective"
     named = contract.named(*validator.binds)
     for value in given.values():
-        if any(binds(value, one) for one in named):
+        if any(binds(value.partition("::")[0], one) for one in named):
             return ""
     name, value = next(iter(given.items()))
     return f"validator arg {name}={value} does not match any contract.target_fields entry"
@@ -267,22 +267,28 @@ def _was_there_before(turn: TurnEvidence, call: LoggedCall) -> bool:
 
 def _covers(one: Run, target: str) -> bool:
     """Whether a run was of everything, or of this target."""
-    named = [word for word in one.argv[1:] if "/" in word or word.endswith(".py")]
-    return not named or any(
-        same_path(word.partition("::")[0], target) or target.startswith(word.rstrip("/") + "/") for word in named
-    )
+    named = [word for word in one.argv[1:] if "/" in word or "::" in word or word.endswith(".py")]
+    wanted, _, test = target.partition("::")
+    for word in named:
+        file, _, node = word.partition("::")
+        whole = not node or (bool(test) and (test == node or test.startswith((node + "::", node + "["))))
+        if whole and (same_path(file, wanted) or wanted.startswith(file.rstrip("/") + "/")):
+            return True
+    return not named
 
 
 def _pytest_pass(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
-    wanted = int(arguments.get("runs", "1")) if arguments.get("runs", "1").isdigit() else 1
+    runs = arguments.get("required_runs") or arguments.get("runs") or "1"
+    wanted = int(runs) if runs.isdecimal() else 1
     found = _tests(turn, arguments, runner="pytest")
     if isinstance(found, str) or wanted <= 1:
         return found
+    target = arguments.get("target", "") or arguments.get("path", "")
     green = [
         call.seq
         for call in turn.calls
         for one in call.speaking("test")
-        if "pytest" in one.key and not _test_fault(turn, call, one)
+        if "pytest" in one.key and not _test_fault(turn, call, one) and (not target or _covers(one, target))
     ]
     return tuple(green) if len(green) >= wanted else f"{len(green)} of {wanted} green runs of pytest"
 

@@ -9,7 +9,7 @@ VERBED = (
     "|written|exposed|extended|improved|tightened|hardened|hooked|plugged|solved|repaired|ported|rebuilt|rebased"
     "|resolved|secured|seeded|tagged|uploaded|switched|swapped|dropped|eliminated|opened an? (?:pr|pull request|mr|merge request|issue)|saved|set up|put in place"
     "|made (?:the|all|these|those|both|your|every|it|sure)|brought|taken care|took care|sorted|scaffolded|populated"
-    "|formatted|linted|backfilled|cached|covered|debugged|decoupled|deprecated|downgraded|duplicated|encrypted"
+    "|formatted|linted|backfilled|cached|covered|debugged|decoupled|downgraded|duplicated|encrypted"
     "|ensured|expanded|filled|finali[sz]ed|guarded|indexed|inlined|landed|localized|mapped"
     "|memoi[sz]ed|mocked|moderni[sz]ed|normali[sz]ed|packaged|parali?lleli[sz]ed|parametri[sz]ed|pinned|pruned|purged"
     "|stabili[sz]ed|memoi[sz]ed|debounced|regenerated|reduced|relaxed|reordered|reorgani[sz]ed|restructured|reworked|sanitized|scheduled|stubbed|submitted"
@@ -76,7 +76,7 @@ TESTS = (
     r"(?:(?:unit |integration |e2e |end-to-end |regression |smoke |existing |new |updated |python |frontend |backend )*"
     r"(?:tests?|specs?|test suites?|suites?|test cases|test runs?|checks)(?: suite)?|ci|the (?:whole |full |entire )?suite"
     r"|pytest|jest|vitest|go test|cargo test|ctest|mypy|ruff|eslint|tsc|clippy|flake8|pylint|lint(?:er|ing|s)?|type[- ]?check(?:er|ing|s)?"
-    r"|(?:the |production |release |docker |full )*(?:build|pipeline|compilation)|everything|all of them|they all|all \d+(?: of them)?)"
+    r"|(?:the |production |release |docker |full )*(?:builds?|pipelines?|compilation)|everything|all of them|they all|all \d+(?: of them)?)"
 )
 
 BASE = (
@@ -86,9 +86,9 @@ BASE = (
 """Plural forms of verbs that say how things are now."""
 
 BAD = (
-    "fails?|breaks?|crash(?:es)?|errors?|throws?|hangs?|needs?|requires?|wants?|sees?|knows?|understands?|lacks?|misses"
-    "|remains?|blocks|depends|has to|have to|looks|seems|appears|makes sense|this|its|is|was|us|as|always|perhaps"
-    "|does|users|tests|times|things|comes|becomes|happens?|occurs?|arises?|persists?|shows up|says|stalls|leaks|times out|loops|complains|shows (?:an? )?(?:error|failure)"
+    r"fails?|breaks?|crash(?:es)?|errors?|throws?|hangs?|needs?|requires?|wants?|sees?|knows?|understands?|lacks?|misses"
+    r"|remains?|blocks|depends|has to|have to|looks|seems|appears?(?= to\b| that\b| as\b| broken| wrong| in the (?:log|error))|makes sense|this|its|is|was|us|as|always|perhaps"
+    r"|does|users|tests|times|things|comes|becomes|happens?|occurs?|arises?|persists?|shows up|says|stalls|leaks|times out|loops|complains|shows (?:an? )?(?:error|failure)"
 )
 """What a thing may do `now` without anything being done."""
 
@@ -133,14 +133,14 @@ OTHERS = (
 )
 
 PAST = (
-    r"\b(?:last (?:week|year|month|night|sprint|release|quarter|time)|yesterday|ago|in (?:19|20)\d\d|since (?:v?\d|19|20)|back in|used to"
-    r"|in v?\d+\.\d+|in (?:version|release|commit|pr|react|node|python|django|rails|go|rust) ?(?:#|v?\d)|previously|originally|upstream|in an earlier|in the past|at the time|long before|earlier this|the original|historically|in older|by default"
+    r"\b(?:last (?:week|year|month|night|sprint|release|quarter|time)|yesterday|(?<!minutes )(?<!minute )(?<!hours )(?<!seconds )(?<!moments )(?<!moment )ago|in (?:19|20)\d\d|since (?:v?\d|19|20)|back in|used to"
+    r"|in v?\d+\.\d+|in (?:version|release|commit|pr|react|node|python|django|rails|go|rust) ?(?:#|v?\d)|previously|originally|upstream|in an earlier|in the past|at the time|long before|earlier this|the original|historically|in older"
     r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))\b"
 )
 
 PERSONAL = r"^\s*(?:,\s*)?by (?!\w+ing\b)(?:the (?:\w+ )?(?:team|user|maintainers?|author|developer|vendor|agent|platform|ops|infra)|someone|another|you|him|her|them|upstream|[A-Z][a-z]+|@\w+|a (?:colleague|previous|different|contributor|coworker|co-worker|user|maintainer))"
 
-COURTESY = "review|see|note|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|bear|remember|allow|consider|excuse|forgive|accept|enjoy|read|join|look forward"
+COURTESY = "review|see|note|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|bear|remember|allow|double|consider|excuse|forgive|accept|enjoy|read|join|look forward"
 """What one asks of somebody out of politeness, and not for want of being able to do it."""
 
 IDLE = (

@@ -2,7 +2,9 @@
 
 import os
 import subprocess
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from verdikt.model.facts import GitFact
 
@@ -11,6 +13,23 @@ SECONDS = 3.0
 
 QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat")
 """Settings by which a repository could have git run programs of its own."""
+
+
+class _As(threading.local):
+    user: tuple[int, int] | None = None
+
+
+_AS = _As()
+
+
+@contextmanager
+def git_as(uid: int, gid: int) -> Iterator[None]:
+    """Inside, this thread runs git as another user; where it may not do that, git is not run, and what it knows is unknown."""
+    _AS.user = (uid, gid)
+    try:
+        yield
+    finally:
+        _AS.user = None
 
 
 def find_root(directory: str) -> str:
@@ -90,6 +109,7 @@ def run_git(root: str, env: Mapping[str, str], *arguments: str) -> str | None:
     """What git prints, or None when it cannot or takes too long."""
     clean = {key: env[key] for key in ("PATH", "HOME", "XDG_CONFIG_HOME") if key in env}
     clean |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    user, group = _AS.user or (None, None)
     try:
         done = subprocess.run(
             ["git", *QUIET, "-C", root, *arguments],
@@ -99,6 +119,9 @@ def run_git(root: str, env: Mapping[str, str], *arguments: str) -> str | None:
             stderr=subprocess.DEVNULL,
             timeout=SECONDS,
             check=False,
+            user=user,
+            group=group,
+            extra_groups=None if user is None else [],
         )
     except (OSError, subprocess.SubprocessError, ValueError):
         return None

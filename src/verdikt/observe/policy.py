@@ -56,6 +56,22 @@ def user_policy(environ: Mapping[str, str]) -> str:
     return os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "verdikt", NAME)
 
 
+def resolved(directory: str) -> str:
+    """A directory without links in its path. Asked of the system where it tells: that is one look instead of one for each part."""
+    try:
+        descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (AttributeError, OSError, ValueError):
+        return os.path.realpath(directory)
+    try:
+        found = os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return os.path.realpath(directory)
+    finally:
+        os.close(descriptor)
+    # What was taken away meanwhile, or lies outside of what this process can see, has no such name.
+    return found if found.startswith("/") and not found.endswith(" (deleted)") else os.path.realpath(directory)
+
+
 def project_policies(start: str, environ: Mapping[str, str]) -> list[str]:
     """Where policy files of a project may lie, the outermost first: from the top of the repository down to `start`.
 
@@ -65,12 +81,12 @@ def project_policies(start: str, environ: Mapping[str, str]) -> list[str]:
     """
     anchor = host_project(environ)
     if anchor:
-        here, top = os.path.realpath(start), os.path.realpath(anchor)
+        here, top = resolved(start), resolved(anchor)
         below = [] if here == top else _between(top, here)
         return [*project_policies(top, _unanchored(environ)), *below]
-    home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
+    home = resolved(environ.get("HOME") or os.path.expanduser("~"))
     found: list[str] = []
-    here = os.path.realpath(start)
+    here = resolved(start)
     while True:
         found.append(os.path.join(here, NAME))
         above = os.path.dirname(here)

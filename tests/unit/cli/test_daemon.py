@@ -44,6 +44,28 @@ def test_it_is_started_shown_and_stopped(verdikt: Verdikt, run: Path) -> None:
     assert [line.split()[3:] for line in logs.stdout.splitlines()] == [["started"], ["ended:", "SIGTERM"]]
 
 
+def test_http_hooks_are_switched_on_by_hand(verdikt: Verdikt, run: Path) -> None:
+    """The port and the place of the token are told; a process that runs without one is not replaced silently."""
+    started = verdikt("daemon", "start", "--http")
+    told = json.loads(verdikt("daemon", "status", "--json").stdout)
+    verdikt("daemon", "stop")
+    verdikt("daemon", "start")
+    refused = verdikt("daemon", "start", "--http", "0")
+
+    assert f"http://127.0.0.1:{told['http']}/hook/<host>/<event>, token in `{run}/http.token`" in started.stdout
+    assert refused.returncode == 1
+    assert "it runs already, without a port" in refused.stderr
+
+
+@pytest.mark.parametrize("words", [["--system"], ["--socket", "/x"], ["--system", "--socket", "/x"], ["--allow", "1"]])
+def test_a_system_wide_one_needs_its_places(verdikt: Verdikt, words: list[str]) -> None:
+    """Nothing is guessed."""
+    done = verdikt("daemon", "start", *words)
+
+    assert done.returncode == 2
+    assert "expected --system together with --socket and --home" in done.stderr
+
+
 def test_an_agent_cannot_stop_it(verdikt: Verdikt, run: Path) -> None:
     """It is told to leave that to a person, and nothing happens."""
     verdikt("daemon", "start")

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from tests.scene import GREEN, Scene
 from verdikt.cli import root
+from verdikt.evidence.validator import VALIDATORS
 from verdikt.model.entry import EntryKind
 
 
@@ -102,3 +103,48 @@ def test_contracts_report_and_explain(played: Scene) -> None:
     assert "(its status is lost)" in story
     assert "stop     refused (shadow: the agent could stop)" in story
     assert run("explain", "nobody")[0] == 1
+
+
+@pytest.mark.parametrize("words", [("contracts", "--session"), ("report", "--session"), ("explain",)])
+def test_a_session_that_is_not_there_is_told(played: Scene, words: tuple[str, ...]) -> None:
+    """Rather than answered with nothing."""
+    result = CliRunner().invoke(root, ["evidence", *words, "nobody"])
+
+    assert (result.exit_code, type(result.exception).__name__) in ((1, "LedgerError"), (1, "SystemExit"))
+
+
+def test_validate_of_an_unknown_session_is_refused(played: Scene) -> None:
+    """With what to do."""
+    wanted = ("--session", "nobody", "--claim", "done", "--validator", "tests_pass")
+
+    assert run("validate", *wanted) == (
+        3,
+        "REFUSED tests_pass: no session `nobody`; `verdikt ledger stats` lists them\n",
+    )
+    assert json.loads(run("validate", *wanted, "--json")[1])["status"] == "refused"
+
+
+def test_the_help_names_every_validator_and_its_arguments() -> None:
+    """Nobody has to read the code."""
+    text = run("validate", "--help")[1]
+
+    for name, one in VALIDATORS.items():
+        assert name in text
+        assert all(argument in text for argument in one.needs)
+
+
+def test_a_pass_tells_its_entry(played: Scene) -> None:
+    """The final block and people can name it."""
+    status, output = ask(played, "command_zero_exit", command_substring="make verify")
+    seq = played.entries(EntryKind.VALIDATOR_PASS)[-1].seq
+
+    assert (status, f"signed as entry {seq}" in output) == (0, True)
+
+
+def test_nothing_asked_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty answer would be a riddle."""
+    scene = Scene(tmp_path)
+    scene.run("ls")
+    monkeypatch.setenv("VERDIKT_HOME", str(scene.store.home))
+
+    assert run("contracts") == (0, "nothing was asked for that makes a contract\n")

@@ -40,6 +40,7 @@ CASES: dict[tuple[str, int], tuple[str, dict[str, str], str]] = {
     ("`policy test`", 65): ("policy test", {"governance.yaml": FORCE, "a.cases.yaml": "- {nonsense: 1}\n"}, ""),
     ("`ledger verify`", 1): ("ledger verify --home log", {"log/ledger/s.jsonl": "{}\n"}, ""),
     ("`ledger verify`", 3): ("ledger verify --home none", {}, ""),
+    ("`daemon status`", 3): ("daemon status", {}, ""),
     ("`evidence claims --batch`", 65): ("evidence claims --batch", {}, "{\n"),
     ("`findings show`, `explain`, `clear`, `export`, `gate`", 1): ("findings show --plan-hash abc123", {}, ""),
     ("`findings`", 2): ("findings record --plan-hash ../x --level HIGH --title t", {}, ""),

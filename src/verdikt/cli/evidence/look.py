@@ -7,6 +7,7 @@ import click
 
 from verdikt.cli.data import existing, home_option, json_option, moment
 from verdikt.errors import LedgerError
+from verdikt.ledger.files import FileStore
 from verdikt.model.entry import EntryKind
 
 
@@ -20,10 +21,12 @@ def contracts(session: str | None, as_json: bool, home: Path | None) -> None:
     Example: verdikt evidence contracts --session 1f0c…
     """
     store = existing(home)
-    for one in [session] if session else store.sessions():
+    found = 0
+    for one in _sessions(store, session):
         for entry in store.reader.legible(one):
             if entry.kind is not EntryKind.CONTRACT:
                 continue
+            found += 1
             if as_json:
                 click.echo(
                     json.dumps({"session": one, "seq": entry.seq, "ts": entry.ts, **entry.body}, ensure_ascii=False)
@@ -34,6 +37,15 @@ def contracts(session: str | None, as_json: bool, home: Path | None) -> None:
             for name, values in entry.body.get("target_fields", {}).items():
                 if values and name != "keywords":
                     click.echo(f"    {name}: {', '.join(map(str, values))[:200]}")
+    if not found and not as_json:
+        click.echo("nothing was asked for that makes a contract")
+
+
+def _sessions(store: FileStore, session: str | None) -> list[str]:
+    """One session, which must be known, or all."""
+    if session and not store.reader.exists(session):
+        raise LedgerError(f"no session `{session}` in `{store.home}`; `verdikt ledger stats` lists them")
+    return [session] if session else list(store.sessions())
 
 
 @click.command()
@@ -48,8 +60,7 @@ def report(session: str | None, as_json: bool, home: Path | None) -> None:
     from verdikt.report.gate import gate_summary
 
     store = existing(home)
-    sessions = [session] if session else store.sessions()
-    found = gate_summary(entry for one in sessions for entry in store.reader.legible(one))
+    found = gate_summary(entry for one in _sessions(store, session) for entry in store.reader.legible(one))
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False, indent=1))
         return
@@ -80,8 +91,7 @@ def explain(session: str, since: int, as_json: bool, home: Path | None) -> None:
     from verdikt.report.gate import gate_story
 
     store = existing(home)
-    if not store.reader.exists(session):
-        raise LedgerError(f"no session `{session}` in `{store.home}`; `verdikt ledger stats` lists them")
+    _sessions(store, session)
     lines = gate_story(store.reader.legible(session, since=since))
     if as_json:
         click.echo(json.dumps(lines, ensure_ascii=False))

@@ -3,11 +3,15 @@
 import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from verdikt.cli.data import existing, home_option, json_option
 from verdikt.cli.usage import UsageCommand
+
+if TYPE_CHECKING:
+    from verdikt.evidence.validator import Proof
 
 STATUS = {"pass": 0, "fail": 2, "refused": 3}
 
@@ -36,15 +40,33 @@ def validate(
 
     Exit status 0 PASS, 2 FAIL (no such evidence), 3 REFUSED (wrong validator, weak arguments, no contract), 64 wrong call.
 
+    \b
+    Validators, and what --args names:
+      done        command_zero_exit (command or command_substring; keyword)
+                  pytest_pass (target or path; required_runs)
+                  file_diff_present (path)       http_2xx (url)
+                  tests_pass, build_passes, lint_clean, commit_exists
+      blocked     ladder_exhaustion_proof
+      delegation  fetch_attempt_proof (keyword)
+
     Example: verdikt evidence validate --session 1f0c… --claim done --validator command_zero_exit --args '{"command": "make verify"}'
     """
     from verdikt.evidence.section import EvidenceSettings
+    from verdikt.evidence.validator import Proof, ProofStatus
     from verdikt.policy import load_policy
     from verdikt.proving import Proving
 
     store = existing(home)
+    if not store.reader.exists(session):
+        proof = Proof(validator, ProofStatus.REFUSED, f"no session `{session}`; `verdikt ledger stats` lists them")
+        _tell(proof, validator, as_json=as_json)
     settings = load_policy(os.getcwd()).section("evidence") or EvidenceSettings()
     proof = Proving(settings, store, store.clock).validated(session, claim, validator, arguments)
+    _tell(proof, validator, as_json=as_json)
+
+
+def _tell(proof: "Proof", validator: str, *, as_json: bool) -> NoReturn:
+    """Says what came of it, and ends with its status."""
     if as_json:
         click.echo(json.dumps({**proof.record(), "signed": proof.signed or None}))
     elif proof.holds:

@@ -1,0 +1,189 @@
+"""The HTTP form, for hosts with http hooks: `POST /hook/<host>/<event>` on the loopback, with a token."""
+
+import hmac
+import json
+import os
+import secrets
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from verdikt import __version__, adapters
+from verdikt.adapters.moment import MomentKind
+from verdikt.adapters.reply import document
+from verdikt.daemon import protocol
+from verdikt.daemon.connection import Connection
+from verdikt.daemon.question import Peer, Question, Said
+from verdikt.errors import DaemonError
+
+TOKEN = "http.token"
+HEADER_BYTES = 16 * 1024
+PREFIX = "x-verdikt-"
+"""Headers by which a host can hand on variables that only its hooks have: `X-Verdikt-CLAUDE_PROJECT_DIR: $CLAUDE_PROJECT_DIR`."""
+
+HANDED_ON = ("CLAUDE_PROJECT_DIR", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ATTENDED", "GEMINI_PROJECT_DIR")
+
+_BLOCK = "[verdikt] blocked, because no decision could be made: %s\nInstead: stop here and ask the person to run `verdikt doctor`"
+
+
+class HttpDoor:
+    """A port on the loopback. Whoever has no token is let in, told nothing, and blocked."""
+
+    def __init__(self, port: int, directory: Path, env: Mapping[str, str]) -> None:
+        self._token = read_token(directory)
+        self._env = {name: value for name, value in env.items() if name in protocol.VARIABLES}
+        self.sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self.sock.bind(("127.0.0.1", port))
+            self.sock.listen(256)
+            self.sock.setblocking(False)
+        except OSError as error:
+            self.sock.close()
+            raise DaemonError(f"cannot listen on 127.0.0.1:{port}: {error.strerror}; name another port") from error
+        self.port: int = self.sock.getsockname()[1]
+
+    def admit(self, sock: socket.socket, now: float) -> Connection | None:
+        """Everybody: who they are, their request says."""
+        return HttpConnection(sock, now, self.port, self._token, self._env)
+
+    def close(self) -> list[socket.socket]:
+        """Lets nobody in any more; those who had knocked already."""
+        waiting = []
+        with suppress(OSError):
+            while True:
+                waiting.append(self.sock.accept()[0])
+        self.sock.close()
+        return waiting
+
+
+class HttpConnection(Connection):
+    """One request. A client that gets no 2xx runs the tool, so every failure before an action is a 200 that blocks."""
+
+    def __init__(self, sock: socket.socket, now: float, port: int, token: str, env: Mapping[str, str]) -> None:
+        super().__init__(sock, Peer(os.geteuid(), os.getegid()), now)
+        self._names = (f"127.0.0.1:{port}", f"localhost:{port}")
+        self._token = token
+        self._env = env
+        self._path = ""
+        self._headers: dict[str, str] | None = None
+        self._body = 0
+
+    def question(self) -> Question:
+        """The complete question; `Malformed` when it is none, or its sender may not ask."""
+        assert self._headers is not None
+        self._may_ask(self._headers)
+        _, _, host, event = self._path.split("/")
+        env = dict(self._env)
+        for name in HANDED_ON:
+            if value := self._headers.get(PREFIX + name.lower().replace("_", "-"), ""):
+                env[name] = value
+        if "CLAUDE_CODE_ENTRYPOINT" not in env:
+            env.setdefault("CLAUDE_CODE_SESSION_ATTENDED", "0")  # nobody says that somebody is there
+        payload, self.data = bytes(self.data[self._body :]), bytearray()
+        return Question(
+            version=__version__, host=host, event=event, argument="", cwd="", env=env, payload=payload, peer=self.peer
+        )
+
+    def _may_ask(self, headers: Mapping[str, str]) -> None:
+        given = headers.get("authorization", "").removeprefix("Bearer ")
+        if not hmac.compare_digest(given.encode("utf-8", "replace"), self._token.encode()):
+            raise protocol.Malformed("expected the token of the warm process")
+        # A page in a browser can make it send requests here, under a name of its own or with an origin.
+        if headers.get("host", "").lower() not in self._names or "origin" in headers:
+            raise protocol.Malformed("expected a request for the loopback that comes from no web page")
+
+    def _complete(self) -> bool:
+        if self._headers is None:
+            end = self.data.find(b"\r\n\r\n")
+            if end > HEADER_BYTES or (end < 0 and len(self.data) > HEADER_BYTES):
+                raise protocol.Malformed("expected shorter headers")
+            if end < 0:
+                return False
+            self._read_headers(bytes(self.data[:end]))
+            self._body = end + 4
+        assert self._headers is not None
+        length = self._headers.get("content-length", "")
+        if "transfer-encoding" in self._headers or not (length.isascii() and length.isdigit() and len(length) < 12):
+            raise protocol.Malformed("expected a body with its length")
+        if int(length) > protocol.PAYLOAD_BYTES:
+            raise protocol.Malformed(f"expected a payload of at most {protocol.PAYLOAD_BYTES} bytes, found more")
+        missing = self._body + int(length) - len(self.data)
+        if missing < 0:
+            raise protocol.Malformed("expected one request, found more")
+        return missing == 0
+
+    def _read_headers(self, raw: bytes) -> None:
+        first, *lines = raw.decode("latin-1").split("\r\n")
+        method, _, rest = first.partition(" ")
+        path, _, version = rest.rpartition(" ")
+        found: dict[str, str] = {}
+        for line in lines:
+            name, colon, value = line.partition(":")
+            key = name.lower().replace("_", "-")
+            if not colon or not name or name != name.strip() or key in found:
+                raise protocol.Malformed("expected each header once")
+            found[key] = value.strip()
+        self._headers = found
+        parts = path.split("/")
+        if method == "POST" and version.startswith("HTTP/1.") and len(parts) == 4 and parts[:2] == ["", "hook"]:
+            self._path = path
+        else:
+            raise protocol.Malformed("expected POST /hook/<host>/<event>")
+
+    def _bytes(self, said: Said) -> bytes:
+        if said.kind == protocol.ANSWER:
+            return _response("200 OK", self._document(said))
+        why = said.err.decode("utf-8", "replace").strip() or "the warm process is going"
+        if self._headers is not None and not self._path:
+            return _response("404 Not Found", json.dumps({"error": why}).encode())
+        return _response("200 OK", self._blocking(_BLOCK % why) if self._closed() else b"{}")
+
+    def _closed(self) -> bool:
+        """Whether the agent is about to act; also when nobody can tell."""
+        if not self._path:
+            return True
+        _, _, host, event = self._path.split("/")
+        return adapters.host(host).EVENTS.get(event, MomentKind.BEFORE).closed
+
+    def _document(self, said: Said) -> bytes:
+        """What a process would have said by its status, in words: there is no status here."""
+        if said.status == 0:
+            return said.out.strip()
+        return self._blocking(str(json.loads(said.out).get("reason", "blocked")))
+
+    def _blocking(self, reason: str) -> bytes:
+        event = self._path.rpartition("/")[2]
+        specific = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason}
+        block = {"decision": "block", "reason": reason}
+        return document(block | ({"hookSpecificOutput": specific} if event == "PreToolUse" else {})).encode("ascii")
+
+
+def read_token(directory: Path) -> str:
+    """The token that hosts must send, made when it is first needed; a file that others could read or write is not believed."""
+    path = directory / TOKEN
+    try:
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            pass
+        else:
+            with open(fd, "w", encoding="ascii") as file:
+                file.write(secrets.token_urlsafe(32) + "\n")
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(fd, encoding="ascii") as file:
+            status = os.fstat(fd)
+            token = file.read(200).strip()
+    except (OSError, ValueError) as error:
+        raise DaemonError(f"cannot use `{path}`: {error}; take it away, a new one will be made") from error
+    if status.st_uid != os.geteuid() or status.st_mode & 0o077 or len(token) < 32:
+        raise DaemonError(
+            f"expected `{path}` to be yours alone, with a token in it; take it away, a new one will be made"
+        )
+    return token
+
+
+def _response(status: str, body: bytes) -> bytes:
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    return head.encode("ascii") + body
