@@ -51,7 +51,7 @@ CONDITION = regex(
 )
 TEMPORAL = regex(r"^\W*(?:when|once|as soon as) (?:I|we) (?:\w+ed|ran|re-?ran|made|did|took|put|got|wrote)\b", re.I)
 _LABEL = regex(
-    r"^\W*(?:goal|acceptance criteria|definition of done|expected|plan|next(?: steps?| up)?|to-?do|steps?|remaining|requirement|pending"
+    r"^\W*(?:goal|acceptance criteria|definition of done|(?:expected|actual|desired)(?: \w+)?|plan|next(?: steps?| up)?|to-?do|steps?|remaining|requirement|pending"
     r"|question|example|e\.g\.|for example|note to self|hypothesis|idea|option \w+|proposal|suggested \w+(?: \w+)?|title|subject"
     r"|commit message|(?:pr|issue|ticket) (?:title|description)|branch|quote|tip|test plan|criteri(?:a|on)|in progress|blocked by|later|not done"
     r"|changelog|release notes?|upstream|step \d+|legend|log|error|input|prompt|task)\s*$",

@@ -159,7 +159,7 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
     if state.split(maxsplit=1)[0] in w.DESCRIPTIVE and not sure and p.DESCRIBES.match(after):
         return bool(
             re.match(
-                r"^\s*(?:as (?:expected|requested|intended)|end|in (?:production|prod|staging|main|all)|on (?:main|master|staging|prod|my (?:end|side))|to (?:main|master|staging|prod|production|all|every|npm|pypi)|at (?:§|http)|on (?:npm|pypi|all|every|both|the (?:server|staging|registry|store)))(?:\b|\W|$)",
+                r"^\s*(?:as (?:expected|requested|intended)|end|in (?:production|prod|staging|main|all)|on (?:main|master|staging|prod|(?:my|this|the|your) (?:\w+ )?branch|my (?:end|side))|to (?:main|master|staging|prod|production|all|every|npm|pypi)|at (?:§|http)|on (?:npm|pypi|all|every|both|the (?:server|staging|registry|store)))(?:\b|\W|$)",
                 after,
                 FLAGS,
             )
@@ -191,6 +191,12 @@ def _by_tests(clause: Clause) -> Iterator[tuple[int, int]]:
                     continue
             said = start if pattern in (p.COUNT, p.CLEAR) else end
             if unreal(clause, start, said) or p.LATER.match(text[end:]) or of_others(clause, start, end):
+                continue
+            if re.match(
+                r"^\W*but (?:it |they |that )?(?:doesn't|don't|does not|do not|isn't|fail|crash|still|hang)",
+                clause.sentence.text[clause.start + end :],
+                FLAGS,
+            ):
                 continue
             if re.search(r"\b(?:old|previous|former|original|earlier)\s*$", text[:start], FLAGS):
                 continue
