@@ -91,7 +91,8 @@ def unreal(clause: Clause, start: int, end: int) -> bool:
         lead = re.sub(r"\b(?:criteri(?:a|on)|requirements?|goals?)\b", "", lead, flags=FLAGS)
     if re.search(r"\b(?:I|we) can (?:now )?(?:confirm|verify|report|see)\b", lead, FLAGS):
         return False
-    lead = re.sub(r"^\s*which (?=(?:I|we)\b)", "", lead)  # `…, which I fixed`
+    if re.fullmatch(r"\s*which\s*", lead) and re.match(r"(?:I|we)\b", clause.text[start:end]):
+        return False  # `…, which I fixed`
     return bool(UNREAL.search(lead)) or bool(WONDERING.search(lead))
 
 

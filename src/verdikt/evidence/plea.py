@@ -21,7 +21,7 @@ _STUCK = _I(
     r"[a-z]+\b"
     r"|(?:(?<=^)|(?<=[,;:] ))without (?:[\w'§./-]+ ){1,8}(?:I|we) (?:can't|cannot|can not|couldn't) (?!say|tell|be sure|guarantee|promise)[a-z]+\b"
     r"|\b(?:there(?:'s| is) no way (?:for me )?to|not possible for me to|impossible for me to|beyond (?:my|what I) (?:reach|control|can))\b"
-    r"|\b(?:I'm|I am|we're|we are)(?: still| currently| now)? (?:waiting (?:on|for)|awaiting) (?:you|your|access|approval|credentials|permission|the|an?)\b"
+    r"|\b(?:I'm|I am|we're|we are)(?: still| currently| now)? (?:waiting (?:on|for)|awaiting) (?!the (?:\w+ )?(?:tests?|build|ci|pipeline|deploy\w*|job|run|download|install\w*|suite|results?|command)\b)(?:you|your|access|approval|credentials|permission|the|an?)\b"
     r"|\b(?:I|we) (?:need|require) (?:your |valid |the |an? )?(?:\w+ )?(?:credentials|approval|permission|access|api key|token|password|ssh key|sign-off)\b(?! (?:check|handling|refresh|validation))"
     r"|(?<=and )(?:so )?(?:could not|couldn't|cannot|can't|was unable to) (?:finish|complete|proceed|continue|connect|access|verify|run|install|build|push|deploy|reach|log ?in|download|test)\b"
     r"|\bcan(?:not|'t) (?:proceed|continue|go any further|be (?:completed|verified|finished)) (?:without|until)\b",
