@@ -34,41 +34,37 @@ class Arguments:
     __slots__ = ("_present", "flags", "operands", "single")
 
     def __init__(self, argv: Sequence[Word], values: frozenset[str] = frozenset(), *, single: bool = False) -> None:
-        self.flags: list[tuple[str, Word | None]] = []
-        self.operands: list[Word] = []
+        self.flags = flags = []  # type: list[tuple[str, Word | None]]
+        self.operands = operands = []  # type: list[Word]
         self.single = single
         self._present: set[str] | None = None
         wants = ""
         for position, word in enumerate(argv):
             text = word.text
             if wants:
-                self.flags.append((wants, word))
+                flags.append((wants, word))
                 wants = ""
-            elif text == "--":
-                self.operands.extend(argv[position + 1 :])
-                break
-            elif len(text) < 2 or text[0] != "-":
-                self.operands.append(word)
+            elif text[:1] != "-" or text == "-":
+                operands.append(word)
+            elif text in values:
+                wants = text
+            elif len(text) == 2:
+                if text == "--":
+                    operands.extend(argv[position + 1 :])
+                    break
+                flags.append((text, None))
             elif single or text[1] == "-":
-                wants = self._long(text, word, values)
+                self._long(text, word)
             else:
                 wants = self._cluster(text, word, values)
         if wants:
-            self.flags.append((wants, None))
+            flags.append((wants, None))
 
-    def _long(self, text: str, word: Word, values: frozenset[str]) -> str:
+    def _long(self, text: str, word: Word) -> None:
         name, equals, value = text.partition("=")
-        if equals:
-            self.flags.append((name, Word(value, word.raw, word.glob)))
-        elif name in values:
-            return name
-        else:
-            self.flags.append((name, None))
-        return ""
+        self.flags.append((name, Word(value, word.raw, word.glob) if equals else None))
 
     def _cluster(self, text: str, word: Word, values: frozenset[str]) -> str:
-        if text in values:
-            return text
         for index in range(1, len(text)):
             flag = "-" + text[index]
             if flag in values:

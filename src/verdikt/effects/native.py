@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 
@@ -15,6 +14,7 @@ from verdikt.effects.purpose import purposes, spoken
 from verdikt.effects.reading import Reading
 from verdikt.model.action import ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
+from verdikt.model.notation import load
 from verdikt.model.regex import regex
 from verdikt.shell.command import Command, Word
 
@@ -276,7 +276,7 @@ def _meaning(call: Call, path: str, content: str) -> Iterator[Effect]:
             content,
         ):
             try:
-                command = json.loads(f'"{found.group(2)}"')
+                command = load(f'"{found.group(2)}"')
             except ValueError:
                 continue
             yield call.effect("code.lifecycle", (Target(f"{found.group(1)}: {command}"[:120], "other"),))

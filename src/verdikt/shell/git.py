@@ -83,16 +83,28 @@ _QUIET = frozenset(
     "reflog",
 }
 """Subcommands that run nothing that their words name."""
-_LOUD = {
-    verb: (*_OPTIONS[verb].split(), "ext::")
-    for verb in ("push", "pull", "fetch", "clone", "rebase", "grep", "ls-remote")
-}
+_LOUD = {verb: (*options.split(), "ext::") for verb, options in _OPTIONS.items()}
 """How the words begin that make a quiet subcommand run something."""
 
 
 def is_quiet(verb: str, words: list[Word]) -> bool:
     """Whether a subcommand with these words runs nothing that they name."""
     return verb in _QUIET or (verb in _LOUD and not any(word.text.startswith(_LOUD[verb]) for word in words))
+
+
+def runs_nothing(words: list[Word]) -> bool:
+    """Whether a git command runs nothing that its words name, where git has no aliases."""
+    verb = words[1].text if len(words) > 1 else ""
+    if verb in _QUIET:
+        return True
+    if verb[:1] in ("-", "") or verb in ("submodule", "filter-repo"):
+        return False
+    if verb == "config":
+        return sum(word.text[:1] != "-" or word.text[:1] == "!" for word in words[2:]) < 2
+    if verb == "bisect" and len(words) > 2 and words[2].text == "run":
+        return False
+    begins = _LOUD.get(verb, ("ext::",))
+    return not any(word.text.startswith(begins) for word in words)
 
 
 def git(call: Invocation) -> str | None:

@@ -257,6 +257,17 @@ def _interpret(call: Invocation) -> str | None:
     return None
 
 
+def is_quiet(words: list[Word]) -> bool:
+    """Whether such a command runs an installed module, or only tells its version."""
+    if len(words) < 2:
+        return False
+    row, _, _, module_options = _ways(words[0].text)
+    first = words[1].text
+    if row.subcommand:
+        return first != row.subcommand
+    return first in module_options or (len(words) == 2 and first == "--version")
+
+
 def _program(call: Invocation, language: str, text: str) -> None:
     call.code(language, text)
     spoken(call, language, text)

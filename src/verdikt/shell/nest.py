@@ -8,11 +8,12 @@ from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.escape import ESCAPES, LINES
 from verdikt.shell.file import copy, download, tee
 from verdikt.shell.git import git
-from verdikt.shell.git import is_quiet as is_quiet_git
+from verdikt.shell.git import runs_nothing as git_runs_nothing
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.justfile import just
 from verdikt.shell.makefile import make
 from verdikt.shell.package import node
+from verdikt.shell.plain import is_plain_sed
 from verdikt.shell.scope import Scope
 from verdikt.shell.sed import sed
 from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS, Given, Wrapper, options, permuted, valued
@@ -77,7 +78,9 @@ def _wrap(call: Invocation, row: Wrapper, start: int) -> str | None:
     spec = f"{row.valued} {row.text}"
     given, at = (permuted(words, start, spec)[0], count) if row.only_text else options(words, start, spec)
     where = row.host if row.host != "1" else ""
-    for _ in range(row.skip if at < count else 0):
+    for _ in range(row.skip):
+        if at >= count:
+            break
         where = words[at].text if row.host == "1" else where
         at += 1
         if row.joined or row.after or row.text:
@@ -354,7 +357,14 @@ _QUIET: dict[str, Callable[[list[Word]], bool]] = {
         if " " not in name and HANDLERS[name] is _grouped
     },
     **dict.fromkeys(("find", "gfind"), _finds),
-    "git": lambda words: len(words) > 1 and is_quiet_git(words[1].text, words),
+    **dict.fromkeys(("go", "cargo"), lambda words: escape.is_quiet(words) and _row(words[0].text, words)[0] is None),
+    **{
+        name: interpreter.is_quiet
+        for name in interpreter.INTERPRETERS
+        if HANDLERS.get(name) is not None and HANDLERS[name] is interpreter.HANDLERS.get(name)
+    },
+    "sed": lambda words: len(words) > 2 and words[-1].text[:1] != "-" and is_plain_sed(words[1].text, words[2].text),
+    "git": git_runs_nothing,
     # What these put into files is of no account to a command that stands alone.
     **dict.fromkeys(("cp", "mv", "ln", "install", "tee", "curl"), bool),
     "wget": escape.is_quiet,

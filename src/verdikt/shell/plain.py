@@ -158,7 +158,7 @@ def _is_plain(words: list[Word], fed: bool, read: bool) -> bool:
     if name in _HARMLESS:
         return True
     if name == "sed":
-        return len(words) > 2 and words[-1].text[:1] != "-" and _is_plain_sed(words[1].text, words[2].text)
+        return len(words) > 2 and words[-1].text[:1] != "-" and is_plain_sed(words[1].text, words[2].text)
     commands = _SUBCOMMANDS.get(name)
     if commands is None and name not in _CAREFUL:
         return _is_unlisted(name, words)
@@ -205,7 +205,8 @@ def _reach(name: str) -> int:
     return depth_of(name)
 
 
-def _is_plain_sed(flag: str, script: str) -> bool:
+def is_plain_sed(flag: str, script: str) -> bool:
+    """Whether a script only prints, deletes or replaces lines."""
     return (flag == "-n" and _LINES.fullmatch(script) is not None) or (
         flag == "-i" and _EDIT.fullmatch(script) is not None
     )

@@ -12,6 +12,7 @@ from verdikt.shell.analysis import analyse
 from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import Script
 from verdikt.shell.escape import ESCAPES
+from verdikt.shell.interpreter import INTERPRETERS
 from verdikt.shell.output import SOURCES
 from verdikt.shell.plain import plain
 from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS
@@ -25,6 +26,8 @@ PROGRAMS = sorted(
         *WRAPPERS,
         *ESCAPES,
         *BUILTINS,
+        *INTERPRETERS,
+        "git",
         "sed",
         "brew",
         "aws",
@@ -32,7 +35,7 @@ PROGRAMS = sorted(
 )
 WORDS = st.one_of(
     st.sampled_from(
-        "-n -la -r -rf -f -c -e -i -exec -delete --pre --pager=x -x -- - 2>&1 2>/dev/null | src/app.py status log 1,5p '1,5p' '*.py' A=1 /etc/passwd ../x {} *.py $x ~ ; && || > config get".split()
+        "-n -la -r -rf -f -c -e -i -exec -delete --pre --pager=x -x -- - 2>&1 2>/dev/null | src/app.py status log 1,5p '1,5p' '*.py' A=1 /etc/passwd ../x {} *.py $x ~ ; && || > config get --version -m run bisect alias.x ext::x --upload-pack=x submodule --config=a -toolexec".split()
     ),
     st.sampled_from(["'a b'", '"a b"']),
     st.text(alphabet="abz019_./:@%+,=-'\" \\", max_size=8),

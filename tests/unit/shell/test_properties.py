@@ -2,11 +2,15 @@
 
 import shlex
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from verdikt.shell import analyse
+from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import UNKNOWN
+from verdikt.shell.nest import HANDLERS
+from verdikt.shell.wrapper import WRAPPERS
 
 MARKS = r"""rm -rf / $( ) ${ } ` " ' $' \ <<EOF ; && || | & ( { if then fi for x in do done case esac x= $x ${x:- [[ ]] (( )) $((
 <( > < >> 2>&1 sudo bash -c xargs eval find . -exec f() # ~ {a,b} {1..9} * ? [a ] echo printf %s base64 -d é"""
@@ -70,3 +74,11 @@ def test_every_way_gives_the_same_script(words: list[str]) -> None:
     text = " ".join(words)
 
     assert analyse(text, cwd="/a") == analyse(text, cwd="/a", aliases={"unused": "unused"})
+
+
+@pytest.mark.parametrize("name", sorted({*WRAPPERS, *HANDLERS, *BUILTINS}))
+def test_a_command_that_lacks_words_does_not_make_it_raise(name: str) -> None:
+    """Whatever is missing at its end."""
+    for words in ("", "a", "'a b'", "a b", "-x", "-x a", "a -x", "--", "-- a", "a --", "-c", "-e", "--x="):
+        text = f"{name} {words}".strip()
+        assert analyse(text, aliases={"unused": "unused"}).text == text

@@ -121,7 +121,7 @@ _CLOUD_DELETES = frozenset(
 _CLOUD_ENDS = ("delete_", "terminate_", "purge_", "deregister_", "schedule_key_deletion")
 
 
-class _Reader:
+class _Walk:
     """Walks one module. Names are followed through imports and simple assignments of constants."""
 
     def __init__(self, call: Call) -> None:
@@ -372,7 +372,7 @@ class _Reader:
         if calls & _DECODE:
             yield self.call.effect("code.hidden", note="runs what a decoder makes of its input")
         if UNKNOWN not in text:
-            inner = _Reader(self.call)
+            inner = _Walk(self.call)
             inner.names.update(self.names)
             yield from _read(text, inner)
             return
@@ -436,23 +436,23 @@ class _Reader:
 
 def read_python(text: str, call: Call) -> Iterator[Effect]:
     """What a Python program would do."""
-    yield from _read(text, _Reader(call))
+    yield from _read(text, _Walk(call))
 
 
-def _read(text: str, reader: _Reader) -> Iterator[Effect]:
+def _read(text: str, walk: _Walk) -> Iterator[Effect]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        yield reader.call.effect("code.run", note="python that does not parse")
+        yield walk.call.effect("code.run", note="python that does not parse")
         return
-    reader.light = ":memory:" in text
+    walk.light = ":memory:" in text
     try:
-        reader.read(tree)
+        walk.read(tree)
     except RecursionError:
-        yield reader.call.effect("code.unknown", possible=True)
-    yield from reader.effects
+        yield walk.call.effect("code.unknown", possible=True)
+    yield from walk.effects
 
 
 def _constant(node: ast.expr) -> str:
