@@ -30,6 +30,9 @@ GATE_CRASHES = "_gate_crash.json"
 _CHECKS = frozenset({"test", "build", "lint", "commit"})
 """Runs after which the sources are looked at, so that a later change of them shows whoever made it."""
 
+_LOOKS = 30
+"""How often a transcript is looked at again whose last words are not written yet."""
+
 _UNREAD = {"unparseable": "holds no JSON", "schema_drift": "has no message of a known type"}
 
 
@@ -134,6 +137,11 @@ class Proving:
 
         session, path = turn.session_id, turn.transcript_path
         transcript = read_transcript(path) if path else Transcript("unreadable")
+        for _ in range(_LOOKS):
+            if turn.message is not None or not transcript.unfinished:
+                break
+            self.clock.sleep(0.05)
+            transcript = read_transcript(path)
         if turn.message is None and not transcript.message.strip():
             self._unheard(turn, transcript.status)
         if turn.message is None and transcript.status in _UNREAD:

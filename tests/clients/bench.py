@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -145,22 +146,16 @@ class Bench:
                 try:
                     assert server.stdout is not None
                     next(line for line in server.stdout if "listening" in line)
-                    run = self.client.run(
-                        binary(self.version),
-                        project=self.project,
-                        home=self.home,
-                        model=model,
-                        prompt=prompt,
-                        env=LOOPBACK,
-                        options=("--attach", f"http://127.0.0.1:{port}"),
-                    )
+                    address = f"http://127.0.0.1:{port}/session"
+                    session = _post(address, {})["id"]
+                    said = _post(f"{address}/{session}/message", {"parts": [{"type": "text", "text": prompt}]})
                     for _ in range(600):
                         if until():
                             break
                         time.sleep(0.1)
                 finally:
                     server.terminate()
-        return Played(run=run, model=model)
+        return Played(run=ClientRun(code=0, stdout=json.dumps(said), stderr=""), model=model)
 
     def warm_calls(self) -> int:
         """How many calls the warm process has decided."""
@@ -187,3 +182,10 @@ class Bench:
     def _write(self, path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+
+def _post(address: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    request = urllib.request.Request(address, json.dumps(body).encode(), {"content-type": "application/json"})
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=120) as answer:
+        document: dict[str, Any] = json.load(answer)
+    return document

@@ -68,7 +68,7 @@ def test_done_without_evidence_is_sent_back_and_with_evidence_is_let_through(
     table = bench(version)
     table.govern(PROOF)
     (table.project / "test_app.py").write_text(TESTS)
-    pytest_here = f"PYTHONDONTWRITEBYTECODE=1 {sys.executable} -m pytest -q -p no:cacheprovider test_app.py"
+    pytest_here = f"PYTHONDONTWRITEBYTECODE=1 {sys.executable} -m pytest -q -p no:cacheprovider"
     played = table.play_resident(
         Say("writing", (table.shell("printf 'def double(x):\\n    return 2 * x\\n' > app.py"),)),
         Say("Done. double is implemented in app.py and all tests pass."),

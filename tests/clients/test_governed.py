@@ -158,7 +158,7 @@ def test_fifty_calls_leave_fifty_decisions_and_fifty_outcomes(version: str, benc
     """In a log whose every link holds."""
     table = bench(version)
     table.govern(POLICY)
-    turns = [Say(f"turn {turn}", tuple(table.shell(f"echo {turn} {call}") for call in range(5))) for turn in range(10)]
+    turns = [Say(f"turn {turn}", tuple(table.shell(f"echo {turn} {call}") for call in range(10))) for turn in range(5)]
     played = table.play(*turns, Say("END"), Say("END"))
 
     assert len(entries(table, EntryKind.DECISION)) == 50, played.run.stderr

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from verdikt.adapters.claude_like import answer
 from verdikt.adapters.moment import Moment, MomentKind
 from verdikt.adapters.payload import Fields, read
-from verdikt.adapters.reply import NEUTRAL, Reply, refuse, say
+from verdikt.adapters.reply import NEUTRAL, Reply, say
 from verdikt.adapters.ruling import Ruling
 from verdikt.model.action import Action, Outcome
 from verdikt.model.regex import regex
@@ -41,22 +42,7 @@ def encode(moment: Moment, ruling: Ruling) -> Reply:
         decision = {"behavior": "deny", "message": ruling.reason}
         specific = {"hookEventName": moment.event, "decision": decision}
         return say({"hookSpecificOutput": specific}) if ruling.blocked else NEUTRAL
-    if ruling.blocked:
-        if moment.kind is MomentKind.STOP:
-            return say({"decision": "block", "reason": ruling.reason})
-        if moment.kind is MomentKind.AFTER:
-            # A block here would take the tool's output away from the model.
-            return _context(moment, "\n".join(part for part in (ruling.reason, ruling.context) if part))
-        return refuse(ruling.reason) if moment.kind in (MomentKind.BEFORE, MomentKind.PROMPT) else NEUTRAL
-    return _context(moment, ruling.context)
-
-
-def _context(moment: Moment, text: str) -> Reply:
-    if not text:
-        return NEUTRAL
-    if moment.event in _CONTEXT:
-        return say({"hookSpecificOutput": {"hookEventName": moment.event, "additionalContext": text}})
-    return say({"systemMessage": text})
+    return answer(moment, ruling, go_on="block", contexts=_CONTEXT)
 
 
 def _outcome(fields: Fields, action: Action) -> Outcome:

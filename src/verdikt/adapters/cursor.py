@@ -7,6 +7,7 @@ from verdikt.adapters.moment import Moment, MomentKind
 from verdikt.adapters.payload import Fields, Keys, read
 from verdikt.adapters.reply import NEUTRAL, Reply, say
 from verdikt.adapters.ruling import Ruling
+from verdikt.errors import HookError
 from verdikt.model.action import Action, Outcome
 from verdikt.model.verdict import VerdictKind
 
@@ -30,8 +31,8 @@ EVENTS: dict[str, MomentKind] = {
 _ASKS = {"beforeShellExecution", "beforeMCPExecution"}
 """Where Cursor shows an `ask` to the person."""
 
-_TOOLS = {"beforeShellExecution": "Shell", "beforeReadFile": "Read"}
-"""The events that are about one tool and do not name it."""
+_TOOLS = {"beforeShellExecution": ("Shell", "command"), "beforeReadFile": ("Read", "file_path")}
+"""The events that are about one tool and do not name it, and what they must tell."""
 
 _KEYS = Keys(session="conversation_id", result="tool_output", call="tool_use_id")
 
@@ -42,10 +43,14 @@ def decode(payload: object, event: str = "", env: Mapping[str, str] | None = Non
     name = event or fields.text("hook_event_name")
     flat: dict[str, Any] = dict(fields.raw)
     if name in _TOOLS:
+        tool, wanted = _TOOLS[name]
         kept = ("command", "file_path", "cwd", "content", "sandbox")
-        flat |= {"tool_name": _TOOLS[name], "tool_input": {key: flat[key] for key in kept if key in flat}}
+        flat |= {
+            "tool_name": _told(fields, wanted) and tool,
+            "tool_input": {key: flat[key] for key in kept if key in flat},
+        }
     elif name == "beforeMCPExecution":
-        flat |= {"tool_name": f"MCP:{fields.text('tool_name')}", "tool_input": _object(fields, "tool_input")}
+        flat |= {"tool_name": f"MCP:{_told(fields, 'tool_name')}", "tool_input": _object(fields, "tool_input")}
     if not fields.text("cwd"):
         roots = fields.raw.get("workspace_roots")
         flat["cwd"] = roots[0] if isinstance(roots, list) and roots else ""
@@ -65,6 +70,13 @@ def encode(moment: Moment, ruling: Ruling) -> Reply:
         return say({"followup_message": ruling.reason}) if ruling.blocked else NEUTRAL
     text = "\n".join(part for part in (ruling.reason, ruling.context) if part)
     return say({"additional_context": text}) if text else NEUTRAL
+
+
+def _told(fields: Fields, key: str) -> str:
+    text = fields.text(key)
+    if not text:
+        raise HookError(f"expected `{key}` to be told, found nothing")
+    return text
 
 
 def _object(fields: Fields, key: str) -> Mapping[str, Any]:

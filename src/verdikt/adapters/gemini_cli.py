@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
+from verdikt.adapters.claude_like import answer
 from verdikt.adapters.moment import Moment, MomentKind
 from verdikt.adapters.payload import Fields, Keys, read
-from verdikt.adapters.reply import NEUTRAL, Reply, refuse, say
+from verdikt.adapters.reply import Reply
 from verdikt.adapters.ruling import Ruling
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.regex import regex
@@ -40,22 +41,7 @@ def decode(payload: object, event: str = "", env: Mapping[str, str] | None = Non
 
 def encode(moment: Moment, ruling: Ruling) -> Reply:
     """What Gemini CLI must be told for the ruling to hold."""
-    if ruling.blocked:
-        if moment.kind is MomentKind.STOP:
-            return say({"decision": "deny", "reason": ruling.reason})
-        if moment.kind is MomentKind.AFTER:
-            # A deny here would take the tool's output away from the model.
-            return _context(moment, "\n".join(part for part in (ruling.reason, ruling.context) if part))
-        return refuse(ruling.reason) if moment.kind in (MomentKind.BEFORE, MomentKind.PROMPT) else NEUTRAL
-    return _context(moment, ruling.context)
-
-
-def _context(moment: Moment, text: str) -> Reply:
-    if not text:
-        return NEUTRAL
-    if moment.event in _CONTEXT:
-        return say({"hookSpecificOutput": {"hookEventName": moment.event, "additionalContext": text}})
-    return say({"systemMessage": text})
+    return answer(moment, ruling, go_on="deny", contexts=_CONTEXT)
 
 
 def _outcome(fields: Fields, action: Action) -> Outcome:

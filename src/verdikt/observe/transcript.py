@@ -32,6 +32,8 @@ class Transcript(Value):
     status: str
     message: str = ""
     tool_uses: tuple[tuple[str, str], ...] = ()  # (id, tool), oldest first
+    unfinished: bool = False
+    """Whether the agent's last words are not there yet: a host that is still writing them has called the hook already."""
 
 
 def read_transcript(path: str) -> Transcript:
@@ -39,6 +41,7 @@ def read_transcript(path: str) -> Transcript:
     texts: list[str] = []
     uses: list[tuple[str, str]] = []
     lines = parsed = recognised = speakers = broken = 0
+    unfinished = False
     try:
         for line in _backwards(path):
             lines += 1
@@ -55,6 +58,8 @@ def read_transcript(path: str) -> Transcript:
             recognised += kind in ("assistant", "system")
             message = record.get("message")
             message = message if isinstance(message, Mapping) else {}
+            if not speakers and kind in ("assistant", "user"):
+                unfinished = bool(record.get("goes_on"))
             speakers += kind == "assistant" or _speaks(record)
             if kind == "assistant":
                 said, used = _content(message)
@@ -69,7 +74,7 @@ def read_transcript(path: str) -> Transcript:
         return Transcript("unparseable")
     if speakers and not recognised:
         return Transcript("schema_drift")
-    return Transcript("ok", texts[0] if texts else "", tuple(reversed(uses)))
+    return Transcript("ok", texts[0] if texts else "", tuple(reversed(uses)), unfinished)
 
 
 def _speaks(record: Mapping[str, Any]) -> bool:
@@ -97,7 +102,8 @@ def _as_claude_writes(record: Mapping[str, Any]) -> Mapping[str, Any]:
     if record.get("agentId"):
         return {}  # a sub-agent's words, which are not its parent's
     content = data.get("content")
-    return {"type": speaker, "message": {"role": speaker, "content": content if isinstance(content, str) else ""}}
+    message = {"role": speaker, "content": content if isinstance(content, str) else ""}
+    return {"type": speaker, "message": message, "goes_on": speaker == "user" or bool(data.get("toolRequests"))}
 
 
 def _content(message: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:

@@ -39,14 +39,14 @@ def evaluate(text: str, look_up: Callable[[str], str]) -> int | None:
     if not tokens:
         return 0
     try:
-        reader = _Reader(tokens, look_up)
+        reader = _Sum(tokens, look_up)
         value = reader.ternary(0)
     except (ValueError, ZeroDivisionError, OverflowError):
         return None
     return value if reader.at == len(tokens) else None
 
 
-class _Reader:
+class _Sum:
     def __init__(self, tokens: list[str], look_up: Callable[[str], str]) -> None:
         self.tokens = tokens
         self.look_up = look_up

@@ -95,3 +95,8 @@ def test_what_copilot_writes_is_read_too(tmp_path: Path) -> None:
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     assert read_transcript(str(file)) == Transcript("ok", "All tests pass.", ())
+
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines[:4]))
+    assert read_transcript(str(file)).unfinished, "it asked for a tool last"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines[:3]))
+    assert read_transcript(str(file)).unfinished, "it has said nothing yet"
