@@ -1,7 +1,5 @@
 """verdikt: one policy between an AI agent and the world. The public names, each loaded when first used."""
 
-from importlib import import_module
-
 TYPE_CHECKING = False  # type checkers know better; `typing` itself is slow to load
 if TYPE_CHECKING:
     from verdikt.effects.declared import Classification as Classification
@@ -171,6 +169,8 @@ __all__ = sorted(_HOME)  # noqa: PLE0605 (the table above is the list)
 
 def __getattr__(name: str) -> object:
     if name in _HOME:
+        from importlib import import_module
+
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module `verdikt` has no attribute `{name}`")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,5 +25,6 @@ def projections() -> tuple[Projection, ...]:
     found = []
     for place in PROJECTIONS.values():
         module, _, name = place.partition(":")
-        found.append(getattr(import_module(module), name))
+        __import__(module)
+        found.append(getattr(sys.modules[module], name))
     return tuple(found)

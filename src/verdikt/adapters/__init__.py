@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,4 +22,6 @@ HOSTS: dict[str, str] = {
 
 def host(name: str) -> Host:
     """The adapter of that name, loaded now; `generic` for a name nobody knows."""
-    return import_module(HOSTS.get(name, HOSTS["generic"]))
+    module = HOSTS.get(name, HOSTS["generic"])
+    __import__(module)
+    return sys.modules[module]

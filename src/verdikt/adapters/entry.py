@@ -6,11 +6,11 @@ Whatever goes wrong here, the host hears a decision: a block where the agent is 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Mapping
     from types import FrameType
     from typing import NoReturn
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from verdikt.adapters.call import HookCall
     from verdikt.adapters.reply import Reply
     from verdikt.govern import Governance
+else:
+    try:
+        import _signal as signal  # `signal` makes enums of its constants, which takes longer than using them
+    except ImportError:
+        import signal
 
 SECONDS = 10.0
 """How long the hook may think; the wrapper around it waits longer, the client longer still."""
@@ -110,7 +115,9 @@ class Hook:
     def _interrupted(self, number: int, frame: FrameType | None) -> NoReturn:
         if number == signal.SIGALRM:
             self.fail(TimeoutError("the decision took too long"))
-        self.fail(InterruptedError(f"stopped by {signal.Signals(number).name}"))
+        from signal import Signals
+
+        self.fail(InterruptedError(f"stopped by {Signals(number).name}"))
 
     def _record(self, call: HookCall, error: BaseException) -> bool:
         try:

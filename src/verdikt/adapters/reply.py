@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
+from verdikt.model.notation import dump
 from verdikt.model.value import Value
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ NEUTRAL = Reply()
 
 def document(value: Mapping[str, Any]) -> str:
     """The value as one line of ASCII JSON, without empty and null members."""
-    return json.dumps(_dense(value), separators=(",", ":"))
+    return dump(_dense(value))
 
 
 def say(value: Mapping[str, Any]) -> Reply:

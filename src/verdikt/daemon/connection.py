@@ -1,7 +1,9 @@
 """One client of the warm process, while its question comes in and its answer goes out."""
 
+import select
 import socket
 import struct
+import time
 from contextlib import suppress
 
 from verdikt.daemon import protocol
@@ -22,19 +24,30 @@ class Connection:
         self.asked = now
         """When the question was complete."""
         self.data = bytearray()
+        self.fault = ""
+        """Why it will never ask, once that is known."""
         self._lengths: tuple[int, int] | None = None
 
     def fileno(self) -> int:
         """The descriptor, for a selector."""
         return self.sock.fileno()
 
-    def feed(self) -> bool:
+    def feed(self, flags: int = 0) -> bool:
         """Takes in what has come; whether the question is complete. `Malformed` or `OSError` when it never will be."""
-        piece = self.sock.recv(PIECE)
+        piece = self.sock.recv(PIECE, flags)
         if not piece:
             raise ConnectionError("the client went away")
         self.data += piece
-        return self._complete()
+        complete = self._complete()
+        if complete:
+            self.asked = time.monotonic()
+        return complete
+
+    def gone(self) -> bool:
+        """Whether the client has hung up altogether."""
+        look = select.poll()
+        look.register(self.sock, 0)
+        return any(event & select.POLLHUP for _, event in look.poll(0))
 
     def question(self) -> Question:
         """The complete question; `Malformed` when it is none."""
@@ -47,9 +60,13 @@ class Connection:
 
     def answer(self, said: Said) -> bool:
         """Sends the one answer and closes; whether all of it was taken."""
+        data = self._bytes(said)
         try:
-            self.sock.settimeout(SEND_SECONDS)
-            self.sock.sendall(self._bytes(said))
+            with suppress(BlockingIOError):
+                data = data[self.sock.send(data, socket.MSG_DONTWAIT) :]
+            if data:
+                self.sock.settimeout(SEND_SECONDS)
+                self.sock.sendall(data)
         except OSError:
             return False
         finally:

@@ -13,6 +13,8 @@ from verdikt.daemon.residence import Residence
 class UnixDoor:
     """Lets in whom the kernel vouches for."""
 
+    waits = True
+
     def __init__(self, residence: Residence, welcome: Callable[[Peer], bool], journal: Journal) -> None:
         self._residence = residence
         self._welcome = welcome
@@ -28,14 +30,8 @@ class UnixDoor:
         connection.answer(Said.refused("this warm process serves other users"))
         return None
 
-    def close(self) -> list[socket.socket]:
-        """Lets nobody in any more, and makes room for another process; those who had knocked already."""
+    def close(self) -> None:
+        """Makes room for another process. From now on connecting fails; those in the queue are let in, and then `accept` does."""
         self._residence.leave()
         with suppress(OSError):
-            self.sock.shutdown(socket.SHUT_RD)  # from now on, connecting fails; those in the queue stay there
-        waiting = []
-        with suppress(OSError):
-            while True:
-                waiting.append(self.sock.accept()[0])
-        self.sock.close()
-        return waiting
+            self.sock.shutdown(socket.SHUT_RD)

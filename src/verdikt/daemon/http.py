@@ -6,7 +6,6 @@ import os
 import secrets
 import socket
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from verdikt import __version__, adapters
@@ -30,6 +29,8 @@ _BLOCK = "[verdikt] blocked, because no decision could be made: %s\nInstead: sto
 class HttpDoor:
     """A port on the loopback. Whoever has no token is let in, told nothing, and blocked."""
 
+    waits = False
+
     def __init__(self, port: int, directory: Path, env: Mapping[str, str]) -> None:
         self._token = read_token(directory)
         self._env = {name: value for name, value in env.items() if name in protocol.VARIABLES}
@@ -48,14 +49,9 @@ class HttpDoor:
         """Everybody: who they are, their request says."""
         return HttpConnection(sock, now, self.port, self._token, self._env)
 
-    def close(self) -> list[socket.socket]:
-        """Lets nobody in any more; those who had knocked already."""
-        waiting = []
-        with suppress(OSError):
-            while True:
-                waiting.append(self.sock.accept()[0])
+    def close(self) -> None:
+        """Lets nobody in any more."""
         self.sock.close()
-        return waiting
 
 
 class HttpConnection(Connection):

@@ -1,4 +1,4 @@
-"""The warm process at work: one thread listens to everybody, a few decide."""
+"""The warm process at work: a few threads let clients in and decide; one listens to those who take their time to ask."""
 
 import json
 import os
@@ -18,7 +18,16 @@ from verdikt.daemon.pulse import Pulse
 from verdikt.daemon.question import Question, Said
 
 WORKERS = 8
-"""How many questions are decided at once; more would only take turns with one another."""
+"""How many clients are let in and answered at once; more would only take turns with one another."""
+
+LATE = 2
+"""How many more answer those who took their time to ask."""
+
+PATIENCE_SECONDS = 0.003
+"""How long a client that was let in is waited for, before it counts as one that takes its time."""
+
+CROWD = 64
+"""From so many of those on, nobody is waited for."""
 
 ASK_SECONDS = 10.0
 """How long a client may take to ask, and how long it waits for its answer."""
@@ -43,13 +52,15 @@ class Door(Protocol):
     """Where clients come in."""
 
     sock: socket.socket
+    waits: bool
+    """Whether letting somebody in may wait for them: then threads do it that answer them too."""
 
     def admit(self, sock: socket.socket, now: float) -> Connection | None:
         """The client that knocked; None when it may not come in."""
         ...
 
-    def close(self) -> list[socket.socket]:
-        """Lets nobody in any more; those who had knocked already."""
+    def close(self) -> None:
+        """Lets nobody in any more; those who had knocked already are let in where `waits`."""
         ...
 
 
@@ -82,13 +93,22 @@ class Server:
         os.set_blocking(self._wake, False)
         self._open: dict[Connection, None] = {}  # the oldest first
         self._buffered = 0
-        self._jobs: SimpleQueue[Connection | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Connection] = SimpleQueue()
         self._pending = 0
         self._lock = threading.Lock()
         self._deciding: dict[int, float] = {}
         self._why = ""
         self._last = time.monotonic()
-        self._workers = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
+        self._handed: SimpleQueue[Connection] = SimpleQueue()
+        self._crowded = False
+        self._shut = False
+        self._late = [threading.Thread(target=self._work, daemon=True) for _ in range(LATE)]
+        self._quick = [
+            threading.Thread(target=self._let_in, args=(door,), daemon=True)
+            for door in self._doors
+            if door.waits
+            for _ in range(workers)
+        ]
 
     @property
     def wake_fd(self) -> int:
@@ -98,16 +118,21 @@ class Server:
     def leave(self, why: str) -> None:
         """Lets everybody who asked have an answer, and then ends. Callable from any thread and from a signal handler."""
         self._why = self._why or why
+        self._call()
+
+    def _call(self) -> None:
+        """Wakes the thread that listens."""
         with suppress(BlockingIOError):
             os.write(self._wake, b"!")
 
     def serve(self) -> str:
         """Serves; why it ended."""
-        for worker in self._workers:
-            worker.start()
         self._selector.register(self._woken, selectors.EVENT_READ)
         for door in self._doors:
-            self._selector.register(door.sock, selectors.EVENT_READ, door)
+            if not door.waits:
+                self._selector.register(door.sock, selectors.EVENT_READ, door)
+        for worker in (*self._late, *self._quick):
+            worker.start()
         checked = time.monotonic()
         while not self._why:
             self._listen(TICK_SECONDS)
@@ -121,12 +146,70 @@ class Server:
     def _listen(self, seconds: float) -> None:
         for key, _ in self._selector.select(seconds):
             if key.fileobj == self._woken:
-                with suppress(BlockingIOError):
-                    os.read(self._woken, 4096)
+                self._wake_up()
             elif isinstance(key.data, Connection):
                 self._read(key.data)
             else:
                 self._accept(key.data)
+
+    def _wake_up(self) -> None:
+        with suppress(BlockingIOError):
+            os.read(self._woken, 4096)
+        if self._crowded:
+            self._crowded = False
+            self._give_up_oldest("too many clients at once")
+        while not self._handed.empty():
+            self._take(self._handed.get())
+
+    def _let_in(self, door: Door) -> None:
+        """Lets clients in and answers them, until nobody is let in any more; whoever takes their time is handed over."""
+        while True:
+            try:
+                sock, _ = door.sock.accept()
+            except (BlockingIOError, InterruptedError):
+                if self._shut:
+                    return
+                continue
+            except OSError:
+                if self._shut:
+                    return
+                # No descriptor is left, most likely: whoever came first and has not asked yet makes room.
+                self._crowded = True
+                self._call()
+                time.sleep(0.02)
+                continue
+            connection = self._admitted(door, sock)
+            if connection is None:
+                continue
+            with self._lock:
+                self._pending += 1
+            try:
+                if self._asks_at_once(connection):
+                    self._decide(connection)
+                else:
+                    self._handed.put(connection)
+                    self._call()
+            finally:
+                with self._lock:
+                    self._pending -= 1
+
+    def _asks_at_once(self, connection: Connection) -> bool:
+        """Whether the whole question is there, now or in an instant; what went wrong is found by whoever reads on."""
+        try:
+            try:
+                if connection.feed(socket.MSG_DONTWAIT):
+                    return True
+            except BlockingIOError:
+                if len(self._open) < CROWD:
+                    connection.sock.settimeout(PATIENCE_SECONDS)
+                    if connection.feed():
+                        return True
+        except protocol.Malformed as error:
+            connection.fault = str(error)
+        except OSError:
+            pass  # not yet, or never: then the next look says so again
+        connection.sock.setblocking(False)
+        return False
 
     def _accept(self, door: Door) -> None:
         for _ in range(64):
@@ -139,25 +222,34 @@ class Server:
                 if not self._give_up_oldest("too many clients at once"):
                     self._journal.write(f"cannot accept: {error}")
                 return
-            self._admit(door, sock)
+            connection = self._admitted(door, sock)
+            if connection is not None:
+                sock.setblocking(False)
+                self._take(connection)
 
-    def _admit(self, door: Door, sock: socket.socket) -> None:
+    def _admitted(self, door: Door, sock: socket.socket) -> Connection | None:
         now = time.monotonic()
         try:
-            sock.setblocking(False)
             connection = door.admit(sock, now)
         except OSError:
             sock.close()
-            return
+            return None
         if connection is None:
             self.pulse.refuse()
-            return
         self._last = now
+        return connection
+
+    def _take(self, connection: Connection) -> None:
+        """Listens to a client until it has asked."""
         if len(self._open) >= self._most_open:
             self._give_up_oldest("too many clients at once")
         self._open[connection] = None
+        self._buffered += len(connection.data)
         self._selector.register(connection, selectors.EVENT_READ, connection)
-        self._read(connection)  # most have asked by now
+        if connection.fault:
+            self._dismiss(connection, connection.fault)
+        else:
+            self._read(connection)  # it may have asked by now
 
     def _read(self, connection: Connection) -> None:
         before = len(connection.data)
@@ -174,7 +266,6 @@ class Server:
             return
         self._buffered += len(connection.data) - before
         if complete:
-            connection.asked = time.monotonic()
             self._forget(connection)
             with self._lock:
                 self._pending += 1
@@ -204,7 +295,7 @@ class Server:
             self._dismiss(oldest, f"expected the question within {ASK_SECONDS:.0f} seconds")
         with self._lock:
             pending = self._pending
-            hung = any(now - since > HUNG_SECONDS for since in self._deciding.values())
+            hung = any(now - since > HUNG_SECONDS for since in list(self._deciding.values()))
         if pending or self._open:
             self._last = now
         if hung:
@@ -217,9 +308,10 @@ class Server:
     def _finish(self) -> None:
         """Nobody new is let in; whoever has asked is answered."""
         for door in self._doors:
-            self._selector.unregister(door.sock)
-            for sock in door.close():
-                self._admit(door, sock)
+            if not door.waits:
+                self._selector.unregister(door.sock)
+            door.close()
+        self._shut = True
         end = time.monotonic() + LEAVE_SECONDS
         grace = time.monotonic() + TICK_SECONDS
         while time.monotonic() < end:
@@ -227,27 +319,30 @@ class Server:
             if self._open and time.monotonic() > grace:
                 # A client whose question was not taken to its end knows that nothing was decided.
                 self._give_up_oldest("the warm process is going")
+            inside = any(worker.is_alive() for worker in self._quick)  # somebody may wait to be let in
             with self._lock:
-                if not self._pending and not self._open:
+                if not (inside or self._pending or self._open) and self._handed.empty():
                     break
-        for _ in self._workers:
-            self._jobs.put(None)
 
     def _work(self) -> None:
-        me = threading.get_ident()
-        while (connection := self._jobs.get()) is not None:
-            with self._lock:
-                self._deciding[me] = time.monotonic()
+        while True:
             try:
-                self._serve(connection)
+                self._decide(self._jobs.get())
             finally:
                 with self._lock:
                     self._pending -= 1
-                    del self._deciding[me]
+
+    def _decide(self, connection: Connection) -> None:
+        me = threading.get_ident()
+        self._deciding[me] = time.monotonic()
+        try:
+            self._serve(connection)
+        finally:
+            del self._deciding[me]
 
     def _serve(self, connection: Connection) -> None:
-        if time.monotonic() - connection.asked > ASK_SECONDS:
-            connection.close()  # it has stopped waiting, so nothing must be decided
+        if time.monotonic() - connection.asked > ASK_SECONDS or connection.gone():
+            connection.close()  # nobody waits for an answer, so nothing must be decided
             return
         try:
             question = connection.question()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from verdikt.model.effect import Effects
 from verdikt.model.posture import Posture
 from verdikt.model.session import SessionState
@@ -46,6 +44,6 @@ class GovernanceContext(Record):
 
     def add_risk(self, amount: float) -> None:
         """Raises the risk of this evaluation; it stays within [0, 1]."""
-        if math.isnan(amount) or amount < 0:
+        if not amount >= 0:  # nor is what is no number
             raise ValueError(f"expected a risk of 0 or more, found {amount}")
         self.risk_score = min(1.0, self.risk_score + amount)

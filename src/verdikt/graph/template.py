@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import string
-
 from verdikt.errors import PolicyError
 from verdikt.model.value import Value
 
@@ -34,6 +32,10 @@ class Template(Value):
     @classmethod
     def of(cls, text: str) -> Template:
         """Parses a text; `{{` and `}}` stand for braces."""
+        if (simple := _simple(text)) is not None:
+            return cls(text, simple)
+        import string  # loads more than a decision needs
+
         try:
             found = list(string.Formatter().parse(text))
         except ValueError as error:
@@ -58,6 +60,21 @@ class Template(Value):
     def fill(self, values: Mapping[str, str]) -> str:
         """The text with each placeholder replaced."""
         return "".join(literal + (shorten(values[name]) if name else "") for literal, name in self.parts)
+
+
+def _simple(text: str) -> tuple[tuple[str, str], ...] | None:
+    """The parts of a text in which braces are those of known placeholders; None when it holds any other."""
+    literal, *rest = text.split("{")
+    parts = []
+    for piece in rest:
+        name, brace, after = piece.partition("}")
+        if not brace or name not in PLACEHOLDERS or "}" in literal:
+            return None
+        parts.append((literal, name))
+        literal = after
+    if "}" in literal:
+        return None
+    return (*parts, (literal, "")) if literal else tuple(parts)
 
 
 def shorten(text: str) -> str:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from pathlib import Path
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.home import write_all
 from verdikt.ledger.name import file_name
+from verdikt.ledger.path import DataPath
 from verdikt.model.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
     from tarfile import TarFile
 
 _NAME = regex(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
@@ -36,7 +37,7 @@ class Artifacts:
         try:
             os.mkdir(place, mode=0o700)
         except OSError:
-            Path(place).mkdir(parents=True, exist_ok=True, mode=0o700)
+            DataPath(place).mkdir(parents=True, exist_ok=True, mode=0o700)
         for name, data in artifacts.items():
             fd = os.open(f"{place}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             try:

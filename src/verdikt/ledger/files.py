@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections import OrderedDict
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from verdikt.errors import KeyringError, LedgerError
 from verdikt.ledger.artifact import Artifacts
 from verdikt.ledger.home import make_private
 from verdikt.ledger.link import LOST, REWRITTEN
 from verdikt.ledger.log import LogFile
+from verdikt.ledger.path import DataPath
 from verdikt.ledger.projection import by_name
 from verdikt.ledger.reader import Reader
 from verdikt.ledger.state import StateDb, StateRow
 from verdikt.ledger.store import OPERATOR, Head, Writer
 from verdikt.model.canonical import canonical
 from verdikt.model.entry import EntryKind, decode
+from verdikt.model.notation import load
 from verdikt.model.value import Record, field
 from verdikt.observe.clock import SystemClock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
     from typing import Any, TypeVar
 
     from verdikt.ledger.keys import Keyring
@@ -73,7 +74,7 @@ class FileStore:
         durable: bool = True,
         checkpoint_every: int = CHECKPOINT_EVERY,
     ) -> None:
-        self.home = make_private(Path(home))
+        self.home = make_private(DataPath(home))
         self.reader = Reader(make_private(self.home / "ledger"))
         self.artifacts = Artifacts(self.home / "artifacts")
         self.state = StateDb(self.home / "state.db")
@@ -145,7 +146,7 @@ class FileStore:
         """The state of a projection after the last entry; the caller's own copy."""
         if name in self._projections and not self.reader.exists(session):
             return self._projections[name].fresh()
-        return json.loads(canonical(self.update(session, lambda log: log.project(name))))
+        return load(canonical(self.update(session, lambda log: log.project(name))))
 
     def artifact(self, session: str, seq: int, name: str) -> bytes:
         """What was kept under that name with that entry."""
@@ -341,7 +342,7 @@ class FileStore:
                 folded = row.head.seq if row and projection.label in row.folded else lag.get(projection.label, 0)
                 usable = not stored or stored.version == projection.version
                 since[name] = folded if usable else 0
-                states[name] = json.loads(stored.text) if stored and since[name] else projection.fresh()
+                states[name] = load(stored.text) if stored and since[name] else projection.fresh()
         changed: dict[str, int] = {}
         if any(folded < head.seq for folded in since.values()):
             for entry in self.reader.legible(session, since=min(since.values())):

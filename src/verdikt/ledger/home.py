@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from verdikt.errors import LedgerError
+from verdikt.ledger.path import DataPath
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
 def data_home(env: Mapping[str, str]) -> Path:
     """`$VERDIKT_HOME`, else `$XDG_DATA_HOME/verdikt`, else `~/.local/share/verdikt`."""
     if env.get("VERDIKT_HOME"):
-        return Path(env["VERDIKT_HOME"]).expanduser()
+        place = env["VERDIKT_HOME"]
+        return DataPath(place if place[0] != "~" else os.path.expanduser(place))
     if env.get("XDG_DATA_HOME"):
-        return Path(env["XDG_DATA_HOME"]) / "verdikt"
+        return DataPath(env["XDG_DATA_HOME"]) / "verdikt"
     home = env.get("HOME")
     if not home:
         raise LedgerError("no place for verdikt's data: set VERDIKT_HOME, XDG_DATA_HOME or HOME")
-    return Path(home) / ".local" / "share" / "verdikt"
+    return DataPath(home) / ".local/share/verdikt"
 
 
 def make_private(directory: Path) -> Path:
     """The directory, made if need be, readable by its owner alone."""
     try:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if directory.stat().st_mode & 0o077:
-            directory.chmod(0o700)
+        if not os.path.isdir(directory):
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.stat(directory).st_mode & 0o077:
+            os.chmod(directory, 0o700)
     except OSError as error:
         raise LedgerError(
             f"cannot make `{directory}`: {error.strerror}; make it writable or set VERDIKT_HOME to another directory"

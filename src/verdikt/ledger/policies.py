@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from verdikt.errors import CanonicalError, LedgerError
 from verdikt.ledger.home import make_private
@@ -12,6 +11,7 @@ from verdikt.model.canonical import canonical, parse, sha256
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
     from typing import Any
 
 
@@ -44,7 +44,8 @@ def kept_policy(home: Path, digest: str) -> Any:
     """The document of the policy with this digest; `LedgerError` when it was not kept or is not what it was."""
     path = _place(home, digest)
     try:
-        data = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            data = file.read()
     except OSError as error:
         raise LedgerError(
             f"the policy `{digest[:12]}…` was not kept: cannot read `{path}`: {error.strerror}"

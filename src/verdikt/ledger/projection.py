@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from verdikt.errors import LedgerError
 from verdikt.model.canonical import canonical
+from verdikt.model.notation import load
 from verdikt.model.value import Value
 
 TYPE_CHECKING = False
@@ -41,7 +40,7 @@ class Projection(Value, kw_only=True):
 
     def fresh(self) -> Any:
         """A first state of one's own."""
-        return json.loads(canonical(self.initial))
+        return load(canonical(self.initial))
 
 
 def by_name(projections: tuple[Projection, ...]) -> dict[str, Projection]:

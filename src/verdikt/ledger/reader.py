@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
-from pathlib import Path
 
 from verdikt.errors import ChainBroken
 from verdikt.ledger.link import linked
 from verdikt.ledger.name import file_name, session_id
+from verdikt.ledger.path import DataPath
 from verdikt.ledger.segment import all_archives, archives, lines, seek, seq_of, tail
 from verdikt.ledger.store import Head
 from verdikt.model.entry import decode
@@ -16,6 +16,7 @@ from verdikt.model.entry import decode
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from verdikt.model.entry import Entry
 
@@ -125,7 +126,7 @@ class Reader:
         """The hot files, sorted."""
         try:
             with os.scandir(self.ledger) as directory:
-                return sorted(Path(e.path) for e in directory if e.name.endswith(".jsonl") and e.is_file())
+                return sorted(DataPath(e.path) for e in directory if e.name.endswith(".jsonl") and e.is_file())
         except FileNotFoundError:
             return []
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from verdikt.errors import LedgerError
+from verdikt.model.notation import load
 from verdikt.model.regex import regex
 
 TYPE_CHECKING = False
@@ -80,7 +80,7 @@ def seek(fd: int, size: int, since: int) -> int:
 def seq_of(line: bytes) -> int | None:
     """The seq that a line claims, or None when it is no entry."""
     try:
-        seq = json.loads(line)["seq"]
+        seq = load(line)["seq"]
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
     return seq if isinstance(seq, int) else None

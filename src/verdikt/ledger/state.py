@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import sys
 import threading
 from contextlib import contextmanager, suppress
@@ -14,8 +13,14 @@ from verdikt.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+else:
+    try:
+        import _sqlite3 as sqlite3  # `sqlite3` adds dates to it, which nothing here has
+    except ImportError:
+        import sqlite3
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS heads (session TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL, folded TEXT NOT NULL) WITHOUT ROWID;

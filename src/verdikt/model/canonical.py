@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from json.encoder import encode_basestring as _quote
 
 from verdikt.errors import CanonicalError
+from verdikt.model.notation import load, loader
+from verdikt.model.notation import quote as _quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from hashlib import sha256 as _sha256
     from typing import Any
+elif sys.modules.get("_hashlib", ...) is None:  # a process that is over before OpenSSL is loaded
+    try:
+        if sys.version_info >= (3, 12):
+            from _sha2 import sha256 as _sha256
+        else:
+            from _sha256 import sha256 as _sha256
+    except ImportError:
+        from hashlib import sha256 as _sha256
+else:
+    from hashlib import sha256 as _sha256
 
 MAX_DEPTH = 200
 """How deeply a value may be nested: a fixed number, so that the same value fails or passes everywhere."""
@@ -51,13 +62,17 @@ def digest(value: Any) -> str:
 
 def sha256(data: bytes) -> str:
     """Lower-case hex SHA-256 of bytes."""
-    return hashlib.sha256(data).hexdigest()
+    return _sha256(data).hexdigest()
 
 
 def blob_id(data: bytes, length: int = 40) -> str:
     """The name that git gives to these contents; `length` is that of the repository's names."""
     whole = b"blob %d\0%s" % (len(data), data)
-    return sha256(whole) if length == 64 else hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+    if length == 64:
+        return sha256(whole)
+    from hashlib import sha1  # only what is looked up in a repository needs it
+
+    return sha1(whole, usedforsecurity=False).hexdigest()
 
 
 def _write(value: Any, append: Append, depth: int) -> None:
@@ -80,7 +95,7 @@ def _write(value: Any, append: Append, depth: int) -> None:
     elif kind is Written:
         # Only many brackets can nest deeply; what may do so is looked at as if it had not been written before.
         shallow = value.text.count("{") + value.text.count("[") <= depth
-        append(value.text) if shallow else _write(json.loads(value.text), append, depth)
+        append(value.text) if shallow else _write(load(value.text), append, depth)
     else:
         _write(_plain(value), append, depth)
 
@@ -208,9 +223,9 @@ def parse(text: str | bytes) -> Any:
     """Strict JSON: a key twice, NaN, Infinity, lone surrogates and bottomless nesting are refused."""
     try:
         # Python would also take UTF-16 and UTF-32; JSON on a wire is UTF-8.
-        text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        text = text.removeprefix(b"\xef\xbb\xbf").decode() if isinstance(text, bytes) else text
         text.encode()
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite)
+        value = _load(text)
     except RecursionError:
         raise CanonicalError(f"expected at most {MAX_DEPTH} levels, found more") from None
     except UnicodeDecodeError as error:
@@ -260,3 +275,6 @@ def _inspect(value: Any, depth: int) -> None:
         if isinstance(value, dict):
             for inner in value.values():
                 _inspect(inner, depth - 1)
+
+
+_load = loader(object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite)

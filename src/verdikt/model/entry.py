@@ -11,11 +11,11 @@ signature covers the hash, and what remains uncovered is nothing.
 from __future__ import annotations
 
 import enum
-import json
 import re
 
 from verdikt.errors import ChainBroken, LedgerError
 from verdikt.model.canonical import canonical, sha256
+from verdikt.model.notation import load, raw_load
 from verdikt.model.value import Value, field, fields_of, replace
 
 TYPE_CHECKING = False
@@ -127,10 +127,7 @@ def write(
     payload = canonical(fields)
     hash = sha256(payload)
     line = _line(payload, hash, sign(message(hash)) if sign else "")
-    return _entry(_read(line.decode())[0]), line
-
-
-_read = json.JSONDecoder().raw_decode
+    return _entry(raw_load(line.decode())[0]), line
 
 
 def message(hash: str) -> bytes:
@@ -160,7 +157,7 @@ def unseal(line: bytes) -> dict[str, Any] | str:
     if seal[1] != expected.encode():
         return f"expected hash {expected[:12]}…, found {seal[1][:12].decode()}…"
     try:
-        fields = json.loads(line)
+        fields = load(line)
     except (ValueError, RecursionError):
         return "expected a JSON object, found something else"
     return fields if isinstance(fields, dict) else "expected a JSON object, found something else"

@@ -8,7 +8,6 @@ neither: commit ids, checksums in lock files and images in base64 are left alone
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
@@ -458,6 +457,8 @@ def _random(value: str) -> bool:
     """Whether a text is long and mixed enough to have been drawn rather than written."""
     if len(value) < 12 or value.isdigit() or _wordy(value):
         return False
+    from math import log2  # a library of its own, for the few values that are asked about
+
     counts = [value.count(char) for char in set(value)]
-    entropy = -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
+    entropy = -sum(n / len(value) * log2(n / len(value)) for n in counts)
     return entropy >= 3.0 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from verdikt.model.secret import redact_text
@@ -17,6 +16,8 @@ FILE = "_hook_crashes.jsonl"
 
 def record_crash(directory: Path, hook: str, error: BaseException, *, note: str = "") -> bool:
     """Adds one line about the failure to the directory's crash file; whether it could be written."""
+    import json  # loads more than a hook needs that does not fail
+
     line = {
         "ts": SystemClock().now(),
         "hook": hook,

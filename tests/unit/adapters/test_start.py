@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+import verdikt
+
 GUARD = """
 rules:
 - {name: none, command: nothing, verdict: block, reason: r, fix: f}
@@ -78,3 +82,46 @@ def test_a_hook_whose_policy_was_read_before_loads_nothing_heavy(tmp_path: Path)
     loaded = json.loads(done.stderr)
     assert "verdikt.govern" in loaded
     assert sorted(set(HEAVY.split()) & set(loaded)) == []
+
+
+ORDINARY = (
+    "abc bisect builtins codecs collections contextlib copyreg encodings enum fcntl fnmatch functools gc genericpath "
+    "importlib io itertools keyword marshal operator os posix posixpath re reprlib stat sys threading time types warnings "
+    "zipimport __future__ _abc _bisect _codecs _collections _collections_abc _frozen_importlib _frozen_importlib_external "
+    "_functools _imp _io _json _operator _signal _sqlite3 _sre _stat _thread _warnings _weakref _weakrefset"
+)
+"""The modules of the standard library that an ordinary call loads. A longer list is a slower hook: ask first what for."""
+
+BY_VERSION = {"_sha256", "_sha2", "_opcode_metadata", "_types", "_typing", "_suggestions", "_contextvars"}
+"""Names and helpers that differ from one Python to the next."""
+
+BARE = """
+import sys
+sys.path.append(sys.argv.pop())
+import os
+def leave(code):
+    os.write(2, " ".join(sorted({name.partition(".")[0] for name, module in sys.modules.items() if module})).encode())
+    end(code)
+end, os._exit = os._exit, leave
+sys.argv[1:] = ["claude", "PreToolUse"]
+from verdikt.adapters.entry import main
+main()
+"""
+
+
+@pytest.mark.parametrize(("command", "said"), [("ls -la src", "{}"), ("rm -rf /", '"block"')])
+def test_an_ordinary_call_loads_few_modules_of_the_standard_library(tmp_path: Path, command: str, said: str) -> None:
+    """Nor any of anybody else, allowed or blocked."""
+    payload = {"session_id": "s", "cwd": str(tmp_path), "hook_event_name": "PreToolUse", "tool_name": "Bash"}
+    for _ in range(3):  # the first makes the data directory, the second keeps the policy there
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", BARE, str(Path(verdikt.__file__).parents[1])],
+            input=json.dumps(payload | {"tool_input": {"command": command}}),
+            env={"HOME": str(tmp_path / "home"), "VERDIKT_HOME": str(tmp_path / "data"), "VERDIKT_DAEMON": "off"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert said in done.stdout
+    assert set(done.stderr.rpartition("\n")[2].split()) - set(ORDINARY.split()) - BY_VERSION == {"__main__", "verdikt"}

@@ -1,0 +1,86 @@
+"""What the warm process keeps between calls."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from verdikt.daemon.held import MOST_POLICIES, HeldPolicies, HeldStores, Newest, stamp
+from verdikt.errors import PolicyError
+from verdikt.observe.clock import SystemClock
+
+
+def test_what_was_not_asked_for_goes_first() -> None:
+    """And whoever keeps it hears of it."""
+    gone: list[str] = []
+    newest: Newest[str, str] = Newest(2, gone.append)
+    newest.keep("a", "1")
+    newest.keep("b", "2")
+    assert newest.get("a") == "1"
+    assert newest.keep("c", "3") == "3"
+    assert newest.keep("c", "4") == "3"
+
+    assert gone == ["2"]
+    assert (newest.get("a"), newest.get("b"), newest.get("c"), len(newest)) == ("1", None, "3", 2)
+
+
+def test_a_file_is_the_same_or_it_is_not(tmp_path: Path) -> None:
+    """Nothing there, a file, another content, another file, and what nobody can tell."""
+    file, link, pipe = tmp_path / "f", tmp_path / "link", tmp_path / "pipe"
+    assert stamp(str(file)) is None
+    assert stamp(str(file / "below")) is None
+    file.write_text("a")
+    first = stamp(str(file))
+    assert first == stamp(str(file))
+    file.write_text("ab")
+    assert stamp(str(file)) != first
+    link.symlink_to(tmp_path / "nowhere")
+    assert stamp(str(link)) == ()
+    link.unlink()
+    link.symlink_to(file)
+    assert stamp(str(link)) == stamp(str(file))
+    os.mkfifo(pipe)
+    assert stamp(str(pipe)) == ()
+    assert stamp("a\0b") == ()
+
+
+def test_a_settled_policy_is_read_once(tmp_path: Path) -> None:
+    """The same object as long as its files are the same; a fresh file is read again until its dates can be trusted."""
+    file = tmp_path / "project" / "governance.yaml"
+    (file.parent / ".git").mkdir(parents=True)
+    file.write_text("profile: standard\n")
+    env, held = {"HOME": str(tmp_path)}, HeldPolicies(SystemClock())
+
+    fresh = held.at(str(file.parent), env)
+    os.utime(file, (1, 1))  # its own date lies; the system's does not
+    assert held.at(str(file.parent), env) is fresh
+    file.write_text("profile: strict\n")
+    assert held.at(str(file.parent), env) is not fresh
+    file.write_text("profile: [\n")
+    with pytest.raises(PolicyError):
+        held.at(str(file.parent), env)
+    file.write_text("profile: standard\n")
+    assert held.at(str(file.parent), env) is fresh
+    assert len(held) == 2
+
+
+def test_policies_are_bounded(tmp_path: Path) -> None:
+    """However many projects there are."""
+    held = HeldPolicies()
+    for number in range(MOST_POLICIES + 3):
+        project = tmp_path / str(number)
+        (project / ".git").mkdir(parents=True)
+        (project / "governance.yaml").write_text(f"# {number}\nprofile: standard\n")
+        held.at(str(project), {"HOME": str(tmp_path)})
+
+    assert len(held) == MOST_POLICIES
+
+
+def test_a_store_is_opened_once_for_each_place(tmp_path: Path) -> None:
+    """By what names its data directory."""
+    stores = HeldStores()
+    one = stores.of({"HOME": str(tmp_path)})
+
+    assert stores.of({"HOME": str(tmp_path), "USER": "x"}) is one
+    assert stores.of({"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "v")}) is not one
+    stores.close()

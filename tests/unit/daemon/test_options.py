@@ -1,0 +1,45 @@
+"""How a warm process is started."""
+
+from pathlib import Path
+
+import pytest
+
+from verdikt.daemon.options import Options
+from verdikt.errors import DaemonError
+
+HOME = {"HOME": "/h"}
+SYSTEM = ["--system", "--socket", "/run/v/d.sock", "--home", "/var/v"]
+
+
+def test_for_one_user_nothing_need_be_said() -> None:
+    """The environment names the data directory."""
+    assert Options.read([], HOME) == Options(home=Path("/h/.local/share/verdikt"))
+    assert Options.read(["--http", "0"], HOME).http == 0
+
+
+def test_for_all_users_its_places_are_named() -> None:
+    """And the environment has no say."""
+    found = Options.read([*SYSTEM, "--allow", "1", "--allow", "2"], {"VERDIKT_HOME": "/elsewhere"})
+
+    assert found == Options(home=Path("/var/v"), system=True, socket=Path("/run/v/d.sock"), allow=frozenset({1, 2}))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "message"),
+    [
+        ([], {}, "expected an absolute HOME"),
+        ([], {"VERDIKT_HOME": "relative"}, "expected an absolute HOME"),
+        (["--system"], HOME, "together with --socket and --home"),
+        (["--socket", "/x", "--home", "/y"], HOME, "together with --socket and --home"),
+        (["--nonsense", "1"], HOME, "expected --system, --socket"),
+        (["--http"], HOME, "expected --system, --socket"),
+        (["--http", "x"], HOME, "expected numbers"),
+        (["--http", "70000"], HOME, "expected --http with a port"),
+        ([*SYSTEM, "--http", "1"], HOME, "a port tells no users apart"),
+        (["--system", "--socket", "x", "--home", "/y"], HOME, "expected absolute paths"),
+    ],
+)
+def test_what_is_missing_or_unknown_is_told(arguments: list[str], env: dict[str, str], message: str) -> None:
+    """Instead of being guessed."""
+    with pytest.raises(DaemonError, match=message):
+        Options.read(arguments, env)
