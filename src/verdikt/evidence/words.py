@@ -53,7 +53,7 @@ NOT_WORK = (
 )
 """Participles of what happens to a thing without work being done on it."""
 
-PARTICIPLE = rf"(?!(?:{NOT_WORK})\b)(?:\w{{2,14}}ed|{IRREGULAR})"
+PARTICIPLE = rf"(?!(?:{NOT_WORK})\b)(?:(?:\w+-)?\w{{2,14}}ed|{IRREGULAR})"
 """Any participle that may say that a thing was worked on."""
 
 CURES = ("fixed", "resolved", "solved")
@@ -96,7 +96,7 @@ NEGATIVE = (
     r"\b(?:not|never|none|neither|nor|without(?! (?:any )?(?:errors?|issues?|problems?|failures?|warnings?|downtime|regressions?|incident|trouble|a hitch|further ado|a single (?:error|failure|warning|problem|issue|crash)))|hardly|barely|cannot|unable|nothing|nobody|no one|un(?:finished|done|fixed|"
     r"resolved)|fail(?:s|ed|ing|ure)? to|yet to|far from|almost|nearly|half|halfway|a (?:third|quarter|fraction|few)|two thirds|part of|partial(?:ly)?|partly|mostly|close to"
     r"|about to|instead of|rather than|supposedly|allegedly|probably|possibly|perhaps|maybe|likely|hopefully|theoretically"
-    r"|some|most|few|only|except|in theory|or less|stop(?:ped)? short|rarely|usually|typically|normally|generally|often)\b"
+    r"|some|most|few|only(?! once)|except|in theory|or less|stop(?:ped)? short|rarely|usually|typically|normally|generally|often)\b"
     r"|n't\b|\bno\b(?! (?:longer|errors?|issues?|failures?|problems?|regressions?|warnings?|more|remaining|further|other|type errors|lint errors|conflicts|violations))"
 )
 
@@ -127,7 +127,7 @@ WITNESS = (
 """Who may say that something holds without being somebody else: the agent and its tools."""
 
 OTHERS = (
-    r"\b(?:he|she|they|you|your|users?|team|colleagues?|co-?workers?|maintainers?|developers?|someone|somebody|upstream|contributors?"
+    r"\b(?:he|she|they|you|your (?:team|team-?mates?|colleagues?|co-?workers?|manager|changes|commits?|last|previous)|users?|team|colleagues?|co-?workers?|maintainers?|developers?|someone|somebody|upstream|contributors?"
     r"|vendors?|customers?|authors?|previous|other (?:agent|session|developer|team|engineer)|another|people|folks|others|claude|copilot"
     r"|[A-Z][a-z]+ and [A-Z][a-z]+)\b|@\w+"
 )
@@ -138,7 +138,7 @@ PAST = (
     r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))\b"
 )
 
-PERSONAL = r"^\s*(?:,\s*)?by (?!\w+ing\b)(?:the (?:\w+ )?(?:team|user|maintainers?|author|developer|vendor|agent|platform|ops|infra)|someone|another|you|him|her|them|upstream|[A-Z][a-z]+|@\w+|a (?:colleague|previous|different|contributor|coworker|co-worker|user|maintainer))"
+PERSONAL = r"^\s*(?:,\s*)?by (?!\w+ing\b)(?:the (?:\w+ )?(?:contributors?|community|client|customer|reviewers?|bot|students?|previous \w+|team|user|maintainers?|author|developer|vendor|agent|platform|ops|infra)|someone|another|you|him|her|them|upstream|[A-Z][a-z]+|@\w+|a (?:colleague|previous|different|contributor|coworker|co-worker|user|maintainer))"
 
 COURTESY = "review|see|note|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|bear|remember|allow|double|consider|excuse|forgive|accept|enjoy|read|join|look forward"
 """What one asks of somebody out of politeness, and not for want of being able to do it."""
