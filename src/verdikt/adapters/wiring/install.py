@@ -181,7 +181,8 @@ def undo(here: Installation, *, hosts: Iterable[str] = (), everything: bool = Fa
     changes = []
     for path, known in record.files.items():
         wraps = os.path.basename(path) in NAMES
-        mine = everything or path.startswith(os.path.join(here.project, "")) or wraps
+        inside = path.startswith(os.path.join(here.project, "")) or known.get("projects") == [here.project]
+        mine = everything or inside or wraps
         if not mine or (wanted and known["host"] not in wanted):
             continue
         if wraps and not everything and _others_need_guard(here, record, wanted):
@@ -193,7 +194,11 @@ def undo(here: Installation, *, hosts: Iterable[str] = (), everything: bool = Fa
 def _others_need_guard(here: Installation, record: WiringRecord, wanted: set[str]) -> bool:
     inside = os.path.join(here.project, "")
     return any(
-        known["host"] and (not path.startswith(inside) or (wanted and known["host"] not in wanted))
+        known["host"]
+        and (
+            not (path.startswith(inside) or known.get("projects") == [here.project])
+            or (wanted and known["host"] not in wanted)
+        )
         for path, known in record.files.items()
     )
 
