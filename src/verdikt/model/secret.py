@@ -411,6 +411,8 @@ def _named(name: str) -> str:
 def _announced(name: str) -> str:
     """The same for names of ordinary length, which come again and again."""
     last = max(_words(name), default=(0, 0, ""), key=lambda word: word[1])
+    if not last[2]:
+        return ""
     return "" if _compiled(_ABOUT).search(name[last[1] :]) or _page_mark(name) else last[2]
 
 

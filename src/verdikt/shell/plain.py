@@ -21,6 +21,7 @@ _WORD = r"""[A-Za-z0-9_./:@%+,=*?-]+|'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*"|!
 _MARK = r"\|\|?|&&"
 _LINE = regex(rf"(?:{_WORD})(?: (?:2>/dev/null|2>&1|{_WORD}|(?:{_MARK})(?= )))*", re.ASCII)
 _TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|{_MARK}", re.ASCII)
+_BARE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=*?- "
 _LONGEST = 400
 
 _HARMLESS = frozenset(
@@ -77,9 +78,17 @@ def plain(text: str, quiet: Quiet | None = None) -> tuple[Command, ...] | None:
         if not first or (first not in _PROGRAMS and _reach(first) == 9):
             return None
         quiet = _is_plain
-    if len(text) > _LONGEST or not text.isascii() or _LINE.fullmatch(text) is None:
+    if len(text) > _LONGEST or not text.isascii():
         return None
-    tokens = _TOKENS.findall(text)
+    if not text.encode().translate(None, _BARE):
+        # Nothing but words and spaces, which needs no pattern.
+        tokens = text.split(" ")
+        if "" in tokens:
+            return None
+    elif _LINE.fullmatch(text) is None:
+        return None
+    else:
+        tokens = _TOKENS.findall(text)
     if ">" not in text and "|" not in text and "&&" not in text:
         words = [*map(_word, tokens)]
         return (_draft(words, (), (0, len(text)), None).finished(),) if quiet(words, False, False) else None
