@@ -8,7 +8,6 @@ neither: commit ids, checksums in lock files and images in base64 are left alone
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
@@ -19,6 +18,7 @@ from verdikt.model.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator
     from typing import Any
 
@@ -267,6 +267,8 @@ def _compiled(source: str) -> re.Pattern[str]:
         # In JSON inside a text, what stands before may be the letter of an escape.
         edge = source[: source.index("])") + 2]
         source = rf"(?:{edge}|(?<=\\[nrt])){source.removeprefix(edge)}"
+    import re  # not before it is needed
+
     return re.compile(source)
 
 

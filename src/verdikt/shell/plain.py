@@ -5,7 +5,6 @@ Whatever is not surely of this kind is left to the walker, which says the same o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 
 _WORD = r"""[A-Za-z0-9_./:@%+,=*?-]+|'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*"|!|\\[()]"""
 _MARK = r"\|\|?|&&"
-_LINE = regex(rf"(?:{_WORD})(?: (?:2>/dev/null|2>&1|{_WORD}|(?:{_MARK})(?= )))*", re.ASCII)
-_TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|{_MARK}", re.ASCII)
+_LINE = regex(rf"(?:{_WORD})(?: (?:2>/dev/null|2>&1|{_WORD}|(?:{_MARK})(?= )))*")
+_TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|{_MARK}")
 _BARE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=*?- "
 _LONGEST = 400
 
