@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from verdikt.model.value import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any

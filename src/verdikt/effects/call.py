@@ -307,6 +307,17 @@ class Call:
             unknown = any(UNKNOWN in word.text for word in targets)
             return [self.effect(what, found, recoverable=recoverable, possible=possible or unknown, note=note)]
         _, look, git = manner(what)
+        if what == "fs.delete" and not possible:
+            # Which files a pattern hits nobody can tell without looking; in the project they may all be of no account.
+            narrow = [word for word in targets if word.glob and self._is_narrow(word)]
+            if narrow and len(narrow) < len(targets):
+                rest = [word for word in targets if word not in narrow]
+                return self.on(what, rest, recoverable=recoverable, note=note) + self.on(
+                    what, narrow, recoverable=recoverable, possible=True, note=note
+                )
+            possible = bool(narrow)
+            if not narrow and any(word.glob and self._is_everything(word) for word in targets):
+                what = "fs.delete.tree"  # all the files of a directory are as much as the directory
         if look or self.command.where:
             found_at = [self.path(word, look=look, git=git) for word in targets]
         elif len(targets) == 1:
@@ -315,6 +326,14 @@ class Call:
             cwd, path = self.command.cwd, self.resolver.path
             found_at = [path(word, cwd) for word in targets]
         return self.paths(what, found_at, recoverable=recoverable, possible=possible, note=note)
+
+    def _is_narrow(self, word: Word) -> bool:
+        """Whether a pattern means some of the project's files, and not all that are there."""
+        return not self._is_everything(word) and self.path(word).zone is Zone.PROJECT
+
+    @staticmethod
+    def _is_everything(word: Word) -> bool:
+        return word.text.rstrip("/").rsplit("/", 1)[-1].strip("*.?") == ""
 
     def paths(
         self,
@@ -475,7 +494,7 @@ def _actual(what: str, target: Target) -> str:
         if places.is_sink(path):
             return "" if not what.startswith("fs.delete") else what
         if places.is_device(path):
-            return "disk.read" if what in ("fs.read", "fs.list") else "disk.write"
+            return "disk.look" if what == "fs.list" else "disk.read" if what == "fs.read" else "disk.write"
     elif path == "/proc/sysrq-trigger" and not what.startswith(("fs.read", "fs.list")):
         return "sys.power"
     if what == "fs.overwrite" and target.state == "absent":

@@ -94,11 +94,13 @@ _EDITS = frozenset(
         "edit",
         "str_replace",
         "str_replace_editor",
+        "str_replace_based_edit_tool",
         "insert",
         "multiedit",
         "save_memory",
     ]
 )
+_HUNTS = regex(r"(?i)BEGIN.*PRIVATE|passw(?:or)?d|secret|api[_.-]?key|access[_.-]?key|AKIA|token|credential")
 _PATCH = regex(r"(?m)^\*\*\* (Add|Update|Delete) File: (.+?)\s*$|^\*\*\* (Move) to: (.+?)\s*$")
 _UNIFIED = regex(r"(?m)^\+\+\+ (?:b/)?(\S+)")
 
@@ -106,8 +108,8 @@ _VERBS: tuple[tuple[str, frozenset[str]], ...] = (
     ("mcp.delete", frozenset(["delete", "remove", "drop", "destroy", "purge", "truncate", "wipe", "terminate", "erase", "clear", "revoke", "uninstall", "prune", "reset", "flush", "unpublish", "archive", "cancel", "kill"])),
     ("mcp.run", frozenset(["run", "execute", "exec", "eval", "evaluate", "invoke", "shell", "bash", "terminal", "command", "script", "deploy", "trigger", "apply", "restart", "rollback", "start", "stop", "spawn", "install"])),
     ("mcp.send", frozenset(["send", "post", "publish", "upload", "push", "email", "message", "reply", "comment", "tweet", "share", "invite", "notify", "merge", "submit", "transfer", "pay", "buy", "order"])),
-    ("mcp.write", frozenset(["create", "update", "write", "edit", "set", "add", "insert", "put", "patch", "upsert", "modify", "rename", "move", "copy", "assign", "append", "save", "import", "enable", "disable", "fork", "close", "open", "label", "commit", "replace", "attach", "link", "tag", "schedule", "grant"])),
-    ("mcp.read", frozenset(["get", "list", "read", "search", "find", "query", "fetch", "view", "describe", "show", "count", "check", "status", "lookup", "browse", "inspect", "analyze", "explain", "diff", "log", "logs", "summarize", "resolve", "preview", "validate", "verify", "compare", "select", "scan", "retrieve", "download", "extract", "navigate", "screenshot", "snapshot", "hover", "click", "type", "wait", "think", "console", "network", "help", "info", "whoami", "ping", "test", "stat", "tree", "glob", "grep", "ask"])),
+    ("mcp.write", frozenset(["create", "update", "write", "edit", "set", "add", "insert", "put", "patch", "upsert", "modify", "rename", "move", "copy", "assign", "append", "save", "import", "enable", "disable", "fork", "close", "open", "label", "commit", "replace", "attach", "link", "tag", "schedule", "grant", "transition", "checkout", "stage", "stash", "switch", "restore", "resume", "pause"])),
+    ("mcp.read", frozenset(["get", "list", "read", "search", "find", "query", "fetch", "view", "describe", "show", "count", "check", "status", "lookup", "browse", "inspect", "analyze", "explain", "diff", "log", "logs", "summarize", "resolve", "preview", "validate", "verify", "compare", "select", "scan", "retrieve", "download", "extract", "navigate", "screenshot", "snapshot", "hover", "click", "type", "wait", "think", "console", "network", "help", "info", "whoami", "ping", "test", "stat", "tree", "glob", "grep", "ask", "plan", "press", "fill", "drag", "resize", "activate", "thinking", "sequentialthinking", "tabs", "handle", "scroll", "focus"])),
 )  # fmt: skip
 _SHELL_KEYS = ("command", "cmd", "script", "shell_command")
 _PATH_KEYS = ("path", "file_path", "filepath", "filename", "file", "source", "destination", "directory", "uri", "paths")
@@ -187,6 +189,10 @@ def _reads(action: Action, call: Call) -> Iterator[Effect]:
     secrets = tuple(target for target in targets if target.zone is Zone.SECRET)
     if secrets:
         yield call.effect("cred.read", secrets)
+    elif searching and _HUNTS.search(pattern):
+        wide = tuple(t for t in targets if t.zone is Zone.HOME or t.path in ("/", "/etc", "/home", "/root", "/Users"))
+        if wide:
+            yield call.effect("cred.read", wide, possible=True, note=f"looks for {pattern[:80]}")
 
 
 def _writes(action: Action, call: Call) -> Iterator[Effect]:
@@ -451,6 +457,17 @@ def verb_of(tool: str) -> str:
     return ""
 
 
+def _addressed(payload: Mapping[str, Any], call: Call) -> Iterator[Effect]:
+    """An address among the arguments: a file of this machine, or the place where it gets its credentials."""
+    address = next((payload[k] for k in ("url", "uri", "address") if isinstance(payload.get(k), str)), "")
+    if address.startswith("file://"):
+        effects = list(call.on("fs.read", [Word(address[7:])]))
+        yield from effects
+        yield from consequences(effects, call.facts)
+    elif address and host.is_metadata(name := host.host(address)):
+        yield call.effect("cred.read", (Target(name, "host"),), note="credentials of the machine")
+
+
 def _given(action: Action, call: Call) -> Iterator[Effect]:
     """What the arguments say: a command, a query, code, a path mean the same whoever carries them out."""
     payload = action.payload
@@ -464,6 +481,9 @@ def _given(action: Action, call: Call) -> Iterator[Effect]:
     text = next((payload[k] for k in _SQL_KEYS if isinstance(payload.get(k), str)), "")
     if text and looks_like_sql(text):
         yield from read_sql(text, call)
+    yield from _addressed(payload, call)
+    if payload.get("privileged") is True or "/:/" in str(payload.get("volumes", ""))[:400]:
+        yield call.effect("container.escape", (Target(action.tool, "other"),))
     verb = verb_of(action.tool)
     what = {
         "mcp.delete": "fs.delete.tree",

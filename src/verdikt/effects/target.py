@@ -7,6 +7,7 @@ from posixpath import normpath
 
 from verdikt.effects import zone as places
 from verdikt.model.effect import Target, Zone
+from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN
 
 TYPE_CHECKING = False
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from verdikt.shell.command import Word
 
 _WILD = "*?["
+_TMPDIR = regex(r"^\$(?:TMPDIR|\{TMPDIR[^}]*\})\"?/[\w.-]*\w[^*?]*$")
+"""Below where every system puts what is temporary; not the whole of it, and not where the variable may be empty."""
 _WHOLE = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))
 
 
@@ -182,6 +185,8 @@ class Resolver:
     def _partial(self, word: Word, cwd: Word | None) -> Target:
         """A word that is known in part: it lies where its constant beginning lies, if that says anything."""
         prefix = word.prefix
+        if _TMPDIR.match(word.raw.lstrip('"')):
+            return Target(word.shown, "path", "/tmp/…", Zone.TEMP)
         if "/" not in prefix:
             name = word.text.rsplit("/", 1)[-1]
             # `$HOME_OR_NOT/.ssh/id_rsa`: the end of a path can tell a secret too.

@@ -51,7 +51,7 @@ CONDITION = regex(
 )
 TEMPORAL = regex(r"^\W*(?:when|once|as soon as) (?:I|we) (?:\w+ed|ran|re-?ran|made|did|took|put|got|wrote)\b", re.I)
 _LABEL = regex(
-    r"^\W*(?:goal|acceptance criteria|definition of done|expected|plan|next(?: steps?| up)?|to-?do|steps?|remaining|requirement|pending"
+    r"^\W*(?:goal|acceptance criteria|definition of done|(?:expected|actual|desired)(?: \w+)?|plan|next(?: steps?| up)?|to-?do|steps?|remaining|requirement|pending"
     r"|question|example|e\.g\.|for example|note to self|hypothesis|idea|option \w+|proposal|suggested \w+(?: \w+)?|title|subject"
     r"|commit message|(?:pr|issue|ticket) (?:title|description)|branch|quote|tip|test plan|criteri(?:a|on)|in progress|blocked by|later|not done"
     r"|changelog|release notes?|upstream|step \d+|legend|log|error|input|prompt|task)\s*$",
@@ -91,7 +91,8 @@ def unreal(clause: Clause, start: int, end: int) -> bool:
         lead = re.sub(r"\b(?:criteri(?:a|on)|requirements?|goals?)\b", "", lead, flags=FLAGS)
     if re.search(r"\b(?:I|we) can (?:now )?(?:confirm|verify|report|see)\b", lead, FLAGS):
         return False
-    lead = re.sub(r"^\s*which (?=(?:I|we)\b)", "", lead)  # `…, which I fixed`
+    if re.fullmatch(r"\s*which\s*", lead) and re.match(r"(?:I|we)\b", clause.text[start:end]):
+        return False  # `…, which I fixed`
     return bool(UNREAL.search(lead)) or bool(WONDERING.search(lead))
 
 
@@ -113,7 +114,7 @@ _NAMED = regex(
 
 
 _THING = regex(
-    r"\b(?:the|an?|your|our|this|my|each|every|final|new|weekly|error)(?: [\w-]+)? (?:report|message|notification)$",
+    r"\b(?:the|an?|your|our|this|my|each|every|final|new|weekly|error)(?: [\w-]+)? (?:report|message|notification)$|\b(?:release|meeting|patch|field|the|my|your|some|these) notes$|\b(?:the|an?|every|each|all|this|that|both|any) (?:reported|described|mentioned|listed|requested|noted|suggested|promised)$",
     FLAGS,
 )
 

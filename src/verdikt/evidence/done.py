@@ -83,7 +83,8 @@ def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
                 or p.ATTRIBUTIVE.match(after)
             ):
                 continue
-            if p.NO_WORK.match(after) or p.STILL.search(clause.sentence.text[clause.start + end :]):
+            assured = re.search(r"(?:made sure|ensured)$", match[0], FLAGS)
+            if (p.NO_WORK.match(after) and not assured) or p.STILL.search(clause.sentence.text[clause.start + end :]):
                 continue
             yield trimmed(text, start, end)
 
@@ -104,6 +105,8 @@ def _by_state(clause: Clause) -> Iterator[tuple[int, int]]:
             state = match[match.lastindex or 0].lower()
             if unreal(clause, start, end) or of_others(clause, start, end):
                 continue
+            if p.UNDONE.search(clause.sentence.text[clause.start + end :]):
+                continue
             if p.LATER.match(after) and not (state in w.CURES and re.match(r"^\s*by \w+ing\b", after, FLAGS)):
                 continue
             if re.search(r"\S\s+(?:that|which|who)\s*$", before, FLAGS) or _about_others(before):
@@ -113,12 +116,12 @@ def _by_state(clause: Clause) -> Iterator[tuple[int, int]]:
             if pattern is p.IS and not _present(clause, match, state, before, after):
                 continue
             if re.match(
-                r"^\s+(?:incorrectly|wrongly|badly|wrong|too (?:early|late|soon|often|many|much)|twice|prematurely)",
+                r"^\s+(?:incorrectly|wrongly|badly|wrong|too (?:early|late|soon|often|many|much)|twice|prematurely|by (?:mistake|accident))",
                 after,
                 FLAGS,
             ):
                 continue
-            if re.search(r"\bafter\b", clause.since_comma(start), FLAGS) and pattern in (p.IS, p.BEEN):
+            if re.search(r"\bafter\b", clause.since_comma(start), FLAGS) and pattern is not p.WAS:
                 continue
             yield trimmed(text, min(start, max(0, start - 40) if not before.strip() else subject_start(before)), end)
 
@@ -142,6 +145,10 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
         return False
     if p.WEAK_SUBJECT.match(clause.since_comma(match.start())) or p.ATTRIBUTIVE.match(after):
         return False
+    if state == "done" and re.match(
+        r"^ in (?:\w+ )?(?:steps?|stages?|parallel|batches|phases|order|sequence)\b", after, FLAGS
+    ):
+        return False
     if state == "complete" and re.match(
         r"^ (?!(?:and|for|now|with|as|but|so|on|in|at|again|apart|except|after|since|from|thanks|pending)\b)[a-z]+",
         after,
@@ -156,10 +163,12 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
         return False
     if state in w.CURES and re.match(r"^\s*by \w+ing\b", after, FLAGS):
         return True
+    if state in w.INSTALLED and re.match(r"^\s*(?:on|under|at|to|for|behind|across|with the new)\b", after, FLAGS):
+        return True
     if state.split(maxsplit=1)[0] in w.DESCRIPTIVE and not sure and p.DESCRIBES.match(after):
         return bool(
             re.match(
-                r"^\s*(?:as (?:expected|requested|intended)|end|in (?:production|prod|staging|main|all)|on (?:main|master|staging|prod|my (?:end|side))|to (?:main|master|staging|prod|production|all|every|npm|pypi)|at (?:§|http)|on (?:npm|pypi|all|every|both|the (?:server|staging|registry|store)))(?:\b|\W|$)",
+                r"^\s*(?:as (?:expected|requested|intended)|end|in (?:production|prod|staging|main|all|this (?:commit|pr|branch|change|patch|release|version|pull request))|on (?:main|master|staging|prod|(?:my|this|the|your) (?:\w+ )?branch|my (?:end|side))|to (?:§|main|master|staging|prod|production|all|every|npm|pypi)|at (?:§|http)|on (?:npm|pypi|all|every|both|the (?:server|staging|registry|store)))(?:\b|\W|$)",
                 after,
                 FLAGS,
             )
@@ -171,7 +180,13 @@ def _about_others(before: str) -> bool:
     """Whether the subject is somebody else; `the request you made` is not."""
     if re.search(r"\b(?:the|that|this|each|every|all|any)(?: [\w§-]+){1,4} (?:that )?you \w+\s*$", before, FLAGS):
         return False
-    return bool(re.search(rf"(?:{w.OTHERS})(?:\s+\w+){{0,1}}\s*$", before.rpartition(",")[2]))
+    found = re.search(rf"(?:{w.OTHERS})(?:\s+(\w+))?\s*$", before.rpartition(",")[2])
+    # `the user interface` is a thing; `the users already` are people.
+    return found is not None and not (
+        found[1]
+        and re.match(r"(?:users?|customers?|team|people|vendors?|authors?)\s", found[0], FLAGS)
+        and not re.fullmatch(rf"{w.ADVERB}|has|have|had", found[1], FLAGS)
+    )
 
 
 def _by_tests(clause: Clause) -> Iterator[tuple[int, int]]:
@@ -192,11 +207,17 @@ def _by_tests(clause: Clause) -> Iterator[tuple[int, int]]:
             said = start if pattern in (p.COUNT, p.CLEAR) else end
             if unreal(clause, start, said) or p.LATER.match(text[end:]) or of_others(clause, start, end):
                 continue
+            if re.match(
+                r"^\W*but (?:it |they |that )?(?:doesn't|don't|does not|do not|isn't|fail|crash|still|hang)",
+                clause.sentence.text[clause.start + end :],
+                FLAGS,
+            ):
+                continue
             if re.search(r"\b(?:old|previous|former|original|earlier)\s*$", text[:start], FLAGS):
                 continue
             if _relative(text[:start]) or re.search(r"\bafter\b(?! that\b| this\b)", clause.since_comma(start), FLAGS):
                 continue
-            if _about_others(text[:start]) or (p.WEAK_SUBJECT.match(text) and pattern is not p.COUNT):
+            if _about_others(text[:start]) or (re.match(r"^\W*(?:an?|any)\s", text, FLAGS) and pattern is not p.COUNT):
                 continue
             yield trimmed(text, subject_start(text[:start]) if pattern is p.ENDED else start, end)
 
@@ -244,7 +265,11 @@ def _by_change(clause: Clause) -> Iterator[tuple[int, int]]:
                 continue
             if pattern is p.IS_NOW and (p.WORSE.search(match[0]) or re.search(r"\b(?:I|we|you)\s*$", before, FLAGS)):
                 continue
-            shielded = before if pattern in (p.CAN, p.SHOULD, p.LATELY) else before + match[0].replace("no longer", "")
+            shielded = (
+                before
+                if pattern in (p.CAN, p.SHOULD, p.LATELY, p.MEASURED)
+                else before + match[0].replace("no longer", "")
+            )
             if (
                 NEGATIVE.search(shielded.rpartition(",")[2])
                 or UNREAL.search(before.rpartition(",")[2])
@@ -259,7 +284,7 @@ def _by_change(clause: Clause) -> Iterator[tuple[int, int]]:
 def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
     """`Done.`, `Migration complete`, `Ready for review`, `bug fixed, test added`."""
     text = clause.text
-    items = text.split(", ")
+    items = [item for item in text.split(", ") if item.strip()]
     if len(items) > 1 and all(len(item.split()) <= 4 for item in items) and any(map(p.ITEM.match, items)):
         if not (NEGATIVE.search(text) or UNREAL.search(text) or reported(text)):
             yield trimmed(text, 0, len(text.rstrip()))

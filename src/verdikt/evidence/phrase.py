@@ -29,14 +29,14 @@ IS_QUITE = regex(
     FLAGS,
 )
 BEEN = regex(
-    rf"(?:\b(?:has|have)\b|'ve)((?: {w.ADVERB}){{0,3}}) been((?: {w.ADVERB}){{0,3}}) ({w.VERBED}|{w.PARTICIPLE})\b",
+    rf"(?:\b(?:has|have)\b|'ve)((?: {w.ADVERB}){{0,3}}) been((?: {w.ADVERB}){{0,3}})(?: \w+ed(?: down| out| up)? and)? ({w.VERBED}|{w.PARTICIPLE})\b",
     FLAGS,
 )
 WAS = regex(
     rf"\b(?:was|were)(?: {w.ADVERB}){{0,2}} (fixed|resolved|implemented|completed|finished|deployed|shipped|added|created|updated"
     r"|removed|addressed|merged|published|released|migrated|successful|a success|refactored|installed|renamed|replaced|applied"
     r"|committed|pushed|done|rewritten|verified|corrected|rebuilt|regenerated|cleared|reworked|restored|upgraded|tightened|reverted"
-    r"|converted|extracted|extended|expanded|adapted|adjusted|improved|hardened|strengthened|split|moved|switched|flipped|simplified|consolidated|cleaned up|rolled (?:out|back)|bumped|patched|renamed)\b",
+    r"|converted|extracted|extended|renewed|rotated|imported|exported|uploaded|archived|retired|translated|seeded|provisioned|optimi[sz]ed|configured|enabled|integrated|documented|formatted|backfilled|synced|unblocked|resized|scaled|expanded|adapted|adjusted|improved|hardened|strengthened|split|moved|switched|flipped|simplified|consolidated|cleaned up|rolled (?:out|back)|bumped|patched|renamed)\b",
     FLAGS,
 )
 HAS = regex(
@@ -45,10 +45,10 @@ HAS = regex(
 )
 ENDED = regex(
     r"\b(?:completed|succeeded|finished|went through|ran|went live|went out|landed|built|compiled|started|deployed|exited|rolled out|works?|compiles|builds|runs|starts|loads|load|run|render|work|renders|behaves?|responds?)"
-    r" (?:successfully|cleanly|fine|without (?:any )?(?:errors?|issues?|problems?|failures?|warnings?)|with no (?:errors|issues|warnings)|with(?: exit)?(?: code| status) 0|as (?:expected|intended|designed|requested)"
-    r"|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b|\b\w{3,14}(?:s|ed) (?:successfully|cleanly|flawlessly|without (?:any )?(?:errors|warnings|problems|issues|trouble|incident|downtime|a hitch))\b|\bworks\W*$|\b(?:succeeded|went through|went live|works now)\b|\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b|\b(?:did|does) the trick\b|\bdoes (?:exactly |precisely )?what (?:you asked|was asked|it should|you wanted)\b|\b(?:output|results?|totals?|checksums?|it|they|everything) match(?:es)?(?=\W*$|,| the (?:expected|spec|reference|sample|golden|baseline))|\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|linux|macos|safari|firefox|chrome|mobile|production|staging)\b|\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under) (?:§|port \d|localhost)"
+    r" (?:successfully|cleanly|fine|without (?:any )?(?:errors?|issues?|problems?|failures?|warnings?)|with no (?:errors|issues|warnings)|with(?: exit)?(?: code| status) 0|as (?:expected|intended|designed|requested|described|specified|documented|advertised|planned|before)"
+    r"|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b|\b\w{3,14}(?:s|ed)(?: up| out| through| down)? (?:successfully|cleanly|flawlessly|correctly|properly|reliably|smoothly|without (?:any )?(?:errors|warnings|problems|issues|trouble|incident|downtime|a hitch))\b|\bworks(?=\W*$| and\b|,)|\b(?:succeeded|went through|went live|works now)\b|\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b|\b(?:did|does) the trick\b|\bsuccessfully \w{3,14}ed\b|\band (?:they |it )?(?:all |both |now )?pass(?:es)?\W*$|\b(?:I|we) have (?:the|it|everything|your|an?|all) ?[\w§ ]{0,30}? ?(?:running|working|passing|green)\b|\bwe now have (?:an? )?(?:full|complete|working|proper|100%|solid)\b|\b(?:is|are) (?:all )?set (?:up )?(?:correctly|properly)\b|\bpasses(?=\W*$|,| and\b)|\bno (?:\w+ )?(?:errors?|bugs?|warnings?|issues?|failures?|problems?|conflicts?) remains?\b|\b(?:deploy\w*|release|update|rollout|fix) went out\b|\bpass(?:es|ed)? (?:its|the|all|every|all its) (?:\w+ ){0,2}?(?:checks?|tests?|validation|audit|scan|suite)\b|\b(?:is|are) now (?!(?:fail|crash|work|look|wait|try|hang|miss|gett|go|becom|happen|show|throw|block|be|ask|wonder|think|investigat|read|writ|runn?ing out|complain|leak|los|break|see)\w*ing\b)\w+ing\b|\b(?:results?|outputs?|they|numbers?|totals?|values?) (?:is|are) (?:all |both )?(?:correct|right|identical|as expected)\b|\bdoes (?:exactly |precisely )?what (?:you asked|was asked|it should|you wanted)\b|\b(?:output|results?|totals?|checksums?|it|they|everything) match(?:es)?(?=\W*$|,| the (?:expected|spec|reference|sample|golden|baseline))|\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|ubuntu|debian|fedora|ios|android|arm|python|node|linux|macos|safari|firefox|chrome|mobile|production|staging)\b|\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the cloud)|\b(?:release|version|update|hotfix|build|v?\d[\d.]+) is (?:now )?out(?=\W*$|,)"
     r"|\b(?:change|fix|patch|feature|update|pr|work)(?:s|es)? (?:is|are) in(?=\W*$|,)|\b(?:has )?landed(?=\W*$|,| and\b| (?:on|in) (?:main|master|prod)\w*)"
-    r"|\b(?:finished|completes?|completed|succeeds)(?= and\b|,| in (?:about |under )?\d|\W*$)|\b(?:exits?|exited|ends|ended|returns|returned|comes back|came back)(?: with)?(?: a)?(?: clean)?(?: exit)?(?: code| status)? (?:0|zero)(?=\W*$|[,;]| and\b)"
+    r"|(?<!to )(?<!can )\b(?:finished|completes?|completed|succeeds)(?= and\b|,| in (?:about |under )?\d|\W*$)|\b(?:exits?|exited|ends|ended|returns|returned|comes back|came back)(?: with)?(?: a)?(?: clean)?(?: exit)?(?: code| status)? (?:0|zero)(?=\W*$|[,;]| and\b)"
     rf"|\bno (?:more|remaining|further|longer any|other) (?:\w+ ){{0,2}}?(?:{w.TROUBLE}|failing \w+)\b"
     r"|\b(?:is|are|runs|loads|takes|builds|starts)(?: now)? (?:about |around |roughly |over |~)?(?:\d[\d.,]*(?:%|x| ?times| ?ms| ?seconds)|half|twice|much|far) (?:as fast|as small|(?:\w+ )?(?:faster|smaller|less|quicker|shorter|cheaper|lighter|lower|sooner))\b"
     r"|\bwithout (?:a single|any) (?:error|issue|failure|warning|problem|crash)s?\b"
@@ -57,7 +57,7 @@ ENDED = regex(
     FLAGS,
 )
 TESTS = regex(
-    rf"\b(?:{w.TESTS}|all of which|all of them|(\d+)(?:/| of | out of )(?:the )?(\d+)(?: {w.TESTS})?|\d+ {w.TESTS}|it)(?: in [\w§./-]+)?(?: {w.ADVERB}| still){{0,3}}"
+    rf"\b(?:{w.TESTS}|all of which|all of them|(\d+)(?:/| of | out of )(?:the )?(\d+)(?: {w.TESTS})?|\d+ {w.TESTS}|it)(?: (?:in|for|of|on|covering|around) (?:[\w§./-]+ ){{0,4}}?[\w§./-]+)?(?: {w.ADVERB}| still){{0,3}}"
     r" (?:pass(?:es|ed)?\b(?! (?:an?|the|its?|that|this|these|each|our|along|through|to|down|back|over)\b)|passing\b|succeeds?\b|succeeded\b|checks? out\b"
     r"|(?:is|are|was|were|came back|comes back|come back|turned|stays?|went|looks?)(?: "
     + w.ADVERB
@@ -70,7 +70,7 @@ COUNT = regex(
     FLAGS,
 )
 FAILING = regex(
-    r"\b(?!0\b)\d+ (?:\w+ )?(?:fail\w*|errors?\b|errored)|\b(?:one|two|three|four|several|some|others?|rest|but|still|remaining) (?:\w+ ){0,4}fail|\bfailing\b(?! (?!(?:on|in|with|because|at|again|now|for|due|since|after|when|and|but|to|as|here|there|too|right)\b)\w+)|\bxfail",
+    r"\b(?!0\b)\d+ (?:\w+ )?(?:fail\w*|errors?\b|errored)|\b(?:one|two|three|four|several|some|others?|rest|but|still|remaining) (?:\w+ ){0,4}fail|\b(?:others?|rest|second|one) (?:doesn't|don't|do not|does not|did not|didn't)\b|\bfailing\b(?! (?!(?:on|in|with|because|at|again|now|for|due|since|after|when|and|but|to|as|here|there|too|right)\b)\w+)|\bxfail",
     FLAGS,
 )
 NOW = regex(
@@ -121,8 +121,10 @@ CURED = regex(
     FLAGS,
 )
 MEASURED = regex(
+    r"\b(?:has|have) (?:increased|decreased|improved|dropped|risen|fallen|gone (?:up|down)|come down) (?:to|by|from) (?:about |around |~|over |under )?[\d§]"
+    r"|\bmakes? (?:the |it|them|every )?[\w§ ]{0,30}? (?:\d+x|\d+%|\d+ times|twice as|much|far|a lot|significantly) (?:faster|smaller|quicker|cheaper|simpler|lighter|fast|small)\b|"
     r"\b(?:went|dropped|fell|rose|improved|decreased|increased|shrank|grew|(?:is|are) (?:down|up)|came down|reduced|cut)"
-    r" from (?:about |around |~|roughly |over |nearly )?[\d§][\w.,%§]*(?: ?\w+)? to (?:about |around |~|under |roughly |below |over )?[\d§]",
+    r" from (?:about |around |~|roughly |over |nearly )?[\d§][\w.,%§]*(?: ?\w+)? to (?:(?:about |around |~|under |roughly |below |over )?[\d§]|none\b|zero\b|nothing\b)",
     FLAGS,
 )
 GONE = regex(
@@ -139,7 +141,7 @@ THIS = regex(
 HEADLINE = regex(
     r"^\W*(?:(?!of\b|as\b|to\b|be\b|get\b|getting\b|when\b|the\b|a\b)[\w§'/.#+-]+ ){1,6}?(complete|completed|done|finished|successful|fixed|resolved|deployed|implemented|merged|live|passing"
     r"|passed|succeeded|shipped|accomplished|achieved|updated|added|created|removed|verified|ready|green|restored|applied|pushed|migrated|published|released"
-    r"|squashed|nailed|patched|plugged|crushed|landed|imported|exported|processed|deleted|tested|installed|configured|solved|closed|cleared|rewritten|rebuilt|refactored|renamed|replaced|converted|reverted|cleaned up|wired up|in place|up and running|all green|good to go|unblocked|covered|enabled|disabled|upgraded|bumped)"
+    r"|committed|confirmed|validated|squashed|nailed|patched|plugged|crushed|landed|imported|exported|processed|deleted|tested|installed|configured|solved|closed|cleared|rewritten|rebuilt|refactored|renamed|replaced|converted|reverted|cleaned up|wired up|in place|up and running|all green|good to go|unblocked|covered|enabled|disabled|upgraded|bumped)"
     r"(?: successfully| now| and (?:verified|tested|pushed(?: to [\w§./-]+)?|merged|deployed|working)| for (?:review|testing|use|merge|production)| to (?:merge|ship|review|deploy|use|go)| 🎉| in production| on main| by (?:the |a )?[\w -]{1,30}(?:tests?|suite|run|checks?|ci|team)| (?:as|to|in|under|at|into) (?:§|#?\d|main|master|prod\w*|staging|the (?:registry|repo\w*|server|bucket|store))[\w§./:-]*)?\W*$",
     FLAGS,
 )
@@ -151,7 +153,7 @@ SHORT = regex(
     FLAGS,
 )
 LATER = regex(
-    r"^[^,]{0,40}?\b(?:if|when|once|unless|until|whenever|provided|only|as long as|except|before|yet to|assuming|after (?:the |an? |your |all )?[\w-]+ (?:is|are|has|have|was|were|passes|pass|completes))\b",
+    r"^[^,]{0,40}?\b(?:if|when|once(?! and for all)|unless|until|whenever|provided|only|as long as|except|before|yet to|assuming|after (?:the |an? |your |all )?[\w-]+ (?:is|are|has|have|was|were|passes|pass|completes))\b",
     FLAGS,
 )
 DESCRIBES = regex(
@@ -163,10 +165,11 @@ ATTRIBUTIVE = regex(
     FLAGS,
 )
 NO_WORK = regex(
-    r"^\s+(?:nothing|no|none|neither|little)\b|^\s+(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|debug\w*|attempts?|experiments?|temporary|print statements?)\b"
+    r"^\s+(?:nothing|no|none|neither|little)\b|^\s+back (?:because|since|after|as)\b|^\s+(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|debug\w*|attempts?|experiments?|temporary|print statements?)\b"
     r"|^\s+(?:that|whether|if|why|how) (?:[\w§']+ ){0,6}(?:is|are|was|does|do|did|can|could|has|fails?|crash\w*|still)\b(?! (?:now|fixed|working|passing|green|done|gone|resolved|complete))",
     FLAGS,
 )
+UNDONE = regex(r"\bbut (?:then )?(?:it |that |they )?(?:broke|came back|regressed|reappeared)\b", FLAGS)
 STILL = regex(
     r"\b(?:since|because|as) (?:it|that|this) (?:did not|didn't|does not|doesn't) (?:fix|help|work|solve)|\b(?:but|however|yet|though)\b[^.]{0,60}?\b(?:still (?:fail|crash|break|hang|error|see|get|happen|isn't|doesn't|not|present|there|broken)|didn't (?:help|work|fix)|doesn't (?:help|work|fix)|no (?:effect|luck|difference)|to no avail|it fails|that fails|the (?:error|bug|problem|issue|failure) (?:persists|remains|is still))",
     FLAGS,

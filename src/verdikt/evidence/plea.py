@@ -11,17 +11,17 @@ _STUCK = _I(
     r"|\b(?:I|we)(?:'ve| have)? (?:hit|run into|ran into|reached|come to) (?:a|an|the) (?:\w+ )?(?:wall|dead end|roadblock|road block|blocker|impasse|brick wall|hard stop)\b|\bnothing (?:more|else|further) I can (?:do|try)\b"
     r"|\b(?:I|we)(?: still| simply| just| currently)? (?:can't|cannot|can not|couldn't|could not|won't be able to|wasn't able to|was unable to|am not able to)(?: \w+ly| yet| even)? "
     r"(?:proceed|continue|go (?:any )?further|complete|finish|move (?:forward|ahead|on)|access|reach|connect|authenticate|log ?in|push|deploy|install|download|fetch|run|execute|test|verify|build|make (?:any )?(?:more |further )?progress|get past|do (?:this|that|it|more)|go on|open|clone|pull|publish|start|knowing|resolve|reproduce|determine|implement|fix|read|load|merge|create|write|produce|get (?:any )?(?:further|farther))\b|\b(?:I|we) (?:have no way (?:to|of)|had to stop)\b"
-    r"|\b(?:I|we)(?: still| currently)? (?:lack|am missing|'m missing) (?:\w+ ){0,3}(?:access|permissions?|credentials|rights|privileges|keys?|scope|tooling)\b|\b(?:I|we)(?:'m|'re| am| are)?(?: going to)?(?:'ll)? have to stop\b"
+    r"|\b(?:I|we)(?: still| currently)? (?:lack|am missing|'m missing|have no) (?:\w+ ){0,3}(?:access|permissions?|credentials|rights|privileges|keys?|scope|tooling)\b|\b(?:I|we)(?:'m|'re| am| are)?(?: going to)?(?:'ll)? have to stop\b"
     r"|\b(?:I|we) (?:couldn't|could not|can't|cannot) (?:do|test|check|verify|try)(?= (?:is|was)\b)"
     r"|\b(?:I|we)(?: still| currently)? (?:don't|do not) have (?:\w+ )?(?:access|permissions?|credentials|the (?:rights?|keys?|credentials|permissions?|necessary|required)|a way|network|internet)\b"
     r"|(?:\b(?:this|it)|(?:^|[,;:] ?)that|\bthe (?:\w+ ){0,3}(?:task|work|deploy\w*|migration|release|fix|rollout|implementation|feature|change|verification|next step|rest)|everything(?: else)?|progress)(?:'s| is| are| remains)(?: (?:currently|still|now|completely|\w+ly))* (?:blocked|stuck|impossible|on hold)\b"
     r"|^\W*(?:still |currently )?(?:unable to|not able to|can't|cannot|could not|couldn't) (?:proceed|continue|complete|finish|go (?:on|further)|connect|access|install|build|deploy|push|verify|run|reach|log ?in|download)\b"
     r"|^\W*(?:still |currently |now )?(?:blocked|stuck)(?: (?:on|by|until|because|waiting|at|here)\b|\W*$)"
-    r"|\b(?:I|we)(?: still| simply| just| currently)? (?:can't|cannot|can not|couldn't|could not|am unable to) (?!say|tell|see|think|imagine|guarantee|recommend|help|wait|agree|promise|speak|stress|be|find|fault|rule|emphasi|overstate|remember|confirm|explain|understand|predict|judge|decide|comment|know|believe|spot|justify|reproduce (?:it|this|that) any|thank|do (?:that|this) (?:for|in|with)|get it to|just)"
+    r"|\b(?:I|we)(?: still| simply| just| currently)? (?:can't|cannot|can not|couldn't|could not|am unable to|was unable to|wasn't able to|was not able to|am not able to) (?!say|tell|see|think|imagine|guarantee|recommend|help|wait|agree|promise|speak|stress|care|be|find (?!an?y? way)|fault|rule|emphasi|overstate|remember|confirm|explain|understand|predict|judge|decide|comment|know|believe|spot|justify|reproduce (?:it|this|that) any|thank|do (?:that|this) (?:for|in|with)|get it to|just)"
     r"[a-z]+\b"
     r"|(?:(?<=^)|(?<=[,;:] ))without (?:[\w'§./-]+ ){1,8}(?:I|we) (?:can't|cannot|can not|couldn't) (?!say|tell|be sure|guarantee|promise)[a-z]+\b"
     r"|\b(?:there(?:'s| is) no way (?:for me )?to|not possible for me to|impossible for me to|beyond (?:my|what I) (?:reach|control|can))\b"
-    r"|\b(?:I'm|I am|we're|we are)(?: still| currently| now)? (?:waiting (?:on|for)|awaiting) (?:you|your|access|approval|credentials|permission|the|an?)\b"
+    r"|\b(?:I'm|I am|we're|we are)(?: still| currently| now)? (?:waiting (?:on|for)|awaiting) (?!the (?:\w+ )?(?:tests?|build|ci|pipeline|deploy\w*|job|run|download|install\w*|suite|results?|command)\b)(?:you|your|access|approval|credentials|permission|the|an?)\b"
     r"|\b(?:I|we) (?:need|require) (?:your |valid |the |an? )?(?:\w+ )?(?:credentials|approval|permission|access|api key|token|password|ssh key|sign-off)\b(?! (?:check|handling|refresh|validation))"
     r"|(?<=and )(?:so )?(?:could not|couldn't|cannot|can't|was unable to) (?:finish|complete|proceed|continue|connect|access|verify|run|install|build|push|deploy|reach|log ?in|download|test)\b"
     r"|\bcan(?:not|'t) (?:proceed|continue|go any further|be (?:completed|verified|finished)) (?:without|until)\b",
@@ -32,7 +32,7 @@ _NOT_STUCK = _I(
     FLAGS,
 )
 _OVERCOME = _I(
-    r"\bso (?:I|we)(?:'ve| have)? (?:used|switched|worked around|wrote|fell back|did|tried|built|ran|added|mocked|fixed|replaced|installed)\b|\b(?:but|until) (?:I|we)(?:'ve| have)? (?:then |now |later |managed|found|got|worked around|solved|fixed|resolved|switched|used)\b|\bbut (?:then |eventually |finally )?(?:figured|found|managed|got|worked|solved|fixed)\b|\bfor a (?:while|moment|bit)\b|\bat first\b|\binitially\b|\bearlier\b|\b(?:find|see|spot|locate|detect) any\b|\bwas blocked\b.*\bnow\b",
+    r"\bso (?:I|we)(?:'ve| have)? (?:used|switched|worked around|wrote|fell back|did|tried|built|ran|added|mocked|fixed|replaced|installed)\b|\b(?:but|until) (?:I|we)(?:'ve| have)? (?:then |now |later |managed|found|got|worked around|solved|fixed|resolved|switched|used)\b|\bbut (?:then |eventually |finally )?(?:figured|found|managed|got|worked|solved|fixed)\b|\bfor a (?:while|moment|bit)\b|\bwhich (?:I'm|I am|we're|we are) (?:now |already )?(?:fixing|working|looking|investigating|resolving)\b|\bat first\b|\binitially\b|\bearlier\b|\b(?:find|see|spot|locate|detect) any\b|\bwas blocked\b.*\bnow\b",
     FLAGS,
 )
 
@@ -53,6 +53,12 @@ def find_blocked(clause: Clause) -> tuple[int, int] | None:
             continue
         if _OVERCOME.search(sentence.text):
             continue
+        if re.match(
+            r"^ (?:to )?(?:tell|say|see|know|confirm|judge|guarantee|comment|promise|rule)\b",
+            clause.text[match.end() :],
+            FLAGS,
+        ):
+            continue
         if re.match(r"^ (?:if|unless)\b", clause.text[match.end() :], FLAGS):
             continue
         if re.match(r"^\W*(?:this|that|it|the)\b", match[0], FLAGS) and re.match(
@@ -68,7 +74,7 @@ def find_blocked(clause: Clause) -> tuple[int, int] | None:
 _ASK_FOR = r"(?:send|paste|share|provide|upload|give|show|tell|forward|post|email|drop|attach|supply|hand)"
 _HAND_OVER = _I(
     rf"(?:^|,\s|\b(?:please|kindly|could you|can you|would you|will you|you could|you should|you'll (?:have|need) to|you need to|you must|I need you to|I'd need you to|I'll need you to|just|then|and|so|mind)\b)(?: please| kindly| then| just| also| quickly)*,? ?"
-    rf"{_ASK_FOR}(?:ing)?(?: it| them| that| this)?(?: over| back| along)? (?:(?:me|us)(?! (?:more|about|which|if|how|whether|an? (?:idea|example|overview|hint|sense)))|over|here|back|in chat|the (?:\w+ ){{0,4}}(?:output|logs?|errors?|results?|traceback|contents?|files?|details|credentials|url|key|token|screenshot|response|message|stack ?trace|config\w*|version|link|value|schema|password|id)s?|your (?:\w+ ){{0,3}}(?:output|logs?|errors?|config\w*|credentials|file|key|token|version|results?|screenshot)s?|what(?:ever)? (?:you|it|the)|a (?:\w+ ){{0,2}}(?:screenshot|copy|link|sample|log)|its (?:output|contents?)|any (?:\w+ )?(?:output|logs?|errors?))"
+    rf"{_ASK_FOR}(?:ing)?(?: it| them| that| this)?(?: over| back| along)? (?:(?:me|us)(?! (?:more|about|which|if|how|whether|an? (?:idea|example|overview|hint|sense)))|over|here|back|in chat|the (?:\w+ ){{0,4}}(?:output|logs?|errors?|results?|traceback|contents?|files?|details|credentials|url|key|token|screenshot|response|message|stack ?trace|config\w*|version|link|value|schema|password|id)s?|your (?:\w+ ){{0,3}}(?:§|output|logs?|errors?|config\w*|credentials|file|key|token|version|results?|screenshot)s?|what(?:ever)? (?:you|it|the)|a (?:\w+ ){{0,2}}(?:screenshot|copy|link|sample|log)|its (?:output|contents?)|any (?:\w+ )?(?:output|logs?|errors?))"
     rf"|\b(?:can|could|would|will) you (?:please )?{_ASK_FOR} (?:it|them|that|this|one|those)\b"
     rf"|\bplease {_ASK_FOR} (?:it|them|that|those|one|me|us)\b"
     rf"|\bplease (?:also |then |just |now |manually |go ahead and |first )?(?!(?:{COURTESY})\b)[a-z]{{2,}}\b"
@@ -110,6 +116,8 @@ def find_delegation(clause: Clause) -> tuple[int, int] | None:
             or _NOT_ASKED.search(lead)
             or re.search(r"\b(?:would you like|do you want|want|shall|should) (?:me|I)\b", lead, FLAGS)
         ):
+            continue
+        if re.match(r"^[^.,]{0,30}\bonly (?:if|when|once|after)\b", clause.text[match.end() :], FLAGS):
             continue
         if re.match(r"^(?:and|then|so|just)\b", match[0].strip(), FLAGS) and not _imperative(lead):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from verdikt.errors import PolicyError
 from verdikt.graph.context import GovernanceContext
@@ -173,7 +174,7 @@ class Matcher(Value, kw_only=True):
 
     def fits_effect(self, effect: Effect) -> bool:
         """Whether every condition on the effect holds for this one."""
-        if self.effect and not any(_below(name, effect.what) for name in self.effect):
+        if self.effect and not f"{effect.what}.".startswith(_dotted(self.effect)):
             return False
         if self.cls and effect.cls not in self.cls:
             return False
@@ -205,8 +206,10 @@ def fits_name(pattern: str, name: str) -> bool:
     return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
 
 
-def _below(name: str, what: str) -> bool:
-    return what == name or what.startswith(name + ".")
+@lru_cache(maxsize=4096)
+def _dotted(names: tuple[str, ...]) -> tuple[str, ...]:
+    """How everything begins that is one of these names or below one, with a dot at its own end."""
+    return tuple(f"{name}." for name in names)
 
 
 def fits_glob(glob: str, target: Target, ctx: GovernanceContext) -> bool:

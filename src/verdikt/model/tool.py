@@ -17,7 +17,7 @@ _NAMES: dict[ActionKind, str] = {
         "Write|Edit|MultiEdit|NotebookEdit|StrReplace|Delete|TabWrite|SearchReplace"
         "|apply_patch"
         "|write_file|replace|save_memory"
-        "|create|edit|str_replace|str_replace_editor|insert"
+        "|create|edit|str_replace|str_replace_editor|str_replace_based_edit_tool|insert"
         "|write|patch|multiedit"
     ),
     ActionKind.BASH: (

@@ -3,6 +3,8 @@
 The walker says the same of these, only later. What must start cold is told even sooner, by `plain`.
 """
 
+from functools import lru_cache
+
 from verdikt.model.regex import regex
 from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import Redirect, Word
@@ -23,9 +25,13 @@ _WILD = regex(r"[A-Za-z0-9_./:@%+,=*?-]+")
 def runs_nothing(words: list[Word], _fed: bool, read: bool) -> bool:
     """Whether nobody would go inside the command, and nothing is known of what it prints where somebody reads that."""
     name = words[0].text
-    if name in BUILTINS or name in RESERVED or (read and name in SOURCES) or not _NAME.fullmatch(name):
-        return False
-    return is_quiet(words)
+    return _is_program(name) and not (read and name in SOURCES) and is_quiet(words)
+
+
+@lru_cache(maxsize=1024)
+def _is_program(name: str) -> bool:
+    """Whether it is a program's name, and no word of the shell itself."""
+    return name not in BUILTINS and name not in RESERVED and _NAME.fullmatch(name) is not None
 
 
 def bare(statement: Statement) -> list[Draft] | None:

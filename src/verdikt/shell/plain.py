@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _WORD = r"""[A-Za-z0-9_./:@%+,=*?-]+|'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*"|!|\\[()]"""
 _MARK = r"\|\|?|&&"
-_LINE = regex(rf"(?:{_WORD})(?: (?:2>/dev/null|2>&1|{_WORD}|(?:{_MARK})(?= )))*")
 _TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|{_MARK}")
 _BARE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=*?- "
 _LONGEST = 400
@@ -80,14 +79,13 @@ def plain(text: str, quiet: Quiet | None = None) -> tuple[Command, ...] | None:
     if len(text) > _LONGEST or not text.isascii():
         return None
     if not text.encode().translate(None, _BARE):
-        # Nothing but words and spaces, which needs no pattern.
-        tokens = text.split(" ")
+        tokens = text.split(" ")  # nothing but words and spaces, which needs no pattern
         if "" in tokens:
             return None
-    elif _LINE.fullmatch(text) is None:
-        return None
     else:
         tokens = _TOKENS.findall(text)
+        if not tokens or " ".join(tokens) != text:
+            return None  # something stands in it that is no token, or more than a blank stands between two
     if ">" not in text and "|" not in text and "&&" not in text:
         words = [*map(_word, tokens)]
         return (_draft(words, (), (0, len(text)), None).finished(),) if quiet(words, False, False) else None

@@ -1,6 +1,7 @@
 """Python by its own syntax tree: calls that touch the world, with arguments as far as they are constants."""
 
 import ast
+import re
 import warnings
 from collections.abc import Iterator
 
@@ -114,6 +115,7 @@ _HIDDEN = "?"
 """Stands for the name of an attribute that is made at run time."""
 _POWERS = frozenset(("os", "subprocess", "shutil", "builtins", "__builtins__", "sys", "ctypes", "socket", "pty"))
 _WHOLE_ENV = regex(r"^(?:[\w.]+\()*os\.environ(?:\.(?:items|copy|values)\(\))?(?:,[^)]*)?\)*$")
+_MAGIC = regex(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MULTILINE)
 _DROPS = frozenset("drop_all drop_table drop_database drop_collection flushall flushdb".split())
 _CLOUD_DELETES = frozenset(
     "delete_bucket terminate_instances delete_table delete_db_instance delete_object delete_objects delete_stack".split()
@@ -148,8 +150,8 @@ class _Walk:
             elif isinstance(node, ast.ImportFrom):
                 for alias in node.names:
                     self.names[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}"
-            elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                self._assign(node.targets[0].id, node.value)
+            else:
+                self._named(node)
         for node in ast.walk(tree):
             self.nodes += 1
             if self.nodes > 2 * _LIMIT:
@@ -158,6 +160,15 @@ class _Walk:
                 self._called(node)
         if self.socket and (self.dup or self.shell):
             self.effects.append(self.call.effect("net.shell", note="a shell over a socket"))
+
+    def _named(self, node: ast.AST) -> None:
+        """What a name stands for: by assignment, in a loop, in a `with`."""
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            self._assign(node.targets[0].id, node.value)
+        elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
+            self._assign(node.target.id, node.iter)
+        elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
+            self._assign(node.optional_vars.id, node.context_expr)
 
     def _assign(self, name: str, value: ast.expr) -> None:
         text = self.text(value)
@@ -231,6 +242,13 @@ class _Walk:
             function in ("os.environ.get", "os.getenv") and arguments[:1] == ["HOME"]
         ):
             return "~"
+        if function.startswith("tempfile."):
+            return "/tmp/made-by-python"
+        if function in ("glob.glob", "glob.iglob", "sorted", "list") and arguments:
+            return arguments[0]
+        if function.endswith((".glob", ".rglob")) and isinstance(node.func, ast.Attribute) and arguments:
+            deep = "**/" if function.endswith(".rglob") else ""
+            return f"{self.text(node.func.value, depth + 1).rstrip('/')}/{deep}{arguments[0]}"
         if function in _DECODE and arguments and UNKNOWN not in arguments[0]:
             return _decode(function, arguments[0])
         if function in ("os.getcwd", "pathlib.Path.cwd", "Path.cwd"):
@@ -431,7 +449,7 @@ class _Walk:
             and not text.replace(UNKNOWN, "").strip("/.")
         ):
             return  # reading and writing what a variable names is what programs do
-        yield from self.call.on(what, [Word(text, text.replace(UNKNOWN, "…"))])
+        yield from self.call.on(what, [Word(text, text.replace(UNKNOWN, "…"), "*" in text)])
 
 
 def read_python(text: str, call: Call) -> Iterator[Effect]:
@@ -440,6 +458,13 @@ def read_python(text: str, call: Call) -> Iterator[Effect]:
 
 
 def _read(text: str, walk: _Walk) -> Iterator[Effect]:
+    if _MAGIC.search(text):
+        # A notebook's cell: what stands after `!` is for a shell.
+        yield from walk.call.shell("\n".join(found.group(1) or "" for found in _MAGIC.finditer(text)))
+        text = _MAGIC.sub("", text)
+        if text.lstrip().startswith(("%%bash", "%%sh")):
+            yield from walk.call.shell(text.lstrip().partition("\n")[2])
+            return
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -236,7 +236,7 @@ def _config(call: Call, args: Arguments) -> Iterator[Effect]:
 def _discard(call: Call, targets: list[Word], note: str = "") -> Iterator[Effect]:
     """Uncommitted changes to these paths are lost; nothing is, where git knows the path to be clean."""
     found = [call.path(word, look=True) for word in targets]
-    lost = tuple(target for target in found if target.state != "tracked" or not target.path)
+    lost = tuple(target for target in found if target.state not in ("tracked", "ignored") or not target.path)
     if lost:
         whole = any(word.glob or word.text.rstrip("/") in (".", "..", ":", "*", "") for word in targets)
         yield call.effect("git.discard.all" if whole else "git.discard", lost, note=note)

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from verdikt.effects.argument import words
 from verdikt.effects.call import Call
@@ -13,6 +13,7 @@ from verdikt.model.effect import Effect, Target
 from verdikt.model.regex import regex
 from verdikt.shell.command import Word
 
+_TEST = regex(r"(?i)(?:^|[._-])test(?:ing|s)?(?:$|[._-])")
 _LIVE = regex(r"\b(?:prod|production|live|staging)\b", re.IGNORECASE)
 
 
@@ -26,6 +27,39 @@ def _live(call: Call) -> bool:
     return any(name.endswith(("ENV", "ENVIRONMENT")) and _LIVE.search(value.text) for name, value in assigned) or any(
         _LIVE.search(word.text) for word in named
     )
+
+
+def _for_tests(judge: Callable[[Call], Iterator[Effect]]) -> Callable[[Call], Iterator[Effect]]:
+    """The same, but for a database that is made for tests and made again by the next one."""
+
+    def judged(call: Call) -> Iterator[Effect]:
+        for effect in judge(call):
+            lost = effect.what in ("db.drop", "db.migrate.back", "db.delete.all")
+            yield call.effect("db.schema", note="a database for tests") if lost and _tested(call) else effect
+
+    return judged
+
+
+def _tested(call: Call) -> bool:
+    """Whether a variable before the command says that it is for tests."""
+    around = [c for c in before(call.command, call.commands) if len(c.via) < len(call.command.via)]
+    return any(
+        name.endswith(("_ENV", "ENVIRONMENT", "SETTINGS_MODULE")) and _TEST.search(value.text)
+        for command in (call.command, *around[-1:])
+        for name, value in command.assignments
+    )
+
+
+def _told(call: Call, language: str, code: Word | None) -> Iterator[Effect]:
+    """Program text for a framework's own console, read like any other."""
+    from verdikt.effects.code import read_code
+
+    if code is None:
+        yield call.effect("code.run")
+    elif not code.known:
+        yield call.effect("code.unknown", possible=True)
+    else:
+        yield from read_code(language, code.text, call)
 
 
 def _migration(sure: str = "", lose: str = "", back: str = "", *, change: str = "", light: bool = False) -> Program:
@@ -54,7 +88,7 @@ def _migration(sure: str = "", lose: str = "", back: str = "", *, change: str = 
     return Program(
         dry="--sql --dry-run --dryRun --help -h",
         values="-e --env --environment --path -path --database -database --url -u --schema -c --config -n --name -m --message --settings",
-        call=judge,
+        call=_for_tests(judge),
     )
 
 
@@ -94,9 +128,8 @@ def _django(call: Call) -> Iterator[Effect]:
         yield call.effect("db.drop", target, recoverable=True, possible=True)
     elif name in ("changepassword", "createsuperuser", "drf_create_token"):
         yield call.effect("db.admin", target)
-    elif name == "shell":
-        code = call.args.value("-c --command")
-        yield call.effect("code.run" if code is None else "code.unknown", possible=True)
+    elif name in ("shell", "shell_plus"):
+        yield from _told(call, "python", call.args.value("-c --command"))
     else:
         yield call.effect("code.run", (Target(name, "other"),))
 
@@ -121,7 +154,7 @@ def _rails(call: Call) -> Iterator[Effect]:
         elif word.text in ("credentials:show", "secrets:show", "credentials:edit"):
             yield call.effect("cred.read")
     if call.args.operands[:1] and call.args.operands[0].text in ("runner", "r") and len(call.args.operands) > 1:
-        yield call.effect("code.unknown", possible=True)
+        yield from _told(call, "ruby", call.args.operands[1])
     yield call.effect("code.run")
 
 
@@ -180,25 +213,30 @@ _SCHEMA = Does("db.schema")
 
 
 PROGRAMS: dict[str, Program] = {
-    "alembic": Program(values="-c --config -n --name -x -m --message --rev-id --head", dry="--sql", call=_alembic),
+    "alembic": Program(
+        values="-c --config -n --name -x -m --message --rev-id --head", dry="--sql", call=_for_tests(_alembic)
+    ),
     "flask": Program(
         Does("code.run"), subs={"db downgrade": Does("db.migrate.back", bare=True), "db upgrade": _SCHEMA}
     ),
     "prisma": Program(
-        values="--schema --name -n --url --file --to-migrations --from-migrations", dry="--help -h", call=_prisma
+        values="--schema --name -n --url --file --to-migrations --from-migrations",
+        dry="--help -h",
+        call=_for_tests(_prisma),
     ),
     **programs(
         "manage.py django-admin django-admin.py",
         Program(
             values="--settings --pythonpath --database -v --verbosity -c --command",
             dry="--plan --dry-run --check",
-            call=_django,
+            call=_for_tests(_django),
         ),
     ),
     **programs(
-        "rails rake", Program(values="-e --environment -f --rakefile -C --directory", dry="-n --dry-run", call=_rails)
+        "rails rake",
+        Program(values="-e --environment -f --rakefile -C --directory", dry="-n --dry-run", call=_for_tests(_rails)),
     ),
-    "artisan": Program(values="--database --path --env --seeder --class", dry="--pretend", call=_artisan),
+    "artisan": Program(values="--database --path --env --seeder --class", dry="--pretend", call=_for_tests(_artisan)),
     **programs("sail ddev lando lerd", Program(call=_inside)),
     "symfony": Program(Does("code.build"), subs={"console": Program(call=_console)}),
     **programs(
