@@ -6,7 +6,7 @@ JOBS ?= 2
 
 .PHONY: run test clients check bench docs clean
 
-$(VENV)/installed: pyproject.toml setup.py $(wildcard src/verdikt/daemon/native/*)
+$(VENV)/installed: pyproject.toml setup.py $(wildcard src/verdikt/daemon/native/*.c src/verdikt/daemon/native/build.py)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
 	touch $@

@@ -76,7 +76,7 @@ def test_done_without_evidence_is_sent_back_and_with_evidence_is_let_through(
         Say("Done. double is implemented in app.py and all tests pass."),
         Say("never said"),
         until=lambda: any(entry.body["result"] == "proven" for entry in entries(table, EntryKind.COMPLETION)),
-        prompt="Implement double in app.py so that the tests in test_app.py pass",
+        prompt="Implement double in app.py so that the tests pass",
     )
     judged = [entry.body for entry in entries(table, EntryKind.COMPLETION)]
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from verdikt import __version__
 from verdikt.adapters.wiring import settings
 from verdikt.adapters.wiring.change import WiringRecord, read
-from verdikt.adapters.wiring.registration import NAMES
+from verdikt.adapters.wiring.registration import NAMES, NATIVE
 from verdikt.errors import VerdiktError
 from verdikt.ledger.name import file_name
 from verdikt.model.canonical import sha256
@@ -49,9 +50,12 @@ class Integrity:
         return prints
 
     def _faults(self) -> Iterator[str]:
+        mark = f"{NATIVE} {__version__}\0".encode()
         wrappers = _wrappers(self._data)
         if any((data := _quiet(path)) is not None and sha256(data) != known for path, known in wrappers.items()):
             yield "the wrapper around the hook is not the one that was installed"
+        elif any(Path(path).name == NATIVE and mark not in (_quiet(path) or mark) for path in wrappers):
+            yield "the native client is of another version than verdikt, which makes every call slow; run `verdikt init`"
         for path in _wired(self._data):
             if path.endswith(".json") and not _names_hook(path):
                 yield f"`{path}` no longer names the hook"

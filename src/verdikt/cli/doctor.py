@@ -68,6 +68,11 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
         _print_general(general, wired=bool(reports))
         if not reports and not hooks["installed"]:
             click.echo(_bad("nothing is wired here") + ": run `verdikt init`")
+        elif reports:
+            wrong = [f"{report['host']} ({report['scope']})" for report in reports if not report["healthy"]]
+            click.echo(
+                _bad(f"not in order: {', '.join(wrong)}") if wrong else _good("every client that is wired here blocks")
+            )
     raise SystemExit(0 if healthy else 1)
 
 

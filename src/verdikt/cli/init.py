@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from verdikt.adapters.wiring.change import FileChange
-from verdikt.adapters.wiring.install import HOSTS, Installation, carry_out, found, plan
+from verdikt.adapters.wiring.install import HOSTS, Installation, carry_out, found, plan, scopes
 from verdikt.adapters.wiring.place import SCOPES
+from verdikt.adapters.wiring.registration import NAMES
 from verdikt.errors import VerdiktError
 from verdikt.ledger.home import data_home
 from verdikt.observe.git import find_root
@@ -83,6 +84,8 @@ def command(
         trust_codex = trust_codex or _offer_trust(chosen, scope, yes or as_json or dry_run)
         if trust_codex:
             changes = plan(here, chosen, profile=profile, scope=scope, trust=True)
+        if not (as_json or hosts):
+            click.echo(f"found here: {', '.join(chosen)}; `--host` names others, `--host git` has commits checked too")
         _show(changes, dry_run=dry_run, as_json=as_json)
         if "git" in chosen and dry_run and not as_json:
             from verdikt.cli.git import hooks_directory
@@ -90,6 +93,8 @@ def command(
             click.echo(
                 f"{click.style('write ', fg='cyan')} {hooks_directory(here.project)}  (git's hooks; those there go on)"
             )
+        if dry_run and not as_json:
+            click.echo("nothing was changed; run it without --dry-run to make these changes")
         if (not changes and "git" not in chosen) or dry_run or not _agreed(yes or as_json):
             return
         carry_out(here, changes)
@@ -113,12 +118,12 @@ def command(
 
 
 def _chosen(here: Installation, hosts: tuple[str, ...], scope: str) -> list[str]:
-    if "all" in hosts:
-        from verdikt.adapters.wiring.place import PLACES
-
-        wired = [host for host in HOSTS if host not in PLACES or scope in PLACES[host].files]
-        return [host for host in wired if host != "git" or find_root(here.project)]
-    chosen = list(dict.fromkeys(hosts)) or found(here)
+    if hosts and "all" not in hosts:
+        return list(dict.fromkeys(hosts))
+    wanted = [host for host in HOSTS if host != "git" or find_root(here.project)] if hosts else found(here)
+    chosen = [host for host in wanted if scope in scopes(host)]
+    if left := [host for host in wanted if host not in chosen]:
+        click.echo(f"left out, because they have no {scope} settings: {', '.join(left)}", err=True)
     if not chosen:
         raise click.UsageError("found no client that can be wired; name one with --host, for example --host claude")
     return chosen
@@ -148,7 +153,7 @@ def _show(changes: list[FileChange], *, dry_run: bool, as_json: bool) -> None:
     for change in changes:
         word = "write " if change.before is None else "change"
         click.echo(f"{click.style(word, fg='cyan')} {_short(change.path)}  ({change.what})")
-        if dry_run and b"\0" not in (change.after or b""):
+        if dry_run and os.path.basename(change.path) not in NAMES:
             before, after = (
                 (data or b"").decode(errors="replace").splitlines() for data in (change.before, change.after)
             )

@@ -64,6 +64,9 @@ def command(*, hosts: tuple[str, ...], everything: bool, dry_run: bool, yes: boo
         take_back(here, changes)
         if hooks:
             git.uninstall(os.path.dirname(hooks[0]))
+        if not as_json:
+            said = f" sessions that run must be restarted; the log stays in {here.data}"
+            click.echo(click.style("done.", fg="green") + said)
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
 

@@ -5,6 +5,7 @@ import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from verdikt.graph.policy import Policy
@@ -18,6 +19,9 @@ from verdikt.projections import projections
 MOST_POLICIES = 64
 MOST_PLACES = 1024
 MOST_STORES = 16
+
+LONG_WAL = 4 * 1024 * 1024
+"""Bytes of a store's write-ahead log from which on it is emptied: seldom, because everybody waits meanwhile."""
 
 FRESH_NS = 2_000_000_000
 """A file that changed within this time may change again without its dates showing it: until then it is read each time."""
@@ -101,20 +105,29 @@ class HeldStores:
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
-        self._stores: Newest[tuple[str | None, ...], FileStore] = Newest(MOST_STORES, FileStore.close)
+        self._stores: Newest[tuple[str | None, ...], FileStore] = Newest(MOST_STORES, _let_go)
 
     def of(self, env: Mapping[str, str]) -> FileStore:
         """The store in the data directory that an environment names, which is made if need be."""
         names = env.get("VERDIKT_HOME"), env.get("XDG_DATA_HOME"), env.get("HOME")
         store = self._stores.get(names)
         if store is None:
-            store = self._stores.keep(names, FileStore(data_home(env), self._clock, projections()))
+            store = self._stores.keep(names, _opened(data_home(env), self._clock))
         return store
 
     def close(self) -> None:
         """Lets go of every file."""
         for store in self._stores.values():
-            store.close()
+            _let_go(store)
+
+
+def _opened(home: Path, clock: Clock) -> FileStore:
+    return FileStore(home, clock, projections(), long_wal=LONG_WAL)
+
+
+def _let_go(store: FileStore) -> None:
+    store.state.empty()
+    store.close()
 
 
 def stamp(path: str) -> Stamp:

@@ -114,7 +114,7 @@ _NAMED = regex(
 
 
 _THING = regex(
-    r"\b(?:the|an?|your|our|this|my|each|every|final|new|weekly|error)(?: [\w-]+)? (?:report|message|notification)$",
+    r"\b(?:the|an?|your|our|this|my|each|every|final|new|weekly|error)(?: [\w-]+)? (?:report|message|notification)$|\b(?:release|meeting|patch|field|the|my|your|some|these) notes$|\b(?:the|an?|every|each|all|this|that|both|any) (?:reported|described|mentioned|listed|requested|noted|suggested|promised)$",
     FLAGS,
 )
 

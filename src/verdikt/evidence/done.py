@@ -83,7 +83,8 @@ def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
                 or p.ATTRIBUTIVE.match(after)
             ):
                 continue
-            if p.NO_WORK.match(after) or p.STILL.search(clause.sentence.text[clause.start + end :]):
+            assured = re.search(r"(?:made sure|ensured)$", match[0], FLAGS)
+            if (p.NO_WORK.match(after) and not assured) or p.STILL.search(clause.sentence.text[clause.start + end :]):
                 continue
             yield trimmed(text, start, end)
 
@@ -115,12 +116,12 @@ def _by_state(clause: Clause) -> Iterator[tuple[int, int]]:
             if pattern is p.IS and not _present(clause, match, state, before, after):
                 continue
             if re.match(
-                r"^\s+(?:incorrectly|wrongly|badly|wrong|too (?:early|late|soon|often|many|much)|twice|prematurely)",
+                r"^\s+(?:incorrectly|wrongly|badly|wrong|too (?:early|late|soon|often|many|much)|twice|prematurely|by (?:mistake|accident))",
                 after,
                 FLAGS,
             ):
                 continue
-            if re.search(r"\bafter\b", clause.since_comma(start), FLAGS) and pattern in (p.IS, p.BEEN):
+            if re.search(r"\bafter\b", clause.since_comma(start), FLAGS) and pattern is not p.WAS:
                 continue
             yield trimmed(text, min(start, max(0, start - 40) if not before.strip() else subject_start(before)), end)
 
@@ -144,6 +145,10 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
         return False
     if p.WEAK_SUBJECT.match(clause.since_comma(match.start())) or p.ATTRIBUTIVE.match(after):
         return False
+    if state == "done" and re.match(
+        r"^ in (?:\w+ )?(?:steps?|stages?|parallel|batches|phases|order|sequence)\b", after, FLAGS
+    ):
+        return False
     if state == "complete" and re.match(
         r"^ (?!(?:and|for|now|with|as|but|so|on|in|at|again|apart|except|after|since|from|thanks|pending)\b)[a-z]+",
         after,
@@ -158,10 +163,12 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
         return False
     if state in w.CURES and re.match(r"^\s*by \w+ing\b", after, FLAGS):
         return True
+    if state in w.INSTALLED and re.match(r"^\s*(?:on|under|at|to|for|behind|across|with the new)\b", after, FLAGS):
+        return True
     if state.split(maxsplit=1)[0] in w.DESCRIPTIVE and not sure and p.DESCRIBES.match(after):
         return bool(
             re.match(
-                r"^\s*(?:as (?:expected|requested|intended)|end|in (?:production|prod|staging|main|all)|on (?:main|master|staging|prod|(?:my|this|the|your) (?:\w+ )?branch|my (?:end|side))|to (?:§|main|master|staging|prod|production|all|every|npm|pypi)|at (?:§|http)|on (?:npm|pypi|all|every|both|the (?:server|staging|registry|store)))(?:\b|\W|$)",
+                r"^\s*(?:as (?:expected|requested|intended)|end|in (?:production|prod|staging|main|all|this (?:commit|pr|branch|change|patch|release|version|pull request))|on (?:main|master|staging|prod|(?:my|this|the|your) (?:\w+ )?branch|my (?:end|side))|to (?:§|main|master|staging|prod|production|all|every|npm|pypi)|at (?:§|http)|on (?:npm|pypi|all|every|both|the (?:server|staging|registry|store)))(?:\b|\W|$)",
                 after,
                 FLAGS,
             )

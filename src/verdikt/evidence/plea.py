@@ -11,13 +11,13 @@ _STUCK = _I(
     r"|\b(?:I|we)(?:'ve| have)? (?:hit|run into|ran into|reached|come to) (?:a|an|the) (?:\w+ )?(?:wall|dead end|roadblock|road block|blocker|impasse|brick wall|hard stop)\b|\bnothing (?:more|else|further) I can (?:do|try)\b"
     r"|\b(?:I|we)(?: still| simply| just| currently)? (?:can't|cannot|can not|couldn't|could not|won't be able to|wasn't able to|was unable to|am not able to)(?: \w+ly| yet| even)? "
     r"(?:proceed|continue|go (?:any )?further|complete|finish|move (?:forward|ahead|on)|access|reach|connect|authenticate|log ?in|push|deploy|install|download|fetch|run|execute|test|verify|build|make (?:any )?(?:more |further )?progress|get past|do (?:this|that|it|more)|go on|open|clone|pull|publish|start|knowing|resolve|reproduce|determine|implement|fix|read|load|merge|create|write|produce|get (?:any )?(?:further|farther))\b|\b(?:I|we) (?:have no way (?:to|of)|had to stop)\b"
-    r"|\b(?:I|we)(?: still| currently)? (?:lack|am missing|'m missing) (?:\w+ ){0,3}(?:access|permissions?|credentials|rights|privileges|keys?|scope|tooling)\b|\b(?:I|we)(?:'m|'re| am| are)?(?: going to)?(?:'ll)? have to stop\b"
+    r"|\b(?:I|we)(?: still| currently)? (?:lack|am missing|'m missing|have no) (?:\w+ ){0,3}(?:access|permissions?|credentials|rights|privileges|keys?|scope|tooling)\b|\b(?:I|we)(?:'m|'re| am| are)?(?: going to)?(?:'ll)? have to stop\b"
     r"|\b(?:I|we) (?:couldn't|could not|can't|cannot) (?:do|test|check|verify|try)(?= (?:is|was)\b)"
     r"|\b(?:I|we)(?: still| currently)? (?:don't|do not) have (?:\w+ )?(?:access|permissions?|credentials|the (?:rights?|keys?|credentials|permissions?|necessary|required)|a way|network|internet)\b"
     r"|(?:\b(?:this|it)|(?:^|[,;:] ?)that|\bthe (?:\w+ ){0,3}(?:task|work|deploy\w*|migration|release|fix|rollout|implementation|feature|change|verification|next step|rest)|everything(?: else)?|progress)(?:'s| is| are| remains)(?: (?:currently|still|now|completely|\w+ly))* (?:blocked|stuck|impossible|on hold)\b"
     r"|^\W*(?:still |currently )?(?:unable to|not able to|can't|cannot|could not|couldn't) (?:proceed|continue|complete|finish|go (?:on|further)|connect|access|install|build|deploy|push|verify|run|reach|log ?in|download)\b"
     r"|^\W*(?:still |currently |now )?(?:blocked|stuck)(?: (?:on|by|until|because|waiting|at|here)\b|\W*$)"
-    r"|\b(?:I|we)(?: still| simply| just| currently)? (?:can't|cannot|can not|couldn't|could not|am unable to|was unable to|wasn't able to|was not able to|am not able to) (?!say|tell|see|think|imagine|guarantee|recommend|help|wait|agree|promise|speak|stress|be|find|fault|rule|emphasi|overstate|remember|confirm|explain|understand|predict|judge|decide|comment|know|believe|spot|justify|reproduce (?:it|this|that) any|thank|do (?:that|this) (?:for|in|with)|get it to|just)"
+    r"|\b(?:I|we)(?: still| simply| just| currently)? (?:can't|cannot|can not|couldn't|could not|am unable to|was unable to|wasn't able to|was not able to|am not able to) (?!say|tell|see|think|imagine|guarantee|recommend|help|wait|agree|promise|speak|stress|care|be|find (?!an?y? way)|fault|rule|emphasi|overstate|remember|confirm|explain|understand|predict|judge|decide|comment|know|believe|spot|justify|reproduce (?:it|this|that) any|thank|do (?:that|this) (?:for|in|with)|get it to|just)"
     r"[a-z]+\b"
     r"|(?:(?<=^)|(?<=[,;:] ))without (?:[\w'§./-]+ ){1,8}(?:I|we) (?:can't|cannot|can not|couldn't) (?!say|tell|be sure|guarantee|promise)[a-z]+\b"
     r"|\b(?:there(?:'s| is) no way (?:for me )?to|not possible for me to|impossible for me to|beyond (?:my|what I) (?:reach|control|can))\b"
@@ -52,6 +52,12 @@ def find_blocked(clause: Clause) -> tuple[int, int] | None:
         ):
             continue
         if _OVERCOME.search(sentence.text):
+            continue
+        if re.match(
+            r"^ (?:to )?(?:tell|say|see|know|confirm|judge|guarantee|comment|promise|rule)\b",
+            clause.text[match.end() :],
+            FLAGS,
+        ):
             continue
         if re.match(r"^ (?:if|unless)\b", clause.text[match.end() :], FLAGS):
             continue
@@ -110,6 +116,8 @@ def find_delegation(clause: Clause) -> tuple[int, int] | None:
             or _NOT_ASKED.search(lead)
             or re.search(r"\b(?:would you like|do you want|want|shall|should) (?:me|I)\b", lead, FLAGS)
         ):
+            continue
+        if re.match(r"^[^.,]{0,30}\bonly (?:if|when|once|after)\b", clause.text[match.end() :], FLAGS):
             continue
         if re.match(r"^(?:and|then|so|just)\b", match[0].strip(), FLAGS) and not _imperative(lead):
             continue

@@ -7,8 +7,8 @@ VERBED = (
     "|corrected|addressed|optimi[sz]ed|upgraded|bumped|documented|generated|registered|rolled|reverted|restored"
     "|launched|provisioned|closed|changed|modified|adjusted|simplified|consolidated|integrated|rewrote|rewritten|wrote"
     "|written|exposed|extended|improved|tightened|hardened|hooked|plugged|solved|repaired|ported|rebuilt|rebased"
-    "|resolved|secured|seeded|tagged|uploaded|switched|swapped|dropped|eliminated|opened an? (?:pr|pull request|mr|merge request|issue)|saved|set up|put in place"
-    "|made (?:the|all|these|those|both|your|every|it|sure)|brought|taken care|took care|sorted|scaffolded|populated"
+    "|resolved|secured|seeded|tagged|uploaded|switched|swapped|dropped|eliminated|opened (?:an?|the|a new) (?:pr|pull request|mr|merge request|issue)|saved|set up|put in place"
+    "|done (?:the|this|that|all|both|everything|so|my)|made (?:the|all|these|those|both|your|every|it|sure)|brought|taken care|took care|sorted|scaffolded|populated"
     "|formatted|linted|backfilled|cached|covered|debugged|decoupled|downgraded|duplicated|encrypted"
     "|ensured|expanded|filled|finali[sz]ed|guarded|indexed|inlined|landed|localized|mapped"
     "|memoi[sz]ed|mocked|moderni[sz]ed|normali[sz]ed|packaged|parali?lleli[sz]ed|parametri[sz]ed|pinned|pruned|purged"
@@ -31,7 +31,7 @@ STATE = (
     "|in sync|available again|available now|reachable again|cleared out|tidied up|ironed out|buttoned up|hooked in|connected up|rewired"
     "|regenerated|rebuilt|rewritten|reworked|restored|reverted|upgraded|unblocked|consolidated|pinned|renamed|replaced|converted|extracted"
     "|checked off|ticked off|stable again|healthy again|out on|out in|closed out|signed off|all green|fully green|bug-free|in production|in prod|in main|in master|on main|on master|on staging|on pypi|on npm|on production"
-    "|in the main branch|wired|supported|handled|enforced|secured|protected|validated|escaped|preserved|respected|ticked|good to merge|good to ship"
+    "|in the main branch|wired|exposed|hardened|patched|supported|handled|enforced|secured|protected|validated|escaped|preserved|respected|ticked|good to merge|good to ship"
     "|good to deploy|clear to merge|free to merge|backported|cherry-picked"
 )
 
@@ -56,6 +56,9 @@ NOT_WORK = (
 PARTICIPLE = rf"(?!(?:{NOT_WORK})\b)(?:(?:\w+-)?\w{{2,14}}ed|{IRREGULAR})"
 """Any participle that may say that a thing was worked on."""
 
+INSTALLED = frozenset({"exposed", "secured", "installed", "deployed", "configured", "patched", "wired", "hardened"})
+"""What is done to a thing where it is put; programs do not do it by themselves."""
+
 CURES = ("fixed", "resolved", "solved")
 
 TROUBLE = (
@@ -68,7 +71,7 @@ TROUBLE = (
 DESCRIPTIVE = frozenset(
     "implemented configured deployed installed set merged published released covered tested updated created added"
     " enabled applied resolved generated scheduled saved documented uploaded shipped rolled integrated removed committed pushed migrated fixed live verified working completed closed satisfied cleared pinned renamed replaced converted"
-    " extracted restored reverted rebuilt regenerated connected met upgraded supported handled enforced secured protected validated escaped preserved respected".split()
+    " extracted restored reverted rebuilt regenerated connected met upgraded supported handled enforced secured protected validated escaped preserved respected exposed hardened patched".split()
 )
 """States that also describe how a thing is made (`is implemented in parser.py`); alone they need a word such as `now`."""
 
@@ -101,7 +104,7 @@ NEGATIVE = (
 )
 
 UNREAL = (
-    r"\b(?:if|once|whenever|until|till|unless|whether|in case|provided|assuming|assume[sd]?|as soon as|so that"
+    r"\b(?:if|once|whenever|until|till|unless|whether|in case|possible that|chance that|apparently|presumably|provided|assuming|assume[sd]?|as soon as|so that"
     r"|by the time|suppose|supposed|imagine|pretend|as if|as though|ensure that|ensuring|make sure|making sure|to ensure"
     r"|see (?:if|that)|(?:double-?)?check(?:s|ing)? (?:that|whether|if)|^\W*(?:please )?(?:verify|confirm|ensure|prove|show|assert|see)(?: that| whether)?|to (?:verify|confirm|check|prove|see|show|say|know|mark|get|have|be|make|declare|call|consider)"
     r"|expect(?:s|ed|ing)?|hope|hoping|wish|want(?:s|ed)?|need(?:s|ed)?|requires?|should|must|would|could|might|may|will"
@@ -133,14 +136,14 @@ OTHERS = (
 )
 
 PAST = (
-    r"\b(?:last (?:week|year|month|night|sprint|release|quarter|time)|yesterday|(?<!minutes )(?<!minute )(?<!hours )(?<!seconds )(?<!moments )(?<!moment )ago|in (?:19|20)\d\d|since (?:v?\d|19|20)|back in|used to"
+    r"\b(?:last (?:week|year|month|night|sprint|release|quarter|time)|yesterday|(?<!minutes )(?<!minute )(?<!hours )(?<!hour )(?<!seconds )(?<!moments )(?<!moment )ago|in (?:19|20)\d\d|since (?:v?\d|19|20)|back in|used to"
     r"|in v?\d+\.\d+|in (?:version|release|commit|pr|react|node|python|django|rails|go|rust) ?(?:#|v?\d)|previously|originally|upstream|in an earlier|in the past|at the time|long before|earlier this|the original|historically|in older"
     r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))\b"
 )
 
 PERSONAL = r"^\s*(?:,\s*)?by (?!\w+ing\b)(?:the (?:\w+ )?(?:contributors?|community|client|customer|reviewers?|bot|students?|previous \w+|team|user|maintainers?|author|developer|vendor|agent|platform|ops|infra)|someone|another|you|him|her|them|upstream|[A-Z][a-z]+|@\w+|a (?:colleague|previous|different|contributor|coworker|co-worker|user|maintainer))"
 
-COURTESY = "review|see|note|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|bear|remember|allow|double|consider|excuse|forgive|accept|enjoy|read|join|look forward"
+COURTESY = "review|see|note|wait|hold|stand by|stop|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|bear|remember|allow|double|consider|excuse|forgive|accept|enjoy|read|join|look forward"
 """What one asks of somebody out of politeness, and not for want of being able to do it."""
 
 IDLE = (

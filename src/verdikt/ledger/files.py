@@ -15,7 +15,7 @@ from verdikt.ledger.log import LogFile
 from verdikt.ledger.path import DataPath
 from verdikt.ledger.projection import by_name
 from verdikt.ledger.reader import Reader
-from verdikt.ledger.state import StateDb, StateRow
+from verdikt.ledger.state import LONG_WAL, StateDb, StateRow
 from verdikt.ledger.store import OPERATOR, Head, Writer
 from verdikt.model.canonical import canonical
 from verdikt.model.entry import EntryKind, decode
@@ -73,11 +73,12 @@ class FileStore:
         *,
         durable: bool = True,
         checkpoint_every: int = CHECKPOINT_EVERY,
+        long_wal: int = LONG_WAL,
     ) -> None:
         self.home = make_private(DataPath(home))
         self.reader = Reader(make_private(self.home / "ledger"))
         self.artifacts = Artifacts(self.home / "artifacts")
-        self.state = StateDb(self.home / "state.db")
+        self.state = StateDb(self.home / "state.db", long_wal=long_wal)
         self.clock = clock or SystemClock()
         self._projections = by_name(projections)
         self._labels = frozenset(projection.label for projection in projections)

@@ -29,7 +29,9 @@ CREATE TABLE IF NOT EXISTS lag (session TEXT, name TEXT, seq INTEGER NOT NULL, P
 PRAGMA user_version = 1;
 """
 _VERSION = 1
-_LONG_WAL = 200_000
+LONG_WAL = 200_000
+"""Bytes of the write-ahead log from which on it is emptied."""
+
 _LOOK_EVERY = 8
 _PATIENCE_SECONDS = 30
 _TABLES = ("heads", "state", "lag")
@@ -53,11 +55,12 @@ class StateRow(Value):
 class StateDb:
     """One connection to `state.db`, shared by the threads of a process."""
 
-    def __init__(self, path: Path, *, readonly: bool = False) -> None:
+    def __init__(self, path: Path, *, readonly: bool = False, long_wal: int = LONG_WAL) -> None:
         self.path = path
         self._place = str(path)
         self._wal = f"{path}-wal"
         self._readonly = readonly
+        self._long_wal = long_wal
         self._lock = threading.RLock()
         self._writes = 0
         self._connection: sqlite3.Connection | None = None
@@ -178,15 +181,21 @@ class StateDb:
         if self._writes % _LOOK_EVERY != 1:
             return
         try:
-            if os.stat(self._wal).st_size < _LONG_WAL:
+            if os.stat(self._wal).st_size < self._long_wal:
                 return
         except OSError:
             return
-        with self._lock, suppress(sqlite3.OperationalError):  # somebody is reading: next time
+        self.empty()
+
+    def empty(self) -> None:
+        """Empties the write-ahead log, unless somebody is reading."""
+        with self._lock, suppress(sqlite3.OperationalError):
             if self._connection is not None:
                 self._connection.execute("PRAGMA busy_timeout = 0")
-                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                self._connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_SECONDS * 1000}")
+                try:
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                finally:
+                    self._connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_SECONDS * 1000}")
 
     def close(self) -> None:
         """Lets go of the file."""

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from verdikt import __version__
 from verdikt.adapters.integrity import Integrity
 from verdikt.adapters.wiring import wrapper
+from verdikt.adapters.wiring.change import FileChange, WiringRecord, read
 
 
 @pytest.fixture
@@ -59,6 +61,19 @@ def test_a_changed_wrapper_shows_at_once(project: Path, name: str) -> None:
     guard.write_text("#!/bin/sh\necho '{}'\n")
 
     assert integrity(project).start() == ["the wrapper around the hook is not the one that was installed"]
+
+
+def test_a_native_client_of_another_version_shows_at_once(project: Path) -> None:
+    """After an upgrade of verdikt it is not what the warm process answers."""
+    data = project.parent / "home/.local/share/verdikt"
+    path = str(data / "hooks/verdikt-hook")
+    before = read(path)
+    other = (before or b"verdikt-hook 0.1.0\0").replace(
+        f"verdikt-hook {__version__}\0".encode(), b"verdikt-hook 0.0.9\0"
+    )
+    WiringRecord(data).apply([FileChange(path=path, before=before, after=other, host="", what="an older one")])
+
+    assert [fault for fault in integrity(project).start() if "of another version than verdikt" in fault]
 
 
 @pytest.mark.parametrize("text", ["{}", "{", '{"hooks": {"PreToolUse": []}}'])

@@ -310,7 +310,7 @@ def test_codex_is_trusted_only_when_somebody_says_so(project: Path, verdikt: Ver
     assert codex_trust.approved(config.read_bytes(), hashes, "config.toml")
     assert tomllib.loads(config.read_text())["projects"][str(project)] == {"trust_level": "trusted"}
 
-    verdikt("uninstall", "--yes", "--all")
+    verdikt("uninstall", "--yes")
     assert config.read_text() == 'model = "m"\n\n[projects."/x"]\ntrust_level = "trusted"\n'
 
 
@@ -360,3 +360,41 @@ def test_one_project_leaves_the_policy_of_another_alone(project: Path, verdikt: 
     assert (other / ".claude/settings.json").exists()
     verdikt("uninstall", "--yes", "--all")
     assert not list(other.iterdir())
+
+
+def test_what_two_projects_need_stays_until_all_is_taken_out(project: Path, verdikt: Verdikt) -> None:
+    """Codex keeps its approvals in one file for every project."""
+    other = project.parent / "other"
+    other.mkdir()
+    config = project.parent / "home/.codex/config.toml"
+    verdikt("init", "--host", "codex", "--yes", "--trust-codex")
+    verdikt("init", "--host", "codex", "--yes", "--trust-codex", "--project", str(other))
+    verdikt("uninstall", "--yes")
+    assert str(other) in config.read_text()
+
+    verdikt("uninstall", "--yes", "--all")
+    assert not config.exists()
+
+
+def test_a_dry_run_says_what_was_found_and_that_nothing_was_changed(project: Path, verdikt: Verdikt) -> None:
+    """And shows the files of the project, not the text of our own wrapper."""
+    (project / ".claude").mkdir()
+    done = verdikt("init", "--dry-run")
+
+    assert done.stdout.startswith("found here: claude; `--host` names others")
+    assert done.stdout.endswith("nothing was changed; run it without --dry-run to make these changes\n")
+    assert "+profile: standard" in done.stdout
+    assert "limit()" not in done.stdout
+    assert not list((project / ".claude").iterdir())
+
+
+def test_what_has_no_settings_of_that_scope_is_left_out_aloud(project: Path, verdikt: Verdikt) -> None:
+    """Unless it was named, and then it is a fault."""
+    done = verdikt("init", "--host", "all", "--scope", "managed", "--dry-run")
+    named = verdikt("init", "--host", "copilot", "--scope", "managed", "--dry-run")
+
+    assert done.returncode == 0, done.stderr
+    assert "left out, because they have no managed settings: copilot, opencode" in done.stderr
+    assert "/etc/codex/requirements.toml" in done.stdout
+    assert named.returncode == 1
+    assert "`copilot` has no managed settings that name hooks" in named.stderr

@@ -21,6 +21,8 @@ class FileChange(Value, kw_only=True):
     host: str
     what: str
     """In words for a person."""
+    project: str = ""
+    """The only project that a file outside of it is changed for."""
 
     @property
     def needed(self) -> bool:
@@ -92,6 +94,7 @@ class WiringRecord:
             known = self.files.setdefault(
                 change.path, {"host": change.host, "made": [], "before": self._keep(change.before)}
             )
+            known["projects"] = sorted({*known.get("projects", ()), change.project})
             known["after"] = sha256(change.after) if change.after is not None else ""
             self._save()
             known["made"] += write(change.path, change.after)

@@ -104,6 +104,10 @@ def _opencode(here: Installation) -> Iterator[Wired]:
                     what="a plugin that cannot be loaded is skipped in silence",
                     fix="run `verdikt doctor` after every update of OpenCode",
                 ),
+                Hole(
+                    what="`opencode run` ends at the first stop; `--pure` starts a session without the plugin",
+                    fix="see docs/hosts/opencode.md",
+                ),
             ),
         )
 

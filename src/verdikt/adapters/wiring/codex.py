@@ -42,7 +42,8 @@ def features(here: "Installation", hooks: FileChange, scope: str, *, trust: bool
             # Without it Codex reads neither the hooks nor the settings of the project.
             after = toml.put(after, ("projects", here.project), "trust_level", "trusted", own)
             what += ", trust in this project"
-        changes[own] = FileChange(path=own, before=before, after=after, host="codex", what=what)
+        project = here.project if scope == "project" else ""
+        changes[own] = FileChange(path=own, before=before, after=after, host="codex", what=what, project=project)
     return list(changes.values())
 
 

@@ -78,6 +78,13 @@ class Installation(Value, kw_only=True):
         return WiringRecord(Path(self.data))
 
 
+def scopes(host: str) -> tuple[str, ...]:
+    """The scopes in which a host can be wired."""
+    if host == "git":
+        return ("project",)
+    return tuple(PLACES[host].files if host in PLACES else _OPENCODE)
+
+
 def found(here: Installation) -> list[str]:
     """The hosts that are installed or used in the project."""
     path = here.env.get("PATH", "")
@@ -181,7 +188,8 @@ def undo(here: Installation, *, hosts: Iterable[str] = (), everything: bool = Fa
     changes = []
     for path, known in record.files.items():
         wraps = os.path.basename(path) in NAMES
-        mine = everything or path.startswith(os.path.join(here.project, "")) or wraps
+        inside = path.startswith(os.path.join(here.project, "")) or known.get("projects") == [here.project]
+        mine = everything or inside or wraps
         if not mine or (wanted and known["host"] not in wanted):
             continue
         if wraps and not everything and _others_need_guard(here, record, wanted):
@@ -193,7 +201,11 @@ def undo(here: Installation, *, hosts: Iterable[str] = (), everything: bool = Fa
 def _others_need_guard(here: Installation, record: WiringRecord, wanted: set[str]) -> bool:
     inside = os.path.join(here.project, "")
     return any(
-        known["host"] and (not path.startswith(inside) or (wanted and known["host"] not in wanted))
+        known["host"]
+        and (
+            not (path.startswith(inside) or known.get("projects") == [here.project])
+            or (wanted and known["host"] not in wanted)
+        )
         for path, known in record.files.items()
     )
 

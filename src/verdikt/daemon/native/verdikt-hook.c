@@ -51,6 +51,7 @@ enum {
     QUESTION_PREFIX = 12,
     ANSWER_PREFIX = 14,
 };
+static const char VERSION[] = "verdikt-hook " VERDIKT_VERSION; /* adapters/integrity.py looks for it in the program */
 static const int STOPS[] = {SIGTERM, SIGINT, SIGHUP};
 static const int64_t SECOND = 1000000000; /* times are nanoseconds on the monotonic clock */
 
@@ -360,7 +361,7 @@ static size_t build_question(void) {
     char here[PATH_MAX];
     struct text head = {question + QUESTION_PREFIX, 0, HEAD, false};
     if (getcwd(here, sizeof here) == NULL || here[0] != '/') return 0;
-    const char *words[6] = {VERDIKT_VERSION, "generic", "", "", here, call.open ? "open" : "closed"};
+    const char *words[6] = {VERSION + sizeof "verdikt-hook " - 1, "generic", "", "", here, call.open ? "open" : "closed"};
     for (int i = 0; i < call.count; i++) words[1 + i] = call.words[i];
     for (size_t i = 0; i < 6; i++) put(&head, words[i], strlen(words[i]) + 1);
     for (size_t i = 0; i < sizeof VARIABLES / sizeof *VARIABLES; i++) {
@@ -743,6 +744,7 @@ static void read_arguments(int count, char **words) {
 static void take_signals(void) {
     struct sigaction stopped = {.sa_handler = on_signal}, before;
     set_signal(SIGPIPE, SIG_IGN);
+    set_signal(SIGCHLD, SIG_DFL); /* who starts us may ignore it, and then nobody is told how a hook ended */
     for (size_t i = 0; i < 3; i++)
         if (sigaction(STOPS[i], &stopped, &before) == 0 && before.sa_handler == SIG_IGN) set_signal(STOPS[i], SIG_IGN);
 }
