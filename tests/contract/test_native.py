@@ -510,6 +510,19 @@ def test_a_signal_is_a_failure_like_any_other(place: Place, number: signal.Signa
         assert ended(pid)
 
 
+def test_whoever_ignores_signals_gets_a_decision_as_well(place: Place) -> None:
+    """What a client ignores, its children ignore: that includes how a process ended."""
+
+    def ignore() -> None:
+        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGHUP, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+
+    done = subprocess.run(
+        place.line(), input=QUESTION, capture_output=True, env=place.env, preexec_fn=ignore, check=False
+    )
+    assert Said(done.returncode, done.stdout, done.stderr) == BY_HOOK
+
+
 def ended(pid: int) -> bool:
     """Whether the process is gone, or only waits to be collected by whoever is its parent now."""
     state = subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout

@@ -271,8 +271,9 @@ class _Places:
     def __contains__(self, path: str) -> bool:
         if path in self._exact or path.startswith(self._prefixes) or path.endswith(self._suffixes):
             return True
-        if any(infix in path for infix in self._infixes):
-            return True
+        for infix in self._infixes:
+            if infix in path:
+                return True
         if self._regex is None:
             import re
             from fnmatch import translate
