@@ -1,11 +1,11 @@
 """How a warm process is started: for one user, or for all of a machine."""
 
-from verdikt.model.value import Value
 from collections.abc import Mapping
 from pathlib import Path
 
 from verdikt.daemon.client import run_directory
 from verdikt.errors import DaemonError
+from verdikt.model.value import Value
 
 
 class Options(Value, kw_only=True):
