@@ -200,3 +200,18 @@ def test_the_doctor_proves_it_on_the_client(version: str, bench: Callable[[str],
     broken = table.verdikt("doctor", "--json", "--calls", "1", path=str(programs))
     assert broken.returncode == 1
     assert not json.loads(broken.stdout)["hosts"][0]["firing"]["blocked"]
+
+
+def test_the_doctor_proves_the_hooks_of_a_user_too(bench: Callable[[str], Bench], tmp_path: Path) -> None:
+    """Codex's approvals name the file that they are for, and the doctor looks at a copy of it; no project need be trusted."""
+    from tests.clients.install import binary
+
+    table = bench("codex-0.166.0")
+    (table.home / ".codex/config.toml").unlink()
+    (tmp_path / "codex").symlink_to(binary("codex-0.166.0"))
+    table.verdikt("init", "--host", "codex", "--scope", "user", "--yes", "--trust-codex")
+    before = everything(table.home, table.project)
+    report = json.loads(table.verdikt("doctor", "--live", "--json", "--calls", "1", path=str(tmp_path)).stdout)
+
+    assert [(host["scope"], host["live"], host["healthy"]) for host in report["hosts"]] == [("user", "blocked", True)]
+    assert everything(table.home, table.project) == before
