@@ -107,7 +107,7 @@ def _in_part(text: str) -> bool:
 
 
 _NAMED = regex(
-    r"\b(?:the|that|this|those|these|all|every|each|both|an?|your)(?: [\w§'-]+){1,4}?(?: that| which)? (?:you|they|he|she|I|we|was|were|users?|customers?)"
+    r"\b(?:(?:the|that|this|those|these|all|every|each|both|an?|your)(?: [\w§'-]+){1,4}?|everything|all|anything)(?: that| which)? (?:you|they|he|she|I|we|was|were|users?|customers?)"
     r"(?:'d| had| have|'ve)?(?: \w+ly)? $",
     FLAGS,
 )
