@@ -37,7 +37,7 @@ STATE = (
 
 IRREGULAR = (
     "built|rebuilt|written|rewritten|made|remade|set|reset|put|split|cut|rerun|sent|brought|taken|given|done|redone|undone|hidden|redrawn"
-    "|frozen|spun|sped|torn|bound|shrunk|cut over|brought back|brought up|taken down|taken out|put back|sorted|spun up|thinned"
+    "|frozen|spun|sped|torn|bound|shrunk|cut over|brought back|brought up|taken down|taken out|put back|sorted|spun up|thinned|shut down|taken over|laid out|spelled out|shut"
 )
 """Past participles of doing that do not end in `-ed`."""
 
@@ -45,7 +45,7 @@ NOT_WORK = (
     "reported|noticed|observed|discussed|suggested|requested|asked|mentioned|identified|located|postponed|deferred|delayed|affected"
     "|corrupted|rejected|denied|blocked|failed|expected|planned|assigned|considered|attempted|tried|started|investigated|analy[sz]ed"
     "|reviewed|described|explained|noted|logged|flagged|raised|skipped|ignored|exceeded|reached|interrupted|cancell?ed|terminated"
-    "|killed|refused|limited|restricted|needed|based|called|named|used|deprecated|proposed|designed|intended|supposed|allowed|agreed"
+    "|killed|refused|limited|restricted|needed|based|called|named|used|proposed|designed|intended|supposed|allowed|agreed"
     "|expired|revoked|locked|compromised|leaked|received|claimed|announced|bothered|confused|worried|interested|tested against|maintained"
     "|impacted|damaged|hacked|abandoned|neglected|forced|asked|left|stopped|paused|told|wanted|required|required|preferred|touched|scoped"
     "|estimated|measured|sketched|drafted|outlined|queued|triggered|thrown|spotted|wedged|stalled|overlooked|missed|misconfigured|hardcoded"
@@ -146,7 +146,7 @@ PAST = (
 
 PERSONAL = r"^\s*(?:,\s*)?by (?!\w+ing\b)(?:the (?:\w+ )?(?:contributors?|community|client|customer|reviewers?|bot|students?|previous \w+|team|user|maintainers?|author|developer|vendor|agent|platform|ops|infra)|someone|another|you|him|her|them|upstream|[A-Z][a-z]+|@\w+|a (?:colleague|previous|different|contributor|coworker|co-worker|user|maintainer))"
 
-COURTESY = "review|see|note|wait|hold|stand by|stop|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|bear|remember|allow|double|take|consider|excuse|forgive|accept|enjoy|read|join|look forward"
+COURTESY = "make sure|ensure|review|see|note|wait|hold|stand by|stop|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|bear|remember|allow|double|take|consider|excuse|forgive|accept|enjoy|read|join|look forward"
 """What one asks of somebody out of politeness, and not for want of being able to do it."""
 
 IDLE = (
