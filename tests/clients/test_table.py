@@ -3,7 +3,9 @@
 import ast
 from pathlib import Path
 
-from tests.clients.install import PACKAGES
+import pytest
+
+from tests.clients.install import PACKAGES, ClientMissing, binary
 from tests.clients.table import BEHAVIOURS, CLIENTS, IN_PART
 
 HERE = Path(__file__).parent
@@ -46,3 +48,17 @@ def test_every_client_that_is_installed_is_in_the_table() -> None:
 def test_the_documentation_shows_the_table() -> None:
     """Word for word."""
     assert rendered() in PAGE.read_text(), f"put this into {PAGE.name}:\n{rendered()}"
+
+
+def test_a_registry_that_is_out_of_reach_is_said_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests fail and say why, rather than vanish."""
+    monkeypatch.setenv("VERDIKT_CLIENTS", str(tmp_path))
+    monkeypatch.setenv("npm_config_registry", "http://127.0.0.1:9")
+    monkeypatch.setenv("npm_config_fetch_retries", "0")
+    monkeypatch.setenv("npm_config_cache", str(tmp_path / "cache"))
+    with pytest.raises(ClientMissing, match=r"npm could not install .*; is the registry reachable\?"):
+        binary(CLIENTS[0])
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ClientMissing, match=r"npm is not installed.*: install Node\.js 20 or newer"):
+        binary(CLIENTS[0])

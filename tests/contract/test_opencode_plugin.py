@@ -11,6 +11,8 @@ import pytest
 
 from tests.contract.test_adapters import load
 from verdikt import adapters
+from verdikt.adapters import opencode
+from verdikt.adapters.moment import MomentKind
 
 NODE = shutil.which("node") or "node"
 SOURCE = Path(adapters.__file__).parent
@@ -73,3 +75,12 @@ def test_the_python_entry_answers_the_plugin(tmp_path: Path) -> None:
     said = fire(plugin(tmp_path, [sys.executable, "-I", "-m", "verdikt.adapters.entry", "opencode"]))
 
     assert json.loads(said.stdout).get("decision", "block") == "block"
+
+
+def test_a_session_that_begins_is_known(tmp_path: Path) -> None:
+    """What it is measured by at its stop is remembered at its start."""
+    payload = {"ev": "session.created", "properties": {"sessionID": "s1"}, "directory": str(tmp_path)}
+    moment = opencode.decode(payload, "session.created")
+
+    assert (moment.kind, moment.session_id, moment.cwd) == (MomentKind.START, "s1", str(tmp_path))
+    assert '"session.created"' in (SOURCE / "opencode_plugin.js").read_text()

@@ -53,6 +53,10 @@ export const Verdikt = async ({ directory, client }) => {
     },
     event: async ({ event }) => {
       const properties = event.properties || {}
+      if (event.type === "session.created") {
+        const sessionID = properties.sessionID || properties.info?.id
+        await ask(event.type, "open", { properties: { sessionID }, directory }).catch(() => {})
+      }
       if (event.type === "message.part.updated" && properties.part?.type === "text")
         messages.set(properties.part.sessionID, properties.part.text)
       if (event.type !== "session.idle") return

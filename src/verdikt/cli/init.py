@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from verdikt.adapters.wiring.change import FileChange
-from verdikt.adapters.wiring.install import HOSTS, Installation, carry_out, found, plan
+from verdikt.adapters.wiring.install import HOSTS, Installation, carry_out, found, plan, scopes
 from verdikt.adapters.wiring.place import SCOPES
 from verdikt.adapters.wiring.registration import NAMES
 from verdikt.errors import VerdiktError
@@ -118,12 +118,12 @@ def command(
 
 
 def _chosen(here: Installation, hosts: tuple[str, ...], scope: str) -> list[str]:
-    if "all" in hosts:
-        from verdikt.adapters.wiring.place import PLACES
-
-        wired = [host for host in HOSTS if host not in PLACES or scope in PLACES[host].files]
-        return [host for host in wired if host != "git" or find_root(here.project)]
-    chosen = list(dict.fromkeys(hosts)) or found(here)
+    if hosts and "all" not in hosts:
+        return list(dict.fromkeys(hosts))
+    wanted = [host for host in HOSTS if host != "git" or find_root(here.project)] if hosts else found(here)
+    chosen = [host for host in wanted if scope in scopes(host)]
+    if left := [host for host in wanted if host not in chosen]:
+        click.echo(f"left out, because they have no {scope} settings: {', '.join(left)}", err=True)
     if not chosen:
         raise click.UsageError("found no client that can be wired; name one with --host, for example --host claude")
     return chosen

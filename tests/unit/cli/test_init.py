@@ -386,3 +386,15 @@ def test_a_dry_run_says_what_was_found_and_that_nothing_was_changed(project: Pat
     assert "+profile: standard" in done.stdout
     assert "limit()" not in done.stdout
     assert not list((project / ".claude").iterdir())
+
+
+def test_what_has_no_settings_of_that_scope_is_left_out_aloud(project: Path, verdikt: Verdikt) -> None:
+    """Unless it was named, and then it is a fault."""
+    done = verdikt("init", "--host", "all", "--scope", "managed", "--dry-run")
+    named = verdikt("init", "--host", "copilot", "--scope", "managed", "--dry-run")
+
+    assert done.returncode == 0, done.stderr
+    assert "left out, because they have no managed settings: copilot, opencode" in done.stderr
+    assert "/etc/codex/requirements.toml" in done.stdout
+    assert named.returncode == 1
+    assert "`copilot` has no managed settings that name hooks" in named.stderr

@@ -78,6 +78,13 @@ class Installation(Value, kw_only=True):
         return WiringRecord(Path(self.data))
 
 
+def scopes(host: str) -> tuple[str, ...]:
+    """The scopes in which a host can be wired."""
+    if host == "git":
+        return ("project",)
+    return tuple(PLACES[host].files if host in PLACES else _OPENCODE)
+
+
 def found(here: Installation) -> list[str]:
     """The hosts that are installed or used in the project."""
     path = here.env.get("PATH", "")
