@@ -205,6 +205,39 @@ def test_a_stopped_process_makes_the_hook_block_and_say_so(warm: WarmProcess) ->
     assert warm.ask(bash("ls", call="awake again")).code == 0
 
 
+def test_nothing_is_decided_for_a_client_that_has_hung_up(warm: WarmProcess) -> None:
+    """It asked and went away before anybody came to it: its hook has long blocked."""
+    warm.started[0].send_signal(signal.SIGSTOP)
+    try:
+        with warm.connect() as sock:
+            sock.sendall(warm.question(bash("ls", call="gone")))
+    finally:
+        warm.started[0].send_signal(signal.SIGCONT)
+
+    assert warm.ask(bash("ls", call="there")).code == 0
+    eventually("it was let in", lambda: warm.status()["pending"] == 1)
+    assert warm.calls() == ["there"]
+
+
+def test_a_process_of_another_user_is_not_believed(place: WarmProcess) -> None:
+    """Whoever managed to listen in its place is nobody: the hook decides by itself."""
+    if os.geteuid() != 0:
+        pytest.fail("another user needs root: run the tests as root, as CI does")
+    place.run.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stranger:
+        stranger.bind(place.path)
+        os.setegid(65534)
+        os.seteuid(65534)
+        try:
+            stranger.listen()  # the kernel remembers who does this
+        finally:
+            os.seteuid(0)
+            os.setegid(0)
+
+        assert place.hook(bash("rm -rf /"), VERDIKT_DAEMON="on").code == 2
+    assert place.calls() == ["t1"]
+
+
 def test_a_process_that_ends_before_it_answers_makes_the_hook_block(place: WarmProcess) -> None:
     """The question was heard, so nobody may decide it again."""
     place.run.mkdir(parents=True)

@@ -176,7 +176,7 @@ def _ask(sock: Path) -> dict[str, Any] | None:
 
     question = protocol.question([__version__, "@status", "", "", "/", "open"], {}, b"")
     try:
-        _, out, _ = client.ask(str(sock), question, 5.0)
+        _, out, _ = client.ask(str(sock), question, 5.0, ours=False)
     except client.Unreachable:
         return None
     except client.NoAnswer as error:

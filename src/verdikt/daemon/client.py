@@ -59,7 +59,9 @@ def relay(
     path = socket or f"{directory}/{SOCKET}"
     try:
         data = protocol.question([__version__, host, event, argument, cwd, "closed"], env, payload)
-        return _asked(path, data, seconds, lambda: socket != "" or start(directory, env, anew=True))
+        if socket:
+            return ask(path, data, seconds, ours=False)
+        return _asked(path, data, seconds, lambda: start(directory, env, anew=True))
     except protocol.Malformed as error:
         fault: Exception = error
     except Unreachable as error:
@@ -91,12 +93,17 @@ def _asked(path: str, data: bytes, seconds: float, anew: "Callable[[], bool]") -
     raise Unreachable("no warm process took the place of the old one")
 
 
-def ask(path: str, data: bytes, seconds: float) -> tuple[int, bytes, bytes]:
-    """Status, stdout and stderr of a decision that is in the log; `Unreachable` or `NoAnswer` where there is none."""
+def ask(path: str, data: bytes, seconds: float, *, ours: bool = True) -> tuple[int, bytes, bytes]:
+    """Status, stdout and stderr of a decision that is in the log; `Unreachable` or `NoAnswer` where there is none.
+
+    Only a process of this user is believed, unless it is not `ours` but one that an operator named.
+    """
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         sock.settimeout(seconds)
         _connect(sock, path)
+        if ours and not _is_ours(sock):
+            raise Unreachable("the warm process is of another user")
         unsent = _send(sock, data)
         try:
             kind, status, out, err = protocol.answer_lengths(_receive(sock, protocol.ANSWER_PREFIX))
@@ -167,6 +174,15 @@ def _connect(sock: _socket.socket, path: str) -> None:
     finally:
         if directory >= 0:
             os.close(directory)
+
+
+def _is_ours(sock: _socket.socket) -> bool:
+    """Whether a process of this user listens there; where the system cannot tell, its private directory must do."""
+    option = getattr(_socket, "SO_PEERCRED", None)
+    if option is None:
+        return True
+    raw = sock.getsockopt(_socket.SOL_SOCKET, option, 12)  # process, user, group
+    return int.from_bytes(raw[4:8], sys.byteorder) == os.geteuid()
 
 
 def _send(sock: _socket.socket, data: bytes) -> str | None:

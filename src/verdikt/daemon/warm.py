@@ -112,6 +112,6 @@ def _elsewhere(question: Question) -> Said:
         )
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         return Said.refused(f"the hook could not be run: {type(error).__name__}")
-    if done.returncode not in (0, 2):
+    if done.returncode not in (0, 2) or not done.stdout.startswith(b"{"):
         return Said.refused("the hook did not work")
     return Said(protocol.ANSWER, done.returncode, done.stdout, done.stderr)

@@ -744,6 +744,7 @@ static void read_arguments(int count, char **words) {
 static void take_signals(void) {
     struct sigaction stopped = {.sa_handler = on_signal}, before;
     set_signal(SIGPIPE, SIG_IGN);
+    set_signal(SIGCHLD, SIG_DFL); /* who starts us may ignore it, and then nobody is told how a hook ended */
     for (size_t i = 0; i < 3; i++)
         if (sigaction(STOPS[i], &stopped, &before) == 0 && before.sa_handler == SIG_IGN) set_signal(STOPS[i], SIG_IGN);
 }

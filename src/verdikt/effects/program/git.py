@@ -398,7 +398,7 @@ def _just_added(call: Call, remote: str) -> bool:
 def _refs(call: Call, args: Arguments, specs: list[Word]) -> Iterator[Effect]:
     """What a push does to each branch that it names, or to the current one."""
     leased = args.has("--force-with-lease --force-if-includes")
-    forced = args.has("-f --force") and not leased
+    forced = args.has("-f --force")  # which also takes away the lease
     plain = "git.push.lease" if leased else "git.push"
     for spec in specs:
         text, target = spec.text, (Target(_branch_of(spec.text), "ref"),)

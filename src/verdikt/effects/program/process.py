@@ -26,12 +26,13 @@ def _kill(call: Call) -> Iterator[Effect]:
         rest = texts[2:]
     rest = [text for text in rest if text != "--"]
     targets = tuple(Target(text, "pid") for text in rest)
+    hard = bool({"-9", "-KILL", "-SIGKILL", "KILL", "SIGKILL", "9"} & set(texts[:2]))
     gentle = texts[:1] in (["-HUP"], ["-1"], ["-SIGHUP"], ["-CONT"], ["-USR1"], ["-USR2"]) and rest != ["-1"]
     if "-1" in rest or (texts == ["-9", "-1"]):
         yield call.effect("sys.crash", (Target("every process", "pid"),))
     elif "1" in rest:
         yield call.effect(
-            "proc.kill.all" if gentle or not {"-9", "-KILL", "-SIGKILL"} & set(texts) else "sys.crash",
+            "proc.kill.all" if gentle or not hard else "sys.crash",
             (Target("the first process", "pid"),),
         )
     else:

@@ -20,6 +20,11 @@ def _shell(call: Call) -> Iterator[Effect]:
         yield from call.on("code.run", args.operands[:1])
     elif call.command.stdin is None and call.reads_pipe():
         yield from call.piped_code()
+    elif call.command.stdin is not None and any(command.name in _DECODERS for command in call.upstream()):
+        yield call.effect("code.unknown", possible=True, note="the command hides what it runs behind an encoding")
+
+
+_DECODERS = words("base64 base32 basenc xxd openssl uudecode")
 
 
 def _source(call: Call) -> Iterator[Effect]:
