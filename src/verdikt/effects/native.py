@@ -10,7 +10,6 @@ from verdikt.effects.call import Call
 from verdikt.effects.code import read_code
 from verdikt.effects.consequence import consequences
 from verdikt.effects.name import named
-from verdikt.effects.purpose import purposes, spoken
 from verdikt.effects.reading import Reading
 from verdikt.model.action import ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
@@ -386,6 +385,8 @@ def _other(action: Action, call: Call, manifest: Mapping[str, Any]) -> Iterator[
 
 def _mcp(action: Action, call: Call, manifest: Mapping[str, Any]) -> Iterator[Effect]:
     """Declared effects first; then hints and arguments, which raise and never lower."""
+    from verdikt.effects.purpose import purposes
+
     entry = manifest.get(action.tool)
     target = (Target(action.tool, "other"),)
     declared = list(_declared(entry, target, call))
@@ -444,6 +445,8 @@ def _hints(entry: Any, action: Action) -> Mapping[str, Any]:
 
 def verb_of(tool: str) -> str:
     """What the words of a tool's name say that it does; empty when they say nothing."""
+    from verdikt.effects.purpose import spoken
+
     words = spoken(tool)
     for what, verbs in _VERBS:
         # The verb usually comes first; a destructive one counts wherever it stands.
