@@ -11,7 +11,7 @@ from verdikt.effects.classifier import classify
 from verdikt.errors import CanonicalError
 from verdikt.graph.combinator import strictest
 from verdikt.graph.context import GovernanceContext, TraceEntry
-from verdikt.graph.engine import RISK_KEPT, remember
+from verdikt.graph.course import RISK_KEPT, remember
 from verdikt.graph.leaf import FIX, describe
 from verdikt.graph.result import EvaluationResult
 from verdikt.model.action import Action

@@ -32,7 +32,6 @@ from verdikt.model.session import SessionState
 from verdikt.model.value import replace
 from verdikt.model.verdict import Verdict
 from verdikt.observe.clock import SystemClock
-from verdikt.observe.crash import record_crash
 from verdikt.observe.guarded import guarded_paths
 from verdikt.observe.world import RealWorld, project_root
 from verdikt.projections import projections
@@ -433,6 +432,8 @@ class Governance:
 
     def _crashed(self, moment: str, error: Exception, session: str = "") -> None:
         """Leaves a trace where it can: beside the log always, in the log when it still takes entries."""
+        from verdikt.observe.crash import record_crash
+
         record_crash(self.store.home, moment, error)
         try:
             self.proving.crashed(moment)

@@ -107,7 +107,7 @@ def test_where_nothing_is_about_to_happen_a_failure_is_no_opinion(failure: str, 
 def test_a_decision_is_handed_on_unchanged(hook: list[str], code: int, wrapper: Path) -> None:
     """Byte for byte, with its status."""
     alone = subprocess.run(hook, capture_output=True, text=True, check=False)
-    said = guard("closed", *hook, script=wrapper)
+    said = guard("closed", *hook, script=wrapper, seconds="10")
 
     assert (said.returncode, said.stdout.rstrip("\n")) == (code, alone.stdout.rstrip("\n"))
     assert said.stderr == alone.stderr
@@ -115,7 +115,7 @@ def test_a_decision_is_handed_on_unchanged(hook: list[str], code: int, wrapper: 
 
 def test_the_hook_reads_what_the_client_wrote(wrapper: Path) -> None:
     """The payload passes through."""
-    assert guard("closed", "cat", script=wrapper).stdout == "{}\n"
+    assert guard("closed", "cat", script=wrapper, seconds="10").stdout == "{}\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["1"], ["1", "closed"], ["x", "y", "z"]])
@@ -134,8 +134,8 @@ def test_a_failure_is_written_down_beside_the_log(tmp_path: Path, wrapper: Path)
     (tmp_path / "hooks").mkdir()
     script = tmp_path / "hooks" / wrapper.name
     shutil.copy(wrapper, script)
-    guard("open", "false", script=script)
-    guard("closed", "false", script=script)
+    guard("open", "false", script=script, seconds="10")
+    guard("closed", "false", script=script, seconds="10")
     lines = [json.loads(line) for line in (tmp_path / "_hook_crashes.jsonl").read_text().splitlines()]
 
     assert [line["note"] for line in lines] == ["open", "closed"]
@@ -149,7 +149,7 @@ def test_without_timeout_perl_keeps_the_time(tmp_path: Path, failure: str) -> No
     script.write_text(GUARD.read_text().replace("command -v timeout", "command -v no-such-timeout"))
 
     assert guard("closed", *FAILURES[failure], script=script).returncode == 2
-    assert guard("closed", "echo", "{}", script=script).stdout == "{}\n"
+    assert guard("closed", "echo", "{}", script=script, seconds="10").stdout == "{}\n"
 
 
 def test_the_python_entry_works_under_the_wrapper(tmp_path: Path, wrapper: Path) -> None:

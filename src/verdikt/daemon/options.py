@@ -1,15 +1,14 @@
 """How a warm process is started: for one user, or for all of a machine."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from verdikt.daemon.client import run_directory
 from verdikt.errors import DaemonError
+from verdikt.model.value import Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Value, kw_only=True):
     """`home` is the data directory; `socket` is there for a system-wide process, `http` where a port was named (0: any)."""
 
     home: Path

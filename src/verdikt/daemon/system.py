@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from verdikt.daemon.warm import NOT_PATHS, Warm
 from verdikt.errors import PolicyError
 from verdikt.govern import Governance
 from verdikt.model.facts import GitFact, PathFact
+from verdikt.model.value import replace
 from verdikt.observe.clock import Clock
 from verdikt.observe.git import git_as
 from verdikt.observe.guarded import guarded_paths

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 from verdikt.model.commit_hook import HOOKS, is_ours
 from verdikt.model.regex import regex
 
@@ -23,6 +21,8 @@ def is_check(path: str, facts: Facts) -> bool:
         return is_ours(facts.text(path))
     if "*" in name or "?" in name or "[" in name:
         directory = path.removesuffix(f"/{name}").removesuffix("/**")
+        from fnmatch import fnmatchcase
+
         return any(fnmatchcase(hook, name) and is_check(f"{directory}/{hook}", facts) for hook in HOOKS)
     if name == ".husky":
         return is_check(f"{path}/_", facts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from verdikt.effects import host
@@ -102,8 +101,8 @@ _EDITS = frozenset(
     ]
 )
 _HUNTS = regex(r"(?i)BEGIN.*PRIVATE|passw(?:or)?d|secret|api[_.-]?key|access[_.-]?key|AKIA|token|credential")
-_PATCH = regex(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$|^\*\*\* (Move) to: (.+?)\s*$", re.MULTILINE)
-_UNIFIED = regex(r"^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
+_PATCH = regex(r"(?m)^\*\*\* (Add|Update|Delete) File: (.+?)\s*$|^\*\*\* (Move) to: (.+?)\s*$")
+_UNIFIED = regex(r"(?m)^\+\+\+ (?:b/)?(\S+)")
 
 _VERBS: tuple[tuple[str, frozenset[str]], ...] = (
     ("mcp.delete", frozenset(["delete", "remove", "drop", "destroy", "purge", "truncate", "wipe", "terminate", "erase", "clear", "revoke", "uninstall", "prune", "reset", "flush", "unpublish", "archive", "cancel", "kill"])),
@@ -276,10 +275,7 @@ def _meaning(call: Call, path: str, content: str) -> Iterator[Effect]:
             if effect.what.startswith(("code.remote", "code.hidden", "net.shell", "cred.send", "persist.", "guard.")):
                 yield effect
     elif name == "package.json" and content:
-        for found in re.finditer(
-            r'"(preinstall|install|postinstall|prepare|prepublish|prepublishOnly|prepack|postpack)"\s*:\s*"((?:[^"\\]|\\.)*)"',
-            content,
-        ):
+        for found in _LIFECYCLE.finditer(content):
             try:
                 command = load(f'"{found.group(2)}"')
             except ValueError:
@@ -290,8 +286,14 @@ def _meaning(call: Call, path: str, content: str) -> Iterator[Effect]:
                     yield effect
 
 
+_LIFECYCLE = regex(
+    r'"(preinstall|install|postinstall|prepare|prepublish|prepublishOnly|prepack|postpack)"\s*:\s*"((?:[^"\\]|\\.)*)"'
+)
+_SENT_OUT = regex(
+    r"\$\{\{\s*secrets\.[^}]*\}\}.*(?:curl|wget|nc)\b|(?:curl|wget|nc)\b.*\$\{\{\s*(?:secrets\.|toJSON\(secrets\))"
+)
 _ON_OPENING = regex(r'"runOn"\s*:\s*"folderOpen"')
-_RUN = regex(r"^\s*(?:-\s+)?(?:run|script):\s*[|>]?-?\s*(.*)$", re.MULTILINE)
+_RUN = regex(r"(?m)^\s*(?:-\s+)?(?:run|script):\s*[|>]?-?\s*(.*)$")
 
 
 def _dangers(call: Call, content: str) -> Iterator[Effect]:
@@ -301,10 +303,7 @@ def _dangers(call: Call, content: str) -> Iterator[Effect]:
             for effect in call.shell(found.group(1)):
                 if effect.what.startswith(("cred.send", "net.shell")):
                     yield effect
-    if re.search(
-        r"\$\{\{\s*secrets\.[^}]*\}\}.*(?:curl|wget|nc)\b|(?:curl|wget|nc)\b.*\$\{\{\s*(?:secrets\.|toJSON\(secrets\))",
-        content,
-    ):
+    if _SENT_OUT.search(content):
         yield call.effect("cred.send", possible=True, note="a workflow that sends its secrets out")
 
 
@@ -391,6 +390,8 @@ def _mcp(action: Action, call: Call, manifest: Mapping[str, Any]) -> Iterator[Ef
     target = (Target(action.tool, "other"),)
     declared = list(_declared(entry, target, call))
     yield from declared
+    from verdikt.effects.purpose import purposes  # only for tools that others made
+
     verb = verb_of(action.tool)
     hints = _hints(entry, action)
     if not declared:

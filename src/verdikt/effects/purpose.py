@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping
 
 from verdikt.effects.argument import words
+from verdikt.model.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORDS = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 _LOOKS = words(
     "get list read search find query fetch view describe show count check status lookup preview download plan validate diff log logs inspect explain test ping analyze resolve"

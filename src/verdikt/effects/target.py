@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from verdikt.model.facts import Facts
     from verdikt.shell.command import Word
 
-_WILD = "*?["
+_WILD = regex(r"[*?\[]")
 _TMPDIR = regex(r"^\$(?:TMPDIR|\{TMPDIR[^}]*\})\"?/[\w.-]*\w[^*?]*$")
 """Below where every system puts what is temporary; not the whole of it, and not where the variable may be empty."""
 _WHOLE = frozenset(("*", ".*", ".", "..", "{*,.*}", "*.*", "**", ".[!.]*", ".??*", "?*", "[!.]*"))
@@ -155,14 +155,14 @@ class Resolver:
 
     def _wild(self, word: Word, path: str, *, look: bool) -> Target:
         """A word with wildcards: it lies where its constant directory lies; `dir/*` is as much as `dir` itself."""
-        parts = path.split("/")
-        first = next((i for i, part in enumerate(parts) if any(c in part for c in _WILD)), len(parts) - 1)
-        parent = "/".join(parts[:first]) or "/"
-        whole = parts[first] in _WHOLE
+        wild = _WILD.search(path)
+        slash = path.rfind("/", 0, wild.start() if wild else len(path))
+        parent, name = path[:slash] or "/", path[slash + 1 :].partition("/")[0]
+        whole = name in _WHOLE
         zone = self.zone(path if not whole else "/" if parent == "/" else f"{parent}/x")
         if zone is Zone.HOME and not whole:
             # `~/.ss*` may well be `~/.ssh`
-            zone = self._guess(parent, parts[first], zone)
+            zone = self._guess(parent, name, zone)
         if not look or zone is not Zone.PROJECT:
             state = "ignored" if zone is Zone.HOME and places.is_cache(path) else ""
             return Target(word.shown, "path", path, zone, state)

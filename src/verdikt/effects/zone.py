@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from fnmatch import translate
-
 from verdikt.model.regex import regex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 # Written with `~` for any home directory and `**` for anything below.
 _GUARD = """
@@ -270,9 +271,13 @@ class _Places:
     def __contains__(self, path: str) -> bool:
         if path in self._exact or path.startswith(self._prefixes) or path.endswith(self._suffixes):
             return True
-        if any(infix in path for infix in self._infixes):
-            return True
+        for infix in self._infixes:
+            if infix in path:
+                return True
         if self._regex is None:
+            import re
+            from fnmatch import translate
+
             bodies = (translate(glob.replace("**", "*")) for glob in self._globs)
             self._regex = re.compile("|".join(f"(?:{body})" for body in bodies) or r"(?!)")
         return self._regex.match(path) is not None
@@ -280,6 +285,7 @@ class _Places:
 
 _guard, _hook, _persist, _secret = _Places(_GUARD), _Places(_HOOK), _Places(_PERSIST), _Places(_SECRET)
 _secret_name = _Places(" ".join("/" + name for name in _SECRET_NAMES.split()))
+_HOMES = ("/home/", "/root", "/Users/", "/var/root", "/export/home/")
 _anybody = regex(r"^(?:/home/[^/]+|/root|/Users/[^/]+|/var/root|/export/home/[^/]+)(?=/|$)")
 
 
@@ -287,7 +293,7 @@ def homely(path: str, home: str) -> str:
     """The path with its home directory, whosever it is, written `~`."""
     if home != "/" and (path == home or path.startswith(home + "/")):
         return "~" + path[len(home) :]
-    return _anybody.sub("~", path, count=1)
+    return _anybody.sub("~", path, count=1) if path.startswith(_HOMES) else path
 
 
 def is_guard(path: str) -> bool:

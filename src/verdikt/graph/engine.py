@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from verdikt.graph.context import GovernanceContext
+from verdikt.graph.course import RISK_KEPT, entry_of, latest, remember
 from verdikt.graph.leaf import FIX, describe, node
 from verdikt.graph.need import needs_effects
 from verdikt.graph.result import EvaluationResult
@@ -19,21 +20,13 @@ from verdikt.model.verdict import Verdict, VerdictKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from verdikt.graph.guard import Guard, PolicyNode
     from verdikt.graph.session import SessionStore
     from verdikt.graph.tracer import Tracer
     from verdikt.model.action import Outcome
-    from verdikt.model.session import SessionState
 
 Classify = Callable[[Action, Facts | None], Effects]
 Observe = Callable[[Action], Facts]
-
-RISK_KEPT = 0.8
-"""What is left of a session's risk at its next action: legitimate probing must not end in a standstill."""
-
-_WORDS = tuple(kind.word for kind in VerdictKind)
 
 
 class PolicyEngine:
@@ -100,43 +93,12 @@ class PolicyEngine:
         """Records what came of an action, whether or not it was evaluated before."""
         with self.session_store.open(action.session_id) as session:
             history = session.history
-            at = _latest(history, action)
+            at = latest(history, action)
             if at is None:
-                history.append({**_entry(action), "verdict": None, "guard": "", "success": outcome.success})
+                history.append({**entry_of(action), "verdict": None, "guard": "", "success": outcome.success})
                 del history[:-HISTORY]
             else:
                 history[at] = {**history[at], "success": outcome.success}
         if self.tracer is not None:
             with suppress(Exception):  # the action has happened and is recorded: nothing is left to protect
                 self.tracer.acted(action, outcome)
-
-
-def _entry(action: Action) -> dict[str, Any]:
-    """What a session remembers of an action: no command and no content, which may hold secrets."""
-    tool, call = str(action.tool)[:200], str(action.call_id)[:200]
-    return {"kind": str(action.kind), "tool": tool, "path": action.path[:400], "call_id": call}
-
-
-def remember(session: SessionState, ctx: GovernanceContext, verdict: Verdict) -> None:
-    """Counts the verdict in the session. `success` is None until the outcome is known."""
-    session.risk = ctx.risk_score
-    if verdict.kind is VerdictKind.BLOCK:
-        session.block_count += 1
-        session.consecutive_blocks += 1
-    else:
-        session.consecutive_blocks = 0
-    entry = _entry(ctx.action)
-    entry["verdict"], entry["guard"], entry["success"] = _WORDS[verdict.kind], verdict.guard, None
-    session.history.append(entry)
-    if len(session.history) > HISTORY:
-        del session.history[:-HISTORY]
-
-
-def _latest(history: list[dict[str, Any]], action: Action) -> int | None:
-    """Where the newest remembered evaluation of this action stands whose outcome is not known yet."""
-    entry = _entry(action)
-    for at in range(len(history) - 1, -1, -1):
-        there = history[at]
-        if there["success"] is None and all(there[key] == value for key, value in entry.items()):
-            return at
-    return None

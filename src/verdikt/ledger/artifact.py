@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 
 from verdikt.errors import LedgerError
@@ -75,10 +74,14 @@ class Artifacts:
 
     def archived(self, session: str) -> list[Path]:
         """The archives that hold artifacts of a session."""
+        import re
+
         ours = re.compile(re.escape(file_name(session)) + r"(~[0-9]{1,6})?\.tar\.gz")
         return sorted(path for path in self.directory.glob("_archive/*/*.tar.gz") if ours.fullmatch(path.name))
 
     def _on_the_way(self, safe: str) -> list[Path]:
         """Directories that a rotation has moved aside and not packed yet."""
+        import re
+
         ours = re.compile(re.escape(safe) + r"(~[0-9]{1,6})?")
         return [path for path in self.directory.glob("_archive/pending/*/*") if ours.fullmatch(path.name)]

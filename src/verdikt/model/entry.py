@@ -11,7 +11,6 @@ signature covers the hash, and what remains uncovered is nothing.
 from __future__ import annotations
 
 import enum
-import re
 
 from verdikt.errors import ChainBroken, LedgerError
 from verdikt.model.canonical import canonical, sha256
@@ -30,7 +29,6 @@ GENESIS = "0" * 64
 SEALS = ("hash", "sig")
 """The two fields that the hash does not cover, because they are made from it."""
 
-_SEAL = re.compile(rb',"hash":"([0-9a-f]{64})","sig":"((?:[0-9a-f]{2})*)"\}\Z')
 _DOMAIN = b"verdikt entry v1\n"
 
 
@@ -150,17 +148,25 @@ def decode(line: bytes) -> Entry:
 def unseal(line: bytes) -> dict[str, Any] | str:
     """The fields of a line whose hash holds, or what is wrong with it, in words."""
     at = line.rfind(b',"hash":"')
-    seal = _SEAL.match(line.removesuffix(b"\n"), at) if at > 0 else None
+    seal = _seal(line.removesuffix(b"\n")[at:]) if at > 0 else None
     if seal is None:
         return "expected an entry, found a line without hash and signature at its end"
     expected = sha256(line[:at] + b"}")
-    if seal[1] != expected.encode():
-        return f"expected hash {expected[:12]}…, found {seal[1][:12].decode()}…"
+    if seal != expected.encode():
+        return f"expected hash {expected[:12]}…, found {seal[:12].decode()}…"
     try:
         fields = load(line)
     except (ValueError, RecursionError):
         return "expected a JSON object, found something else"
     return fields if isinstance(fields, dict) else "expected a JSON object, found something else"
+
+
+def _seal(end: bytes) -> bytes | None:
+    """The hash in `,"hash":"…","sig":"…"}`, when that is what stands there, in hexadecimal digits."""
+    hash, sig = end[9:73], end[82:-2]
+    if (end[:9], end[73:82], end[-2:]) != (b',"hash":"', b'","sig":"', b'"}') or len(end) < 84 or len(sig) % 2:
+        return None
+    return None if (hash + sig).translate(None, b"0123456789abcdef") else hash
 
 
 def _entry(fields: dict[str, Any]) -> Entry:

@@ -42,8 +42,8 @@ def loader(**ways: Any) -> Callable[[str], Any]:
             value, end = scan(text, len(text) - len(text.lstrip(_SPACE)))
             if end == len(text) or not text[end:].strip(_SPACE):
                 return value
-        except StopIteration:
-            pass
+        except (StopIteration, SystemError):
+            pass  # the scanner cannot name the error as long as `json.decoder` is not loaded
         import json
 
         return json.loads(text, **ways)
@@ -81,7 +81,7 @@ def raw_load(text: str, at: int = 0) -> tuple[Any, int]:
     """The value that begins there, and where it ends; what follows is not looked at."""
     try:
         return _scan(text, at)
-    except StopIteration:
+    except (StopIteration, SystemError):
         from json import JSONDecoder
 
         return JSONDecoder().raw_decode(text, at)

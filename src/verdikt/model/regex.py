@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from typing import Any
 
 
@@ -19,6 +18,8 @@ class _Waiting:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        import re  # not before it is needed
+
         # `re` keeps what it compiled, so that the second question does not compile again.
         found = getattr(re.compile(self._source, self._flags), name)
         self.__dict__[name] = found

@@ -8,7 +8,6 @@ neither: commit ids, checksums in lock files and images in base64 are left alone
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
@@ -19,6 +18,7 @@ from verdikt.model.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator
     from typing import Any
 
@@ -267,6 +267,8 @@ def _compiled(source: str) -> re.Pattern[str]:
         # In JSON inside a text, what stands before may be the letter of an escape.
         edge = source[: source.index("])") + 2]
         source = rf"(?:{edge}|(?<=\\[nrt])){source.removeprefix(edge)}"
+    import re  # not before it is needed
+
     return re.compile(source)
 
 
@@ -411,6 +413,8 @@ def _named(name: str) -> str:
 def _announced(name: str) -> str:
     """The same for names of ordinary length, which come again and again."""
     last = max(_words(name), default=(0, 0, ""), key=lambda word: word[1])
+    if not last[2]:
+        return ""
     return "" if _compiled(_ABOUT).search(name[last[1] :]) or _page_mark(name) else last[2]
 
 

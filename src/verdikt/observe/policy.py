@@ -6,7 +6,6 @@ import os
 import stat
 
 from verdikt.errors import PolicyError
-from verdikt.model.document import MAX_BYTES
 from verdikt.model.value import Value
 from verdikt.observe.agent import HOST_PROJECT, host_project
 
@@ -41,6 +40,8 @@ def read_policy_file(path: str) -> bytes | None:
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise PolicyError("expected a file, found something else in its place", where=path)
+            from verdikt.model.document import MAX_BYTES  # only where there is a file
+
             return file.read(MAX_BYTES + 1)
     except OSError as error:
         raise PolicyError(f"expected a file that can be read, found: {_problem(error)}", where=path) from error

@@ -43,9 +43,11 @@ def analyse(
     `env` holds variables known to be set, `read` gives the text of a file or None, `aliases` are those of the shell (and of
     git, as `git co`). `script`: the text is that of a file, whose arguments are not known; a command line has none.
     """
-    # The short way is for a process that has not loaded the grammar; once that is there, it is as quick and needs no list.
-    if not aliases and "verdikt.shell.whole" not in modules and (commands := plain(text)) is not None:
-        return Script(text=text, commands=commands)
+    if not aliases:
+        # By the lists of `plain` where the grammar is not loaded yet, by the real tables where it is.
+        tables = getattr(modules.get("verdikt.shell.whole"), "runs_nothing", None)
+        if (commands := plain(text, tables)) is not None:
+            return Script(text=text, commands=commands)
     return _whole()(text, home=home, cwd=cwd, env=env, read=read, aliases=aliases, script=script)
 
 

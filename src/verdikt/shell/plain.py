@@ -5,7 +5,6 @@ Whatever is not surely of this kind is left to the walker, which says the same o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
 
 _WORD = r"""[A-Za-z0-9_./:@%+,=*?-]+|'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*"|!|\\[()]"""
 _MARK = r"\|\|?|&&"
-_TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|{_MARK}", re.ASCII)
+_TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|{_MARK}")
+_BARE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=*?- "
 _LONGEST = 400
 
 _HARMLESS = frozenset(
@@ -78,9 +78,14 @@ def plain(text: str, quiet: Quiet | None = None) -> tuple[Command, ...] | None:
         quiet = _is_plain
     if len(text) > _LONGEST or not text.isascii():
         return None
-    tokens = _TOKENS.findall(text)
-    if not tokens or " ".join(tokens) != text:
-        return None  # something stands in it that is no token, or more than a blank stands between two
+    if not text.encode().translate(None, _BARE):
+        tokens = text.split(" ")  # nothing but words and spaces, which needs no pattern
+        if "" in tokens:
+            return None
+    else:
+        tokens = _TOKENS.findall(text)
+        if not tokens or " ".join(tokens) != text:
+            return None  # something stands in it that is no token, or more than a blank stands between two
     if ">" not in text and "|" not in text and "&&" not in text:
         words = [*map(_word, tokens)]
         return (_draft(words, (), (0, len(text)), None).finished(),) if quiet(words, False, False) else None

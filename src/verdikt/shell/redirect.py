@@ -54,7 +54,12 @@ def outputs(redirects: tuple[Redirect, ...]) -> list[Redirect]:
 
 def place(walker: "Runner", path: str, scope: "Scope") -> str:
     """A path as seen from where the text stands, without `.` and `..`."""
-    return normpath(join(walker.start or "/", scope.cwd or "", path))
+    cwd = scope.cwd
+    if not cwd and path and path[0] != "/":
+        found = f"{walker.start}/{path}"
+        if found[0] == "/" and found[-1] != "/" and "/." not in found and "//" not in found:
+            return found  # nothing to take out
+    return normpath(join(walker.start or "/", cwd or "", path))
 
 
 def write(walker: "Runner", redirect: Redirect, contents: str | None, scope: "Scope") -> None:
@@ -77,9 +82,12 @@ def written(walker: "Runner", path: Word, scope: "Scope") -> tuple[bool, str | N
 
 def contents(walker: "Runner", path: Word, scope: "Scope") -> str | None:
     """What is in a file: as the text wrote it, else as the caller knows it."""
-    found, text = written(walker, path, scope)
-    if found or walker.read is None or not path.known or path.glob or not path.text or path.text.startswith("/dev/"):
+    if not path.known or path.glob or not path.text:
+        return None
+    at = place(walker, path.text, scope)
+    found, text = scope.file(at)
+    if found or walker.read is None or path.text.startswith("/dev/"):
         return text
     if not path.text.startswith("/") and scope.cwd and UNKNOWN in scope.cwd:
         return None
-    return walker.read(place(walker, path.text, scope))
+    return walker.read(at)

@@ -6,10 +6,11 @@ from verdikt.model.regex import regex
 from verdikt.shell.bare import bare, runs_nothing
 from verdikt.shell.command import Script
 from verdikt.shell.draft import Draft
-from verdikt.shell.plain import plain
 from verdikt.shell.scope import Scope
 from verdikt.shell.syntax import parse
 from verdikt.shell.walk import Walker
+
+__all__ = ["look", "runs_nothing"]
 
 _LONGEST = 1 << 20
 _DIRECTION = regex("[\u202a-\u202e\u2066-\u2069]")
@@ -25,9 +26,7 @@ def look(
     aliases: Mapping[str, str] | None,
     script: bool,
 ) -> Script:
-    """What a shell would run, the long way; or the short way, where the tables tell that it is the same."""
-    if not aliases and (commands := plain(text, runs_nothing)) is not None:
-        return Script(text=text, commands=commands)
+    """What a shell would run, the long way."""
     cleaned, problems = _clean(text)
     statement, faults = parse(cleaned)
     if not problems and not faults and not aliases and text.isascii() and (drafts := bare(statement)) is not None:

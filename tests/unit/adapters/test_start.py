@@ -85,10 +85,10 @@ def test_a_hook_whose_policy_was_read_before_loads_nothing_heavy(tmp_path: Path)
 
 
 ORDINARY = (
-    "abc bisect builtins codecs collections contextlib copyreg encodings enum fcntl fnmatch functools gc genericpath "
-    "importlib io itertools keyword marshal operator os posix posixpath re reprlib stat sys threading time types warnings "
+    "abc bisect builtins codecs collections contextlib encodings enum fcntl functools gc genericpath "
+    "importlib io itertools keyword marshal operator os posix posixpath reprlib stat sys threading time types "
     "zipimport __future__ _abc _bisect _codecs _collections _collections_abc _frozen_importlib _frozen_importlib_external "
-    "_functools _imp _io _json _operator _signal _sqlite3 _sre _stat _thread _warnings _weakref _weakrefset"
+    "_functools _imp _io _json _operator _signal _sqlite3 _stat _thread _warnings _weakref _weakrefset"
 )
 """The modules of the standard library that an ordinary call loads. A longer list is a slower hook: ask first what for."""
 

@@ -1,6 +1,8 @@
 """What is read and written is what `json` reads and writes, errors included."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -54,3 +56,18 @@ def test_what_is_no_data_is_refused() -> None:
     """In the same words."""
     with pytest.raises(TypeError, match="Object of type object is not JSON serializable"):
         dump({"a": object()})
+
+
+def test_what_is_wrong_is_named_even_before_json_was_loaded() -> None:
+    """The scanner by itself cannot: in a process of its own, where nobody has loaded `json`."""
+    code = (
+        "from verdikt.model.notation import load, raw_load\n"
+        "for read in (load, raw_load):\n"
+        "    for text in ('{half', '[1,', '\"abc', '{\"a\":1,}', '\"\\\\x\"'):\n"
+        "        try:\n"
+        "            read(text)\n"
+        "        except ValueError:\n"
+        "            continue\n"
+        "        raise AssertionError(text)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
-from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -250,5 +250,7 @@ def lookup(name: str) -> Program | None:
         # `npx prisma@latest` runs `prisma`.
         plain = name.lower().removesuffix(".exe").partition("@")[0]
         return lookup(plain) if plain and plain != name else None
-    found: Program = import_module(f"verdikt.effects.program.{family}").PROGRAMS[name]
+    module = f"verdikt.effects.program.{family}"
+    __import__(module)
+    found: Program = sys.modules[module].PROGRAMS[name]
     return found
