@@ -390,7 +390,6 @@ def _mcp(action: Action, call: Call, manifest: Mapping[str, Any]) -> Iterator[Ef
     target = (Target(action.tool, "other"),)
     declared = list(_declared(entry, target, call))
     yield from declared
-    from verdikt.effects.purpose import purposes  # only for tools that others made
 
     verb = verb_of(action.tool)
     hints = _hints(entry, action)
