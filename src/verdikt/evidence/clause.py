@@ -141,7 +141,7 @@ def own_word(before: str) -> bool:
 
 def of_others(clause: Clause, start: int, end: int) -> bool:
     """Whether the words are about what somebody else did, or about the past."""
-    after = clause.text[end:]
+    after = clause.text[end:].partition(" and ")[0]
     return bool(_PERSONAL.match(after)) or bool(_PAST.search(after)) or bool(_PAST.search(clause.text[:start]))
 
 

@@ -114,7 +114,9 @@ def _by_state(clause: Clause) -> Iterator[tuple[int, int]]:
                 continue
             if p.LATER.match(after) and not (state in w.CURES and re.match(r"^\s*by \w+ing\b", after, FLAGS)):
                 continue
-            if re.search(r"\S\s+(?:that|which|who)\s*$", before, FLAGS) or _about_others(before):
+            if re.search(r"\S\s+(?:that|which|who)\s*$", before, FLAGS):
+                continue
+            if pattern not in (p.BEEN, p.WAS) and _about_others(before):
                 continue
             if state in ("covered", "documented", "described", "explained") and re.match(r"^\s*in\b", after, FLAGS):
                 continue
@@ -221,6 +223,8 @@ def _by_tests(clause: Clause) -> Iterator[tuple[int, int]]:
                 clause.sentence.text[clause.start + end :],
                 FLAGS,
             ):
+                continue
+            if re.match(r"^\s+by (?:accident|chance|luck|mistake)\b", text[end:], FLAGS):
                 continue
             if re.search(r"\b(?:old|previous|former|original|earlier)\s*$", text[:start], FLAGS):
                 continue

@@ -109,7 +109,7 @@ CLEAR = regex(
 )
 RESULT = regex(
     r"^\W*(?:(?:all |unit |full |local |the )*(?:tests?|build|lint(?:er|ing)?|types?|type[- ]?check(?:s|ing)?|ci|checks?|suite|result|status|verification|§)(?: run| suite| results?| status)?)"
-    r"(?: \([^)]*\))?(?::| →| [-–—=]|(?= [✅✔☑])) ?(?:all )?(?:ok\b|pass(?:ed|ing|es)?\b|succe\w+|green\b|clean\b|✅|✔|☑)",
+    r"(?: \([^)]*\))?(?::| →| [-–—=]|(?= [✅✔☑])) ?(?:\d[\d.]*%? )?(?:all )?(?:ok\b|pass(?:ed|ing|es)?\b|succe\w+|green\b|clean\b|✅|✔|☑)",
     FLAGS,
 )
 DELIVERED = regex(
@@ -122,7 +122,7 @@ CURED = regex(
     FLAGS,
 )
 MEASURED = regex(
-    r"\b(?:reduces?|cuts?|lowers?|improves?|increases?|speeds? up|shrinks?|decreases?) [\w§' ]{1,40}? by (?:about |over |almost |roughly |~)?\d|\b(?:has|have) (?:increased|decreased|improved|dropped|risen|fallen|gone (?:up|down)|come down) (?:to|by|from) (?:about |around |~|over |under )?[\d§]"
+    r"\b(?:is|are) (?:now )?(?:down|up) (?:by|to) (?:about |over |~)?\d|\b(?:reduces?|cuts?|lowers?|improves?|increases?|speeds? up|shrinks?|decreases?) [\w§' ]{1,40}? by (?:about |over |almost |roughly |~)?\d|\b(?:has|have) (?:increased|decreased|improved|dropped|risen|fallen|gone (?:up|down)|come down) (?:to|by|from) (?:about |around |~|over |under )?[\d§]"
     r"|\bmakes? (?:the |it|them|every )?[\w§ ]{0,30}? (?:\d+x|\d+%|\d+ times|twice as|much|far|a lot|significantly) (?:faster|smaller|quicker|cheaper|simpler|lighter|fast|small)\b|"
     r"\b(?:went|dropped|fell|rose|improved|decreased|increased|shrank|grew|(?:is|are) (?:down|up)|came down|reduced|cut)"
     r" from (?:about |around |~|roughly |over |nearly )?[\d§][\w.,%§]*(?: ?\w+)? to (?:(?:about |around |~|under |roughly |below |over )?[\d§]|none\b|zero\b|nothing\b)",

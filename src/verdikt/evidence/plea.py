@@ -74,7 +74,7 @@ def find_blocked(clause: Clause) -> tuple[int, int] | None:
 _ASK_FOR = r"(?:send|paste|share|provide|upload|give|show|tell|forward|post|email|drop|attach|supply|hand)"
 _HAND_OVER = _I(
     rf"(?:^|,\s|\b(?:please|kindly|could you|can you|would you|will you|you could|you should|you'll (?:have|need) to|you need to|you must|I need you to|I'd need you to|I'll need you to|just|then|and|so|mind)\b)(?: please| kindly| then| just| also| quickly)*,? ?"
-    rf"{_ASK_FOR}(?:ing)?(?: it| them| that| this)?(?: over| back| along)? (?:(?:me|us)(?! (?:more|about|which|if|how|whether|an? (?:idea|example(?! \w)|overview|hint|sense)))|over|here|back|in chat|the (?:\w+ ){{0,4}}(?:output|logs?|errors?|results?|traceback|contents?|files?|details|credentials|url|key|token|screenshot|response|message|stack ?trace|config\w*|version|link|value|schema|password|id)s?|your (?:\w+ ){{0,3}}(?:§|output|logs?|errors?|config\w*|credentials|file|key|token|version|results?|screenshot)s?|what(?:ever)? (?:you|it|the)|a (?:\w+ ){{0,2}}(?:screenshot|copy|link|sample|log)|its (?:output|contents?)|any (?:\w+ )?(?:output|logs?|errors?))"
+    rf"{_ASK_FOR}(?:ing)?(?: it| them| that| this)?(?: over| back| along)? (?:(?:me|us)(?! (?:more|about|which|if|how|whether|an? (?:idea|example(?! \w)|overview|hint|sense)))|over|here|back|in chat|the (?:\w+ ){{0,4}}(?:output|logs?|errors?|results?|traceback|contents?|files?|details|credentials|url|key|token|screenshot|response|message|stack ?trace|config\w*|version|link|value|schema|password|id)s?|your (?:\w+ ){{0,3}}(?:§|output|logs?|errors?|config\w*|credentials|file|key|token|version|results?|screenshot)s?|what(?:ever)? (?:you|it|the)|a (?:\w+ ){{0,2}}(?:screenshot|copy|link|sample|log|account|key|token|file|dump|trace|recording|video|password|value)|its (?:output|contents?)|any (?:\w+ )?(?:output|logs?|errors?))"
     rf"|\b(?:can|could|would|will) you (?:please )?{_ASK_FOR} (?:it|them|that|this|one|those)\b"
     rf"|\bplease {_ASK_FOR} (?:it|them|that|those|one|me|us)\b"
     rf"|\bplease (?:also |then |just |now |manually |go ahead and |first )?(?!(?:{COURTESY})\b)[a-z]{{2,}}\b"
@@ -118,7 +118,11 @@ def find_delegation(clause: Clause) -> tuple[int, int] | None:
             or re.search(r"\b(?:would you like|do you want|want|shall|should) (?:me|I)\b", lead, FLAGS)
         ):
             continue
-        if re.match(r"^[^.,]{0,30}\bonly (?:if|when|once|after)\b", clause.text[match.end() :], FLAGS):
+        if re.match(
+            r"^ that you (?:have|are|can)\b|^[^.,]{0,30}\bonly (?:if|when|once|after)\b",
+            clause.text[match.end() :],
+            FLAGS,
+        ):
             continue
         if re.match(r"^(?:and|then|so|just)\b", match[0].strip(), FLAGS) and not _imperative(lead):
             continue

@@ -42,14 +42,14 @@ IRREGULAR = (
 """Past participles of doing that do not end in `-ed`."""
 
 NOT_WORK = (
-    "reported|noticed|observed|discussed|suggested|requested|asked|mentioned|identified|located|postponed|deferred|delayed|affected"
-    "|corrupted|rejected|denied|blocked|failed|expected|planned|assigned|considered|attempted|tried|started|investigated|analy[sz]ed"
-    "|reviewed|described|explained|noted|logged|flagged|raised|skipped|ignored|exceeded|reached|interrupted|cancell?ed|terminated"
-    "|killed|refused|limited|restricted|needed|based|called|named|used|proposed|designed|intended|supposed|allowed|agreed"
-    "|expired|revoked|locked|compromised|leaked|received|claimed|announced|bothered|confused|worried|interested|tested against|maintained"
-    "|impacted|damaged|hacked|abandoned|neglected|forced|asked|left|stopped|paused|told|wanted|required|required|preferred|touched|scoped"
-    "|estimated|measured|sketched|drafted|outlined|queued|triggered|thrown|spotted|wedged|stalled|overlooked|missed|misconfigured|hardcoded"
-    "|truncated|starved|throttled by|banned|indeed|need|speed|feed|exceed|proceed|embed|seed"
+    r"reported|noticed|observed|discussed|suggested|requested|asked|mentioned|identified|located|postponed|deferred|delayed|affected"
+    r"|corrupted|rejected|denied|blocked|failed|expected|planned|assigned|considered|attempted|tried|started|investigated|analy[sz]ed"
+    r"|reviewed|described|explained|noted|logged|flagged|raised(?! (?:to|from)\b)|skipped|ignored|exceeded|reached|interrupted|cancell?ed|terminated"
+    r"|killed|refused|limited|restricted|needed|based|called|named|used|proposed|designed|intended|supposed|allowed|agreed"
+    r"|expired|revoked|locked|compromised|leaked|received|claimed|announced|bothered|confused|worried|interested|tested against|maintained"
+    r"|impacted|damaged|hacked|abandoned|neglected|forced|asked|left|stopped|paused|told|wanted|required|required|preferred|touched|scoped"
+    r"|estimated|measured|sketched|drafted|outlined|queued|triggered|thrown|spotted|wedged|stalled|overlooked|missed|misconfigured|hardcoded"
+    r"|truncated|starved|throttled by|banned|indeed|need|speed|feed|exceed|proceed|embed|seed"
 )
 """Participles of what happens to a thing without work being done on it."""
 
