@@ -12,8 +12,8 @@ import pytest
 
 from verdikt.daemon import protocol, server
 from verdikt.daemon.connection import Connection
-from verdikt.daemon.http import HttpDoor
 from verdikt.daemon.journal import Journal
+from verdikt.daemon.loopback import HttpDoor
 from verdikt.daemon.question import Peer, Question, Said
 from verdikt.daemon.server import Server
 
@@ -33,13 +33,15 @@ class Running:
         self.thread = threading.Thread(target=self.server.serve, daemon=True)
         self.thread.start()
 
-    def begin(self, body: bytes = b"{}", path: str = "/hook/claude/PreToolUse", length: int = -1) -> socket.socket:
+    def begin(
+        self, body: bytes = b"{}", path: str = "/hook/claude/PreToolUse", *, length: int = -1, token: str = ""
+    ) -> socket.socket:
         """A request that is under way."""
         sock = socket.create_connection(("127.0.0.1", self.door.port), timeout=20)
         head = [
             f"POST {path} HTTP/1.1",
             f"Host: 127.0.0.1:{self.door.port}",
-            f"Authorization: Bearer {self.door.token}",
+            f"Authorization: Bearer {token or self.door.token}",
             f"Content-Length: {len(body) if length < 0 else length}",
         ]
         sock.sendall("\r\n".join([*head, "", ""]).encode() + body)
@@ -164,9 +166,7 @@ def test_a_client_that_was_sent_away_is_not_read_again(tmp_path: Path, monkeypat
 def test_nothing_is_held_of_what_a_stranger_sends(tmp_path: Path) -> None:
     """The token is looked at before the body comes; the answer waits for its end, so that it is heard."""
     running = Running(tmp_path / "run", lambda _: ALLOWED)
-    running.door.token = "another"
-    stranger = running.begin(b"x" * 100_000, length=200_000)
-    running.door.token = "a third"
+    stranger = running.begin(b"x" * 100_000, length=200_000, token="another")
     end = time.monotonic() + 20
     while not [each for each in running.server._open if each.fault]:
         assert time.monotonic() < end

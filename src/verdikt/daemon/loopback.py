@@ -35,9 +35,9 @@ class HttpDoor:
     waits = False
 
     def __init__(self, port: int, directory: Path, env: Mapping[str, str], *, seconds: float = ANSWER_SECONDS) -> None:
-        self.seconds = seconds
+        self._seconds = seconds
         self.token = read_token(directory)
-        self.env = {name: value for name, value in env.items() if name in protocol.VARIABLES}
+        self._env = {name: value for name, value in env.items() if name in protocol.VARIABLES}
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -51,7 +51,9 @@ class HttpDoor:
 
     def admit(self, sock: socket.socket, now: float) -> Connection | None:
         """Everybody: who they are, their request says."""
-        return HttpConnection(sock, now, self)
+        connection = HttpConnection(sock, now, self.port, self.token, self._env)
+        connection.due = now + self._seconds
+        return connection
 
     def close(self) -> None:
         """Lets nobody in any more."""
@@ -61,10 +63,11 @@ class HttpDoor:
 class HttpConnection(Connection):
     """One request. A client that gets no 2xx runs the tool, so every failure before an action is a 200 that blocks."""
 
-    def __init__(self, sock: socket.socket, now: float, door: HttpDoor) -> None:
+    def __init__(self, sock: socket.socket, now: float, port: int, token: str, env: Mapping[str, str]) -> None:
         super().__init__(sock, Peer(os.geteuid(), os.getegid()), now)
-        self.due = now + door.seconds
-        self._door = door
+        self._names = (f"127.0.0.1:{port}", f"localhost:{port}")
+        self._token = token
+        self._env = env
         self._asks: bool | None = None
         """Whether it is a hook that asks, and no other request; None while nobody can tell."""
         self._path = ""
@@ -76,7 +79,7 @@ class HttpConnection(Connection):
         """The complete question; `Malformed` when it is none, or its sender may not ask."""
         assert self._headers is not None
         host, event = self._words()
-        env = dict(self._door.env)
+        env = dict(self._env)
         for name in HANDED_ON:
             if value := self._headers.get(PREFIX + name.lower().replace("_", "-"), ""):
                 env[name] = value
@@ -91,11 +94,10 @@ class HttpConnection(Connection):
         """Why its sender may not ask; empty when they may."""
         headers = self._headers or {}
         given = headers.get("authorization", "").removeprefix("Bearer ")
-        if not hmac.compare_digest(given.encode("utf-8", "replace"), self._door.token.encode()):
+        if not hmac.compare_digest(given.encode("utf-8", "replace"), self._token.encode()):
             return "expected the token of the warm process"
         # A page in a browser can make it send requests here, under a name of its own or with an origin.
-        names = (f"127.0.0.1:{self._door.port}", f"localhost:{self._door.port}")
-        if headers.get("host", "").lower() not in names or "origin" in headers:
+        if headers.get("host", "").lower() not in self._names or "origin" in headers:
             return "expected a request for the loopback that comes from no web page"
         return ""
 
