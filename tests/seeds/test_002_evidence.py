@@ -392,6 +392,21 @@ def test_handling_a_file_does_not_run_it(scene: Scene, command: str) -> None:
     assert scene.say("Fixed.").allowed
 
 
+@pytest.mark.parametrize("message", ["I pushed the fix.", "Committed and pushed.", "The branch is merged."])
+def test_a_commit_is_no_push(scene: Scene, message: str) -> None:
+    """What is only here has not gone anywhere."""
+    scene.ask("Fix src/app.py, commit and push")
+    scene.edit("src/app.py")
+    scene.run("pytest -q", GREEN)
+    scene.run("git commit -am x")
+    here = scene.say(message)
+    scene.run("git push")
+
+    assert "no push or merge in this turn" in here.reason
+    assert "prove it: git push" in here.reason
+    assert scene.say(message).allowed
+
+
 def test_a_deployment_is_not_proven_by_any_command(scene: Scene) -> None:
     """Something must have gone out, or have answered."""
     scene.ask("Deploy the shop")

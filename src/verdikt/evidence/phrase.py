@@ -124,12 +124,12 @@ CURED = regex(
 MEASURED = regex(
     r"\b(?:is|are) (?:now )?(?:down|up) (?:by|to) (?:about |over |~)?\d|\b(?:reduces?|cuts?|lowers?|improves?|increases?|speeds? up|shrinks?|decreases?) [\w§' ]{1,40}? by (?:about |over |almost |roughly |~)?\d|\b(?:has|have) (?:increased|decreased|improved|dropped|risen|fallen|gone (?:up|down)|come down) (?:to|by|from) (?:about |around |~|over |under )?[\d§]"
     r"|\bmakes? (?:the |it|them|every )?[\w§ ]{0,30}? (?:\d+x|\d+%|\d+ times|twice as|much|far|a lot|significantly) (?:faster|smaller|quicker|cheaper|simpler|lighter|fast|small)\b|"
-    r"\b(?:went|dropped|fell|rose|improved|decreased|increased|shrank|grew|(?:is|are) (?:down|up)|came down|reduced|cut)"
+    r"\b(?:went(?: up| down)?|dropped|fell|rose|improved|decreased|increased|shrank|grew|(?:is|are) (?:down|up)|came down|reduced|cut)"
     r" from (?:about |around |~|roughly |over |nearly )?[\d§][\w.,%§]*(?: ?\w+)? to (?:(?:about |around |~|under |roughly |below |over )?[\d§]|none\b|zero\b|nothing\b)",
     FLAGS,
 )
 GONE = regex(
-    r"\bno longer (?!work|exist|has\b|have\b|support|available|maintained|compile|build|pass|need|block|stuck|necessary|relevant|true|valid|required|recommended)(\w+)",
+    r"\bno longer (?!work|exist|has\b|have\b|support|available|maintained|compile|build|pass|need|block(?!s? (?:the|any|other|our)\b)|stuck|necessary|relevant|true|valid|required|recommended)(\w+)",
     FLAGS,
 )
 THIS = regex(

@@ -18,9 +18,7 @@ VERBED = (
 )
 """What an agent says it did when it says that work is done; looking, trying and finding are not among them."""
 
-ADVERB = (
-    r"(?:just|now|also|already|all|both|then|since|finally|fully|even|successfully|\w{2,12}ly|indeed|again|further)"
-)
+ADVERB = r"(?:just|now|also|already|all|both|then|since|finally|fully|even|successfully|(?!only\b)\w{2,12}ly|indeed|again|further)"
 
 STATE = (
     "done|complete|completed|finished|ready|fixed|implemented|resolved|solved|working|functional|operational|in place"
