@@ -22,6 +22,7 @@ from verdikt.daemon import client, protocol
 CLIENTS = 8
 EACH = 200
 SERIAL = 300
+ROUNDS = 5
 LONG = 100_000
 COMMANDS = ("ls -la src", "git status", "cat README.md | head -20", "python -m pytest -q tests", "rm -rf build")
 
@@ -110,7 +111,7 @@ def under_load(name: str, root: Path) -> None:
     daemon.load(400)
     alone = median(daemon.ask(number, "alone") for number in range(SERIAL))
     for kind, session in (("a session each", ""), ("one session", "shared")):
-        rate, times = max(daemon.load(CLIENTS * EACH, session=session) for _ in range(3))
+        rate, times = max(daemon.load(CLIENTS * EACH, session=session) for _ in range(ROUNDS))
         p50, p99 = times[len(times) // 2], times[int(len(times) * 0.99)]
         print(
             f"{name:8}{kind:16}{rate:10,.0f}{p50 / alone:12.1f}{p99 / alone:12.1f}{p99 / p50:10.1f}"
@@ -138,7 +139,7 @@ def main() -> int:
     """Prints the tables, and whether the bars are met."""
     calls = int(sys.argv[1]) if len(sys.argv) > 1 else LONG
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    print(f"{CLIENTS} clients × {EACH} calls; times in medians of one client alone; best of 3")
+    print(f"{CLIENTS} clients × {EACH} calls; times in medians of one client alone; best of {ROUNDS}")
     print(f"{'on':8}{'clients of':16}{'calls/s':>10}{'p50':>12}{'p99':>12}{'p99/p50':>10}")
     for name, place in (("tmpfs", memory), ("disk", None)):
         root = tempfile.mkdtemp(prefix="verdikt-bench-", dir=place)

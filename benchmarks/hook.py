@@ -223,7 +223,7 @@ def calls(memory: Path, disk: Path) -> None:
                 missing.append(f"{peer.name}: not installed: {peer.why}")
         found = measure(quick, slow)
         synced = fsync(disk)
-    heads = ("wall", "median", "CPU") * 2
+    heads = ("least", "median", "CPU") * 2
     print(f"one call, times `{TRUE}` and times `{BARE}`; least and median of wall, median of CPU")
     print(f"{'':28}" + "".join(f"{head:>10}" for head in heads))
     for name, cost in found.items():
@@ -257,7 +257,7 @@ def growth(what: str, cases: dict[str, Case], most: float = 0.0) -> None:
     """Prints what each size costs through the native client beside the smallest."""
     found = measure(cases, {}, rounds=6)
     first = next(iter(found.values()))
-    print(f"\n{what:40}{'wall':>10}{'median':>10}{'CPU':>10}   times the first")
+    print(f"\n{what:40}{'least':>10}{'median':>10}{'CPU':>10}   times the first")
     for name, cost in found.items():
         print(f"{name:40}{cost.ratios(first)}")
     if most:

@@ -20,7 +20,7 @@ from verdikt.shell import analyse
 
 COMMANDS: list[str] = yaml.safe_load(Path(__file__).with_name("commands.yaml").read_text(encoding="utf-8"))
 
-ROUNDS = 9
+ROUNDS = 15
 WARM = 5
 """Passes over everything before it counts: the process behind the hooks has seen commands before."""
 

@@ -200,3 +200,37 @@ def test_the_doctor_proves_it_on_the_client(version: str, bench: Callable[[str],
     broken = table.verdikt("doctor", "--json", "--calls", "1", path=str(programs))
     assert broken.returncode == 1
     assert not json.loads(broken.stdout)["hosts"][0]["firing"]["blocked"]
+
+
+def test_the_doctor_proves_the_hooks_of_a_user_too(bench: Callable[[str], Bench], tmp_path: Path) -> None:
+    """Codex's approvals name the file that they are for, and the doctor looks at a copy of it; no project need be trusted."""
+    from tests.clients.install import binary
+
+    table = bench("codex-0.166.0")
+    (table.home / ".codex/config.toml").unlink()
+    (tmp_path / "codex").symlink_to(binary("codex-0.166.0"))
+    table.verdikt("init", "--host", "codex", "--scope", "user", "--yes", "--trust-codex")
+    before = everything(table.home, table.project)
+    report = json.loads(table.verdikt("doctor", "--live", "--json", "--calls", "1", path=str(tmp_path)).stdout)
+
+    assert [(host["scope"], host["live"], host["healthy"]) for host in report["hosts"]] == [("user", "blocked", True)]
+    assert everything(table.home, table.project) == before
+
+
+def test_gemini_commits_with_the_hooks_of_the_repository_when_the_documented_rule_says_so(
+    bench: Callable[[str], Bench],
+) -> None:
+    """It runs git without any; the rule of docs/hosts/gemini.md has the agent switch them on again."""
+    page = (Path(__file__).parents[2] / "docs/hosts/gemini.md").read_text()
+    table = bench("gemini-0.61.0")
+    table.govern("profile: standard\n" + page.partition("```yaml\n")[2].partition("```")[0])
+    hook = table.project / ".git/hooks/pre-commit"
+    hook.write_text("#!/bin/sh\ntouch hook-ran\n")
+    hook.chmod(0o755)
+    commit = "git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m"
+    first = Say("commit", (table.shell(f"{commit} one; touch ran-without"),))
+    played = table.play(first, Say("again", (table.shell(f"GIT_CONFIG_COUNT=0 {commit} two"),)), Say("END"), Say("END"))
+
+    assert played.heard("put `GIT_CONFIG_COUNT=0 ` before `git`"), played.run.stderr
+    assert not table.ran("ran-without")
+    assert table.ran("hook-ran"), played.run.stderr

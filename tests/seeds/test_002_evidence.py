@@ -202,6 +202,16 @@ def test_S2_025_a_crash_in_the_gate_blocks_once(scene: Scene, monkeypatch: pytes
     assert (scene.store.home / "_hook_crashes.jsonl").exists()
 
 
+def test_S2_025_a_new_prompt_arms_it_again(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once in each turn, so that a gate that is broken does not stand open for the rest of the session."""
+    monkeypatch.setattr("verdikt.evidence.claims.find_claims", _boom)
+    first = [scene.say("Done.").allowed for _ in range(3)]
+    scene.ask("Fix src/app.py")
+    second = [scene.say("Done.").allowed for _ in range(3)]
+
+    assert first == second == [False, True, True]
+
+
 def test_S2_031_an_argument_from_elsewhere_is_refused(scene: Scene) -> None:
     """Hard binding."""
     scene.ask("Fix src/app.py")
@@ -390,6 +400,21 @@ def test_handling_a_file_does_not_run_it(scene: Scene, command: str) -> None:
 
     assert not handled.allowed
     assert scene.say("Fixed.").allowed
+
+
+@pytest.mark.parametrize("message", ["I pushed the fix.", "Committed and pushed.", "The branch is merged."])
+def test_a_commit_is_no_push(scene: Scene, message: str) -> None:
+    """What is only here has not gone anywhere."""
+    scene.ask("Fix src/app.py, commit and push")
+    scene.edit("src/app.py")
+    scene.run("pytest -q", GREEN)
+    scene.run("git commit -am x")
+    here = scene.say(message)
+    scene.run("git push")
+
+    assert "no push or merge in this turn" in here.reason
+    assert "prove it: git push" in here.reason
+    assert scene.say(message).allowed
 
 
 def test_a_deployment_is_not_proven_by_any_command(scene: Scene) -> None:

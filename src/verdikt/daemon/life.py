@@ -44,7 +44,6 @@ def _serve(residence: "Residence", options: "Options", env: Mapping[str, str]) -
     import gc
 
     from verdikt.daemon.door import UnixDoor
-    from verdikt.daemon.http import HttpDoor
     from verdikt.daemon.journal import Journal
     from verdikt.daemon.server import Server
 
@@ -55,7 +54,11 @@ def _serve(residence: "Residence", options: "Options", env: Mapping[str, str]) -
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-    web = None if options.http is None else HttpDoor(options.http, residence.directory, env)
+    web = None
+    if options.http is not None:
+        from verdikt.daemon.loopback import HttpDoor
+
+        web = HttpDoor(options.http, residence.directory, env)
     doors: list[Door] = [UnixDoor(residence, _welcome(options), journal), *([web] if web else [])]
     server = Server(
         doors,

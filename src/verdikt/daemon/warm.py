@@ -1,9 +1,11 @@
 """Deciding in a process that is warm already: as the hook process would, with the client's environment and directory."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Hashable, Mapping
 
+import verdikt
 from verdikt import __version__, adapters
 from verdikt.adapters.call import HookCall
 from verdikt.daemon import protocol
@@ -24,15 +26,18 @@ NOT_PATHS = frozenset(
 class Warm:
     """Answers questions. Whatever fails is the answer that a failing hook process would have given."""
 
-    def __init__(self, clock: Clock | None = None) -> None:
+    def __init__(self, clock: Clock | None = None, package: str = verdikt.__file__) -> None:
         self.clock = clock or SystemClock()
+        self._package = package
+        self._installed = _print(package)
         self.policies = HeldPolicies(self.clock)
         self.stores = HeldStores(self.clock)
         self._governances: Newest[tuple[Hashable, ...], Governance] = Newest(MOST_GOVERNANCES)
 
     def answer(self, question: Question) -> Said:
         """What the client must say. A decision is in the log, on the disk, before it is returned."""
-        if question.version != __version__:
+        # An upgrade counts from the next call on, whatever version the client is of: it may be left from before as well.
+        if question.version != __version__ or _print(self._package) != self._installed:
             return Said(protocol.AGAIN)
         if any(value[:1] not in ("", "/") for name, value in question.env.items() if name not in NOT_PATHS):
             return _elsewhere(question)
@@ -64,7 +69,9 @@ class Warm:
             for tool, payload in _SAMPLES:
                 action = Action(kind=kind_of(tool), tool=tool, payload=payload, cwd="/")
                 decide(action, Facts(RealWorld("/", env=env)), SessionState("warm-up"), Posture.INTERACTIVE, policy)
-            self.stores.of(env).keyring.current()
+            keyring = self.stores.of(env).keyring
+            if keyring.current_kid():  # the first key is made when something is first signed, and not before
+                keyring.current()
         except VerdiktError:
             return  # whoever asks will be told
 
@@ -95,6 +102,15 @@ _SAMPLES: tuple[tuple[str, dict[str, str]], ...] = (
     ("Write", {"file_path": "/nowhere/a.txt", "content": "x"}),
     ("Edit", {"file_path": "/nowhere/a.txt", "old_string": "a", "new_string": "b"}),
 )
+
+
+def _print(path: str) -> tuple[int, int, int]:
+    """What changes when a file is replaced; zeros when it is gone."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _elsewhere(question: Question) -> Said:

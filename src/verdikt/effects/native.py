@@ -384,11 +384,12 @@ def _other(action: Action, call: Call, manifest: Mapping[str, Any]) -> Iterator[
 
 def _mcp(action: Action, call: Call, manifest: Mapping[str, Any]) -> Iterator[Effect]:
     """Declared effects first; then hints and arguments, which raise and never lower."""
+    from verdikt.effects.purpose import purposes
+
     entry = manifest.get(action.tool)
     target = (Target(action.tool, "other"),)
     declared = list(_declared(entry, target, call))
     yield from declared
-    from verdikt.effects.purpose import purposes  # only for tools that others made
 
     verb = verb_of(action.tool)
     hints = _hints(entry, action)

@@ -102,12 +102,14 @@ _PART = regex(rf"\b({_NUMBERS}) (?:out )?of (?:the |our |these )?({_NUMBERS})\b"
 
 def _in_part(text: str) -> bool:
     """Whether it is said of some of many (`three of five`)."""
+    if re.search(r"\b(?!100\b)\d{1,2} ?(?:%|percent) (?:complete|done|finished|ready|there)\b", text, FLAGS):
+        return True
     found = _PART.search(text)
     return found is not None and found[1].lower() != found[2].lower()
 
 
 _NAMED = regex(
-    r"\b(?:the|that|this|those|these|all|every|each|both|an?|your)(?: [\w§'-]+){1,4}?(?: that| which)? (?:you|they|he|she|I|we|was|were|users?|customers?)"
+    r"\b(?:(?:the|that|this|those|these|all|every|each|both|an?|your)(?: [\w§'-]+){1,4}?|everything|all|anything)(?: that| which)? (?:you|they|he|she|I|we|was|were|users?|customers?)"
     r"(?:'d| had| have|'ve)?(?: \w+ly)? $",
     FLAGS,
 )
@@ -139,7 +141,7 @@ def own_word(before: str) -> bool:
 
 def of_others(clause: Clause, start: int, end: int) -> bool:
     """Whether the words are about what somebody else did, or about the past."""
-    after = clause.text[end:]
+    after = clause.text[end:].partition(" and ")[0]
     return bool(_PERSONAL.match(after)) or bool(_PAST.search(after)) or bool(_PAST.search(clause.text[:start]))
 
 

@@ -29,6 +29,11 @@ def _silent(clause: Clause) -> bool:
         return True
     if CONDITION.match(sentence.text) and not TEMPORAL.match(sentence.text):
         return True
+    lead = sentence.text[: clause.start]
+    if ":" in lead and re.search(
+        r"\b(?:happens|works|goes|sequence|lifecycle)\b|\bwhen\b", lead.partition(":")[0], FLAGS
+    ):
+        return True  # how a thing goes about it, told step by step
     return bool(
         re.match(
             r"^\W*(?:according to|per the|as per|in (?:the|your) (?:issue|ticket|readme|docs))\b", sentence.text, FLAGS
@@ -109,7 +114,9 @@ def _by_state(clause: Clause) -> Iterator[tuple[int, int]]:
                 continue
             if p.LATER.match(after) and not (state in w.CURES and re.match(r"^\s*by \w+ing\b", after, FLAGS)):
                 continue
-            if re.search(r"\S\s+(?:that|which|who)\s*$", before, FLAGS) or _about_others(before):
+            if re.search(r"\S\s+(?:that|which|who)\s*$", before, FLAGS):
+                continue
+            if pattern not in (p.BEEN, p.WAS) and _about_others(before):
                 continue
             if state in ("covered", "documented", "described", "explained") and re.match(r"^\s*in\b", after, FLAGS):
                 continue
@@ -168,7 +175,7 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
     if state.split(maxsplit=1)[0] in w.DESCRIPTIVE and not sure and p.DESCRIBES.match(after):
         return bool(
             re.match(
-                r"^\s*(?:as (?:expected|requested|intended)|end|in (?:production|prod|staging|main|all|this (?:commit|pr|branch|change|patch|release|version|pull request))|on (?:main|master|staging|prod|(?:my|this|the|your) (?:\w+ )?branch|my (?:end|side))|to (?:§|main|master|staging|prod|production|all|every|npm|pypi)|at (?:§|http)|on (?:npm|pypi|all|every|both|the (?:server|staging|registry|store)))(?:\b|\W|$)",
+                r"^\s*(?:for (?:good|all|everyone|everybody|both|real)|as (?:expected|requested|intended)|end|in (?:production|prod|staging|main|all|this (?:commit|pr|branch|change|patch|release|version|pull request))|on (?:main|master|staging|prod|(?:my|this|the|your) (?:\w+ )?branch|my (?:end|side))|to (?:§|main|master|staging|prod|production|all|every|npm|pypi)|at (?:§|http)|on (?:npm|pypi|all|every|both|the (?:server|staging|registry|store)))(?:\b|\W|$)",
                 after,
                 FLAGS,
             )
@@ -178,7 +185,11 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
 
 def _about_others(before: str) -> bool:
     """Whether the subject is somebody else; `the request you made` is not."""
-    if re.search(r"\b(?:the|that|this|each|every|all|any)(?: [\w§-]+){1,4} (?:that )?you \w+\s*$", before, FLAGS):
+    if re.search(
+        r"\b(?:(?:the|that|this|each|every|all|any)(?: [\w§-]+){1,4}|everything|all|anything)(?: that)? you \w+\s*$",
+        before,
+        FLAGS,
+    ):
         return False
     found = re.search(rf"(?:{w.OTHERS})(?:\s+(\w+))?\s*$", before.rpartition(",")[2])
     # `the user interface` is a thing; `the users already` are people.
@@ -213,6 +224,8 @@ def _by_tests(clause: Clause) -> Iterator[tuple[int, int]]:
                 FLAGS,
             ):
                 continue
+            if re.match(r"^\s+by (?:accident|chance|luck|mistake)\b", text[end:], FLAGS):
+                continue
             if re.search(r"\b(?:old|previous|former|original|earlier)\s*$", text[:start], FLAGS):
                 continue
             if _relative(text[:start]) or re.search(r"\bafter\b(?! that\b| this\b)", clause.since_comma(start), FLAGS):
@@ -238,6 +251,7 @@ def _by_change(clause: Clause) -> Iterator[tuple[int, int]]:
         p.LATELY,
         p.IS_NOW,
         p.OFFERED,
+        p.BACK,
         p.GONE,
         p.MEASURED,
         p.THIS,
@@ -251,9 +265,9 @@ def _by_change(clause: Clause) -> Iterator[tuple[int, int]]:
             before = text[:start]
             if pattern is p.SHOULD and not re.search(r"now|do it|to go|all set|running|normal", match[0], FLAGS):
                 continue
-            if pattern is p.CAN and (
-                re.search(r"\b(?:I|we)\s*$", before, FLAGS) or match[1].lower() in ("proceed", "start", "move", "begin")
-            ):
+            if pattern is p.CAN and (re.search(r"\bI\s*$", before, FLAGS) or match[1].lower() in w.ONWARDS):
+                continue
+            if pattern is p.BACK and re.search(rf"\b(?:{w.TROUBLE}|it|I|you|he|she|we|they)\b", before, FLAGS):
                 continue
             if pattern is p.WE_NOW and re.match(w.BAD_FOR_US, match[1], FLAGS):
                 continue

@@ -205,8 +205,11 @@ def _ways(claim: Claim, turn: TurnEvidence) -> tuple[str, list[tuple[Validator, 
     if _LINT.search(words):
         return "lint", [(VALIDATORS["lint_clean"], {})]
     if _COMMIT.search(words):
-        pushed = re.search(r"\b(?:pushed|merged)\b", words, re.IGNORECASE)
-        return "push" if pushed else "commit", [(VALIDATORS["commit_exists"], {}), (_PUSHED, {})]
+        further = r"\b(?:pushed|merged)\b"
+        joined = re.search(rf"\bcommitted(?:,| and)(?: \w+)? {further[2:]}", claim.sentence, re.IGNORECASE)
+        if joined or re.search(further, words, re.IGNORECASE):
+            return "push", [(_PUSHED, {})]
+        return "commit", [(VALIDATORS["commit_exists"], {}), (_PUSHED, {})]
     contract = turn.contract
     urls = contract.named("urls") if contract else ()
     ways: list[tuple[Validator, dict[str, str]]] = [(VALIDATORS["http_2xx"], {"url": url}) for url in urls]
@@ -305,9 +308,13 @@ def _document(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ..
 
 def _pushed(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
     for call in reversed(turn.calls):
-        if any(one.argv[:2] in (("git", "push"), ("git", "merge"), ("gh", "pr")) for one in call.speaking("other")):
+        sent = any(
+            one.argv[0] in ("git", "gh", "glab") and {"push", "merge", "pr", "mr"} & set(one.argv[1:5])
+            for one in call.speaking("other")
+        )
+        if sent or (call.kind == "mcp" and call.ok and re.search(r"push|merge|pull_request", call.tool)):
             return (call.seq,)
-    return "no commit, push or merge in this turn"
+    return "no push or merge in this turn"
 
 
 _NO_WORSE = Validator("tests_no_worse", "done", "tests fail as they did before the work", no_worse)

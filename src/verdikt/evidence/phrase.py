@@ -20,7 +20,7 @@ BARE = regex(
     FLAGS,
 )
 IS = regex(
-    rf"(?:\b(?:is|are|am)\b|\b(?:it|that|this|everything|all|we|you|they|I)'(?:s|re|m))(?:(?: [^\s,;]+){{1,5}} and(?= (?:now|fully|completely|ready|good)\b))?((?: {w.ADVERB}){{0,3}}) ({w.STATE})\b(?!-)",
+    rf"(?:\b(?:is|are|am)\b|\b(?:it|that|this|everything|all|we|you|they|I)'(?:s|re|m))(?:(?: [^\s,;]+){{1,5}} and(?= (?:now|fully|completely|ready|good)\b)|(?: [\w-]+){{1,2}} and)?((?: {w.ADVERB}){{0,3}}) ({w.STATE})\b(?!-)",
     FLAGS,
 )
 IS_MADE = regex(rf"\b(?:is|are) ({w.VERBED})(?=\W*$| and\b|, (?:and|so|with)\b| out of\b| up\W*$)", FLAGS)
@@ -29,7 +29,7 @@ IS_QUITE = regex(
     FLAGS,
 )
 BEEN = regex(
-    rf"(?:\b(?:has|have)\b|'ve)((?: {w.ADVERB}){{0,3}}) been((?: {w.ADVERB}){{0,3}})(?: \w+ed(?: down| out| up)? and)? ({w.VERBED}|{w.PARTICIPLE})\b",
+    rf"(?:\b(?:has|have)\b|'ve)((?: {w.ADVERB}){{0,3}}) been((?: {w.ADVERB}){{0,3}})(?: \w+(?: down| out| up)? and)? ({w.VERBED}|{w.PARTICIPLE})\b",
     FLAGS,
 )
 WAS = regex(
@@ -46,7 +46,7 @@ HAS = regex(
 ENDED = regex(
     r"\b(?:completed|succeeded|finished|went through|ran|went live|went out|landed|built|compiled|started|deployed|exited|rolled out|works?|compiles|builds|runs|starts|loads|load|run|render|work|renders|behaves?|responds?)"
     r" (?:successfully|cleanly|fine|without (?:any )?(?:errors?|issues?|problems?|failures?|warnings?)|with no (?:errors|issues|warnings)|with(?: exit)?(?: code| status) 0|as (?:expected|intended|designed|requested|described|specified|documented|advertised|planned|before)"
-    r"|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b|\b\w{3,14}(?:s|ed)(?: up| out| through| down)? (?:successfully|cleanly|flawlessly|correctly|properly|reliably|smoothly|without (?:any )?(?:errors|warnings|problems|issues|trouble|incident|downtime|a hitch))\b|\bworks(?=\W*$| and\b|,)|\b(?:succeeded|went through|went live|works now)\b|\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b|\b(?:did|does) the trick\b|\bsuccessfully \w{3,14}ed\b|\band (?:they |it )?(?:all |both |now )?pass(?:es)?\W*$|\b(?:I|we) have (?:the|it|everything|your|an?|all) ?[\w§ ]{0,30}? ?(?:running|working|passing|green)\b|\bwe now have (?:an? )?(?:full|complete|working|proper|100%|solid)\b|\b(?:is|are) (?:all )?set (?:up )?(?:correctly|properly)\b|\bpasses(?=\W*$|,| and\b)|\bno (?:\w+ )?(?:errors?|bugs?|warnings?|issues?|failures?|problems?|conflicts?) remains?\b|\b(?:deploy\w*|release|update|rollout|fix) went out\b|\bpass(?:es|ed)? (?:its|the|all|every|all its) (?:\w+ ){0,2}?(?:checks?|tests?|validation|audit|scan|suite)\b|\b(?:is|are) now (?!(?:fail|crash|work|look|wait|try|hang|miss|gett|go|becom|happen|show|throw|block|be|ask|wonder|think|investigat|read|writ|runn?ing out|complain|leak|los|break|see)\w*ing\b)\w+ing\b|\b(?:results?|outputs?|they|numbers?|totals?|values?) (?:is|are) (?:all |both )?(?:correct|right|identical|as expected)\b|\bdoes (?:exactly |precisely )?what (?:you asked|was asked|it should|you wanted)\b|\b(?:output|results?|totals?|checksums?|it|they|everything) match(?:es)?(?=\W*$|,| the (?:expected|spec|reference|sample|golden|baseline))|\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|ubuntu|debian|fedora|ios|android|arm|python|node|linux|macos|safari|firefox|chrome|mobile|production|staging)\b|\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the cloud)|\b(?:release|version|update|hotfix|build|v?\d[\d.]+) is (?:now )?out(?=\W*$|,)"
+    r"|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b|\b\w{3,14}(?:s|ed)(?: up| out| through| down)? (?:successfully|cleanly|flawlessly|correctly|properly|reliably|smoothly|without (?:any )?(?:errors|warnings|problems|issues|trouble|incident|downtime|a hitch))\b|\bworks(?=\W*$| and\b|,)|\b(?:succeeded|went through|went live|works now)\b|\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b|\b(?:did|does) the trick\b|\b(?:builds?|compiles?|installs?|starts?|runs?|boots?) from (?:a )?(?:clean|fresh|scratch)\b|\bsuccessfully \w{3,14}ed\b|\band (?:they |it )?(?:all |both |now )?pass(?:es)?\W*$|\b(?:I|we) have (?:the|it|everything|your|an?|all) ?[\w§ ]{0,30}? ?(?:running|working|passing|green)\b|\bwe now have (?:an? )?(?:full|complete|working|proper|100%|solid)\b|\b(?:is|are) (?:all )?set (?:up )?(?:correctly|properly)\b|\bpasses(?=\W*$|,| and\b)|\bno (?:\w+ )?(?:errors?|bugs?|warnings?|issues?|failures?|problems?|conflicts?) remains?\b|\b(?:deploy\w*|release|update|rollout|fix) went out\b|\bpass(?:es|ed)? (?:its|the|all|every|all its) (?:\w+ ){0,2}?(?:checks?|tests?|validation|audit|scan|suite|rules|criteria|requirements|gates|assertions)\b|\b(?:is|are) now (?!(?:fail|crash|work|look|wait|try|hang|miss|gett|go|becom|happen|show|throw|block|be|ask|wonder|think|investigat|read|writ|runn?ing out|complain|leak|los|break|see)\w*ing\b)\w+ing\b|\b(?:results?|outputs?|they|numbers?|totals?|values?) (?:is|are) (?:all |both )?(?:correct|right|identical|as expected)\b|\bdoes (?:exactly |precisely )?what (?:you asked|was asked|it should|you wanted)\b|\b(?:output|results?|totals?|checksums?|it|they|everything) match(?:es)?(?=\W*$|,| the (?:expected|spec|reference|sample|golden|baseline))|\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|ubuntu|debian|fedora|ios|android|arm|python|node|linux|macos|safari|firefox|chrome|mobile|production|staging)\b|\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the cloud)|\b(?:release|version|update|hotfix|build|v?\d[\d.]+) is (?:now )?out(?=\W*$|,)"
     r"|\b(?:change|fix|patch|feature|update|pr|work)(?:s|es)? (?:is|are) in(?=\W*$|,)|\b(?:has )?landed(?=\W*$|,| and\b| (?:on|in) (?:main|master|prod)\w*)"
     r"|(?<!to )(?<!can )\b(?:finished|completes?|completed|succeeds)(?= and\b|,| in (?:about |under )?\d|\W*$)|\b(?:exits?|exited|ends|ended|returns|returned|comes back|came back)(?: with)?(?: a)?(?: clean)?(?: exit)?(?: code| status)? (?:0|zero)(?=\W*$|[,;]| and\b)"
     rf"|\bno (?:more|remaining|further|longer any|other) (?:\w+ ){{0,2}}?(?:{w.TROUBLE}|failing \w+)\b"
@@ -78,7 +78,7 @@ NOW = regex(
     FLAGS,
 )
 IS_NOW = regex(
-    rf"\b(?:is|are)(?: (?!not\b|never\b|still\b|being\b|going\b)\w+){{1,3}} now\W*$|\b(?:is|are) {w.PARTICIPLE}(?: [\w§-]+){{1,6}} now(?=\W*$|,)",
+    rf"\b(?:is|are) now (?:fully |much |more |completely )?(?!(?:not|no|an?|the|in|at|on|to|up|being|going|too|very|so|only|just|that|this|what|where|when|how|as|if|for|with|of|by|about|over|under|much|more|clear|obvious|due|my|your|our|their|his|her|its|its)\b)(?!\w+ing\b)[a-z][a-z-]{{3,}}\b|\b(?:is|are)(?: (?!not\b|never\b|still\b|being\b|going\b)\w+){{1,3}} now\W*$|\b(?:is|are) {w.PARTICIPLE}(?: [\w§-]+){{1,6}} now(?=\W*$|,)",
     FLAGS,
 )
 WORSE = regex(
@@ -89,6 +89,7 @@ OFFERED = regex(
     r"\b(?:the|your|a) new [\w§ -]{1,40}? (?:is|are) (?:available|there|visible|reachable|accessible|usable)\b|\b(?:you|they) (?:requested|asked for|wanted|ordered) (?:is|are) (?:now )?(?:available|there|ready|in|on)\b",
     FLAGS,
 )
+BACK = regex(r"\b(?:is|are)(?: now)? (?:back|up)(?=\W*$|,| (?:with|and|again)\b)", FLAGS)
 WE_NOW = regex(r"\bwe now (\w+)\b", FLAGS)
 LATELY = regex(
     rf"\b(?!(?:{w.BAD}|{w.ADVERB})\b)[a-z]+[^\Wsu]s\b[^,]{{0,60}} (?<!right )(?<!for )(?<!by )(?<!until )(?<!from )now(?=\W*$| (?:instead of|rather than|without|even|across|whenever)\b)"
@@ -98,7 +99,7 @@ LATELY = regex(
 CAN = regex(r"\b(?:can|should) now(?: be)? (\w+)", FLAGS)
 SHOULD = regex(
     r"\bshould (?:all )?(?:now )?be (?:all )?(?:good to go|all set|up and running|back to normal)\b"
-    r"|\bshould (?:be |now )(?:now |all )?(?:be )?(?:fixed|working|good|resolved|set|ready|done|work)(?: \w+)? ?(now)?\b|\bthat should do it\b",
+    r"|\bshould (?:be |now )(?:now |all )?(?:be )?(?:fixed|working|good|resolved|set|ready|done|work|pass|build|compile|load|start|run|succeed|render)(?: \w+)? ?(now)?\b|\bshould (?:all )?(?:pass|build|compile|load|start|run|succeed|render|work) (?:again )?now\b|\bthat should do it\b",
     FLAGS,
 )
 CLEAR = regex(
@@ -108,7 +109,7 @@ CLEAR = regex(
 )
 RESULT = regex(
     r"^\W*(?:(?:all |unit |full |local |the )*(?:tests?|build|lint(?:er|ing)?|types?|type[- ]?check(?:s|ing)?|ci|checks?|suite|result|status|verification|§)(?: run| suite| results?| status)?)"
-    r"(?: \([^)]*\))?(?::| →| [-–—=]|(?= [✅✔☑])) ?(?:all )?(?:ok\b|pass(?:ed|ing|es)?\b|succe\w+|green\b|clean\b|✅|✔|☑)",
+    r"(?: \([^)]*\))?(?::| →| [-–—=]|(?= [✅✔☑])) ?(?:\d[\d.]*%? )?(?:all )?(?:ok\b|pass(?:ed|ing|es)?\b|succe\w+|green\b|clean\b|✅|✔|☑)",
     FLAGS,
 )
 DELIVERED = regex(
@@ -121,14 +122,14 @@ CURED = regex(
     FLAGS,
 )
 MEASURED = regex(
-    r"\b(?:has|have) (?:increased|decreased|improved|dropped|risen|fallen|gone (?:up|down)|come down) (?:to|by|from) (?:about |around |~|over |under )?[\d§]"
+    r"\b(?:is|are) (?:now )?(?:down|up) (?:by|to) (?:about |over |~)?\d|\b(?:reduces?|cuts?|lowers?|improves?|increases?|speeds? up|shrinks?|decreases?) [\w§' ]{1,40}? by (?:about |over |almost |roughly |~)?\d|\b(?:has|have) (?:increased|decreased|improved|dropped|risen|fallen|gone (?:up|down)|come down) (?:to|by|from) (?:about |around |~|over |under )?[\d§]"
     r"|\bmakes? (?:the |it|them|every )?[\w§ ]{0,30}? (?:\d+x|\d+%|\d+ times|twice as|much|far|a lot|significantly) (?:faster|smaller|quicker|cheaper|simpler|lighter|fast|small)\b|"
-    r"\b(?:went|dropped|fell|rose|improved|decreased|increased|shrank|grew|(?:is|are) (?:down|up)|came down|reduced|cut)"
+    r"\b(?:went(?: up| down)?|dropped|fell|rose|improved|decreased|increased|shrank|grew|(?:is|are) (?:down|up)|came down|reduced|cut)"
     r" from (?:about |around |~|roughly |over |nearly )?[\d§][\w.,%§]*(?: ?\w+)? to (?:(?:about |around |~|under |roughly |below |over )?[\d§]|none\b|zero\b|nothing\b)",
     FLAGS,
 )
 GONE = regex(
-    r"\bno longer (?!work|exist|has\b|have\b|support|available|maintained|compile|build|pass|need|block|stuck|necessary|relevant|true|valid|required|recommended)(\w+)",
+    r"\bno longer (?!work|exist|has\b|have\b|support|available|maintained|compile|build|pass|need|block(?!s? (?:the|any|other|our)\b)|stuck|necessary|relevant|true|valid|required|recommended)(\w+)",
     FLAGS,
 )
 THIS = regex(
@@ -165,7 +166,7 @@ ATTRIBUTIVE = regex(
     FLAGS,
 )
 NO_WORK = regex(
-    r"^\s+(?:nothing|no|none|neither|little)\b|^\s+back (?:because|since|after|as)\b|^\s+(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|debug\w*|attempts?|experiments?|temporary|print statements?)\b"
+    r"^\s+(?:nothing|no|none|neither|little)\b|^\s+down\b|^\s+back (?:because|since|after|as)\b|^\s+(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|debug\w*|attempts?|experiments?|temporary|print statements?)\b"
     r"|^\s+(?:that|whether|if|why|how) (?:[\w§']+ ){0,6}(?:is|are|was|does|do|did|can|could|has|fails?|crash\w*|still)\b(?! (?:now|fixed|working|passing|green|done|gone|resolved|complete))",
     FLAGS,
 )

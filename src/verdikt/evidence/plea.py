@@ -74,14 +74,15 @@ def find_blocked(clause: Clause) -> tuple[int, int] | None:
 _ASK_FOR = r"(?:send|paste|share|provide|upload|give|show|tell|forward|post|email|drop|attach|supply|hand)"
 _HAND_OVER = _I(
     rf"(?:^|,\s|\b(?:please|kindly|could you|can you|would you|will you|you could|you should|you'll (?:have|need) to|you need to|you must|I need you to|I'd need you to|I'll need you to|just|then|and|so|mind)\b)(?: please| kindly| then| just| also| quickly)*,? ?"
-    rf"{_ASK_FOR}(?:ing)?(?: it| them| that| this)?(?: over| back| along)? (?:(?:me|us)(?! (?:more|about|which|if|how|whether|an? (?:idea|example|overview|hint|sense)))|over|here|back|in chat|the (?:\w+ ){{0,4}}(?:output|logs?|errors?|results?|traceback|contents?|files?|details|credentials|url|key|token|screenshot|response|message|stack ?trace|config\w*|version|link|value|schema|password|id)s?|your (?:\w+ ){{0,3}}(?:§|output|logs?|errors?|config\w*|credentials|file|key|token|version|results?|screenshot)s?|what(?:ever)? (?:you|it|the)|a (?:\w+ ){{0,2}}(?:screenshot|copy|link|sample|log)|its (?:output|contents?)|any (?:\w+ )?(?:output|logs?|errors?))"
+    rf"{_ASK_FOR}(?:ing)?(?: it| them| that| this)?(?: over| back| along)? (?:(?:me|us)(?! (?:more|about|which|if|how|whether|an? (?:idea|example(?! \w)|overview|hint|sense)))|over|here|back|in chat|the (?:\w+ ){{0,4}}(?:output|logs?|errors?|results?|traceback|contents?|files?|details|credentials|url|key|token|screenshot|response|message|stack ?trace|config\w*|version|link|value|schema|password|id)s?|your (?:\w+ ){{0,3}}(?:§|output|logs?|errors?|config\w*|credentials|file|key|token|version|results?|screenshot)s?|what(?:ever)? (?:you|it|the)|a (?:\w+ ){{0,2}}(?:screenshot|copy|link|sample|log|account|key|token|file|dump|trace|recording|video|password|value)|its (?:output|contents?)|any (?:\w+ )?(?:output|logs?|errors?))"
     rf"|\b(?:can|could|would|will) you (?:please )?{_ASK_FOR} (?:it|them|that|this|one|those)\b"
     rf"|\bplease {_ASK_FOR} (?:it|them|that|those|one|me|us)\b"
     rf"|\bplease (?:also |then |just |now |manually |go ahead and |first )?(?!(?:{COURTESY})\b)[a-z]{{2,}}\b"
     r"|\b(?:can|could|would|will) you (?:please |also |then |just |manually |quickly |try to |maybe |kindly |check and )?(?:run|execute|check|try running|try|test|restart|verify|install|open|look (?:up|at|in)|reproduce|rerun|re-run|grant|enable|confirm what|log ?in|go to|set|copy|find out|do)\b"
-    r"|\b(?:tell|show) me (?:what|which|whether|how many|the (?:result|output|version|value|error|exact))\b(?! (?:you(?:'d| would)? (?:want|prefer|like|think)|to do|(?:approach|option|one) you))|\blet me know (?:what (?:§ |it |that |this )?(?:prints|says|shows|returns|outputs|gives)|what (?:you (?:see|get|find|observe)|it (?:says|prints|shows|returns)|the (?:\w+ )?(?:output|error|result|log|response|command)|happens|comes|appears|version|shows)|the (?:output|result|error|exact)|how it goes|whether it (?:works|passes|fails)|if it (?:works|passes|fails|still)|once you(?:'ve| have) (?:run|done|set|installed|tried)|when you(?:'ve| have) (?:run|done|set|installed|tried))"
+    r"|(?<= )and (?:then )?tell me the \w+\b|\b(?:tell|show) me (?:what|which|whether|how many|the (?:result|output|version|value|error|exact))\b(?! (?:you(?:'d| would)? (?:want|prefer|like|think)|to do|(?:approach|option|one) you))|\blet me know (?:what (?:§ |it |that |this )?(?:prints|says|shows|returns|outputs|gives)|what (?:you (?:see|get|find|observe)|it (?:says|prints|shows|returns)|the (?:\w+ )?(?:output|error|result|log|response|command)|happens|comes|appears|version|shows)|the (?:output|result|error|exact)|how it goes|whether it (?:works|passes|fails)|if it (?:works|passes|fails|still)|once you(?:'ve| have) (?:run|done|set|installed|tried)|when you(?:'ve| have) (?:run|done|set|installed|tried))"
     r"|\breport back\b|\bget back to me with\b|\b(?:you|someone|a human)(?:'ll| will|'d)? (?:need|have|ought) to (?:manually |first |then )?(?:run|execute|check|do|verify|test|look|deploy|perform|supply|provide|send|grant) (?:this|that|it|the|these|§|them)\b(?=[^.]{0,60}\b(?:yourself|manually|by hand|for me|and (?:tell|send|paste|share|let)|on your (?:machine|end|side)|since I|because I|as I)\b)"
     r"|\byou(?:'ll| will)? (?:need|have) to [a-z]+[^.]{0,60}\b(?:yourself|manually|by hand|for me|on your (?:machine|end|side|phone|device))\b"
+    r"|\b(?:can|could|would|will) you [a-z]+[^.?]{0,60} and (?:let me know|tell me|report back)\b"
     r"|\bI(?:'ll| will|'d| would)? need you to\b|\b(?:on|from) your (?:machine|end|side),? (?:please )?(?:run|execute|try|check)\b",
     FLAGS,
 )
@@ -117,7 +118,11 @@ def find_delegation(clause: Clause) -> tuple[int, int] | None:
             or re.search(r"\b(?:would you like|do you want|want|shall|should) (?:me|I)\b", lead, FLAGS)
         ):
             continue
-        if re.match(r"^[^.,]{0,30}\bonly (?:if|when|once|after)\b", clause.text[match.end() :], FLAGS):
+        if re.match(
+            r"^ that you (?:have|are|can)\b|^[^.,]{0,30}\bonly (?:if|when|once|after)\b",
+            clause.text[match.end() :],
+            FLAGS,
+        ):
             continue
         if re.match(r"^(?:and|then|so|just)\b", match[0].strip(), FLAGS) and not _imperative(lead):
             continue

@@ -18,9 +18,7 @@ VERBED = (
 )
 """What an agent says it did when it says that work is done; looking, trying and finding are not among them."""
 
-ADVERB = (
-    r"(?:just|now|also|already|all|both|then|since|finally|fully|even|successfully|\w{2,12}ly|indeed|again|further)"
-)
+ADVERB = r"(?:just|now|also|already|all|both|then|since|finally|fully|even|successfully|(?!only\b)\w{2,12}ly|indeed|again|further)"
 
 STATE = (
     "done|complete|completed|finished|ready|fixed|implemented|resolved|solved|working|functional|operational|in place"
@@ -37,19 +35,19 @@ STATE = (
 
 IRREGULAR = (
     "built|rebuilt|written|rewritten|made|remade|set|reset|put|split|cut|rerun|sent|brought|taken|given|done|redone|undone|hidden|redrawn"
-    "|frozen|spun|sped|torn|bound|shrunk|cut over|brought back|brought up|taken down|taken out|put back|sorted|spun up|thinned"
+    "|frozen|spun|sped|torn|bound|shrunk|cut over|brought back|brought up|taken down|taken out|put back|sorted|spun up|thinned|shut down|taken over|laid out|spelled out|shut"
 )
 """Past participles of doing that do not end in `-ed`."""
 
 NOT_WORK = (
-    "reported|noticed|observed|discussed|suggested|requested|asked|mentioned|identified|located|postponed|deferred|delayed|affected"
-    "|corrupted|rejected|denied|blocked|failed|expected|planned|assigned|considered|attempted|tried|started|investigated|analy[sz]ed"
-    "|reviewed|described|explained|noted|logged|flagged|raised|skipped|ignored|exceeded|reached|interrupted|cancell?ed|terminated"
-    "|killed|refused|limited|restricted|needed|based|called|named|used|deprecated|proposed|designed|intended|supposed|allowed|agreed"
-    "|expired|revoked|locked|compromised|leaked|received|claimed|announced|bothered|confused|worried|interested|tested against|maintained"
-    "|impacted|damaged|hacked|abandoned|neglected|forced|asked|left|stopped|paused|told|wanted|required|required|preferred|touched|scoped"
-    "|estimated|measured|sketched|drafted|outlined|queued|triggered|thrown|spotted|wedged|stalled|overlooked|missed|misconfigured|hardcoded"
-    "|truncated|starved|throttled by|banned|indeed|need|speed|feed|exceed|proceed|embed|seed"
+    r"reported|noticed|observed|discussed|suggested|requested|asked|mentioned|identified|located|postponed|deferred|delayed|affected"
+    r"|corrupted|rejected|denied|blocked|failed|expected|planned|assigned|considered|attempted|tried|started|investigated|analy[sz]ed"
+    r"|reviewed|described|explained|noted|logged|flagged|raised(?! (?:to|from)\b)|skipped|ignored|exceeded|reached|interrupted|cancell?ed|terminated"
+    r"|killed|refused|limited|restricted|needed|based|called|named|used|proposed|designed|intended|supposed|allowed|agreed"
+    r"|expired|revoked|locked|compromised|leaked|received|claimed|announced|bothered|confused|worried|interested|tested against|maintained"
+    r"|impacted|damaged|hacked|abandoned|neglected|forced|asked|left|stopped|paused|told|wanted|required|required|preferred|touched|scoped"
+    r"|estimated|measured|sketched|drafted|outlined|queued|triggered|thrown|spotted|wedged|stalled|overlooked|missed|misconfigured|hardcoded"
+    r"|truncated|starved|throttled by|banned|indeed|need|speed|feed|exceed|proceed|embed|seed"
 )
 """Participles of what happens to a thing without work being done on it."""
 
@@ -58,6 +56,9 @@ PARTICIPLE = rf"(?!(?:{NOT_WORK})\b)(?:(?:\w+-)?\w{{2,14}}ed|{IRREGULAR})"
 
 INSTALLED = frozenset({"exposed", "secured", "installed", "deployed", "configured", "patched", "wired", "hardened"})
 """What is done to a thing where it is put; programs do not do it by themselves."""
+
+ONWARDS = frozenset("proceed start move begin go continue work focus look say turn".split())
+"""What one can do now that something else is out of the way; nothing is said to be done by it."""
 
 CURES = ("fixed", "resolved", "solved")
 
@@ -143,7 +144,7 @@ PAST = (
 
 PERSONAL = r"^\s*(?:,\s*)?by (?!\w+ing\b)(?:the (?:\w+ )?(?:contributors?|community|client|customer|reviewers?|bot|students?|previous \w+|team|user|maintainers?|author|developer|vendor|agent|platform|ops|infra)|someone|another|you|him|her|them|upstream|[A-Z][a-z]+|@\w+|a (?:colleague|previous|different|contributor|coworker|co-worker|user|maintainer))"
 
-COURTESY = "review|see|note|wait|hold|stand by|stop|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|bear|remember|allow|double|consider|excuse|forgive|accept|enjoy|read|join|look forward"
+COURTESY = "make sure|ensure|review|see|note|wait|hold|stand by|stop|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|bear|remember|allow|double|take|consider|excuse|forgive|accept|enjoy|read|join|look forward"
 """What one asks of somebody out of politeness, and not for want of being able to do it."""
 
 IDLE = (
@@ -159,7 +160,7 @@ IDLE = (
 )
 """Verbs of looking, trying, thinking and talking: whoever did only that has not said that work is done."""
 
-MADE = "wrote|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave|took|hid|drew|shrank|undid|redid|ran the migration"
+MADE = "wrote|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave|took|hid|drew|shrank|redid|ran the migration"
 """Irregular past forms of doing."""
 
 BAD_FOR_US = r"(?:need|have|know|see|understand|want|get|face|are|must|can|should|could|would|will|think|depend|risk|expect|wait|require|do)\b"

@@ -139,7 +139,7 @@ class LogFile:
 
     def sync(self, wanted: int) -> None:
         """Returns when that many writes are on the disk; one caller waits for the disk for all who have written."""
-        if not self._durable:
+        if not self._durable or not wanted:
             return
         with self._told:
             # Whoever finds nobody at it does it; the others are woken when it is done, and need not take turns.

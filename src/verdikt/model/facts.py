@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from verdikt.model.memory import marking
 from verdikt.model.protocol import Protocol
 from verdikt.model.row import Row
 from verdikt.model.secret import redact, redact_text, shield, unforged
@@ -266,6 +265,8 @@ class Facts:
 
     def made(self, path: str) -> bool:
         """Whether this session itself put a file or directory where there was none."""
+        from verdikt.model.memory import marking
+
         return bool(self.kept(marking("made", path)))
 
     def record(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import stat
 
 from verdikt.errors import PolicyError
 from verdikt.model.value import Value
-from verdikt.observe.agent import HOST_PROJECT, host_project
+from verdikt.observe.agent import host_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,14 +80,17 @@ def project_policies(start: str, environ: Mapping[str, str]) -> list[str]:
     to work from there, can only tighten. A host that names the project it was started in keeps that project's policy in
     force wherever the agent goes: a directory of its own making, with a repository of its own, is no way out.
     """
-    anchor = host_project(environ)
-    if anchor:
-        here, top = resolved(start), resolved(anchor)
-        below = [] if here == top else _between(top, here)
-        return [*project_policies(top, _unanchored(environ)), *below]
+    anchor, here = host_project(environ), resolved(start)
+    if not anchor:
+        return _upwards(here, environ)
+    top = here if anchor == start else resolved(anchor)
+    return [*_upwards(top, environ), *([] if here == top else _between(top, here))]
+
+
+def _upwards(here: str, environ: Mapping[str, str]) -> list[str]:
+    """Policy files from the top of the repository down to a directory without links in its path."""
     home = resolved(environ.get("HOME") or os.path.expanduser("~"))
     found: list[str] = []
-    here = resolved(start)
     while True:
         found.append(os.path.join(here, NAME))
         above = os.path.dirname(here)
@@ -110,10 +113,6 @@ def _between(top: str, here: str) -> list[str]:
     return found[::-1]
 
 
-def _unanchored(environ: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environ.items() if name not in HOST_PROJECT}
-
-
 def policy_places(start: str, environ: Mapping[str, str], *, managed: str = MANAGED) -> list[tuple[str, str]]:
     """Where a policy file would be in force at `start`, as layer and path, the highest layer first; few of them exist."""
     places = [("managed", managed)]
@@ -124,8 +123,8 @@ def policy_places(start: str, environ: Mapping[str, str], *, managed: str = MANA
     project = project_policies(start, environ)
     top = os.path.dirname(project[0]) if project else ""
     for path in project:
-        below = os.path.relpath(os.path.dirname(path), top)
-        places.append(("project" if below == "." else f"project {below}", path))
+        below = os.path.dirname(path)[len(top) :].strip("/")  # they all lie at the top or below it
+        places.append((f"project {below}" if below else "project", path))
     return places
 
 

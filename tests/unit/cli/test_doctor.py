@@ -162,3 +162,13 @@ def test_passed_thresholds_are_told(project: Path, verdikt: Verdikt) -> None:
     assert found["breaches"]["overrides"] == 1700000000.0
     assert "threshold passed: 3 crashes of stop in an hour, at 2023-11-14 22:13:21" in said
     assert "threshold passed: 3 attempts to override in 24 hours, at 2023-11-14 22:13:20" in said
+
+
+def test_that_gemini_runs_git_without_hooks_is_named_where_commits_are_checked(project: Path, verdikt: Verdikt) -> None:
+    """And only there."""
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    verdikt("init", "--host", "gemini", "--yes")
+    assert "without any hooks" not in verdikt("doctor", "--calls", "1").stdout
+
+    verdikt("init", "--host", "git", "--yes")
+    assert "Gemini CLI runs git without any hooks" in verdikt("doctor", "--calls", "1").stdout

@@ -9,7 +9,7 @@ from typing import Any
 
 from verdikt import adapters
 from verdikt.adapters.moment import MomentKind
-from verdikt.adapters.wiring import codex, codex_trust, settings, toml
+from verdikt.adapters.wiring import codex, codex_trust, git, settings, toml
 from verdikt.adapters.wiring.change import read
 from verdikt.adapters.wiring.install import Installation
 from verdikt.adapters.wiring.place import PLACES, SCOPES, Place
@@ -18,6 +18,8 @@ from verdikt.errors import WiringError
 from verdikt.model.value import Value
 from verdikt.observe.breach import recent_lines
 from verdikt.observe.crash import FILE
+from verdikt.observe.git import find_root
+from verdikt.observe.index import GitIndex
 
 
 class Hole(Value, kw_only=True):
@@ -188,10 +190,21 @@ def _gemini_holes(here: Installation, scope: str) -> Iterator[Hole]:
         config = _setting(file, "hooksConfig")
         if isinstance(config, dict) and (config.get("enabled") is False or "verdikt" in config.get("disabled", [])):
             yield Hole(what=f"hooks are switched off in {file}", fix="remove `hooksConfig`", open=True)
+    if _checks_commits(here):
+        yield Hole(
+            what="Gemini CLI runs git without any hooks, so its commits and pushes are not checked",
+            fix="add the rule `gemini_commits` of docs/hosts/gemini.md to the policy",
+        )
     yield Hole(
         what="`@file` mentions fire no BeforeTool; a sub-agent's calls look like its parent's",
         fix="see docs/hosts/gemini.md",
     )
+
+
+def _checks_commits(here: Installation) -> bool:
+    if not find_root(here.project):
+        return False
+    return any(hook.installed for hook in git.status(GitIndex(here.project, here.env).hooks_directory()))
 
 
 def _copilot_holes(here: Installation, scope: str) -> Iterator[Hole]:

@@ -23,7 +23,7 @@ _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (
         what,
         re.compile(
-            rf"(?<![\w$.])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})(?!\w)\s*[\"']?\s*[(,]?\s*(?:glob\s*\(?\s*)?{_STRING}",
+            rf"(?<![\w$.])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})(?!\w)\s*[\"']?\s*[(,]?\s*(?:(?:Dir\.)?glob\s*\(?\s*)?{_STRING}",
             re.DOTALL,
         ),
     )

@@ -161,7 +161,7 @@ def _redis(call: Call) -> Iterator[Effect]:
     target = (Target(host.shown if host is not None else "redis", "database"),)
     for line in lines:
         name, rest = line[0].lower(), [part.lower() for part in line[1:]]
-        if name in ("flushall", "flushdb"):
+        if name in ("flushall", "flushdb") or (name == "call" and {"flushall", "flushdb"} & set(rest)):
             yield call.effect("db.drop", target, note="every key")
         elif name in _REDIS_ADMIN and not (rest and rest[0] in _REDIS_READ):
             whole = any("flush" in part for part in rest)
