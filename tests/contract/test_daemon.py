@@ -15,8 +15,12 @@ from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.contract.warm import WarmProcess, bash, eventually
 from verdikt.daemon import client, protocol
 from verdikt.daemon.residence import holder
+from verdikt.ledger import pause
+from verdikt.ledger.audit import audit
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.home import data_home
+from verdikt.ledger.key_rotation import rotate_key
+from verdikt.projections import projections
 
 
 @pytest.fixture
@@ -138,20 +142,25 @@ def test_a_policy_that_appears_changes_or_goes_is_noticed_at_once(warm: WarmProc
         assert (code("echo a"), code("echo b")) == (0, 0), round
 
 
-def test_a_policy_that_breaks_blocks_until_it_is_mended(warm: WarmProcess) -> None:
-    """The message names file and fault; nothing needs to be restarted."""
-    policy = warm.home / ".config" / "verdikt" / "governance.yaml"
-    policy.parent.mkdir(parents=True)
-    policy.write_text("profile: standard\n")
-    assert warm.ask(bash("ls")).code == 0
+def test_what_people_do_at_the_command_line_is_noticed(warm: WarmProcess) -> None:
+    """A pause, its end, a rotated key and a log written by others: none needs a restart."""
+    command = "rm -rf /opt/elsewhere"
+    store = FileStore(warm.data, projections=projections())
+    assert warm.ask(bash(command, call="1")).code == 2
+    pause.begin(store, seconds=600, reason="an errand", by="a person")
+    assert warm.ask(bash(command, call="2")).code == 0
+    pause.end(store, by="a person")
+    assert warm.ask(bash(command, call="3")).code == 2
+    rotate_key(store)
+    store.checkpoint("s", "by another process")
+    assert warm.ask(bash("ls", call="4")).code == 0
+    payload = {"session_id": "s", "hook_event_name": "SessionEnd", "cwd": str(warm.home), "reason": "other"}
+    assert warm.ask(json.dumps(payload).encode(), "claude", "SessionEnd").code == 0
+    store.close()
 
-    policy.write_text("profile: [\n")
-    broken = warm.ask(bash("ls"))
-    policy.write_text("profile: standard\n")
-
-    assert broken.code == 2
-    assert str(policy) in json.loads(broken.stdout)["reason"]
-    assert warm.ask(bash("ls")).code == 0
+    assert warm.calls() == ["1", "2", "3", "4"]
+    found = audit(warm.data, projections=projections())
+    assert found.holds, found.faults
 
 
 def test_a_client_of_another_version_gets_a_new_process(warm: WarmProcess) -> None:
