@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,17 @@ import pytest
 from tests.contract.hook import Said, run_forked
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.contract.warm import WarmProcess, bash, eventually
+from verdikt import __version__
 from verdikt.daemon import client, protocol
 from verdikt.daemon.residence import holder
+from verdikt.ledger import pause
+from verdikt.ledger.audit import audit
+from verdikt.ledger.documents import Documents
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.home import data_home
+from verdikt.ledger.key_rotation import rotate_key
+from verdikt.model.document import parse_document
+from verdikt.projections import projections
 
 
 @pytest.fixture
@@ -138,20 +146,25 @@ def test_a_policy_that_appears_changes_or_goes_is_noticed_at_once(warm: WarmProc
         assert (code("echo a"), code("echo b")) == (0, 0), round
 
 
-def test_a_policy_that_breaks_blocks_until_it_is_mended(warm: WarmProcess) -> None:
-    """The message names file and fault; nothing needs to be restarted."""
-    policy = warm.home / ".config" / "verdikt" / "governance.yaml"
-    policy.parent.mkdir(parents=True)
-    policy.write_text("profile: standard\n")
-    assert warm.ask(bash("ls")).code == 0
+def test_what_people_do_at_the_command_line_is_noticed(warm: WarmProcess) -> None:
+    """A pause, its end, a rotated key and a log written by others: none needs a restart."""
+    command = "rm -rf /opt/elsewhere"
+    store = FileStore(warm.data, projections=projections())
+    assert warm.ask(bash(command, call="1")).code == 2
+    pause.begin(store, seconds=600, reason="an errand", by="a person")
+    assert warm.ask(bash(command, call="2")).code == 0
+    pause.end(store, by="a person")
+    assert warm.ask(bash(command, call="3")).code == 2
+    rotate_key(store)
+    store.checkpoint("s", "by another process")
+    assert warm.ask(bash("ls", call="4")).code == 0
+    payload = {"session_id": "s", "hook_event_name": "SessionEnd", "cwd": str(warm.home), "reason": "other"}
+    assert warm.ask(json.dumps(payload).encode(), "claude", "SessionEnd").code == 0
+    store.close()
 
-    policy.write_text("profile: [\n")
-    broken = warm.ask(bash("ls"))
-    policy.write_text("profile: standard\n")
-
-    assert broken.code == 2
-    assert str(policy) in json.loads(broken.stdout)["reason"]
-    assert warm.ask(bash("ls")).code == 0
+    assert warm.calls() == ["1", "2", "3", "4"]
+    found = audit(warm.data, projections=projections())
+    assert found.holds, found.faults
 
 
 def test_a_client_of_another_version_gets_a_new_process(warm: WarmProcess) -> None:
@@ -226,3 +239,47 @@ def test_a_second_process_leaves_quietly(warm: WarmProcess) -> None:
 
     assert (second.returncode, second.stderr) == (0, b"")
     assert warm.status()["pid"] == warm.started[0].pid
+
+
+def test_no_other_data_directory_has_a_say(warm: WarmProcess) -> None:
+    """What somebody keeps of a policy in a place of their own counts for nobody, and the question is refused."""
+    project, other = warm.home / "project", warm.home / "other"
+    (project / ".git").mkdir(parents=True)
+    policy = b"rules:\n  - {name: no_deploy, command: deploy-prod, verdict: block, reason: no, fix: ask a person}\n"
+    (project / "governance.yaml").write_bytes(policy)
+    other.mkdir(mode=0o700)
+    nothing = b"profile: none\nrules:\n  - {name: nothing, command: nosuch, verdict: warn, reason: x, fix: y}\n"
+    profile = files("verdikt").joinpath("profiles/standard.yaml").read_bytes()
+    for place in (other, warm.data):  # the second by another way: whoever can write there can do worse, but not this
+        kept = Documents(place, __version__)
+        for data in (policy, profile):
+            kept.put(data, parse_document(nothing, "governance.yaml").dump())
+
+    with pytest.raises(client.NoAnswer, match="another data directory"):
+        warm.ask(bash("true", cwd=str(project)), cwd=str(project), env=warm.env | {"VERDIKT_HOME": str(other)})
+    for command in ("rm -rf /", "deploy-prod now"):
+        assert warm.ask(bash(command, cwd=str(project)), cwd=str(project)).code == 2
+    assert not (other / "ledger").exists()
+
+
+def test_the_data_directory_may_be_spelt_another_way(warm: WarmProcess) -> None:
+    """By a link, too: it is the directory that counts."""
+    (warm.home / "link").symlink_to(warm.data)
+
+    assert warm.ask(bash("ls"), env=warm.env | {"VERDIKT_HOME": str(warm.home / "link")}).code == 0
+
+
+def test_a_payload_without_a_directory_is_about_the_hooks_own(warm: WarmProcess) -> None:
+    """What the start of a session remembers of the policy is what its end is held against."""
+    (warm.home / ".git").mkdir()
+    policy = warm.home / "governance.yaml"
+    policy.write_text("profile: strict\n")
+    start = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
+    stop = {"hook_event_name": "Stop", "session_id": "s", "stop_hook_active": False}
+
+    warm.ask(json.dumps(start).encode(), "claude", "SessionStart")
+    policy.write_text("profile: strict\nposture: interactive\n")
+    warm.ask(json.dumps(stop).encode(), "claude", "Stop")
+
+    assert str(policy) in (warm.data / "integrity" / "s.json").read_text()
+    assert "changed during the session" in (warm.data / "ledger" / "s.jsonl").read_text()

@@ -262,6 +262,22 @@ def test_a_process_that_ends_before_it_answers_makes_the_hook_block(place: WarmP
     assert "the warm process ended before it answered" in json.loads(said.stdout)["reason"]
 
 
+def test_a_policy_that_breaks_blocks_until_it_is_mended(warm: WarmProcess) -> None:
+    """The message names file and fault; nothing needs to be restarted."""
+    policy = warm.home / ".config" / "verdikt" / "governance.yaml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text("profile: standard\n")
+    assert warm.ask(bash("ls")).code == 0
+
+    policy.write_text("profile: [\n")
+    broken = warm.ask(bash("ls"))
+    policy.write_text("profile: standard\n")
+
+    assert broken.code == 2
+    assert str(policy) in json.loads(broken.stdout)["reason"]
+    assert warm.ask(bash("ls")).code == 0
+
+
 @pytest.mark.parametrize("jump", [-10 * 365 * 86400.0, -3600.0, 3600.0, 10 * 365 * 86400.0])
 def test_a_clock_that_jumps_changes_no_decision(tmp_path: Path, jump: float) -> None:
     """Backwards and forwards: calls are decided and recorded in order, and a changed policy is noticed."""
@@ -269,7 +285,7 @@ def test_a_clock_that_jumps_changes_no_decision(tmp_path: Path, jump: float) -> 
     policy = home / ".config/verdikt/governance.yaml"
     policy.parent.mkdir(parents=True)
     env = {"HOME": str(home), "PATH": os.environ["PATH"]}
-    warm = Warm(clock)
+    warm = Warm(home / ".local/share/verdikt", clock)
 
     def ask(command: str) -> int:
         texts = {"version": __version__, "host": "claude", "event": "PreToolUse", "argument": "", "cwd": str(home)}

@@ -239,6 +239,18 @@ def test_root_sees_what_the_user_sees(machine: Machine) -> None:
     assert b"hidden-word" not in said.stdout + said.stderr
 
 
+def test_what_the_service_may_not_read_blocks_where_a_policy_could_be(machine: Machine) -> None:
+    """A home that is closed to it may hold a policy: it says which file it would have to see."""
+    machine.serve(SERVICE)
+    machine.home(ALICE).chmod(0o700)
+
+    said = machine.hook(ALICE, "ls")
+
+    assert said.code == 2
+    assert f"{machine.home(ALICE)}/.config/verdikt/governance.yaml".encode() in said.stdout
+    assert b"permission denied" in said.stdout
+
+
 def test_a_user_who_is_not_on_the_list_is_refused(machine: Machine) -> None:
     """And blocked: there is nobody else to decide."""
     machine.serve(SERVICE, "--allow", str(ALICE))

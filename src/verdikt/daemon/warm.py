@@ -1,12 +1,15 @@
 """Deciding in a process that is warm already: as the hook process would, with the client's environment and directory."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Hashable, Mapping
+from pathlib import Path
 
+import verdikt
 from verdikt import __version__, adapters
 from verdikt.adapters.call import HookCall
-from verdikt.daemon import protocol
+from verdikt.daemon import client, protocol
 from verdikt.daemon.held import HeldPolicies, HeldStores, Newest
 from verdikt.daemon.question import Question, Said
 from verdikt.errors import VerdiktError
@@ -22,18 +25,24 @@ NOT_PATHS = frozenset(
 
 
 class Warm:
-    """Answers questions. Whatever fails is the answer that a failing hook process would have given."""
+    """Answers questions about one data directory. Whatever fails is the answer that a failing hook process would have given."""
 
-    def __init__(self, clock: Clock | None = None) -> None:
+    def __init__(self, home: Path, clock: Clock | None = None, package: str = verdikt.__file__) -> None:
+        self.home = home
         self.clock = clock or SystemClock()
+        self._package = package
+        self._installed = _print(package)
         self.policies = HeldPolicies(self.clock)
         self.stores = HeldStores(self.clock)
         self._governances: Newest[tuple[Hashable, ...], Governance] = Newest(MOST_GOVERNANCES)
 
     def answer(self, question: Question) -> Said:
         """What the client must say. A decision is in the log, on the disk, before it is returned."""
-        if question.version != __version__:
+        # An upgrade counts from the next call on, whatever version the client is of: it may be left from before as well.
+        if question.version != __version__ or _print(self._package) != self._installed:
             return Said(protocol.AGAIN)
+        if not self._at_home(question):
+            return Said.refused(f"expected a question about `{self.home}`, found one about another data directory")
         if any(value[:1] not in ("", "/") for name, value in question.env.items() if name not in NOT_PATHS):
             return _elsewhere(question)
         call = HookCall([question.host, question.event, question.argument], question.env, question.cwd)
@@ -64,13 +73,26 @@ class Warm:
             for tool, payload in _SAMPLES:
                 action = Action(kind=kind_of(tool), tool=tool, payload=payload, cwd="/")
                 decide(action, Facts(RealWorld("/", env=env)), SessionState("warm-up"), Posture.INTERACTIVE, policy)
-            self.stores.of(env).keyring.current()
+            keyring = self.stores.of(env).keyring
+            if keyring.current_kid():  # the first key is made when something is first signed, and not before
+                keyring.current()
         except VerdiktError:
             return  # whoever asks will be told
 
     def close(self) -> None:
         """Lets go of every file."""
         self.stores.close()
+
+    def _at_home(self, question: Question) -> bool:
+        """Whether a question is about the data directory of this process, however it is spelt."""
+        run = client.run_directory(question.env)
+        if not run:
+            return False
+        home = os.path.dirname(run)
+        try:
+            return home == str(self.home) or os.path.samefile(home, self.home)
+        except (OSError, ValueError):
+            return False
 
     def _govern(self, cwd: str, question: Question) -> Governance:
         policy, store = self.policies.at(cwd, question.env), self.stores.of(question.env)
@@ -97,12 +119,21 @@ _SAMPLES: tuple[tuple[str, dict[str, str]], ...] = (
 )
 
 
+def _print(path: str) -> tuple[int, int, int]:
+    """What changes when a file is replaced; zeros when it is gone."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
 def _elsewhere(question: Question) -> Said:
     """The answer of a hook process, for the client whose variables mean something only where it stands."""
     words = [question.host, question.event, question.argument]
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-m", "verdikt.adapters.entry", *words],
+            [sys.executable, *client.flags(), "-m", "verdikt.adapters.entry", *words],
             cwd=question.cwd or "/",
             env={**question.env, "VERDIKT_DAEMON": "off"},
             input=question.payload,
