@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping
 import verdikt
 from verdikt import __version__, adapters
 from verdikt.adapters.call import HookCall
-from verdikt.daemon import protocol
+from verdikt.daemon import client, protocol
 from verdikt.daemon.held import HeldPolicies, HeldStores, Newest
 from verdikt.daemon.question import Question, Said
 from verdikt.errors import VerdiktError
@@ -113,12 +113,15 @@ def _print(path: str) -> tuple[int, int, int]:
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
+_HOOK = os.path.join(os.path.dirname(adapters.__file__), "launch.py")
+
+
 def _elsewhere(question: Question) -> Said:
     """The answer of a hook process, for the client whose variables mean something only where it stands."""
     words = [question.host, question.event, question.argument]
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-m", "verdikt.adapters.entry", *words],
+            [sys.executable, *client.isolation(), _HOOK, *words],
             cwd=question.cwd or "/",
             env={**question.env, "VERDIKT_DAEMON": "off"},
             input=question.payload,
