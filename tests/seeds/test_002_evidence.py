@@ -202,6 +202,16 @@ def test_S2_025_a_crash_in_the_gate_blocks_once(scene: Scene, monkeypatch: pytes
     assert (scene.store.home / "_hook_crashes.jsonl").exists()
 
 
+def test_S2_025_a_new_prompt_arms_it_again(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once in each turn, so that a gate that is broken does not stand open for the rest of the session."""
+    monkeypatch.setattr("verdikt.evidence.claims.find_claims", _boom)
+    first = [scene.say("Done.").allowed for _ in range(3)]
+    scene.ask("Fix src/app.py")
+    second = [scene.say("Done.").allowed for _ in range(3)]
+
+    assert first == second == [False, True, True]
+
+
 def test_S2_031_an_argument_from_elsewhere_is_refused(scene: Scene) -> None:
     """Hard binding."""
     scene.ask("Fix src/app.py")

@@ -133,7 +133,7 @@ def start(directory: str, env: "Mapping[str, str]", *arguments: str, anew: bool 
     # Nothing of the environment that it does not need: it outlives the session, and a token must not.
     clean = {name: env[name] for name in (*protocol.VARIABLES, "VERDIKT_DAEMON_IDLE") if name in env}
     nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
-    command = [sys.executable, *isolation(), script, *arguments]
+    command = [sys.executable, *flags(), script, *arguments]
     try:
         os.posix_spawn(sys.executable, command, clean, file_actions=nothing, setsid=True)
     except (OSError, NotImplementedError, ValueError):
@@ -141,8 +141,8 @@ def start(directory: str, env: "Mapping[str, str]", *arguments: str, anew: bool 
     return True
 
 
-def isolation() -> list[str]:
-    """The flags for another interpreter, so that nothing but what this one finds can stand in for a module of ours."""
+def flags() -> list[str]:
+    """How Python must be started so that it finds what this process found, and nothing in the working directory."""
     return ["-I"] if sys.flags.isolated else ["-E", "-P"]
 
 
