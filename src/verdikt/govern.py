@@ -100,7 +100,7 @@ class Governance:
         self._completion = completion
         self.clock = clock or SystemClock()
         self._env = env
-        self._here = here
+        self.here = here
         self._see = see or self._real
 
     @classmethod
@@ -178,7 +178,7 @@ class Governance:
         from verdikt.proving import Proving
 
         settings = self.policy.section("evidence") or EvidenceSettings()
-        return Proving(settings, self.store, self.clock, env=self._env, here=self._here)
+        return Proving(settings, self.store, self.clock, env=self._env, here=self.here)
 
     def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> tuple[ToolPolicy, ...]:
         """The tool policies that have a say about a tool, in the order in which they are asked."""
@@ -424,7 +424,7 @@ class Governance:
         return Posture(kept) if kept else self.policy.posture
 
     def _real(self, cwd: str) -> World:
-        here = os.path.abspath(os.path.join(self._here, cwd))
+        here = os.path.abspath(os.path.join(self.here, cwd))
         home = self._env.get("HOME", "")
         root = project_root(here, home)
         guarded = guarded_paths(root, self._env)

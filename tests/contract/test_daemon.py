@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,16 @@ import pytest
 from tests.contract.hook import Said, run_forked
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.contract.warm import WarmProcess, bash, eventually
+from verdikt import __version__
 from verdikt.daemon import client, protocol
 from verdikt.daemon.residence import holder
 from verdikt.ledger import pause
 from verdikt.ledger.audit import audit
+from verdikt.ledger.documents import Documents
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.home import data_home
 from verdikt.ledger.key_rotation import rotate_key
+from verdikt.model.document import parse_document
 from verdikt.projections import projections
 
 
@@ -235,3 +239,47 @@ def test_a_second_process_leaves_quietly(warm: WarmProcess) -> None:
 
     assert (second.returncode, second.stderr) == (0, b"")
     assert warm.status()["pid"] == warm.started[0].pid
+
+
+def test_no_other_data_directory_has_a_say(warm: WarmProcess) -> None:
+    """What somebody keeps of a policy in a place of their own counts for nobody, and the question is refused."""
+    project, other = warm.home / "project", warm.home / "other"
+    (project / ".git").mkdir(parents=True)
+    policy = b"rules:\n  - {name: no_deploy, command: deploy-prod, verdict: block, reason: no, fix: ask a person}\n"
+    (project / "governance.yaml").write_bytes(policy)
+    other.mkdir(mode=0o700)
+    nothing = b"profile: none\nrules:\n  - {name: nothing, command: nosuch, verdict: warn, reason: x, fix: y}\n"
+    profile = files("verdikt").joinpath("profiles/standard.yaml").read_bytes()
+    for place in (other, warm.data):  # the second by another way: whoever can write there can do worse, but not this
+        kept = Documents(place, __version__)
+        for data in (policy, profile):
+            kept.put(data, parse_document(nothing, "governance.yaml").dump())
+
+    with pytest.raises(client.NoAnswer, match="another data directory"):
+        warm.ask(bash("true", cwd=str(project)), cwd=str(project), env=warm.env | {"VERDIKT_HOME": str(other)})
+    for command in ("rm -rf /", "deploy-prod now"):
+        assert warm.ask(bash(command, cwd=str(project)), cwd=str(project)).code == 2
+    assert not (other / "ledger").exists()
+
+
+def test_the_data_directory_may_be_spelt_another_way(warm: WarmProcess) -> None:
+    """By a link, too: it is the directory that counts."""
+    (warm.home / "link").symlink_to(warm.data)
+
+    assert warm.ask(bash("ls"), env=warm.env | {"VERDIKT_HOME": str(warm.home / "link")}).code == 0
+
+
+def test_a_payload_without_a_directory_is_about_the_hooks_own(warm: WarmProcess) -> None:
+    """What the start of a session remembers of the policy is what its end is held against."""
+    (warm.home / ".git").mkdir()
+    policy = warm.home / "governance.yaml"
+    policy.write_text("profile: strict\n")
+    start = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
+    stop = {"hook_event_name": "Stop", "session_id": "s", "stop_hook_active": False}
+
+    warm.ask(json.dumps(start).encode(), "claude", "SessionStart")
+    policy.write_text("profile: strict\nposture: interactive\n")
+    warm.ask(json.dumps(stop).encode(), "claude", "Stop")
+
+    assert str(policy) in (warm.data / "integrity" / "s.json").read_text()
+    assert "changed during the session" in (warm.data / "ledger" / "s.jsonl").read_text()

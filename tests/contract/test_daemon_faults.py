@@ -285,7 +285,7 @@ def test_a_clock_that_jumps_changes_no_decision(tmp_path: Path, jump: float) -> 
     policy = home / ".config/verdikt/governance.yaml"
     policy.parent.mkdir(parents=True)
     env = {"HOME": str(home), "PATH": os.environ["PATH"]}
-    warm = Warm(clock)
+    warm = Warm(home / ".local/share/verdikt", clock)
 
     def ask(command: str) -> int:
         texts = {"version": __version__, "host": "claude", "event": "PreToolUse", "argument": "", "cwd": str(home)}

@@ -117,7 +117,12 @@ def test_a_body_without_end_is_blocked(web: Web) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("GET", "/hook/claude/PreToolUse"), ("POST", "/"), ("POST", "/hook/claude"), ("DELETE", "/hook/claude/Stop")],
+    [
+        ("GET", "/hook/claude/PreToolUse"),
+        ("POST", "/"),
+        ("POST", "/hooks/claude/Stop"),
+        ("DELETE", "/hook/claude/Stop"),
+    ],
 )
 def test_there_is_nothing_else_to_ask_for(web: Web, method: str, path: str) -> None:
     """Only POST, only hooks."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from verdikt.adapters.moment import MomentKind
 from verdikt.adapters.ruling import MARK, Ruling
 from verdikt.model.entry import EntryKind
@@ -115,7 +117,8 @@ _RULES = {
 def _integrity(governance: Governance, moment: Moment, env: Mapping[str, str]) -> Any:
     from verdikt.adapters.integrity import Integrity
 
-    return Integrity(governance.store.home, moment.session_id, moment.cwd, env)
+    where = os.path.join(governance.here, moment.cwd)
+    return Integrity(governance.store.home, moment.session_id, where, env)
 
 
 def _told(ruling: Ruling, governance: Governance, moment: Moment, faults: list[str]) -> Ruling:

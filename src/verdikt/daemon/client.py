@@ -129,17 +129,21 @@ def start(directory: str, env: "Mapping[str, str]", *arguments: str, anew: bool 
     """Starts a warm process and waits for nothing; whether one was started. Not where one lives already, unless `anew`."""
     if not anew and _held(f"{directory}/{LOCK}"):
         return False
-    flags = ["-I"] if sys.flags.isolated else ["-E", "-P"]
     script = f"{os.path.dirname(os.path.abspath(__file__))}/__main__.py"
     # Nothing of the environment that it does not need: it outlives the session, and a token must not.
     clean = {name: env[name] for name in (*protocol.VARIABLES, "VERDIKT_DAEMON_IDLE") if name in env}
     nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
-    command = [sys.executable, *flags, script, *arguments]
+    command = [sys.executable, *flags(), script, *arguments]
     try:
         os.posix_spawn(sys.executable, command, clean, file_actions=nothing, setsid=True)
     except (OSError, NotImplementedError, ValueError):
         return False
     return True
+
+
+def flags() -> list[str]:
+    """How Python must be started so that it finds what this process found, and nothing in the working directory."""
+    return ["-I"] if sys.flags.isolated else ["-E", "-P"]
 
 
 def _held(lock: str) -> bool:

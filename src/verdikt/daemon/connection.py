@@ -3,6 +3,7 @@
 import select
 import socket
 import struct
+import threading
 import time
 from contextlib import suppress
 
@@ -24,9 +25,12 @@ class Connection:
         self.asked = now
         """When the question was complete."""
         self.data = bytearray()
+        self.due: float | None = None
+        """When it must have an answer, whatever becomes of its question; None where the client itself keeps a clock."""
         self.fault = ""
         """Why it will never ask, once that is known."""
         self._lengths: tuple[int, int] | None = None
+        self._to_answer = threading.Lock()
 
     def fileno(self) -> int:
         """The descriptor, for a selector."""
@@ -59,8 +63,10 @@ class Connection:
         )
 
     def answer(self, said: Said) -> bool:
-        """Sends the one answer and closes; whether all of it was taken."""
+        """Sends the one answer and closes; whether all of it was taken. Whoever comes first answers, and nobody after them."""
         data = self._bytes(said)
+        if not self._to_answer.acquire(blocking=False):
+            return False
         try:
             with suppress(BlockingIOError):
                 data = data[self.sock.send(data, socket.MSG_DONTWAIT) :]
@@ -72,6 +78,11 @@ class Connection:
         finally:
             self.close()
         return True
+
+    @property
+    def answered(self) -> bool:
+        """Whether somebody answers already."""
+        return self._to_answer.locked()
 
     def close(self) -> None:
         """Lets go of the client."""

@@ -13,7 +13,7 @@ from verdikt.ledger.files import FileStore
 from verdikt.ledger.home import data_home
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.policy import policy_places, read_places
-from verdikt.policy import build_policy, kept_documents
+from verdikt.policy import build_policy
 from verdikt.projections import projections
 
 MOST_POLICIES = 64
@@ -93,7 +93,8 @@ class HeldPolicies:
         content = tuple((file.layer, file.path, file.data) for file in files)
         policy = self._by_content.get(content)
         if policy is None:
-            policy = self._by_content.keep(content, build_policy(files, kept=kept_documents(env)))
+            # From the files alone: what an asker's data directory keeps of them would count for everybody.
+            policy = self._by_content.keep(content, build_policy(files))
         settled = int(self._clock.now() * 1e9) - FRESH_NS
         if all(found is None or (found and max(found[-2:]) < settled) for _, _, found in seen):
             self._by_stamp.keep(seen, policy)

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,7 @@ def _serve(residence: "Residence", options: "Options", env: Mapping[str, str]) -
 
     from verdikt.daemon.door import UnixDoor
     from verdikt.daemon.journal import Journal
-    from verdikt.daemon.server import Server
+    from verdikt.daemon.server import LEAVE_SECONDS, Server
 
     journal = Journal(residence.directory / "daemon.log")
     os.environ.clear()  # what is asked counts, and never what this process was started with
@@ -71,6 +72,10 @@ def _serve(residence: "Residence", options: "Options", env: Mapping[str, str]) -
     _listen_to_signals(server)
     journal.write("started")
     why = server.serve()
+    # A decision that hangs may hold what is to be closed.
+    last = threading.Timer(LEAVE_SECONDS, os._exit, (0,))
+    last.daemon = True
+    last.start()
     warm.close()
     journal.write(f"ended: {why}")
     # Threads that hang must not hold the process up; what was decided is on the disk.
@@ -85,7 +90,7 @@ def _warm(options: "Options", env: Mapping[str, str]) -> "Warm":
 
         warm: Warm = SystemWarm(options.home)
     else:
-        warm = Warm()
+        warm = Warm(options.home)
     warm.warm_up(env)
     return warm
 

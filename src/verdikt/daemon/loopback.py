@@ -18,6 +18,9 @@ from verdikt.errors import DaemonError
 
 TOKEN = "http.token"
 HEADER_BYTES = 16 * 1024
+ANSWER_SECONDS = 8.0
+"""After so long a request is answered, decided or not: a client that hears nothing runs the tool."""
+
 PREFIX = "x-verdikt-"
 """Headers by which a host can hand on variables that only its hooks have: `X-Verdikt-CLAUDE_PROJECT_DIR: $CLAUDE_PROJECT_DIR`."""
 
@@ -31,8 +34,9 @@ class HttpDoor:
 
     waits = False
 
-    def __init__(self, port: int, directory: Path, env: Mapping[str, str]) -> None:
-        self._token = read_token(directory)
+    def __init__(self, port: int, directory: Path, env: Mapping[str, str], *, seconds: float = ANSWER_SECONDS) -> None:
+        self._seconds = seconds
+        self.token = read_token(directory)
         self._env = {name: value for name, value in env.items() if name in protocol.VARIABLES}
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
@@ -47,7 +51,9 @@ class HttpDoor:
 
     def admit(self, sock: socket.socket, now: float) -> Connection | None:
         """Everybody: who they are, their request says."""
-        return HttpConnection(sock, now, self.port, self._token, self._env)
+        connection = HttpConnection(sock, now, self.port, self.token, self._env)
+        connection.due = now + self._seconds
+        return connection
 
     def close(self) -> None:
         """Lets nobody in any more."""
@@ -62,15 +68,17 @@ class HttpConnection(Connection):
         self._names = (f"127.0.0.1:{port}", f"localhost:{port}")
         self._token = token
         self._env = env
+        self._asks: bool | None = None
+        """Whether it is a hook that asks, and no other request; None while nobody can tell."""
         self._path = ""
         self._headers: dict[str, str] | None = None
         self._body = 0
+        self._dropped = 0
 
     def question(self) -> Question:
         """The complete question; `Malformed` when it is none, or its sender may not ask."""
         assert self._headers is not None
-        self._may_ask(self._headers)
-        _, _, host, event = self._path.split("/")
+        host, event = self._words()
         env = dict(self._env)
         for name in HANDED_ON:
             if value := self._headers.get(PREFIX + name.lower().replace("_", "-"), ""):
@@ -82,13 +90,16 @@ class HttpConnection(Connection):
             version=__version__, host=host, event=event, argument="", cwd="", env=env, payload=payload, peer=self.peer
         )
 
-    def _may_ask(self, headers: Mapping[str, str]) -> None:
+    def _refusal(self) -> str:
+        """Why its sender may not ask; empty when they may."""
+        headers = self._headers or {}
         given = headers.get("authorization", "").removeprefix("Bearer ")
         if not hmac.compare_digest(given.encode("utf-8", "replace"), self._token.encode()):
-            raise protocol.Malformed("expected the token of the warm process")
+            return "expected the token of the warm process"
         # A page in a browser can make it send requests here, under a name of its own or with an origin.
         if headers.get("host", "").lower() not in self._names or "origin" in headers:
-            raise protocol.Malformed("expected a request for the loopback that comes from no web page")
+            return "expected a request for the loopback that comes from no web page"
+        return ""
 
     def _complete(self) -> bool:
         if self._headers is None:
@@ -99,21 +110,29 @@ class HttpConnection(Connection):
                 return False
             self._read_headers(bytes(self.data[:end]))
             self._body = end + 4
+            self.fault = self._refusal()
         assert self._headers is not None
         length = self._headers.get("content-length", "")
         if "transfer-encoding" in self._headers or not (length.isascii() and length.isdigit() and len(length) < 12):
             raise protocol.Malformed("expected a body with its length")
         if int(length) > protocol.PAYLOAD_BYTES:
             raise protocol.Malformed(f"expected a payload of at most {protocol.PAYLOAD_BYTES} bytes, found more")
-        missing = self._body + int(length) - len(self.data)
+        missing = self._body + int(length) - self._dropped - len(self.data)
         if missing < 0:
             raise protocol.Malformed("expected one request, found more")
+        if self.fault:
+            # Nothing is held of what a stranger sends; but whoever is not heard to the end may not hear the answer.
+            self._dropped += len(self.data)
+            self.data.clear()
+            if missing == 0:
+                raise protocol.Malformed(self.fault)
         return missing == 0
 
     def _read_headers(self, raw: bytes) -> None:
         first, *lines = raw.decode("latin-1").split("\r\n")
         method, _, rest = first.partition(" ")
         path, _, version = rest.rpartition(" ")
+        self._asks = method == "POST" and path.startswith("/hook/")
         found: dict[str, str] = {}
         for line in lines:
             name, colon, value = line.partition(":")
@@ -123,25 +142,29 @@ class HttpConnection(Connection):
             found[key] = value.strip()
         self._headers = found
         parts = path.split("/")
-        if method == "POST" and version.startswith("HTTP/1.") and len(parts) == 4 and parts[:2] == ["", "hook"]:
-            self._path = path
-        else:
+        if not (self._asks and version.startswith("HTTP/1.") and len(parts) == 4 and all(parts[2:])):
             raise protocol.Malformed("expected POST /hook/<host>/<event>")
+        self._path = path
 
     def _bytes(self, said: Said) -> bytes:
         if said.kind == protocol.ANSWER:
             return _response("200 OK", self._document(said))
         why = said.err.decode("utf-8", "replace").strip() or "the warm process is going"
-        if self._headers is not None and not self._path:
+        if self._asks is False:
             return _response("404 Not Found", json.dumps({"error": why}).encode())
         return _response("200 OK", self._blocking(_BLOCK % why) if self._closed() else b"{}")
 
     def _closed(self) -> bool:
         """Whether the agent is about to act; also when nobody can tell."""
-        if not self._path:
+        host, event = self._words()
+        if host not in adapters.HOSTS:
             return True
-        _, _, host, event = self._path.split("/")
         return adapters.host(host).EVENTS.get(event, MomentKind.BEFORE).closed
+
+    def _words(self) -> tuple[str, str]:
+        """Host and event; empty when they are not known."""
+        _, _, host, event = self._path.split("/") if self._path else ("", "", "", "")
+        return host, event
 
     def _document(self, said: Said) -> bytes:
         """What a process would have said by its status, in words: there is no status here."""

@@ -23,6 +23,9 @@ WORKERS = 8
 LATE = 2
 """How many more answer those who took their time to ask."""
 
+MOST_LATE = 32
+"""How many of those there may be, when some hang and others take their place."""
+
 PATIENCE_SECONDS = 0.003
 """How long a client that was let in is waited for, before it counts as one that takes its time."""
 
@@ -95,6 +98,7 @@ class Server:
         self._buffered = 0
         self._jobs: SimpleQueue[Connection] = SimpleQueue()
         self._pending = 0
+        self._due: dict[Connection, None] = {}  # have asked, and must be told something in time
         self._lock = threading.Lock()
         self._deciding: dict[int, float] = {}
         self._why = ""
@@ -148,7 +152,8 @@ class Server:
             if key.fileobj == self._woken:
                 self._wake_up()
             elif isinstance(key.data, Connection):
-                self._read(key.data)
+                if key.data in self._open:  # or it was sent away a moment ago, to make room for another
+                    self._hear(key.data)
             else:
                 self._accept(key.data)
 
@@ -189,6 +194,8 @@ class Server:
                 else:
                     self._handed.put(connection)
                     self._call()
+            except Exception as error:
+                self._failed(connection, error)
             finally:
                 with self._lock:
                     self._pending -= 1
@@ -231,7 +238,9 @@ class Server:
         now = time.monotonic()
         try:
             connection = door.admit(sock, now)
-        except OSError:
+        except Exception as error:
+            if not isinstance(error, OSError):
+                self._journal.write(f"failed to let in: {type(error).__name__}")
             sock.close()
             return None
         if connection is None:
@@ -249,12 +258,24 @@ class Server:
         if connection.fault:
             self._dismiss(connection, connection.fault)
         else:
-            self._read(connection)  # it may have asked by now
+            self._hear(connection)  # it may have asked by now
+
+    def _hear(self, connection: Connection) -> None:
+        """Takes in more of a question; whatever its bytes do, the thread that listens goes on."""
+        try:
+            self._read(connection)
+        except Exception as error:
+            if connection in self._open:
+                self._forget(connection)
+            self._failed(connection, error)
 
     def _read(self, connection: Connection) -> None:
         before = len(connection.data)
         try:
-            complete = connection.feed()
+            try:
+                complete = connection.feed()
+            finally:
+                self._buffered += len(connection.data) - before
         except (BlockingIOError, InterruptedError):
             return
         except protocol.Malformed as error:
@@ -264,11 +285,12 @@ class Server:
             self._forget(connection)
             connection.close()
             return
-        self._buffered += len(connection.data) - before
         if complete:
             self._forget(connection)
             with self._lock:
                 self._pending += 1
+                if connection.due is not None:
+                    self._due[connection] = None
             self._jobs.put(connection)
         elif self._buffered > MOST_BUFFERED:
             self._dismiss(max(self._open, key=lambda each: len(each.data)), "too much is being asked at once")
@@ -290,7 +312,23 @@ class Server:
             self._dismiss(oldest, why)
         return oldest is not None
 
+    def _tell_in_time(self, now: float) -> None:
+        """Answers those whose time is over; a thread that hangs over their question is made up for by another."""
+        for connection in [each for each in self._open if each.due is not None and now > each.due]:
+            self._dismiss(connection, "expected the question sooner")
+        with self._lock:
+            over = [each for each in self._due if each.due is not None and now > each.due]
+            hanging = len(self._deciding)
+        for connection in over:
+            self._due.pop(connection, None)
+            self.pulse.refuse()
+            connection.answer(Said.refused("the warm process did not decide in time"))
+        if over and len(self._late) < min(MOST_LATE, hanging + LATE):
+            self._late.append(threading.Thread(target=self._work, daemon=True))
+            self._late[-1].start()
+
     def _look_around(self, now: float) -> None:
+        self._tell_in_time(now)
         while (oldest := next(iter(self._open), None)) and now - oldest.opened > ASK_SECONDS:
             self._dismiss(oldest, f"expected the question within {ASK_SECONDS:.0f} seconds")
         with self._lock:
@@ -316,6 +354,7 @@ class Server:
         grace = time.monotonic() + TICK_SECONDS
         while time.monotonic() < end:
             self._listen(0.02)
+            self._tell_in_time(time.monotonic())
             if self._open and time.monotonic() > grace:
                 # A client whose question was not taken to its end knows that nothing was decided.
                 self._give_up_oldest("the warm process is going")
@@ -323,25 +362,38 @@ class Server:
             with self._lock:
                 if not (inside or self._pending or self._open) and self._handed.empty():
                     break
+        self._tell_in_time(float("inf"))
 
     def _work(self) -> None:
         while True:
             try:
-                self._decide(self._jobs.get())
+                connection = self._jobs.get()
+                self._decide(connection)
             finally:
                 with self._lock:
                     self._pending -= 1
 
     def _decide(self, connection: Connection) -> None:
         me = threading.get_ident()
-        self._deciding[me] = time.monotonic()
+        with self._lock:
+            self._deciding[me] = time.monotonic()
         try:
             self._serve(connection)
+        except Exception as error:
+            self._failed(connection, error)
         finally:
-            del self._deciding[me]
+            with self._lock:
+                del self._deciding[me]
+                self._due.pop(connection, None)
+
+    def _failed(self, connection: Connection, error: Exception) -> None:
+        """A thread goes on, whatever an answer was that could not be given."""
+        self._journal.write(f"failed to answer: {type(error).__name__}")
+        connection.answer(Said.refused(f"the warm process failed with {type(error).__name__}"))
 
     def _serve(self, connection: Connection) -> None:
-        if time.monotonic() - connection.asked > ASK_SECONDS or connection.gone():
+        late = connection.answered or time.monotonic() - connection.asked > ASK_SECONDS
+        if late or connection.gone():
             connection.close()  # nobody waits for an answer, so nothing must be decided
             return
         try:

@@ -104,8 +104,7 @@ class SystemWarm(Warm):
     """Answers every user from data of its own: `<home>/users/<uid>`."""
 
     def __init__(self, home: Path, clock: Clock | None = None) -> None:
-        super().__init__(clock)
-        self._home = home
+        super().__init__(home, clock)
 
     def answer(self, question: Question) -> Said:
         """What the client must say. git is run as the peer, or not at all."""
@@ -117,13 +116,17 @@ class SystemWarm(Warm):
         with git_as(question.peer.uid, question.peer.gid):
             return super().answer(replace(question, env=self._env(question)))
 
+    def _at_home(self, question: Question) -> bool:
+        """Always: `_env` says where the data of every question lies."""
+        return True
+
     def _env(self, question: Question) -> dict[str, str]:
         env = {
             name: value if name in NOT_PATHS or not value else os.path.join(question.cwd or "/", value)
             for name, value in question.env.items()
             if name not in OWN
         }
-        return env | {"PATH": PATH, "VERDIKT_HOME": str(self._home / "users" / str(question.peer.uid))}
+        return env | {"PATH": PATH, "VERDIKT_HOME": str(self.home / "users" / str(question.peer.uid))}
 
     def _govern(self, cwd: str, question: Question) -> Governance:
         rights, env = Rights(question.peer), question.env

@@ -4,11 +4,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Hashable, Mapping
+from pathlib import Path
 
 import verdikt
 from verdikt import __version__, adapters
 from verdikt.adapters.call import HookCall
-from verdikt.daemon import protocol
+from verdikt.daemon import client, protocol
 from verdikt.daemon.held import HeldPolicies, HeldStores, Newest
 from verdikt.daemon.question import Question, Said
 from verdikt.errors import VerdiktError
@@ -24,9 +25,10 @@ NOT_PATHS = frozenset(
 
 
 class Warm:
-    """Answers questions. Whatever fails is the answer that a failing hook process would have given."""
+    """Answers questions about one data directory. Whatever fails is the answer that a failing hook process would have given."""
 
-    def __init__(self, clock: Clock | None = None, package: str = verdikt.__file__) -> None:
+    def __init__(self, home: Path, clock: Clock | None = None, package: str = verdikt.__file__) -> None:
+        self.home = home
         self.clock = clock or SystemClock()
         self._package = package
         self._installed = _print(package)
@@ -39,6 +41,8 @@ class Warm:
         # An upgrade counts from the next call on, whatever version the client is of: it may be left from before as well.
         if question.version != __version__ or _print(self._package) != self._installed:
             return Said(protocol.AGAIN)
+        if not self._at_home(question):
+            return Said.refused(f"expected a question about `{self.home}`, found one about another data directory")
         if any(value[:1] not in ("", "/") for name, value in question.env.items() if name not in NOT_PATHS):
             return _elsewhere(question)
         call = HookCall([question.host, question.event, question.argument], question.env, question.cwd)
@@ -79,6 +83,17 @@ class Warm:
         """Lets go of every file."""
         self.stores.close()
 
+    def _at_home(self, question: Question) -> bool:
+        """Whether a question is about the data directory of this process, however it is spelt."""
+        run = client.run_directory(question.env)
+        if not run:
+            return False
+        home = os.path.dirname(run)
+        try:
+            return home == str(self.home) or os.path.samefile(home, self.home)
+        except (OSError, ValueError):
+            return False
+
     def _govern(self, cwd: str, question: Question) -> Governance:
         policy, store = self.policies.at(cwd, question.env), self.stores.of(question.env)
         # By identity: what is kept holds on to its policy and its store, so that no other can have it.
@@ -118,7 +133,7 @@ def _elsewhere(question: Question) -> Said:
     words = [question.host, question.event, question.argument]
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-m", "verdikt.adapters.entry", *words],
+            [sys.executable, *client.flags(), "-m", "verdikt.adapters.entry", *words],
             cwd=question.cwd or "/",
             env={**question.env, "VERDIKT_DAEMON": "off"},
             input=question.payload,

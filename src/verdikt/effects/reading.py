@@ -9,6 +9,7 @@ from verdikt.effects.consequence import consequences, hidden, is_foreign, of
 from verdikt.effects.flow import OUT, RAW, SHELLS, copies, follow
 from verdikt.effects.program import lookup
 from verdikt.effects.program.table import Program
+from verdikt.effects.reach import NAME, opens, reached
 from verdikt.effects.source import NEAR, feed, is_endless, language_of, meant, output, program_word
 from verdikt.effects.verb import destroys
 from verdikt.effects.zone import is_device, is_sink
@@ -64,7 +65,7 @@ class Step(Value):
 class Reading:
     """One action's shell text, being read. Files written on the way are remembered, for when they are run."""
 
-    __slots__ = ("_copies", "_depth", "_fetched", "_resolver", "_written", "steps")
+    __slots__ = ("_copies", "_depth", "_fetched", "_near", "_resolver", "_written", "steps")
 
     def __init__(self, resolver: Resolver, steps: list[Step] | None = None) -> None:
         self._resolver = resolver
@@ -72,6 +73,8 @@ class Reading:
         self._written: dict[str, str] = {}
         self._fetched: set[str] = set()
         self._copies: set[str] = set()
+        self._near = False
+        """Whether something in it has our name."""
         self.steps = steps
         """Where the steps are noted, when somebody wants to see them."""
 
@@ -87,6 +90,7 @@ class Reading:
 
     def _script(self, text: str, cwd: Word | None, where: str) -> list[Effect]:
         facts = self._resolver.facts
+        self._near = self._near or NAME in text
         start = cwd.text if cwd is not None and cwd.known else facts.cwd
         script = analyse(text, home=facts.home, cwd=start, read=self._read)
         commands = script.commands
@@ -163,6 +167,8 @@ class Reading:
         effects = self._program(call)
         if name in _KEEPERS:
             self._remember(call)
+        if self._near:
+            effects = [*effects, *reached(call, effects)]
         return found + effects if found else effects
 
     def _around(self, call: Call, index: int) -> list[Effect]:
@@ -375,6 +381,8 @@ class Reading:
         found = self._read_code(code.language, code.text, call)
         if code.language == "python" and _FORGES.search(code.text):
             found.append(call.effect("guard.forge"))
+        if self._near and opens(code.text):
+            found.append(call.effect("guard.tamper", (Target("the warm process", "other"),)))
         return found
 
     def _read_code(self, language: str, text: str, call: Call) -> list[Effect]:

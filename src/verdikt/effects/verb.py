@@ -7,6 +7,8 @@ from functools import lru_cache
 from verdikt.effects.argument import words
 from verdikt.model.regex import regex
 
+_READ_LETTERS = 200
+
 READ = words(
     "list ls lst get describe show view read info status whoami help version search find query scan head lookup check validate "
     "verify lint diff plan preview log logs tail watch wait inspect history top explain events print display count estimate simulate "
@@ -49,15 +51,23 @@ _SPLIT = regex(r"[-_:./\s]+")
 _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-@lru_cache(maxsize=4096)  # by words of commands, of which there is no end
 def tokens(word: str) -> tuple[str, ...]:
     """`delete-db-instance`, `apps:destroy`, `DeleteInstance` in lower-case pieces."""
-    return tuple(piece.lower() for part in _SPLIT.split(word[:200]) for piece in _HUMP.split(part) if piece)
+    return _tokens(word[:_READ_LETTERS])
 
 
 @lru_cache(maxsize=4096)  # by words of commands, of which there is no end
+def _tokens(word: str) -> tuple[str, ...]:
+    return tuple(piece.lower() for part in _SPLIT.split(word) for piece in _HUMP.split(part) if piece)
+
+
 def kind(word: str) -> str:
     """`read`, `write` or `delete`, by the first verb in a word; empty when there is none."""
+    return _kind_of(word[:_READ_LETTERS])
+
+
+@lru_cache(maxsize=4096)
+def _kind_of(word: str) -> str:
     return find([word])[1]
 
 

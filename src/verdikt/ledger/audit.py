@@ -232,13 +232,14 @@ class _Folding:
                 self._claimed.setdefault(seq, []).append((projection, text))
         self._states: dict[str, Any] = {}
         self._wrong: list[str] = []
-        self._first = 0
+        self._first = self._last = 0
 
     def __call__(self, fields: dict[str, Any]) -> None:
         if not self._states or fields["seq"] == self._first:
             self._first = fields["seq"]
             self._states = {projection.name: projection.fresh() for projection in self._projections}
             self._wrong = []
+        self._last = fields["seq"]
         if fields.get("kind") in KINDS:
             entry = Entry(**{**fields, "kind": EntryKind(fields["kind"])})
             for projection in self._projections:
@@ -250,8 +251,9 @@ class _Folding:
                 self._wrong.append(projection.name)
 
     def wrong(self) -> list[str]:
-        """The projections of which something else is claimed than the log gives."""
-        return self._wrong
+        """The projections of which something else is claimed than the log gives, or something of entries that it has not."""
+        ahead = [each.name for seq, rows in self._claimed.items() if seq > self._last for each, _ in rows]
+        return self._wrong + ahead
 
 
 class _ArtifactCheck:

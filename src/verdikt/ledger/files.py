@@ -245,10 +245,12 @@ class FileStore:
         if os.getpid() == self._pid:
             self.flush()
         with self._lock:
-            for log in self._logs.values():
-                log.close()
+            logs = list(self._logs.values())
             self._logs.clear()
-            self.state.close()
+        # Not under our lock, which an update that a log waits for may want.
+        for log in logs:
+            log.close()
+        self.state.close()
 
     def _log(self, session: str) -> LogFile:
         if os.getpid() != self._pid:
@@ -341,7 +343,8 @@ class FileStore:
             for name, projection in self._projections.items():
                 stored = db.state(session, name)
                 folded = row.head.seq if row and projection.label in row.folded else lag.get(projection.label, 0)
-                usable = not stored or stored.version == projection.version
+                # A mark beyond the head was made by somebody else: what stands beside it proves nothing.
+                usable = folded <= head.seq and (not stored or stored.version == projection.version)
                 since[name] = folded if usable else 0
                 states[name] = load(stored.text) if stored and since[name] else projection.fresh()
         changed: dict[str, int] = {}

@@ -11,6 +11,7 @@ from verdikt.errors import ChainBroken, LedgerError
 from verdikt.ledger.home import sync_directory, sync_file, write_all
 from verdikt.ledger.segment import tail
 from verdikt.model.entry import decode
+from verdikt.observe.clock import SystemClock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
     from verdikt.ledger.store import Head
     from verdikt.model.entry import Entry
+
+
+WAIT_SECONDS = 8.0
+"""How long a session's lock is waited for: less than a hook has, so that whoever keeps it only makes the hook say so."""
+
+_NAP_SECONDS = 0.01
 
 
 class LogFile:
@@ -47,6 +54,7 @@ class LogFile:
         self._busy = False
         self._told = threading.Condition()
         self._syncing = False
+        self._begun = 0
         self.written = 0
         """How many writes there were; read under the lock, it is what to `sync` for."""
         self._synced = 0
@@ -56,7 +64,9 @@ class LogFile:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Alone on the session, against threads and processes; on the file that stands at the path now."""
-        with self._thread:
+        if not self._thread.acquire(timeout=WAIT_SECONDS):
+            raise self._taken()
+        try:
             if self._busy:
                 raise LedgerError(f"an update of `{self.path.name}` is already under way in this thread")
             self._busy = True
@@ -70,6 +80,8 @@ class LogFile:
                 self._busy = False
                 if self._retired:
                     self.close()
+        finally:
+            self._thread.release()
 
     def retire(self) -> None:
         """Closes the file, now or when whoever holds its lock lets go."""
@@ -110,6 +122,7 @@ class LogFile:
     def write(self, data: bytes, *, over: int = 0) -> None:
         """Adds bytes at the end, in place of the last `over` torn ones; all of them or none."""
         size = os.fstat(self._fd).st_size
+        self._begun += 1
         try:
             if over:
                 self._replace(data, size - over)
@@ -122,7 +135,7 @@ class LogFile:
             self.head = None
             raise LedgerError(f"cannot write `{self.path}`: {error.strerror}; {_advice(error)}") from error
         self.size = size - over + len(data)
-        self.written += 1
+        self.written = self._begun
 
     def sync(self, wanted: int) -> None:
         """Returns when that many writes are on the disk; one caller waits for the disk for all who have written."""
@@ -137,24 +150,25 @@ class LogFile:
             if self._synced >= wanted:
                 return
             self._syncing = True
-        upto, failure = self.written, None
+        upto, done = self.written, False
         try:
             if self._fd >= 0:
                 os.fsync(self._fd)
             else:
                 sync_file(self.path)  # closed in between: the data is in the file, whoever asks for it
+            done = True
         except OSError as error:
-            failure = error
-        with self._told:
-            self._syncing = False
-            if failure is None:
-                self._synced = max(self._synced, upto)
-            else:
-                # The kernel forgets what it could not write: for those who wait with us a later success proves nothing.
-                self._lost, self.head = upto, None
-            self._told.notify_all()
-        if failure is not None:
-            raise LedgerError(f"cannot write `{self.path}`: {failure.strerror}; {_advice(failure)}") from failure
+            raise LedgerError(f"cannot write `{self.path}`: {error.strerror}; {_advice(error)}") from error
+        finally:
+            with self._told:
+                self._syncing = False
+                if done:
+                    self._synced = max(self._synced, upto)
+                else:
+                    # The kernel forgets what it could not write, lines that were begun meanwhile among it: for all of
+                    # those a later success proves nothing.
+                    self._lost, self.head = self._begun, None
+                self._told.notify_all()
 
     def _shut(self) -> None:
         """Closes the file, when nobody waits for the disk with it."""
@@ -174,7 +188,7 @@ class LogFile:
         while True:
             if self._fd < 0:
                 self._open()
-            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            self._take()
             try:
                 there = os.stat(self._place)
             except FileNotFoundError:
@@ -184,6 +198,20 @@ class LogFile:
                 return
             # rotation put another file in its place while we waited
             self._shut()
+
+    def _take(self) -> None:
+        """The lock of the file, against other processes; whoever keeps it must not keep a hook from answering."""
+        for attempt in range(int(WAIT_SECONDS / _NAP_SECONDS)):
+            try:
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                SystemClock().sleep(min(_NAP_SECONDS, 0.0005 * (attempt + 1)))
+            else:
+                return
+        raise self._taken()
+
+    def _taken(self) -> LedgerError:
+        return LedgerError(f"`{self.path}` is locked by another process; see who holds it with `fuser`, and end that")
 
     def _open(self) -> None:
         flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC

@@ -35,6 +35,8 @@ def keep_policy(home: Path, digest: str, document: Mapping[str, Any]) -> None:
         handle, draft = tempfile.mkstemp(dir=directory, prefix=".draft-")
         with os.fdopen(handle, "wb") as file:
             file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # or a power cut could leave an empty file in its place, which counts as kept
         os.replace(draft, path)
     except OSError as error:
         raise LedgerError(f"cannot write `{path}`: {error.strerror}; make room or set VERDIKT_HOME") from error

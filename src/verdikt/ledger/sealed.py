@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+from _thread import get_ident
 
 from verdikt.model.canonical import sha256
 
@@ -52,7 +53,7 @@ class Sealed:
     def put(self, source: bytes, kept: bytes) -> None:
         """Keeps something for these bytes, where verdikt keeps its data already; what cannot be written is not kept."""
         key = self._key(source)
-        draft = f"{self._directory}/.draft-{os.getpid()}"
+        draft = f"{self._directory}/.draft-{os.getpid()}-{get_ident()}"
         try:
             if not os.path.isdir(self._home):
                 return

@@ -1,4 +1,5 @@
-"""What git knows of a path and of a repository. Never raises, never waits long, never runs what the repository names."""
+"""What git knows of a path and of a repository. Never raises, never waits long, and runs nothing that the
+repository names but its filters, which tell whether a file is modified."""
 
 import os
 import subprocess

@@ -47,7 +47,7 @@ Found = tuple[dict[str, str], dict[str, float]]
 def _by_git(root: str, env: Mapping[str, str]) -> Found | None:
     """What is committed or staged by its blob; what is changed or new by the blob it would be."""
     beside = [f"--exclude={name}/" for name in sorted(_PASSED_OVER)]
-    listing = run_git(root, env, "ls-files", "-z", "-s", "-t", "-c", "-m", "-o", "--exclude-standard", *beside)
+    listing = run_git(root, env, "ls-files", "-z", "-s", "-v", "-c", "-m", "-o", "--exclude-standard", *beside)
     if listing is None:
         return None
     files: dict[str, str] = {}
@@ -62,7 +62,7 @@ def _by_git(root: str, env: Mapping[str, str]) -> Found | None:
         if path.lower().endswith(DOCS):
             continue
         files.setdefault(path, about.split(" ")[1] if " " in about else "")
-        if tag != "H":
+        if tag != "H":  # in lower case where git was told not to look: we do
             looked_at.add(path)
     if len(looked_at) > MOST_FILES:
         return None

@@ -38,18 +38,25 @@ _IN_DOUBLE = regex(
 _TILDE = regex(r"~([A-Za-z_][\w-]*|[+-])?(?=/|$)")
 _MOST_FIELDS = 512
 _SMALL = 64
+_REMEMBERED = 256
 DEEPEST = 90
 _LARGEST_VOLUME = 1 << 23
 
 
-@lru_cache(maxsize=4096)
 def plain_word(raw: str) -> Word | None:
-    """The word itself when nothing in it can expand; the same few words come again and again."""
+    """The word itself when nothing in it can expand; the same few words come again and again, and those are short."""
+    return _kept_word(raw) if len(raw) <= _REMEMBERED else _plain_word(raw)
+
+
+def _plain_word(raw: str) -> Word | None:
     if _PLAIN.fullmatch(raw):
         return Word(raw, raw)
     if _CONSTANT.fullmatch(raw):
         return Word(_QUOTED.sub(r"\1\2", raw), raw)
     return None
+
+
+_kept_word = lru_cache(maxsize=4096)(_plain_word)
 
 
 class _Fields:

@@ -39,7 +39,7 @@ def replaced(package: Path) -> None:
 @pytest.mark.parametrize("upgrade", [replaced, Path.unlink, os.utime], ids=["replaced", "gone", "written"])
 def test_an_upgrade_counts_from_the_next_call_on(package: Path, tmp_path: Path, upgrade: object) -> None:
     """Also for a client that was left from before; what is loaded must not decide for what is installed."""
-    warm = Warm(package=str(package))
+    warm = Warm(tmp_path / "data", package=str(package))
     before = ask(warm, tmp_path)
     upgrade(package)  # type: ignore[operator]
     after = ask(warm, tmp_path)
@@ -50,4 +50,4 @@ def test_an_upgrade_counts_from_the_next_call_on(package: Path, tmp_path: Path, 
 
 def test_a_client_of_another_version_is_not_answered(package: Path, tmp_path: Path) -> None:
     """It is told to ask a new process."""
-    assert ask(Warm(package=str(package)), tmp_path, "0.0.0") == protocol.AGAIN
+    assert ask(Warm(tmp_path / "data", package=str(package)), tmp_path, "0.0.0") == protocol.AGAIN

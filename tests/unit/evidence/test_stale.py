@@ -224,3 +224,15 @@ def test_a_call_without_a_place_is_logged_all_the_same(tmp_path: Path) -> None:
     scene.gov.after(action, Outcome(success=True, output=GREEN, exit_code=0))
 
     assert "tree" not in scene.entries()[-1].body["evidence"]
+
+
+def test_a_file_that_git_was_told_not_to_look_at_is_looked_at(scene: Scene) -> None:
+    if not (scene.project / ".git").exists():
+        return
+    git(scene, "update-index", "--assume-unchanged", "src/other.py")
+    before = source_tree(str(scene.project), {})
+    write(scene, "src/other.py", "y = 1\n")
+    after = source_tree(str(scene.project), {})
+    assert before is not None
+    assert after is not None
+    assert before.digest != after.digest

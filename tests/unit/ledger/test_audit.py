@@ -230,6 +230,26 @@ def test_a_doctored_database_is_told(tmp_path: Path) -> None:
     assert audit(tmp_path, projections=(count,)).holds
 
 
+def test_a_state_of_entries_that_never_were_is_told_and_not_used(tmp_path: Path) -> None:
+    """A mark beyond the end of the log would keep whatever stands beside it from being compared."""
+    count = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
+    store = FileStore(tmp_path, FakeClock(), (count,), durable=False)
+    for _ in range(3):
+        store.append("s", "tool_call", {})
+    store.close()
+    connection = sqlite3.connect(tmp_path / "state.db")
+    connection.execute("UPDATE state SET state = '700'")
+    connection.execute("UPDATE heads SET folded = ''")
+    connection.execute("INSERT INTO lag VALUES ('s', ?, 1000)", (count.label,))
+    connection.commit()
+    connection.close()
+
+    (fault,) = audit(tmp_path, projections=(count,)).faults
+
+    assert (fault.kind, fault.session) == (Corruption.STATE, "s")
+    assert FileStore(tmp_path, FakeClock(), (count,), durable=False).project("count", "s") == 3
+
+
 def test_a_projection_that_lags_is_no_fault(tmp_path: Path) -> None:
     """Somebody appended who did not know it; whoever does catches up."""
     count = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)

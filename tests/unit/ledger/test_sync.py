@@ -1,5 +1,6 @@
 """Many threads, few waits for the disk: what is written together is made durable together, and never promised before."""
 
+import fcntl
 import os
 import stat
 import threading
@@ -120,3 +121,71 @@ def test_a_disk_that_fails_once_fails_everybody_who_waited(tmp_path: Path, disk:
 
     assert len(refused) == 4
     assert store.append("s", EntryKind.CRASH, {"after": True}).seq == 6
+
+
+def test_what_is_written_while_a_sync_fails_is_lost_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel reports a failed write once; a second sync that succeeds says nothing about it."""
+    store = FileStore(tmp_path)
+    store.append("s", EntryKind.GAP, {})
+    calls, under_way, go_on = [], threading.Event(), threading.Event()
+
+    def failing(fd: int) -> None:
+        calls.append(fd)
+        if len(calls) == 1:
+            under_way.set()
+            go_on.wait(10)
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", failing)
+    refused: list[int] = []
+
+    def append(number: int) -> None:
+        try:
+            store.append("s", EntryKind.GAP, {"n": number})
+        except LedgerError:
+            refused.append(number)
+
+    threads = [threading.Thread(target=append, args=(number,)) for number in (1, 2)]
+    threads[0].start()
+    under_way.wait(10)
+    threads[1].start()
+    while store.head("s").seq < 3:
+        time.sleep(0.01)
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert sorted(refused) == [1, 2]
+    store.append("s", EntryKind.GAP, {"n": 3})
+
+
+def test_a_lock_that_somebody_keeps_ends_in_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = FileStore(tmp_path)
+    store.append("s", EntryKind.GAP, {})
+    monkeypatch.setattr("verdikt.ledger.log.WAIT_SECONDS", 0.2)
+    with open(tmp_path / "ledger" / "s.jsonl", "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(LedgerError, match="locked by another process"):
+            store.append("s", EntryKind.GAP, {})
+    store.append("s", EntryKind.GAP, {})
+
+
+def test_closing_waits_for_nobody_who_waits_for_it(tmp_path: Path) -> None:
+    """An update that asks for another session while the store closes must not find the door barred for ever."""
+    store = FileStore(tmp_path)
+    inside, closing = threading.Event(), threading.Event()
+
+    def updated(log: object) -> None:
+        inside.set()
+        closing.wait(10)
+        time.sleep(0.1)
+        store.append("other", EntryKind.GAP, {})
+
+    worker = threading.Thread(target=lambda: store.update("s", updated), daemon=True)
+    worker.start()
+    inside.wait(10)
+    closer = threading.Thread(target=lambda: (closing.set(), store.close()), daemon=True)
+    closer.start()
+    worker.join(20)
+    closer.join(20)
+    assert not worker.is_alive()
+    assert not closer.is_alive()

@@ -8,6 +8,7 @@ from verdikt.effects.program.system import is_protection
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.effects.surroundings import before
 from verdikt.model.effect import Effect, Target
+from verdikt.model.regex import regex
 from verdikt.shell.command import Command
 
 _VITAL = words(
@@ -59,13 +60,40 @@ _GENERIC = words(
 """Names that belong to programs of every sort, the agent's own among them."""
 
 
+_SIGNAL = regex(r"^-(?:SIG)?[A-Z]{3,}$")
+
+_OUR_PROCESSES = (
+    "verdikt-hook 20 closed python3 -I -S site-packages/verdikt/adapters/launch.py claude PreToolUse",
+    "python3 -E -P site-packages/verdikt/daemon/__main__.py",
+    "/bin/sh share/verdikt/hooks/guard.sh 20 closed",
+)
+_OTHERS = ("python3 -m http.server", "/bin/sh build.sh", "python manage.py runserver 20 site-packages share")
+
+
+def _meets_ours(pattern: str) -> bool:
+    """Whether a pattern for processes meets ours, and none that every machine has."""
+    import re2  # somebody else's pattern: it must not be able to take its time
+
+    try:
+        found = re2.compile(pattern)
+    except re2.error:
+        return "verdikt" in pattern
+    return any(map(found.search, _OUR_PROCESSES)) and not any(map(found.search, _OTHERS))
+
+
 def _pkill(call: Call) -> Iterator[Effect]:
     args = call.args
-    names = [word.text for word in args.operands]
-    targets = tuple(Target(word.shown, "pid") for word in args.operands)
+    operands = args.operands
+    # `-STOP` and the like are read as letters, and the last of them takes the name of the process for its value.
+    signals = [word.text for word in call.command.argv[1:] if _SIGNAL.match(word.text)]
+    if signals and not operands:
+        operands = [word for word in call.command.argv[1:] if not word.text.startswith("-")]
+    names = [word.text for word in operands]
+    targets = tuple(Target(word.shown, "pid") for word in operands)
+    whole = call.name != "killall" or args.has("-r --regexp")
     if any(is_protection(part) for name in names for part in name.split()):
         yield call.effect("sys.security", targets, note="ends what guards or records")
-    elif _names_ours(call.command):
+    elif _names_ours(call.command) or (whole and any(_meets_ours(name) for name in names)):
         yield call.effect("proc.kill", (Target("verdikt", "pid"),))
     elif any(name.lower() in _VITAL for name in names):
         yield call.effect("sys.crash", targets)

@@ -1,0 +1,206 @@
+"""The loop of the warm process, with real sockets and decisions that a test holds up."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from verdikt.daemon import protocol, server
+from verdikt.daemon.connection import Connection
+from verdikt.daemon.journal import Journal
+from verdikt.daemon.loopback import HttpDoor
+from verdikt.daemon.question import Peer, Question, Said
+from verdikt.daemon.server import Server
+
+ALLOWED = Said(protocol.ANSWER, 0, b"{}\n")
+
+
+class Running:
+    """A server with one HTTP door in a thread of this process."""
+
+    def __init__(self, run: Path, answer: Callable[[Question], Said], seconds: float = 60.0) -> None:
+        run.mkdir(mode=0o700, exist_ok=True)
+        self.door = HttpDoor(0, run, {}, seconds=seconds)
+        self.journal = Journal(run / "daemon.log")
+        self.server = Server(
+            [self.door], answer, self.journal, ours=lambda: True, facts=dict, idle_seconds=600.0, workers=1
+        )
+        self.thread = threading.Thread(target=self.server.serve, daemon=True)
+        self.thread.start()
+
+    def begin(
+        self, body: bytes = b"{}", path: str = "/hook/claude/PreToolUse", *, length: int = -1, token: str = ""
+    ) -> socket.socket:
+        """A request that is under way."""
+        sock = socket.create_connection(("127.0.0.1", self.door.port), timeout=20)
+        head = [
+            f"POST {path} HTTP/1.1",
+            f"Host: 127.0.0.1:{self.door.port}",
+            f"Authorization: Bearer {token or self.door.token}",
+            f"Content-Length: {len(body) if length < 0 else length}",
+        ]
+        sock.sendall("\r\n".join([*head, "", ""]).encode() + body)
+        return sock
+
+    def post(self, body: bytes = b"{}", path: str = "/hook/claude/PreToolUse") -> tuple[int, Any]:
+        """Status and document of the response."""
+        return heard(self.begin(body, path))
+
+
+def heard(sock: socket.socket) -> tuple[int, Any]:
+    """Status and document of a response."""
+    data = b""
+    with sock:
+        while piece := sock.recv(65536):
+            data += piece
+    head, _, body = data.partition(b"\r\n\r\n")
+    return int(head.split()[1]), json.loads(body)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop that looks around often."""
+    monkeypatch.setattr(server, "TICK_SECONDS", 0.02)
+    monkeypatch.setattr(server, "LEAVE_SECONDS", 0.2)
+
+
+@pytest.fixture
+def release() -> Iterator[threading.Event]:
+    """Lets go of whatever hangs, at the latest when the test ends."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_request_is_answered_in_time_whatever_hangs(tmp_path: Path, release: threading.Event) -> None:
+    """With a block where the agent is about to act; and others are decided although every thread hangs."""
+
+    def answer(question: Question) -> Said:
+        if question.payload == b"hang":
+            release.wait(60)
+        return ALLOWED
+
+    running = Running(tmp_path / "run", answer, seconds=0.3)
+    waiting = [running.begin(b"hang") for _ in range(server.LATE + 2)]
+    said = [heard(sock) for sock in waiting]
+
+    assert [status for status, _ in said] == [200] * len(said)
+    assert {document["decision"] for _, document in said} == {"block"}
+    assert "did not decide in time" in said[0][1]["reason"]
+    assert heard(running.begin(b"hang", "/hook/claude/PostToolUse")) == (200, {})
+    end = time.monotonic() + 20
+    while running.post() != (200, {}):
+        assert time.monotonic() < end
+    running.server.leave("the test is over")
+
+
+@pytest.mark.usefixtures("quick")
+def test_whoever_asks_when_the_process_goes_is_told(tmp_path: Path, release: threading.Event) -> None:
+    """A decision that hangs does not leave its client without a word."""
+
+    def answer(_: Question) -> Said:
+        release.wait(60)
+        return ALLOWED
+
+    running = Running(tmp_path / "run", answer)
+    waiting = running.begin()
+    end = time.monotonic() + 20
+    while not running.server._deciding:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    running.server.leave("the test is over")
+
+    status, document = heard(waiting)
+    assert (status, document["decision"]) == (200, "block")
+
+
+def test_an_answer_that_cannot_be_given_ends_no_thread(tmp_path: Path) -> None:
+    """It is written down, the client is blocked, and the next one is answered by the same thread."""
+    said = iter([Said(protocol.ANSWER, 2, b"no json")] * (2 * server.LATE))
+    running = Running(tmp_path / "run", lambda _: next(said, ALLOWED))
+
+    for _ in range(2 * server.LATE):
+        status, document = running.post()
+        assert (status, document["decision"]) == (200, "block")
+    assert running.post() == (200, {})
+    assert any("failed to answer" in line for line in running.journal.tail(10))
+    running.server.leave("the test is over")
+
+
+def test_a_client_that_was_sent_away_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many send at the same moment, and the bytes of one make the loop send another away."""
+    monkeypatch.setattr(server, "MOST_BUFFERED", 3_000)
+    running = Running(tmp_path / "run", lambda _: ALLOWED)
+    listen, held = running.server._listen, threading.Event()
+
+    def slowly(seconds: float) -> None:
+        held.wait(20)
+        listen(seconds)
+
+    clients = [running.begin(b"x" * 100, length=10_000) for _ in range(6)]
+    end = time.monotonic() + 20
+    while len(running.server._open) < len(clients):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    monkeypatch.setattr(running.server, "_listen", slowly)
+    time.sleep(0.05)
+    clients[0].sendall(b"x")  # so that it comes to wait where it is held
+    time.sleep(0.05)
+    for number, client in enumerate(clients):
+        client.sendall(b"x" * (1_000 if number else 100))
+    held.set()
+
+    assert running.post() == (200, {})
+    assert running.thread.is_alive()
+    for client in clients:
+        client.close()
+    running.server.leave("the test is over")
+
+
+def test_nothing_is_held_of_what_a_stranger_sends(tmp_path: Path) -> None:
+    """The token is looked at before the body comes; the answer waits for its end, so that it is heard."""
+    running = Running(tmp_path / "run", lambda _: ALLOWED)
+    stranger = running.begin(b"x" * 100_000, length=200_000, token="another")
+    end = time.monotonic() + 20
+    while not [each for each in running.server._open if each.fault]:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert sum(len(each.data) for each in running.server._open) == 0
+    stranger.sendall(b"x" * 100_000)
+
+    status, document = heard(stranger)
+    assert (status, document["decision"]) == (200, "block")
+    assert running.server._buffered == 0
+    running.server.leave("the test is over")
+
+
+@pytest.mark.parametrize(
+    "path", ["claude/PreToolUse/", "claude", "nobody/PreToolUse", "claude/", "/", "claude/Pre/Tool"]
+)
+def test_every_hook_is_answered_with_a_document(tmp_path: Path, path: str) -> None:
+    """A client takes a 404 for silence and runs the tool."""
+    running = Running(tmp_path / "run", lambda _: Said.refused("cannot be decided"))
+
+    status, document = running.post(path=f"/hook/{path}")
+
+    assert (status, document["decision"]) == (200, "block")
+    assert running.post(path="/other")[0] == 404
+    running.server.leave("the test is over")
+
+
+def test_one_answer_is_given_and_no_second() -> None:
+    """Whoever comes first."""
+    ours, theirs = socket.socketpair()
+    connection = Connection(ours, Peer(0, 0), 0.0)
+
+    assert connection.answer(Said.refused("first"))
+    assert not connection.answer(ALLOWED)
+    assert b"first" in theirs.recv(1000)
+    assert theirs.recv(1000) == b""
+    theirs.close()
