@@ -90,4 +90,6 @@ def request(method: str, url: str, body: str = "") -> tuple[str, bool] | None:
         return ("db.delete.all" if service in ("search", "series") else "cloud.write"), False
     if service == "search" and method.upper() in ("POST", "PUT") and _CLUSTER.search(path):
         return "db.admin", False
+    if method.upper() == "POST" and name == "api.stripe.com":
+        return "cloud.write", False  # whatever is posted there is about money
     return None

@@ -37,6 +37,9 @@ _LITERALS = tuple((literal, row) for row in FORMATS for literal in row[1].split(
 _SHORT = 1024
 """Characters up to which it pays to see first which letters a text has."""
 
+_MANY = 64
+"""Texts after which a process makes tables to look at them faster."""
+
 _FAMILIAR = 128
 """Characters up to which a text in which there was nothing is remembered."""
 
@@ -55,10 +58,6 @@ def _by_letter(words: Iterable[str]) -> dict[str, tuple[str, ...]]:
     for word in words:
         found.setdefault(_rarest(word), []).append(word)
     return {letter: tuple(several) for letter, several in found.items()}
-
-
-_LITERALS_BY_LETTER = _by_letter(literal for literal, _ in _LITERALS)
-_LITERAL_LETTERS = frozenset(_LITERALS_BY_LETTER)
 
 
 class Secret(Value):
@@ -108,17 +107,39 @@ class _TellingError(Exception):
     """A text that must be looked at."""
 
 
-def _tells(text: str) -> bool:
-    for letter in _LITERAL_LETTERS.intersection(text):
-        for literal in _LITERALS_BY_LETTER[letter]:
-            if literal in text:
+class _Glance:
+    """Sees which letters a text has. A process that looks at a few texts only is better off without the tables for it."""
+
+    __slots__ = ("_asked", "_hints", "_literals")
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._literals: dict[str, tuple[str, ...]] = {}
+        self._hints: dict[str, tuple[str, ...]] = {}
+
+    def tells(self, text: str) -> bool:
+        """Whether the text must be looked at more closely."""
+        literals = self._literals
+        if not literals:
+            self._asked += 1
+            if self._asked < _MANY:
                 return True
-    lower = text.lower()
-    for letter in _HINT_LETTERS.intersection(lower):
-        for hint in _HINTS_BY_LETTER[letter]:
-            if hint in lower:
-                return True
-    return len(lower) != len(text)  # letters that grow when they are made small are looked at more closely
+            # The literals last: whoever finds them finds the hints too, in whatever thread.
+            self._hints = _by_letter(_HINTS)
+            self._literals = literals = _by_letter(literal for literal, _ in _LITERALS)
+        for letter in literals.keys() & text:
+            for literal in literals[letter]:
+                if literal in text:
+                    return True
+        lower = text.lower()
+        for letter in self._hints.keys() & lower:
+            for hint in self._hints[letter]:
+                if hint in lower:
+                    return True
+        return len(lower) != len(text)  # letters that grow when they are made small are looked at more closely
+
+
+_tells = _Glance().tells
 
 
 def redact_text(text: str) -> tuple[str, tuple[str, ...]]:
@@ -296,8 +317,6 @@ _HINTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "cookie": ("cookie", ()),
     "key": ("key", ()),
 }
-_HINTS_BY_LETTER = _by_letter(_HINTS)
-_HINT_LETTERS = frozenset(_HINTS_BY_LETTER)
 _OWNERS = tuple(
     "api access secret private priv auth account encryption encrypt signing sign master service client db database shared"
     " session license licence deploy storage subscription function admin webhook hmac aes jwt".split()

@@ -95,6 +95,7 @@ def _mounted(call: Call, source: str, word: Word, *, read_only: bool) -> Iterato
         "/dev",
         "/proc",
         "/sys",
+        call.facts.home,
     ):
         whole = target.path == "/" and not read_only
         yield call.effect(

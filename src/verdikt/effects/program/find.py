@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.effects.zone import is_secret
-from verdikt.model.effect import Zone
+from verdikt.model.effect import Target, Zone
 from verdikt.shell.command import Word
 
 TYPE_CHECKING = False
@@ -121,6 +121,13 @@ def _find(call: Call) -> Iterator[Effect]:
             yield from call.on("fs.overwrite", [command.argv[index + 1]])
 
 
+def _locate(call: Call) -> Iterator[Effect]:
+    sought = [word.shown for word in call.args.operands if is_secret("/x/" + word.text.strip("*").rsplit("/", 1)[-1])]
+    yield call.effect("fs.list")
+    if sought:
+        yield call.effect("cred.read", (Target(sought[0], "other"),), possible=True, note="looks for it everywhere")
+
+
 def _empty_trash(call: Call) -> Iterator[Effect]:
     yield from call.on("fs.delete.tree", [Word("~/.local/share/Trash")])
 
@@ -128,7 +135,7 @@ def _empty_trash(call: Call) -> Iterator[Effect]:
 PROGRAMS: dict[str, Program] = {
     **programs("find gfind", Program(call=_find, single=True)),
     **programs("fd fdfind", Program(Does("fs.list", "1:"), values="-e -E -t -d -j -x -X --exclude --extension --type --exec --exec-batch --max-depth -c -S")),
-    **programs("locate mlocate plocate", Program(Does("fs.list"))),
+    **programs("locate mlocate plocate", Program(call=_locate, values="-n -l -d --limit --database")),
     "updatedb": Program(Does("sys.setting")),
     "tree": Program(Does("fs.list", "*"), values="-L -P -I -o --filelimit --charset --sort"),
     "du": Program(Does("fs.list", "*"), values="-d --max-depth -B --block-size -t --threshold -X --exclude"),

@@ -143,6 +143,14 @@ def _setting(call: Call, text: str) -> Iterator[Effect]:
     yield from _configure(call, key.lower(), Word(value), passing=True)
 
 
+_GIVES_UP = {
+    ("safe.directory", "*"),
+    ("commit.gpgsign", "false"),
+    ("tag.gpgsign", "false"),
+    ("fetch.fsckobjects", "false"),
+}
+
+
 def _configure(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
     text = value.text
     if key.startswith("alias."):
@@ -154,7 +162,9 @@ def _configure(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[
             yield call.effect("git.config", (Target(key, "other"),))
         return
     if not _EXEC_KEYS.match(key):
-        if not passing:
+        if not passing and (key, text) in _GIVES_UP:
+            yield call.effect("git.config.exec", (Target(f"{key}={text}", "other"),), note="gives a protection up")
+        elif not passing:
             yield call.effect("git.config", (Target(key, "other"),))
         return
     if _LEADS_TO_HOOKS.match(key) and is_checked(_directory(call), call.facts):
@@ -584,6 +594,7 @@ def _runs(call: Call, args: Arguments) -> Iterator[Effect]:
 
 def _serve(call: Call, args: Arguments) -> Iterator[Effect]:
     yield call.effect("net.listen", note="serves repositories")
+    yield from call.served(args.all("--base-path"))
 
 
 def _mail(call: Call, args: Arguments) -> Iterator[Effect]:
@@ -644,6 +655,7 @@ _VALUES: dict[str, str] = {
     "submodule": "-b --branch --depth --reference",
     "remote": "-t -m",
     "reset": "--pathspec-from-file",
+    "daemon": "--base-path --port --listen --pid-file",
 }
 
 PROGRAMS: dict[str, Program] = {"git": Program(call=_git)}

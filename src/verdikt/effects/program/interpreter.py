@@ -141,6 +141,11 @@ def _module(call: Call, rest: tuple[Word, ...]) -> Iterator[Effect]:
 
 def _script(call: Call) -> Iterator[Effect]:
     args = call.args
+    if call.name == "php" and args.has("-S"):
+        yield call.effect("net.listen")
+        argv = call.command.argv
+        yield from call.served([argv[i + 1] for i, word in enumerate(argv[:-1]) if word.text == "-t"])
+        return
     if args.has(_CODE_FLAGS.get(call.name, "-e --eval -E -r")):
         if call.name == "perl" and args.has("-i"):
             yield from call.on("fs.write", args.operands)

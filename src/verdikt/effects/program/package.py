@@ -163,6 +163,10 @@ _NPM_INSTALL = words(
     "install i in ins inst insta instal isnt isnta isntal isntall add ci clean-install install-test it update up upgrade link ln dedupe rebuild"
 )
 _NPM_REMOVE = words("uninstall un unlink remove rm r prune")
+_GOES_LIVE = regex(
+    r"(?i)(?:deploy|release|publish|promote|rollback|migrate|destroy|reset|drop).*(?:prod|live)|(?:prod|live)\w*.*(?:deploy|release|promote|rollback|migrate|destroy|reset|drop)"
+)
+"""Names of scripts that change what others use."""
 _NPM_RUN = words("run run-script rum urn test t tst start stop restart")
 _NPM_READ = words(
     "view v info show list ls ll la outdated search s se find audit doctor explain why fund root prefix bin help whoami ping docs home bugs repo pack config get sbom query diff completion cache licenses store env explore edit version set-script pkg stars profile"
@@ -198,7 +202,11 @@ def _npm(call: Call) -> Iterator[Effect]:
     elif verb in _NPM_READ:
         yield call.effect("pkg.read")
     elif verb in _NPM_RUN:
-        yield call.effect("code.run", (Target(first or verb, "other"),))
+        live = _GOES_LIVE.search(first) is not None
+        note = "by the script's name" if live else ""
+        yield call.effect(
+            "infra.apply" if live else "code.run", (Target(first or verb, "other"),), possible=live, note=note
+        )
     else:
         yield from _npm_public(call, verb, rest)
 

@@ -147,7 +147,8 @@ def _printenv(call: Call) -> Iterator[Effect]:
 
 def _whole_environment(call: Call) -> str:
     """Shown as it is, or given to something that may keep only a part."""
-    shown = call.command.pipe_to is None and not call.command.redirects and call.command.feeds is None
+    kept = any(r.op in (">", ">>", ">|") and r.target.text != "/dev/null" and r.fd == 1 for r in call.command.redirects)
+    shown = call.command.pipe_to is None and (kept or not call.command.redirects) and call.command.feeds is None
     return "env.read.all" if shown else "env.read"
 
 

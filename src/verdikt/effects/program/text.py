@@ -43,7 +43,7 @@ def _secret_lines(call: Call, patterns: list[Word]) -> Iterator[Effect]:
     below = call.commands[call.command.pipe_to].name if call.command.pipe_to is not None else ""
     if below in ("cut", "sed", "awk", "wc") or not any(SECRET_NAME.search(word.text) for word in patterns):
         return
-    if next(call.upstream()).name in ("env", "printenv", "export", "set", "declare"):
+    if next(call.upstream()).name in ("env", "printenv", "export", "set", "declare", "history"):
         yield call.effect("env.read.secret", tuple(Target(word.shown, "other") for word in patterns))
 
 
