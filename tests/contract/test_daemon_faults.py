@@ -106,7 +106,7 @@ def test_a_stale_socket_is_no_obstacle(place: WarmProcess) -> None:
 
 def test_what_is_no_socket_is_no_obstacle(place: WarmProcess) -> None:
     """A file in the socket's place counts as nobody there."""
-    place.run.mkdir(parents=True)
+    place.run.mkdir(parents=True, mode=0o700)
     Path(place.path).write_text("not a socket")
 
     assert place.hook(bash("ls"), VERDIKT_DAEMON="on").code == 0
@@ -223,7 +223,7 @@ def test_a_process_of_another_user_is_not_believed(place: WarmProcess) -> None:
     """Whoever managed to listen in its place is nobody: the hook decides by itself."""
     if os.geteuid() != 0:
         pytest.fail("another user needs root: run the tests as root, as CI does")
-    place.run.mkdir(parents=True)
+    place.run.mkdir(parents=True, mode=0o700)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stranger:
         stranger.bind(place.path)
         os.setegid(65534)
@@ -238,9 +238,24 @@ def test_a_process_of_another_user_is_not_believed(place: WarmProcess) -> None:
     assert place.calls() == ["t1"]
 
 
+@pytest.mark.parametrize("mode", [0o777, 0o750, 0o701])
+def test_a_socket_where_others_could_have_put_it_is_not_believed(place: WarmProcess, mode: int) -> None:
+    """The hook decides by itself, as the native client does."""
+    place.run.mkdir(parents=True, mode=0o700)
+    place.run.chmod(mode)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as liar:
+        liar.bind(place.path)
+        liar.listen()
+
+        with pytest.raises(client.Unreachable, match="closed to other users"):
+            client.ask(place.path, b"", 1.0)
+        assert place.hook(bash("rm -rf /"), VERDIKT_DAEMON="on").code == 2
+    assert place.calls() == ["t1"]
+
+
 def test_a_process_that_ends_before_it_answers_makes_the_hook_block(place: WarmProcess) -> None:
     """The question was heard, so nobody may decide it again."""
-    place.run.mkdir(parents=True)
+    place.run.mkdir(parents=True, mode=0o700)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as deaf:
         deaf.bind(place.path)
         deaf.listen()

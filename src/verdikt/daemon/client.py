@@ -96,13 +96,14 @@ def _asked(path: str, data: bytes, seconds: float, anew: "Callable[[], bool]") -
 def ask(path: str, data: bytes, seconds: float, *, ours: bool = True) -> tuple[int, bytes, bytes]:
     """Status, stdout and stderr of a decision that is in the log; `Unreachable` or `NoAnswer` where there is none.
 
-    Only a process of this user is believed, unless it is not `ours` but one that an operator named.
+    Only the owner of the socket's directory is believed; that is this user, and nobody else can look into it, unless the socket
+    is not `ours` but one that an operator named.
     """
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         sock.settimeout(seconds)
-        _connect(sock, path)
-        if ours and not _is_ours(sock):
+        owner = _connect(sock, path, ours=ours)
+        if not _is_of(owner, sock):
             raise Unreachable("the warm process is of another user")
         unsent = _send(sock, data)
         try:
@@ -163,30 +164,37 @@ def _held(lock: str) -> bool:
     return False
 
 
-def _connect(sock: _socket.socket, path: str) -> None:
+def _connect(sock: _socket.socket, path: str, *, ours: bool) -> int:
+    """The user who owns the directory; `Unreachable` also when others could have put the socket there."""
     directory = -1
     try:
+        parent, _, name = path.rpartition("/")
+        search = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+        directory = os.open(parent or "/", search | (os.O_NOFOLLOW if ours else 0))
+        there = os.fstat(directory)
+        if there.st_mode & (0o077 if ours else 0o022) or (ours and there.st_uid != os.geteuid()):
+            raise Unreachable(f"expected `{parent}` to be closed to other users")
         if len(os.fsencode(path)) > LONGEST_PATH:
-            parent, _, name = path.rpartition("/")
-            directory = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             path = f"/proc/self/fd/{directory}/{name}"
         sock.connect(path)
     except TimeoutError:
         raise
     except OSError as error:
         raise Unreachable(str(error)) from error
+    else:
+        return there.st_uid
     finally:
         if directory >= 0:
             os.close(directory)
 
 
-def _is_ours(sock: _socket.socket) -> bool:
-    """Whether a process of this user listens there; where the system cannot tell, its private directory must do."""
+def _is_of(owner: int, sock: _socket.socket) -> bool:
+    """Whether a process of that user listens there; where the system cannot tell, its private directory must do."""
     option = getattr(_socket, "SO_PEERCRED", None)
     if option is None:
         return True
     raw = sock.getsockopt(_socket.SOL_SOCKET, option, 12)  # process, user, group
-    return int.from_bytes(raw[4:8], sys.byteorder) == os.geteuid()
+    return int.from_bytes(raw[4:8], sys.byteorder) == owner
 
 
 def _send(sock: _socket.socket, data: bytes) -> str | None:

@@ -11,6 +11,7 @@ from tests.unit.cli.conftest import Verdikt
 from verdikt.adapters.wiring import wrapper
 
 WRAPPER = f"../home/.local/share/verdikt/hooks/{next(iter(wrapper.shipped()))}"
+OTHER = "of another version" if wrapper.native() else "changed"
 
 
 def report(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
@@ -71,6 +72,7 @@ def _node() -> str:
         ({".claude/settings.local.json": '{"hooks": {"Stop": [{}]}}'}, "a malformed hook under `Stop`"),
         ({WRAPPER: "#!/bin/sh\necho '{}'\n"}, "the canary was not blocked"),
         ({WRAPPER: "#!/bin/sh\nexit 7\n"}, "verdikt: blocked"),
+        ({WRAPPER: "#!/bin/sh\nexit 7\n# verdikt-hook 0.0.1\0\n"}, f"the wrapper is {OTHER}; run `verdikt init`"),
         ({"../home/.local/share/verdikt/hooks/guard.sh": "#!/bin/sh\n"}, "the wrapper is changed"),
     ],
 )

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from verdikt import adapters
+from verdikt import __version__, adapters
 from verdikt.adapters.moment import MomentKind
 from verdikt.adapters.wiring import codex, codex_trust, git, settings, toml
 from verdikt.adapters.wiring.change import read
 from verdikt.adapters.wiring.install import Installation
 from verdikt.adapters.wiring.place import PLACES, SCOPES, Place
-from verdikt.adapters.wiring.registration import is_ours
+from verdikt.adapters.wiring.registration import NATIVE, is_ours
 from verdikt.errors import WiringError
 from verdikt.model.value import Value
 from verdikt.observe.breach import recent_lines
@@ -246,9 +246,13 @@ def crashes(here: Installation, *, since: float) -> dict[str, int]:
 
 
 def wrapper_state(here: Installation, scopes: Iterable[str]) -> str:
-    """Whether the installed wrappers are those that this version ships: `intact`, `changed` or `missing`."""
+    """Whether the installed wrappers are those that this version ships: `intact`, `changed`, `of another version` or `missing`."""
     expected = {path: data for scope in scopes or ("project",) for path, data in here.wrappers(scope).items()}
     found = {path: read(path) for path in expected}
     if None in found.values():
         return "missing"
-    return "intact" if found == expected else "changed"
+    if found == expected:
+        return "intact"
+    program, version = f"{NATIVE} ".encode(), f"{NATIVE} {__version__}\0".encode()
+    older = [data for path, data in found.items() if os.path.basename(path) == NATIVE and program in (data or b"")]
+    return "of another version" if any(version not in (data or b"") for data in older) else "changed"
