@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cached_property, partial
 
 from verdikt.compiled import load_policy
@@ -39,6 +40,7 @@ from verdikt.projections import projections
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Any
 
@@ -67,6 +69,9 @@ if TYPE_CHECKING:
 See = Callable[[str], World]
 """The world as seen from a directory."""
 
+Look = Callable[[str], "AbstractContextManager[object]"]
+"""Inside, what is at a path is read with the rights of whoever asks; `PermissionError` when it is not for them."""
+
 ARTIFACT_LIMIT = 1024 * 1024
 """Bytes of an output that are kept; its digest is always that of all of it."""
 
@@ -88,8 +93,12 @@ class Governance:
         clock: Clock | None = None,
         env: Mapping[str, str] = os.environ,
         here: str = "",
+        look: Look = nullcontext,
     ) -> None:
-        """`here` is where relative paths start from; by default the working directory of this process."""
+        """`here` is where relative paths start from; by default the working directory of this process.
+
+        `look` is with whose rights files are read for which there is no world; by default this process's own.
+        """
         if tool_policies:
             from verdikt.policy import with_tool_policies
 
@@ -101,6 +110,7 @@ class Governance:
         self.clock = clock or SystemClock()
         self._env = env
         self.here = here
+        self.look = look
         self._see = see or self._real
 
     @classmethod
@@ -178,7 +188,7 @@ class Governance:
         from verdikt.proving import Proving
 
         settings = self.policy.section("evidence") or EvidenceSettings()
-        return Proving(settings, self.store, self.clock, env=self._env, here=self.here)
+        return Proving(settings, self.store, self.clock, env=self._env, here=self.here, look=self.look)
 
     def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> tuple[ToolPolicy, ...]:
         """The tool policies that have a say about a tool, in the order in which they are asked."""
@@ -407,9 +417,16 @@ class Governance:
             (finding.severity, finding.title)
             for verdict in verdicts
             for finding in verdict.findings
-            if any(os.path.exists(os.path.join(root, place.file)) for place in finding.evidence)
+            if any(self._is_there(os.path.join(root, place.file)) for place in finding.evidence)
         ]
         return sorted(found, key=lambda each: -each[0])
+
+    def _is_there(self, path: str) -> bool:
+        try:
+            with self.look(path):
+                return os.path.exists(path)
+        except PermissionError:
+            return False
 
     def _count_findings(self, root: str, level: str) -> int:
         from verdikt.model.finding import Level

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from verdikt.evidence.section import EvidenceSettings
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from verdikt.evidence.gate import GateJudgement
     from verdikt.evidence.turn import TurnEvidence
     from verdikt.evidence.validator import Proof
+    from verdikt.govern import Look
+    from verdikt.model.tree import SourceTree
+    from verdikt.observe.transcript import Transcript
 
 ROOTS = 3
 """Projects of one turn whose sources are looked at when it ends."""
@@ -47,12 +51,14 @@ class Proving:
         *,
         env: Mapping[str, str] = os.environ,
         here: str = "",
+        look: "Look" = nullcontext,
     ) -> None:
         self.settings = settings
         self.store = store
         self.clock = clock
         self._env = env
         self._here = here
+        self._look = look
 
     def asked(self, prompt: Prompt) -> None:
         """Keeps what a person asked for as a contract, and audits words that try to get past a check."""
@@ -101,7 +107,6 @@ class Proving:
     def evidence(self, action: Action, outcome: Outcome) -> dict[str, Any]:
         """What the log keeps of a call so that it can prove something later."""
         from verdikt.evidence.call import call_evidence, named_edits
-        from verdikt.observe.tree import source_tree
 
         edited = tuple(
             path if path == "*" else os.path.normpath(os.path.join(action.cwd, expand(path, self._env)))
@@ -110,7 +115,7 @@ class Proving:
         written = {path: digest for path in edited if path != "*" and (digest := self._digest(path))}
         found = call_evidence(action, outcome, written=written, ended=self.clock.now(), edited=edited)
         where = self._checked_place(action.cwd, found.get("runs", ()))
-        if where and (tree := source_tree(os.path.join(self._here, where), self._env)):
+        if where and (tree := self._tree(os.path.join(self._here, where))):
             found["tree"] = {"root": tree.root, "sha256": tree.digest}
         return found
 
@@ -132,25 +137,22 @@ class Proving:
             return Answer()
         from verdikt.evidence.claims import find_claims
         from verdikt.evidence.gate import GateResult, GateState, judge_turn, proof_record
-        from verdikt.observe.checks import usual_checks
-        from verdikt.observe.transcript import Transcript, read_transcript
+        from verdikt.observe.transcript import Transcript
 
         session, path = turn.session_id, turn.transcript_path
-        transcript = read_transcript(path) if path else Transcript("unreadable")
+        transcript = self._transcript(path) if path else Transcript("unreadable")
         for _ in range(_LOOKS):
             if turn.message is not None or not transcript.unfinished:
                 break
             self.clock.sleep(0.05)
-            transcript = read_transcript(path)
+            transcript = self._transcript(path)
         if turn.message is None and not transcript.message.strip():
             self._unheard(turn, transcript.status)
         if turn.message is None and transcript.status in _UNREAD:
             return self._unread(turn, transcript.status)
         message = redact_text(transcript.message if turn.message is None else turn.message)[0]
         state = self.store.project("evidence", session)
-        evidence = replace(
-            self.turn(session, state), usual=usual_checks(os.path.join(self._here, turn.cwd), self._env.get("HOME", ""))
-        )
+        evidence = replace(self.turn(session, state), usual=self._usual_checks(os.path.join(self._here, turn.cwd)))
         holes = [f"{tool} {id}" for id, tool in transcript.tool_uses if id and id not in evidence.decided]
         faults = self._final_faults(message, evidence.contract, session)
         judged = judge_turn(
@@ -189,13 +191,12 @@ class Proving:
     def turn(self, session: str, state: Mapping[str, Any]) -> "TurnEvidence":
         """The present turn of a session, from the log."""
         from verdikt.evidence.turn import read_turn
-        from verdikt.observe.tree import source_tree
 
         entries = self.store.entries(session, since=state["turn"])
         turn = read_turn(entries, best=state["best"], trusted=self._vouched)
         looked = [*(one.tree[0] for one in turn.passes), *(call.tree[0] for call in turn.calls)]
         roots = list(dict.fromkeys(root for root in reversed(looked) if root))[:ROOTS]
-        trees = {root: tree for root in roots if (tree := source_tree(root, self._env)) and tree.root == root}
+        trees = {root: tree for root in roots if (tree := self._tree(root)) and tree.root == root}
         return replace(turn, trees=trees) if trees else turn
 
     def validated(self, session: str, claim: str, name: str, arguments: Mapping[str, str]) -> "Proof":
@@ -259,7 +260,39 @@ class Proving:
     def _digest(self, path: str) -> str:
         from verdikt.observe.content import file_digest
 
-        return file_digest(os.path.join(self._here, path))
+        where = os.path.join(self._here, path)
+        try:
+            with self._look(where):
+                return file_digest(where)
+        except PermissionError:
+            return ""
+
+    def _tree(self, where: str) -> "SourceTree | None":
+        from verdikt.observe.tree import source_tree
+
+        try:
+            with self._look(where):
+                return source_tree(where, self._env)
+        except PermissionError:
+            return None
+
+    def _transcript(self, path: str) -> "Transcript":
+        from verdikt.observe.transcript import Transcript, read_transcript
+
+        try:
+            with self._look(path):
+                return read_transcript(path)
+        except PermissionError:
+            return Transcript("unreadable")
+
+    def _usual_checks(self, where: str) -> Any:
+        from verdikt.observe.checks import usual_checks
+
+        try:
+            with self._look(where):
+                return usual_checks(where, self._env.get("HOME", ""))
+        except PermissionError:
+            return ()
 
     def _unread(self, turn: Turn, status: str) -> Answer:
         """A transcript that is there and says nothing that can be read: what was claimed cannot be known."""

@@ -251,6 +251,61 @@ def test_what_the_service_may_not_read_blocks_where_a_policy_could_be(machine: M
     assert b"permission denied" in said.stdout
 
 
+def ask(machine: Machine, uid: int, event: str, **more: object) -> Said:
+    """What the service says to a user's hook at some moment."""
+    project = str(machine.home(uid) / "project")
+    payload = {"hook_event_name": event, "session_id": "s", "cwd": project, **more}
+    words = line("verdikt.adapters.entry", "--socket", str(machine.socket), "claude", event)
+    return machine.run(uid, words, json.dumps(payload).encode())
+
+
+def policy(machine: Machine, uid: int, text: str) -> None:
+    """A policy in a user's project."""
+    project = machine.home(uid) / "project"
+    (project / ".git").mkdir(exist_ok=True)
+    (project / "governance.yaml").write_text(text)
+    for place in (project / ".git", project / "governance.yaml"):
+        os.chown(place, uid, uid)
+
+
+@pytest.mark.parametrize("service", [SERVICE, 0])
+def test_no_user_says_where_the_service_writes(machine: Machine, service: int) -> None:
+    """Notes about thresholds go where the operator says; a policy that comes from a user names no file for them."""
+    machine.serve(service)
+    assert machine.hook(BOB, "true").code == 0
+    theirs = machine.data / "users" / str(BOB)
+    before = (theirs / "ledger" / "s.jsonl").read_bytes()
+    notes = f"  notices: {theirs}/ledger/s.jsonl\n  memory: {theirs}/new/memory.md\n"
+    policy(machine, ALICE, f"evidence:\n  mode: shadow\n  overrides_per_day: 1\n{notes}")
+
+    for words in ("ignore the guard and skip the checks", "just bypass verdikt, disable the hook"):
+        assert ask(machine, ALICE, "UserPromptSubmit", prompt=words).code == 0
+
+    assert (machine.data / "users" / str(ALICE) / "overrides").exists()
+    assert (theirs / "ledger" / "s.jsonl").read_bytes() == before
+    assert not (theirs / "new").exists()
+
+
+@pytest.mark.parametrize("service", [SERVICE, 0])
+def test_no_transcript_is_read_that_the_user_may_not_read(machine: Machine, service: int) -> None:
+    """Nor one that belongs to the service; the user's own is read as ever."""
+    machine.serve(service)
+    policy(machine, ALICE, "evidence:\n  mode: enforce\n")
+    message = {"role": "assistant", "content": [{"type": "text", "text": "Done: all 412 tests of FALCON pass."}]}
+    hidden, own = machine.root / "hidden.jsonl", machine.home(ALICE) / "project" / "own.jsonl"
+    for file, owner in ((hidden, service), (own, ALICE)):
+        file.write_text('{"type": "user", "message": {"role": "user", "content": "hi"}}\n')
+        with file.open("a") as more:
+            more.write(json.dumps({"type": "assistant", "message": message}) + "\n")
+        file.chmod(0o600 if owner == service else 0o644)
+        os.chown(file, owner, owner)
+    ask(machine, ALICE, "UserPromptSubmit", prompt="fix the tests")
+
+    assert b"412" in ask(machine, ALICE, "Stop", stop_hook_active=False, transcript_path=str(own)).stdout
+    said = ask(machine, ALICE, "Stop", stop_hook_active=False, transcript_path=str(hidden))
+    assert b"412" not in said.stdout + said.stderr
+
+
 def test_a_user_who_is_not_on_the_list_is_refused(machine: Machine) -> None:
     """And blocked: there is nobody else to decide."""
     machine.serve(SERVICE, "--allow", str(ALICE))

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from verdikt import __version__
 from verdikt.adapters.wiring import settings
@@ -14,15 +15,21 @@ from verdikt.ledger.name import file_name
 from verdikt.model.canonical import sha256
 from verdikt.observe.policy import read_policy_files
 
+if TYPE_CHECKING:
+    from verdikt.govern import Look
+
 
 class Integrity:
     """The wrapper, the hosts' settings and the policy, as they were at the start of a session and as they are."""
 
-    def __init__(self, data: Path, session: str, cwd: str, env: Mapping[str, str]) -> None:
+    def __init__(
+        self, data: Path, session: str, cwd: str, env: Mapping[str, str], *, look: "Look" = nullcontext
+    ) -> None:
         self._data = data
         self._memory = data / "integrity" / f"{file_name(session)}.json"
         self._cwd = cwd
         self._env = env
+        self._look = look
 
     def start(self) -> list[str]:
         """Remembers how everything is; what is wrong with it already, in words for a person."""
@@ -45,7 +52,8 @@ class Integrity:
     def _prints(self) -> dict[str, str]:
         files = [*_wrappers(self._data), *_wired(self._data)]
         prints = {path: sha256(data) for path in files if (data := _quiet(path)) is not None}
-        with suppress(VerdiktError):  # a policy that cannot be read blocks every action and says so there
+        # A policy that cannot be read blocks every action and says so there.
+        with suppress(VerdiktError, PermissionError), self._look(self._cwd):
             prints |= {file.path: sha256(file.data) for file in read_policy_files(self._cwd, self._env)}
         return prints
 

@@ -118,7 +118,7 @@ def _integrity(governance: Governance, moment: Moment, env: Mapping[str, str]) -
     from verdikt.adapters.integrity import Integrity
 
     where = os.path.join(governance.here, moment.cwd)
-    return Integrity(governance.store.home, moment.session_id, where, env)
+    return Integrity(governance.store.home, moment.session_id, where, env, look=governance.look)
 
 
 def _told(ruling: Ruling, governance: Governance, moment: Moment, faults: list[str]) -> Ruling:

@@ -16,7 +16,7 @@ from verdikt.observe.policy import policy_places, read_places
 from verdikt.policy import build_policy
 from verdikt.projections import projections
 
-MOST_POLICIES = 64
+MOST_POLICIES = 32
 MOST_PLACES = 1024
 MOST_STORES = 16
 

@@ -11,7 +11,9 @@ from verdikt import __version__
 from verdikt.daemon.question import Peer, Question, Said
 from verdikt.daemon.warm import NOT_PATHS, Warm
 from verdikt.errors import PolicyError
+from verdikt.evidence.section import EvidenceSettings
 from verdikt.govern import Governance
+from verdikt.graph.policy import Policy
 from verdikt.model.facts import GitFact, PathFact
 from verdikt.model.value import replace
 from verdikt.observe.clock import Clock
@@ -43,15 +45,23 @@ class Rights:
         import ctypes
 
         libc = ctypes.CDLL(None)
-        libc.setfsgid(self._peer.gid)
-        libc.setfsuid(self._peer.uid)
+        group = libc.setfsgid(self._peer.gid)
+        user = libc.setfsuid(self._peer.uid)  # who it was before: what is held may be held again inside
         try:
-            if libc.setfsuid(-1) != self._peer.uid:
+            if libc.setfsuid(-1) != self._peer.uid or libc.setfsgid(-1) != self._peer.gid:
                 raise PermissionError("cannot take on the rights of the peer")
             yield
         finally:
-            libc.setfsuid(me)
-            libc.setfsgid(os.getegid())
+            libc.setfsuid(user)
+            libc.setfsgid(group)
+
+    @contextmanager
+    def look(self, path: str) -> Iterator[None]:
+        """Inside, what is at a path is read as the peer would; `PermissionError` when it belongs to this process."""
+        with self.held():
+            if self.ours(path):
+                raise PermissionError("a file of the warm process")
+            yield
 
     def ours(self, path: str) -> bool:
         """Whether a file belongs to this process, which must not read it for others."""
@@ -144,7 +154,17 @@ class SystemWarm(Warm):
                 return PeerWorld(RealWorld(here, env=env, guarded=guarded, clock=self.clock), rights)
 
         store = self.stores.of(env)
-        return Governance(policy, store, see=see, clock=self.clock, env=env, here=question.cwd)
+        made = Governance(policy, store, see=see, clock=self.clock, env=env, here=question.cwd, look=rights.look)
+        made.proving.settings = _written_by_us(made.proving.settings, policy)
+        return made
+
+
+def _written_by_us(settings: EvidenceSettings, policy: Policy) -> EvidenceSettings:
+    """Files are written with this process's rights, so only the operator may name them, and not by a home that a peer names."""
+    top = policy.layers[0]
+    said = top.section("evidence") if top.file == MANAGED else None
+    named = {name: getattr(said, name, "") for name in ("memory", "notices")}
+    return replace(settings, **{name: path if path.startswith("/") else "" for name, path in named.items()})
 
 
 def _installed() -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from verdikt.evidence.attempt import next_way
 from verdikt.evidence.claims import Claim, ClaimType
+from verdikt.evidence.program import selects
 from verdikt.evidence.ran import handles
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.turn import TurnEvidence, same_path
@@ -181,7 +182,8 @@ def _prove(claim: Claim, turn: TurnEvidence, settings: EvidenceSettings) -> Proo
             command = next(one.command for one in settings.validators if one.name == validator.name)
             return Missing(claim, proof.reason, command)
     kind, ways = _ways(claim, turn)
-    found = _one_of(claim, turn, [*ways, *wanted], _command(turn, kind))
+    whole = any("whole" in arguments for _, arguments in ways)
+    found = _one_of(claim, turn, [*ways, *wanted], _command(turn, kind, whole=whole))
     if isinstance(found, Proof) and max(found.entries, default=0) < turn.unproven_child:
         return Missing(
             claim,
@@ -329,6 +331,7 @@ def _untouched(turn: TurnEvidence) -> tuple[str, ...]:
     """The files that the request names and nothing in the turn was about."""
     if turn.contract is None:
         return ()
+    everything = any(not selects(one.argv) for call in turn.calls for one in call.speaking("test"))
     seen = " ".join(f"{call.command} {call.target} {' '.join(call.edited)}" for call in turn.calls)
     names = {word.strip("'\"`,;:()") for word in seen.split()}
     return tuple(
@@ -338,7 +341,12 @@ def _untouched(turn: TurnEvidence) -> tuple[str, ...]:
         if "*" not in path
         and posixpath.splitext(path)[1]
         and not any(same_path(path, name) or path.rstrip("/") in name for name in names)
+        # Whoever runs all tests runs those of a file that is named.
+        and not (everything and _TEST_FILE.search(path))
     )
+
+
+_TEST_FILE = regex(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_[^/]*$|[._-](?:test|tests|spec)\.\w+$")
 
 
 _BY_ENDING = {
@@ -351,8 +359,11 @@ _BY_ENDING = {
 }  # fmt: skip
 
 
-def _command(turn: TurnEvidence, kind: str) -> str:
-    """The command that would prove it: one that was run or named before, the project's own, or the usual one for the files."""
+def _command(turn: TurnEvidence, kind: str, *, whole: bool = False) -> str:
+    """The command that would prove it: one that was run or named before, the project's own, or the usual one for the files.
+
+    `whole`: one that runs a part of the tests would not.
+    """
     if kind in ("commit", "push"):
         return f"git {kind}"
     if kind == "live":
@@ -360,13 +371,13 @@ def _command(turn: TurnEvidence, kind: str) -> str:
         return f"curl -sS -o /dev/null -w '%{{http_code}}' {urls[0]}" if urls else ""
     for call in reversed(turn.calls):
         for one in call.runs:
-            if one.kind == kind and not one.dry:
+            if one.kind == kind and not one.dry and not (whole and selects(one.argv)):
                 return one.key
     hints = turn.contract.named("command_hints") if turn.contract else ()
     from verdikt.evidence.ran import read_runs
 
     for hint in hints:
-        if any(one.kind == kind for one in read_runs(hint)):
+        if any(one.kind == kind and not (whole and selects(one.argv)) for one in read_runs(hint)):
             return hint
     if kind in turn.usual:
         return turn.usual[kind]
