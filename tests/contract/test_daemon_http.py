@@ -2,14 +2,17 @@
 
 import http.client
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.contract.warm import WarmProcess, bash
-from verdikt.daemon import protocol
+from tests.contract.warm import WarmProcess, bash, eventually
+from verdikt.daemon import client, protocol
+from verdikt.daemon.residence import holder
 
 
 class Web:
@@ -151,3 +154,19 @@ def test_it_is_off_unless_switched_on(tmp_path: Path) -> None:
         assert not (process.run / "http.token").exists()
     finally:
         process.end()
+
+
+def test_the_port_is_taken_over_by_the_process_that_follows(web: Web) -> None:
+    """A client takes a closed port for silence: whoever takes the place listens there too, until a person ends it."""
+    texts = ["0.0.0-other", "claude", "PreToolUse", "", "/", "closed"]
+    with pytest.raises(client.Going):
+        client.ask(web.warm.path, protocol.question(texts, web.warm.env, b""), 10)
+    web.warm.started[0].wait(timeout=20)
+    eventually("another process listens", web.warm.reachable)
+
+    assert web.warm.status()["http"] == web.port
+    assert denied(web.post(call(web, "rm -rf /")))
+    os.kill(holder(web.warm.run), signal.SIGTERM)
+    eventually("it was ended", lambda: not holder(web.warm.run))
+    web.warm.start()
+    assert web.warm.status()["http"] is None

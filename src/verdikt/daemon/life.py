@@ -5,11 +5,14 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from verdikt.errors import DaemonError
 
 if TYPE_CHECKING:
+    from verdikt.daemon.journal import Journal
+    from verdikt.daemon.loopback import HttpDoor
     from verdikt.daemon.options import Options
     from verdikt.daemon.question import Peer
     from verdikt.daemon.residence import Residence
@@ -55,12 +58,9 @@ def _serve(residence: "Residence", options: "Options", env: Mapping[str, str]) -
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-    web = None
-    if options.http is not None:
-        from verdikt.daemon.loopback import HttpDoor
-
-        web = HttpDoor(options.http, residence.directory, env)
-    doors: list[Door] = [UnixDoor(residence, _welcome(options), journal), *([web] if web else [])]
+    web = None if options.system else _web(residence, options, env, journal)
+    # The port is free before somebody else can take this place, and with it the port.
+    doors: list[Door] = [*([web] if web else []), UnixDoor(residence, _welcome(options), journal)]
     server = Server(
         doors,
         warm.answer,
@@ -68,6 +68,7 @@ def _serve(residence: "Residence", options: "Options", env: Mapping[str, str]) -
         ours=residence.ours,
         facts=lambda: {"policies": len(warm.policies), "http": web.port if web else None},
         idle_seconds=float("inf") if options.system or web else _idle(env),
+        gone=lambda why: _succeed(why, residence, env) if web else None,
     )
     _listen_to_signals(server)
     journal.write("started")
@@ -80,6 +81,41 @@ def _serve(residence: "Residence", options: "Options", env: Mapping[str, str]) -
     journal.write(f"ended: {why}")
     # Threads that hang must not hold the process up; what was decided is on the disk.
     os._exit(0)
+
+
+def _web(residence: "Residence", options: "Options", env: Mapping[str, str], journal: "Journal") -> "HttpDoor | None":
+    """The port that was asked for, or that the process before this one had; a client takes a closed one for silence."""
+    from pathlib import Path
+
+    if options.http is None and not Path(residence.directory, "http.port").exists():
+        return None
+    from verdikt.daemon.loopback import HttpDoor, remember_port, remembered_port
+
+    port = remembered_port(residence.directory) if options.http is None else options.http
+    try:
+        web = None if port is None else HttpDoor(port, residence.directory, env)
+    except DaemonError as error:
+        if options.http is not None:
+            raise
+        journal.write(str(error))
+        return None
+    if web and port != remembered_port(residence.directory):
+        with suppress(OSError):  # then it must be switched on again, should this process end
+            remember_port(residence.directory, web.port)
+    return web
+
+
+def _succeed(why: str, residence: "Residence", env: Mapping[str, str]) -> None:
+    """Somebody must listen on the port after this process, unless a person has ended it."""
+    from verdikt.daemon import client
+    from verdikt.daemon.loopback import remember_port
+    from verdikt.daemon.server import HANGS, OTHER_VERSION
+
+    if why in (HANGS, OTHER_VERSION):
+        client.start(str(residence.directory), env, anew=True)
+    elif why in signal.Signals.__members__:
+        with suppress(OSError):
+            remember_port(residence.directory, 0)
 
 
 def _warm(options: "Options", env: Mapping[str, str]) -> "Warm":

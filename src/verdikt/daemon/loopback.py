@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from verdikt import __version__, adapters
@@ -16,7 +17,7 @@ from verdikt.daemon.connection import Connection
 from verdikt.daemon.question import Peer, Question, Said
 from verdikt.errors import DaemonError
 
-TOKEN = "http.token"
+TOKEN, PORT = "http.token", "http.port"
 HEADER_BYTES = 16 * 1024
 ANSWER_SECONDS = 8.0
 """After so long a request is answered, decided or not: a client that hears nothing runs the tool."""
@@ -177,6 +178,25 @@ class HttpConnection(Connection):
         specific = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason}
         block = {"decision": "block", "reason": reason}
         return document(block | ({"hookSpecificOutput": specific} if event == "PreToolUse" else {})).encode("ascii")
+
+
+def remember_port(directory: Path, port: int) -> None:
+    """Has every warm process that is started here listen on the port; 0 forgets it."""
+    with suppress(FileNotFoundError):
+        os.unlink(directory / PORT)
+    if port:
+        fd = os.open(directory / PORT, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(fd, "w", encoding="ascii") as file:
+            file.write(f"{port}\n")
+
+
+def remembered_port(directory: Path) -> int | None:
+    """The port that was switched on here, and not off again."""
+    try:
+        port = int((directory / PORT).read_text("ascii")[:10])
+    except (OSError, ValueError):
+        return None
+    return port if 0 < port < 65536 else None
 
 
 def read_token(directory: Path) -> str:

@@ -47,6 +47,9 @@ LEAVE_SECONDS = 10.0
 
 TICK_SECONDS = 1.0
 
+HANGS, OTHER_VERSION = "a decision hangs", "a client of another version"
+"""Why a process ends that is still wanted."""
+
 STATUS = "@status"
 """The host by whose name the command line asks how the process is."""
 
@@ -79,6 +82,7 @@ class Server:
         ours: Callable[[], bool],
         facts: Callable[[], dict[str, object]],
         idle_seconds: float,
+        gone: Callable[[str], None] = lambda _: None,
         workers: int = WORKERS,
         most_open: int = MOST_OPEN,
     ) -> None:
@@ -88,6 +92,7 @@ class Server:
         self._ours = ours
         self._facts = facts
         self._idle_seconds = idle_seconds
+        self._gone = gone
         self._most_open = most_open
         self.pulse = Pulse()
         self._selector = selectors.DefaultSelector()
@@ -313,22 +318,21 @@ class Server:
         return oldest is not None
 
     def _tell_in_time(self, now: float) -> None:
-        """Answers those whose time is over; a thread that hangs over their question is made up for by another."""
+        """Answers those whose time is over."""
         for connection in [each for each in self._open if each.due is not None and now > each.due]:
             self._dismiss(connection, "expected the question sooner")
         with self._lock:
             over = [each for each in self._due if each.due is not None and now > each.due]
-            hanging = len(self._deciding)
         for connection in over:
             self._due.pop(connection, None)
             self.pulse.refuse()
             connection.answer(Said.refused("the warm process did not decide in time"))
-        if over and len(self._late) < min(MOST_LATE, hanging + LATE):
-            self._late.append(threading.Thread(target=self._work, daemon=True))
-            self._late[-1].start()
 
     def _look_around(self, now: float) -> None:
         self._tell_in_time(now)
+        if not self._jobs.empty() and len(self._late) < MOST_LATE:
+            self._late.append(threading.Thread(target=self._work, daemon=True))
+            self._late[-1].start()
         while (oldest := next(iter(self._open), None)) and now - oldest.opened > ASK_SECONDS:
             self._dismiss(oldest, f"expected the question within {ASK_SECONDS:.0f} seconds")
         with self._lock:
@@ -337,7 +341,7 @@ class Server:
         if pending or self._open:
             self._last = now
         if hung:
-            self.leave("a decision hangs")
+            self.leave(HANGS)
         elif now - self._last > self._idle_seconds:
             self.leave("nothing to do")
         elif not self._ours():
@@ -350,6 +354,7 @@ class Server:
                 self._selector.unregister(door.sock)
             door.close()
         self._shut = True
+        self._gone(self._why)  # there is room for another now
         end = time.monotonic() + LEAVE_SECONDS
         grace = time.monotonic() + TICK_SECONDS
         while time.monotonic() < end:
@@ -405,7 +410,7 @@ class Server:
             self._journal.write(f"failed: {type(error).__name__}")
             said = Said.refused(f"the warm process failed with {type(error).__name__}")
         if said.kind == protocol.AGAIN:
-            self.leave("a client of another version")
+            self.leave(OTHER_VERSION)
         self.pulse.count(time.monotonic() - connection.asked)
         connection.answer(said)
 
