@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.peer import peers
 from verdikt.adapters.wiring import wrapper
 from verdikt.adapters.wiring.registration import LAUNCH
-from verdikt.daemon.residence import holder
+from verdikt.daemon.client import holder
 
 ROUNDS = 15
 TURNS = 12

@@ -21,7 +21,7 @@ from verdikt.adapters.live.model import ScriptedModel
 from verdikt.adapters.live.screenplay import Say, Screenplay, ToolUse
 from verdikt.daemon import client as warm
 from verdikt.daemon import protocol
-from verdikt.daemon.residence import holder
+from verdikt.daemon.client import holder
 
 LOOPBACK = {
     # Whatever a client wants from the network beside the model, it does not get.

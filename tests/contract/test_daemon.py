@@ -16,7 +16,7 @@ from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.contract.warm import WarmProcess, bash, eventually
 from verdikt import __version__
 from verdikt.daemon import client, protocol
-from verdikt.daemon.residence import holder
+from verdikt.daemon.client import holder
 from verdikt.ledger import pause
 from verdikt.ledger.audit import audit
 from verdikt.ledger.documents import Documents

@@ -392,6 +392,29 @@ def test_what_is_no_question_is_refused(warm: WarmProcess, bytes_: bytes) -> Non
     assert warm.ask(bash("ls")).code == 0
 
 
+def test_a_process_ends_although_its_files_cannot_be_closed(place: WarmProcess) -> None:
+    """A decision that hangs may hold what closing waits for."""
+    hanging = (
+        "import threading; from verdikt.daemon import server, warm; from verdikt.daemon.__main__ import main;"
+        "server.LEAVE_SECONDS = 0.2; warm.Warm.close = lambda _: threading.Event().wait(); main([])"
+    )
+    process = subprocess.Popen([sys.executable, "-I", "-c", hanging], env=place.env)
+    place.started.append(process)
+    eventually("it listens", place.reachable)
+    process.terminate()
+
+    assert process.wait(timeout=20) == 0
+
+
+@pytest.mark.parametrize("flags", [["-I"], ["-E", "-P"]])
+def test_what_is_started_finds_what_its_starter_found(flags: list[str]) -> None:
+    """A verdikt that only a user's own site holds is no less one."""
+    code = "from verdikt.daemon import client; print(*client.flags())"
+    done = subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == flags
+
+
 def test_a_process_whose_directory_goes_makes_room(warm: WarmProcess) -> None:
     """Who finds the socket gone starts another; the old one ends by itself."""
     shutil.rmtree(warm.run)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.contract.warm import WarmProcess, bash, eventually
 from verdikt.daemon import client, protocol
-from verdikt.daemon.residence import holder
+from verdikt.daemon.client import holder
 
 
 class Web:

@@ -17,8 +17,8 @@ from tests.contract.test_daemon import receipts
 from tests.contract.warm import WarmProcess, bash, eventually
 from verdikt import adapters
 from verdikt.daemon import protocol
+from verdikt.daemon.client import holder
 from verdikt.daemon.native import build
-from verdikt.daemon.residence import holder
 
 LAUNCH = str(Path(adapters.__file__).with_name("launch.py"))
 

@@ -124,7 +124,7 @@ class WarmProcess:
             process.wait()
             if process.stderr:
                 process.stderr.close()
-        from verdikt.daemon.residence import holder
+        from verdikt.daemon.client import holder
 
         if pid := holder(self.run):
             os.kill(pid, 9)

@@ -81,7 +81,7 @@ def stop(*, as_json: bool) -> None:
 
     Example: verdikt daemon stop
     """
-    from verdikt.daemon.residence import holder
+    from verdikt.daemon.client import holder
 
     refuse_agents("`verdikt daemon stop`")
     directory = _directory()

@@ -128,7 +128,7 @@ def ask(path: str, data: bytes, seconds: float, *, ours: bool = True) -> tuple[i
 
 def start(directory: str, env: "Mapping[str, str]", *arguments: str, anew: bool = False) -> bool:
     """Starts a warm process and waits for nothing; whether one was started. Not where one lives already, unless `anew`."""
-    if not anew and _held(f"{directory}/{LOCK}"):
+    if not anew and holder(directory):
         return False
     script = f"{os.path.dirname(os.path.abspath(__file__))}/__main__.py"
     # Nothing of the environment that it does not need: it outlives the session, and a token must not.
@@ -147,21 +147,26 @@ def flags() -> list[str]:
     return ["-I"] if sys.flags.isolated else ["-E", "-P"]
 
 
-def _held(lock: str) -> bool:
-    """Whether somebody lives there already, and is just not listening yet, or not any more."""
+def holder(directory: "str | os.PathLike[str]") -> int:
+    """The pid of the warm process that lives in a directory, listening or not; 0 when there is none."""
     import fcntl
 
     try:
-        fd = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(os.path.join(directory, LOCK), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
-        return False
+        return 0
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        try:
+            return int(os.pread(fd, 20, 0))
+        except (OSError, ValueError):
+            return 0
     except OSError:
-        return True
+        return 0
     finally:
         os.close(fd)
-    return False
+    return 0
 
 
 def _connect(sock: _socket.socket, path: str, *, ours: bool) -> int:

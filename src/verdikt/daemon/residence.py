@@ -84,25 +84,6 @@ class Residence:
         self._lock = -1
 
 
-def holder(directory: Path) -> int:
-    """The pid of the warm process that lives in a directory; 0 when there is none."""
-    try:
-        fd = os.open(directory / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return 0
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        with suppress(OSError, ValueError):
-            return int(os.pread(fd, 20, 0))
-        return 0
-    except OSError:
-        return 0
-    finally:
-        os.close(fd)
-    return 0
-
-
 def _locked(fd: int) -> bool:
     for _ in range(3):  # whoever only asks who lives here holds it for an instant
         try:

@@ -1,4 +1,17 @@
-"""The warm process at work: a few threads let clients in and decide; one listens to those who take their time to ask."""
+"""The warm process at work: a few threads let clients in and decide; one listens to those who take their time to ask.
+
+A connection has one owner at a time, and only its owner reads from it:
+
+1. through the Unix socket it is let in by one of the quick threads (`_let_in`). Most have asked by then: that thread decides and
+   answers. Whoever has not asked is handed over (`_handed`) to the thread that listens.
+2. through the port it is let in by the thread that listens (`_accept`), which must not wait for anybody.
+3. the thread that listens (`serve`) owns all in `_open`, and alone touches that, `_selector` and `_buffered`. A question that is
+   complete goes to `_jobs`; a client that may not or will not ask is answered and let go (`_dismiss`).
+4. one of the late threads (`_work`) takes it from there, decides and answers.
+
+The one exception: what is in `_due` must be answered in time, so the thread that listens may answer it while another decides.
+`Connection.answer` sees to it that the first of them is heard and the other is not.
+"""
 
 import json
 import os
@@ -323,8 +336,9 @@ class Server:
             self._dismiss(connection, "expected the question sooner")
         with self._lock:
             over = [each for each in self._due if each.due is not None and now > each.due]
+            for connection in over:
+                del self._due[connection]
         for connection in over:
-            self._due.pop(connection, None)
             self.pulse.refuse()
             connection.answer(Said.refused("the warm process did not decide in time"))
 

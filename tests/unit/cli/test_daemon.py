@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.cli.conftest import Verdikt
-from verdikt.daemon.residence import holder
+from verdikt.daemon.client import holder
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import FakeClock
+from verdikt.daemon.client import holder
 from verdikt.daemon.journal import MOST_BYTES, Journal
-from verdikt.daemon.residence import Residence, holder
+from verdikt.daemon.residence import Residence
 from verdikt.errors import DaemonError
 
 
