@@ -27,6 +27,8 @@ class Connection:
         self.data = bytearray()
         self.due: float | None = None
         """When it must have an answer, whatever becomes of its question; None where the client itself keeps a clock."""
+        self.lingers = False
+        """Whether it was answered before it was heard to its end, and is heard on so that the answer is not lost."""
         self.fault = ""
         """Why it will never ask, once that is known."""
         self._lengths: tuple[int, int] | None = None
@@ -74,9 +76,9 @@ class Connection:
                 self.sock.settimeout(SEND_SECONDS)
                 self.sock.sendall(data)
         except OSError:
-            return False
-        finally:
             self.close()
+            return False
+        self._end()
         return True
 
     @property
@@ -88,6 +90,9 @@ class Connection:
         """Lets go of the client."""
         with suppress(OSError):
             self.sock.close()
+
+    def _end(self) -> None:
+        self.close()
 
     def _complete(self) -> bool:
         if self._lengths is None:

@@ -13,7 +13,7 @@ from verdikt import __version__, adapters
 from verdikt.adapters.moment import MomentKind
 from verdikt.adapters.reply import document
 from verdikt.daemon import protocol
-from verdikt.daemon.connection import Connection
+from verdikt.daemon.connection import PIECE, Connection
 from verdikt.daemon.question import Peer, Question, Said
 from verdikt.errors import DaemonError
 
@@ -74,7 +74,28 @@ class HttpConnection(Connection):
         self._path = ""
         self._headers: dict[str, str] | None = None
         self._body = 0
-        self._dropped = 0
+        self._heard = False
+
+    def feed(self, flags: int = 0) -> bool:
+        """Takes in what has come, and nothing of it once it is answered."""
+        if not self.lingers:
+            return super().feed(flags)
+        if not self.sock.recv(PIECE, flags):
+            raise ConnectionError("the client went away")
+        return False
+
+    def _end(self) -> None:
+        """A client that is still sending would lose the answer to a closed connection, take that for silence, and run the tool."""
+        if self._heard:
+            self.close()
+            return
+        self.data.clear()
+        try:
+            self.sock.shutdown(socket.SHUT_WR)
+            self.sock.setblocking(False)
+            self.lingers = True
+        except OSError:
+            self.close()
 
     def question(self) -> Question:
         """The complete question; `Malformed` when it is none, or its sender may not ask."""
@@ -111,23 +132,19 @@ class HttpConnection(Connection):
                 return False
             self._read_headers(bytes(self.data[:end]))
             self._body = end + 4
-            self.fault = self._refusal()
+            if refusal := self._refusal():
+                raise protocol.Malformed(refusal)  # before anything is held of what a stranger sends
         assert self._headers is not None
         length = self._headers.get("content-length", "")
         if "transfer-encoding" in self._headers or not (length.isascii() and length.isdigit() and len(length) < 12):
             raise protocol.Malformed("expected a body with its length")
         if int(length) > protocol.PAYLOAD_BYTES:
             raise protocol.Malformed(f"expected a payload of at most {protocol.PAYLOAD_BYTES} bytes, found more")
-        missing = self._body + int(length) - self._dropped - len(self.data)
+        missing = self._body + int(length) - len(self.data)
         if missing < 0:
             raise protocol.Malformed("expected one request, found more")
-        if self.fault:
-            # Nothing is held of what a stranger sends; but whoever is not heard to the end may not hear the answer.
-            self._dropped += len(self.data)
-            self.data.clear()
-            if missing == 0:
-                raise protocol.Malformed(self.fault)
-        return missing == 0
+        self._heard = missing == 0
+        return self._heard
 
     def _read_headers(self, raw: bytes) -> None:
         first, *lines = raw.decode("latin-1").split("\r\n")

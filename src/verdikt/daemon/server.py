@@ -6,7 +6,8 @@ A connection has one owner at a time, and only its owner reads from it:
    answers. Whoever has not asked is handed over (`_handed`) to the thread that listens.
 2. through the port it is let in by the thread that listens (`_accept`), which must not wait for anybody.
 3. the thread that listens (`serve`) owns all in `_open`, and alone touches that, `_selector` and `_buffered`. A question that is
-   complete goes to `_jobs`; a client that may not or will not ask is answered and let go (`_dismiss`).
+   complete goes to `_jobs`; a client that may not or will not ask is answered and let go (`_dismiss`), through the port only when it
+   has stopped sending.
 4. one of the late threads (`_work`) takes it from there, decides and answers.
 
 The one exception: what is in `_due` must be answered in time, so the thread that listens may answer it while another decides.
@@ -321,13 +322,21 @@ class Server:
     def _dismiss(self, connection: Connection, why: str) -> None:
         """Sends a client away that has not asked; its answer fits in the socket's buffer, so this does not wait."""
         self._forget(connection)
+        if connection.lingers:
+            connection.close()
+            return
         self.pulse.refuse()
         connection.answer(Said.refused(why))
+        if connection.lingers:
+            self._open[connection] = None
+            self._selector.register(connection, selectors.EVENT_READ, connection)
 
     def _give_up_oldest(self, why: str) -> bool:
         oldest = next(iter(self._open), None)
         if oldest is not None:
             self._dismiss(oldest, why)
+            if oldest in self._open:
+                self._dismiss(oldest, why)  # its place is wanted now
         return oldest is not None
 
     def _tell_in_time(self, now: float) -> None:
@@ -409,6 +418,7 @@ class Server:
         """A thread goes on, whatever an answer was that could not be given."""
         self._journal.write(f"failed to answer: {type(error).__name__}")
         connection.answer(Said.refused(f"the warm process failed with {type(error).__name__}"))
+        connection.close()
 
     def _serve(self, connection: Connection) -> None:
         late = connection.answered or time.monotonic() - connection.asked > ASK_SECONDS

@@ -133,46 +133,64 @@ def test_an_answer_that_cannot_be_given_ends_no_thread(tmp_path: Path) -> None:
     running.server.leave("the test is over")
 
 
+class PlainDoor:
+    """Lets clients of protocol 1 in, without waiting for them."""
+
+    waits = False
+
+    def __init__(self) -> None:
+        self.sock = socket.create_server(("127.0.0.1", 0))
+        self.sock.setblocking(False)
+
+    def admit(self, sock: socket.socket, now: float) -> Connection:
+        """Everybody."""
+        return Connection(sock, Peer(0, 0), now)
+
+    def close(self) -> None:
+        """Nobody any more."""
+        self.sock.close()
+
+
 def test_a_client_that_was_sent_away_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many send at the same moment, and the bytes of one make the loop send another away."""
-    monkeypatch.setattr(server, "MOST_BUFFERED", 3_000)
-    running = Running(tmp_path / "run", lambda _: ALLOWED)
-    listen, held = running.server._listen, threading.Event()
-
-    def slowly(seconds: float) -> None:
-        held.wait(20)
-        listen(seconds)
-
-    clients = [running.begin(b"x" * 100, length=10_000) for _ in range(6)]
-    end = time.monotonic() + 20
-    while len(running.server._open) < len(clients):
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    monkeypatch.setattr(running.server, "_listen", slowly)
-    time.sleep(0.05)
-    clients[0].sendall(b"x")  # so that it comes to wait where it is held
-    time.sleep(0.05)
+    """Many send at the same moment, and the bytes of one make the loop send another away that comes after it."""
+    door, journal = PlainDoor(), Journal(tmp_path / "daemon.log")
+    loop = Server([door], lambda _: ALLOWED, journal, ours=lambda: True, facts=dict, idle_seconds=600.0)
+    loop._selector.register(door.sock, 1, door)
+    clients = [socket.create_connection(door.sock.getsockname(), timeout=20) for _ in range(6)]
+    start = protocol.MAGIC + (1_000).to_bytes(4, "big") + (10_000).to_bytes(4, "big")
     for number, client in enumerate(clients):
-        client.sendall(b"x" * (1_000 if number else 100))
-    held.set()
+        client.sendall(start + b"x" * (100 if number < 5 else 1_000))
+    end = time.monotonic() + 20
+    while loop._buffered < 6 * len(start) + 1_500:
+        assert time.monotonic() < end
+        loop._listen(0.01)
+    monkeypatch.setattr(server, "MOST_BUFFERED", loop._buffered + 350)
+    for client in clients:
+        client.sendall(b"x" * 100)
+    loop._listen(0.1)
+    loop._listen(0.01)
 
-    assert running.post() == (200, {})
-    assert running.thread.is_alive()
+    assert len(loop._open) == len(clients) - 1
+    assert journal.tail(10) == []
     for client in clients:
         client.close()
-    running.server.leave("the test is over")
+    for left in list(loop._open):
+        left.close()
+    door.close()
 
 
 def test_nothing_is_held_of_what_a_stranger_sends(tmp_path: Path) -> None:
-    """The token is looked at before the body comes; the answer waits for its end, so that it is heard."""
+    """The token is looked at before the body comes; the rest is listened to, so that the answer is heard."""
     running = Running(tmp_path / "run", lambda _: ALLOWED)
     stranger = running.begin(b"x" * 100_000, length=200_000, token="another")
     end = time.monotonic() + 20
-    while not [each for each in running.server._open if each.fault]:
+    while not [each for each in running.server._open if each.lingers]:
         assert time.monotonic() < end
         time.sleep(0.01)
     assert sum(len(each.data) for each in running.server._open) == 0
-    stranger.sendall(b"x" * 100_000)
+    for _ in range(20):
+        stranger.sendall(b"x" * 5_000)
+        time.sleep(0.001)
 
     status, document = heard(stranger)
     assert (status, document["decision"]) == (200, "block")
