@@ -18,7 +18,18 @@ from verdikt.policy import parse_policy
 from verdikt.projections import projections
 
 STANDARD = parse_policy("profile: standard")
-NAMES = {"session", "session_id", "sessionId", "sessionID", "conversation_id", "agent_id", "hook_event_name", "event"}
+NAMES = {
+    "session",
+    "session_id",
+    "sessionId",
+    "sessionID",
+    "conversation_id",
+    "agent_id",
+    "agentId",
+    "parentAgentId",
+    "hook_event_name",
+    "event",
+}
 """Fields that name a session or an event: they become file names and choices, and hold no text of anybody's."""
 
 

@@ -68,6 +68,8 @@ def read_transcript(path: str) -> Transcript:
                 uses += reversed(used)
             elif kind == "user" and _is_prompt(record, message):
                 break
+    except FileNotFoundError:
+        return Transcript("unreadable", unfinished=True)  # not written yet, perhaps
     except OSError:
         return Transcript("unreadable")
     if lines and not parsed:
