@@ -236,6 +236,7 @@ def test_a_process_of_another_user_is_not_believed(place: WarmProcess) -> None:
 
         assert place.hook(bash("rm -rf /"), VERDIKT_DAEMON="on").code == 2
     assert place.calls() == ["t1"]
+    eventually("one was started for the next call", lambda: client.holder(place.run))
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o750, 0o701])
@@ -251,6 +252,7 @@ def test_a_socket_where_others_could_have_put_it_is_not_believed(place: WarmProc
             client.ask(place.path, b"", 1.0)
         assert place.hook(bash("rm -rf /"), VERDIKT_DAEMON="on").code == 2
     assert place.calls() == ["t1"]
+    eventually("one was started for the next call", lambda: client.holder(place.run))
 
 
 def test_a_process_that_ends_before_it_answers_makes_the_hook_block(place: WarmProcess) -> None:
