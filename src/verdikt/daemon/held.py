@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from verdikt.daemon.relay import Relay
 from verdikt.graph.policy import Policy
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.home import data_home
@@ -104,8 +105,9 @@ class HeldPolicies:
 class HeldStores:
     """Open stores, by what names their data directory."""
 
-    def __init__(self, clock: Clock | None = None) -> None:
+    def __init__(self, clock: Clock | None = None, relay: Relay | None = None) -> None:
         self._clock = clock or SystemClock()
+        self._relay = relay or Relay()
         self._stores: Newest[tuple[str | None, ...], FileStore] = Newest(MOST_STORES, _let_go)
 
     def of(self, env: Mapping[str, str]) -> FileStore:
@@ -113,7 +115,7 @@ class HeldStores:
         names = env.get("VERDIKT_HOME"), env.get("XDG_DATA_HOME"), env.get("HOME")
         store = self._stores.get(names)
         if store is None:
-            store = self._stores.keep(names, _opened(data_home(env), self._clock))
+            store = self._stores.keep(names, _opened(data_home(env), self._clock, self._relay))
         return store
 
     def close(self) -> None:
@@ -122,8 +124,8 @@ class HeldStores:
             _let_go(store)
 
 
-def _opened(home: Path, clock: Clock) -> FileStore:
-    return FileStore(home, clock, projections(), long_wal=LONG_WAL)
+def _opened(home: Path, clock: Clock, relay: Relay) -> FileStore:
+    return FileStore(home, clock, projections(), long_wal=LONG_WAL, waiting=relay.waiting)
 
 
 def _let_go(store: FileStore) -> None:

@@ -68,6 +68,7 @@ def _serve(residence: "Residence", options: "Options", env: Mapping[str, str]) -
         ours=residence.ours,
         facts=lambda: {"policies": len(warm.policies), "http": web.port if web else None},
         idle_seconds=float("inf") if options.system or web else _idle(env),
+        relay=warm.relay,
         gone=lambda why: _succeed(why, residence, env) if web else None,
     )
     _listen_to_signals(server)

@@ -2,8 +2,8 @@
 
 A connection has one owner at a time, and only its owner reads from it:
 
-1. through the Unix socket it is let in by one of the quick threads (`_let_in`). Most have asked by then: that thread decides and
-   answers. Whoever has not asked is handed over (`_handed`) to the thread that listens.
+1. through the Unix socket it is let in by one of the quick threads (`_let_in`), the one whose turn it is: it passes the turn on
+   while it waits for a slow disk, and loses it when it takes long. Most have asked by then: that thread decides and answers. Whoever has not asked is handed over (`_handed`) to the thread that listens.
 2. through the port it is let in by the thread that listens (`_accept`), which must not wait for anybody.
 3. the thread that listens (`serve`) owns all in `_open`, and alone touches that, `_selector` and `_buffered`. A question that is
    complete goes to `_jobs`; a client that may not or will not ask is answered and let go (`_dismiss`), through the port only when it
@@ -30,6 +30,7 @@ from verdikt.daemon.connection import Connection
 from verdikt.daemon.journal import Journal
 from verdikt.daemon.pulse import Pulse
 from verdikt.daemon.question import Question, Said
+from verdikt.daemon.relay import Relay
 
 WORKERS = 8
 """How many clients are let in and answered at once; more would only take turns with one another."""
@@ -60,6 +61,9 @@ LEAVE_SECONDS = 10.0
 """How long decisions under way are waited for when the process ends."""
 
 TICK_SECONDS = 1.0
+
+TURN_SECONDS = 0.02
+"""How long one quick thread may decide before the next lets clients in beside it."""
 
 HANGS, OTHER_VERSION = "a decision hangs", "a client of another version"
 """Why a process ends that is still wanted."""
@@ -96,6 +100,7 @@ class Server:
         ours: Callable[[], bool],
         facts: Callable[[], dict[str, object]],
         idle_seconds: float,
+        relay: Relay | None = None,
         gone: Callable[[str], None] = lambda _: None,
         workers: int = WORKERS,
         most_open: int = MOST_OPEN,
@@ -106,6 +111,7 @@ class Server:
         self._ours = ours
         self._facts = facts
         self._idle_seconds = idle_seconds
+        self._relay = relay or Relay()
         self._gone = gone
         self._most_open = most_open
         self.pulse = Pulse()
@@ -158,13 +164,22 @@ class Server:
             worker.start()
         checked = time.monotonic()
         while not self._why:
-            self._listen(TICK_SECONDS)
+            busy = time.monotonic() - self._last < TICK_SECONDS
+            self._listen(TURN_SECONDS if busy else TICK_SECONDS)
             now = time.monotonic()
+            self._relieve(now)
             if now - checked >= TICK_SECONDS:
                 checked = now
                 self._look_around(now)
         self._finish()
         return self._why
+
+    def _relieve(self, now: float) -> None:
+        """A quick thread that waits for git, or for whoever holds a lock, keeps nobody else waiting."""
+        with self._lock:
+            slow = [thread for thread, since in self._deciding.items() if now - since > TURN_SECONDS]
+        for thread in slow:
+            self._relay.pass_on(thread)
 
     def _listen(self, seconds: float) -> None:
         for key, _ in self._selector.select(seconds):
@@ -186,38 +201,46 @@ class Server:
             self._take(self._handed.get())
 
     def _let_in(self, door: Door) -> None:
-        """Lets clients in and answers them, until nobody is let in any more; whoever takes their time is handed over."""
-        while True:
-            try:
-                sock, _ = door.sock.accept()
-            except (BlockingIOError, InterruptedError):
-                if self._shut:
-                    return
-                continue
-            except OSError:
-                if self._shut:
-                    return
-                # No descriptor is left, most likely: whoever came first and has not asked yet makes room.
-                self._crowded = True
-                self._call()
-                time.sleep(0.02)
-                continue
-            connection = self._admitted(door, sock)
-            if connection is None:
-                continue
-            with self._lock:
-                self._pending += 1
-            try:
-                if self._asks_at_once(connection):
-                    self._decide(connection)
-                else:
-                    self._handed.put(connection)
+        """Lets clients in and answers them, one thread at a time, until nobody is let in any more."""
+        try:
+            while True:
+                self._relay.take()
+                try:
+                    sock, _ = door.sock.accept()
+                except (BlockingIOError, InterruptedError):
+                    if self._shut:
+                        return
+                    continue
+                except OSError:
+                    if self._shut:
+                        return
+                    # No descriptor is left, most likely: whoever came first and has not asked yet makes room.
+                    self._crowded = True
                     self._call()
-            except Exception as error:
-                self._failed(connection, error)
-            finally:
-                with self._lock:
-                    self._pending -= 1
+                    time.sleep(0.02)
+                    continue
+                self._entertain(door, sock)
+        finally:
+            self._relay.pass_on()
+
+    def _entertain(self, door: Door, sock: socket.socket) -> None:
+        """Answers a client; whoever takes their time to ask is handed over."""
+        connection = self._admitted(door, sock)
+        if connection is None:
+            return
+        with self._lock:
+            self._pending += 1
+        try:
+            if self._asks_at_once(connection):
+                self._decide(connection)
+            else:
+                self._handed.put(connection)
+                self._call()
+        except Exception as error:
+            self._failed(connection, error)
+        finally:
+            with self._lock:
+                self._pending -= 1
 
     def _asks_at_once(self, connection: Connection) -> bool:
         """Whether the whole question is there, now or in an instant; what went wrong is found by whoever reads on."""

@@ -12,6 +12,7 @@ from verdikt.adapters.call import HookCall
 from verdikt.daemon import client, protocol
 from verdikt.daemon.held import HeldPolicies, HeldStores, Newest
 from verdikt.daemon.question import Question, Said
+from verdikt.daemon.relay import Relay
 from verdikt.errors import VerdiktError
 from verdikt.govern import Governance
 from verdikt.observe.clock import Clock, SystemClock
@@ -33,7 +34,8 @@ class Warm:
         self._package = package
         self._installed = _print(package)
         self.policies = HeldPolicies(self.clock)
-        self.stores = HeldStores(self.clock)
+        self.relay = Relay()
+        self.stores = HeldStores(self.clock, self.relay)
         self._governances: Newest[tuple[Hashable, ...], Governance] = Newest(MOST_GOVERNANCES)
 
     def answer(self, question: Question) -> Said:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 
 from verdikt.errors import KeyringError, LedgerError
 from verdikt.ledger.artifact import Artifacts
@@ -26,6 +26,7 @@ from verdikt.observe.clock import SystemClock
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Any, TypeVar
 
@@ -74,7 +75,9 @@ class FileStore:
         durable: bool = True,
         checkpoint_every: int = CHECKPOINT_EVERY,
         long_wal: int = LONG_WAL,
+        waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
+        """`waiting` is around a thread's wait for the disk, which is the last thing that it does with the store."""
         self.home = make_private(DataPath(home))
         self.reader = Reader(make_private(self.home / "ledger"))
         self.artifacts = Artifacts(self.home / "artifacts")
@@ -84,6 +87,7 @@ class FileStore:
         self._labels = frozenset(projection.label for projection in projections)
         self._folded: dict[frozenset[str], frozenset[str]] = {}
         self._durable = durable
+        self._waiting = waiting
         self._checkpoint_every = checkpoint_every
         self._keyring: Keyring | None = None
         self._logs: OrderedDict[str, LogFile] = OrderedDict()
@@ -127,7 +131,8 @@ class FileStore:
                 self._commit(log, writer, torn)
             written = log.written
         if writer.lines:
-            log.sync(written)
+            with self._waiting():
+                log.sync(written)
             self.state.tidy()
         return result
 
