@@ -76,7 +76,8 @@ def read_transcript(path: str) -> Transcript:
         return Transcript("unparseable")
     if speakers and not recognised:
         return Transcript("schema_drift")
-    return Transcript("ok", texts[0] if texts else "", tuple(reversed(uses)), unfinished)
+    # Where nobody has spoken yet, the host has only begun to write.
+    return Transcript("ok", texts[0] if texts else "", tuple(reversed(uses)), unfinished or not speakers)
 
 
 def _speaks(record: Mapping[str, Any]) -> bool:
