@@ -168,7 +168,7 @@ def test_the_question_is_the_one_of_the_protocol(place: Place, words: str, mode:
         )
     named = [*(words.split() or ["generic"]), "", "", ""][:3]
     expected = protocol.question(
-        [__version__, *named, str(place.project), mode], place.env | env, b"" if argument else QUESTION
+        [__version__, *named, str(place.project), protocol.NATIVE], place.env | env, b"" if argument else QUESTION
     )
     assert warm.questions == [expected]
 

@@ -90,7 +90,7 @@ class WarmProcess:
     def question(self, payload: bytes, *words: str, env: Mapping[str, str] | None = None, cwd: str = "") -> bytes:
         """The bytes of a question; by default about a tool call in Claude Code."""
         host, event, argument = (*words, *("claude", "PreToolUse", "")[len(words) :])
-        texts = [__version__, host, event, argument, cwd or str(self.home), "closed"]
+        texts = [__version__, host, event, argument, cwd or str(self.home), protocol.PYTHON]
         return protocol.question(texts, self.env if env is None else env, payload)
 
     def ask(self, payload: bytes, *words: str, env: Mapping[str, str] | None = None, cwd: str = "") -> Said:
