@@ -15,7 +15,7 @@ from verdikt.adapters.wiring.install import Installation
 from verdikt.adapters.wiring.place import PLACES, SCOPES, Place
 from verdikt.adapters.wiring.registration import NATIVE, is_ours
 from verdikt.errors import WiringError
-from verdikt.model.value import Value
+from verdikt.model.value import Value, replace
 from verdikt.observe.breach import recent_lines
 from verdikt.observe.crash import FILE
 from verdikt.observe.git import find_root
@@ -56,17 +56,51 @@ class Wired(Value, kw_only=True):
 
 
 def wired(here: Installation) -> Iterator[Wired]:
-    """Every file of every host and scope that names the hook."""
+    """Every file of every host and scope that names the hook, and those that cannot be read and still speak of it."""
+    for place, scope, file in _files(here):
+        try:
+            present, fault = _settings(file), ""
+        except WiringError as error:
+            present, fault = {}, str(error)
+        if any(settings.commands(present)) or (fault and _speaks_of_us(file)):
+            found = _wired(here, place, scope, file, present)
+            yield replace(found, holes=(_unread(fault), *found.holes)) if fault else found
+    yield from _opencode(here)
+
+
+def unreadable(here: Installation) -> list[str]:
+    """What is wrong with settings files of which nobody knows what they name, in words for a person."""
+    faults = []
+    for _, _, file in _files(here):
+        try:
+            _settings(file)
+        except WiringError as error:
+            if not _speaks_of_us(file):
+                faults.append(str(error))
+    return faults
+
+
+def _files(here: Installation) -> Iterator[tuple[Place, str, str]]:
     for place in PLACES.values():
         for scope in SCOPES:
-            file = here.file(place, scope)
-            data = read(file) if file else None
-            if data is None:
-                continue
-            present = (toml if file.endswith(".toml") else settings).parse(data, file)
-            if any(settings.commands(present)):
-                yield _wired(here, place, scope, file, present)
-    yield from _opencode(here)
+            if file := here.file(place, scope):
+                yield place, scope, file
+
+
+def _settings(file: str) -> dict[str, Any]:
+    parse = toml.parse if file.endswith(".toml") else settings.parse
+    return parse(read(file), file)
+
+
+def _speaks_of_us(file: str) -> bool:
+    try:
+        return is_ours((read(file) or b"").decode(errors="replace"))
+    except WiringError:
+        return False
+
+
+def _unread(fault: str) -> Hole:
+    return Hole(what=fault, fix="until then the client may read no hooks from it", open=True)
 
 
 def _wired(here: Installation, place: Place, scope: str, file: str, present: Mapping[str, Any]) -> Wired:

@@ -90,7 +90,12 @@ def without(data: bytes) -> bytes:
 def _block(entries: Mapping[str, Mapping[str, Any]]) -> str:
     lines = [_BEGIN]
     for event, entry in entries.items():
-        lines += [f"[[hooks.{event}]]", f"matcher = {json.dumps(entry['matcher'])}", ""]
+        lines += [f"[[hooks.{event}]]", f"matcher = {_text(entry['matcher'])}", ""]
         for handler in entry["hooks"]:
-            lines += [f"[[hooks.{event}.hooks]]", *(f"{key} = {json.dumps(handler[key])}" for key in handler), ""]
+            lines += [f"[[hooks.{event}.hooks]]", *(f"{key} = {_text(handler[key])}" for key in handler), ""]
     return "\n".join([*lines, _END, ""])
+
+
+def _text(value: object) -> str:
+    # Where it escapes characters by number, JSON does so in pairs that TOML refuses.
+    return json.dumps(value, ensure_ascii=False)

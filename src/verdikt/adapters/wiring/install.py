@@ -11,7 +11,7 @@ from pathlib import Path
 
 from verdikt import adapters
 from verdikt.adapters.wiring import codex, settings, wrapper
-from verdikt.adapters.wiring.change import FileChange, WiringRecord, read
+from verdikt.adapters.wiring.change import FileChange, WiringRecord, read, refuse_unwritable
 from verdikt.adapters.wiring.place import PLACES, Place
 from verdikt.adapters.wiring.registration import GUARD_SECONDS, NAMES, Registration
 from verdikt.errors import WiringError
@@ -67,6 +67,13 @@ class Installation(Value, kw_only=True):
     def registration(self, scope: str = "project") -> Registration:
         """How hosts will call the hook: this interpreter, isolated from the project and the environment."""
         guard = next(iter(self.wrappers(scope)))
+        for path in (guard, sys.executable):
+            # Hosts run it from wherever the agent has gone, and read it from a text file.
+            if not os.path.isabs(path) or _is_no_text(path):
+                raise WiringError(
+                    f"expected an absolute path in UTF-8 for hosts to call, found `{os.fsencode(path)!r}`; "
+                    "set VERDIKT_HOME to one, or install verdikt elsewhere"
+                )
         return Registration(guard=guard, python=(sys.executable, *_isolation()), socket=self.socket)
 
     def file(self, place: Place, scope: str) -> str:
@@ -76,6 +83,10 @@ class Installation(Value, kw_only=True):
     def record(self) -> WiringRecord:
         """What was changed so far."""
         return WiringRecord(Path(self.data))
+
+
+def _is_no_text(path: str) -> bool:
+    return any("\udc80" <= character <= "\udcff" for character in path)
 
 
 def scopes(host: str) -> tuple[str, ...]:
@@ -235,7 +246,9 @@ def _back(record: WiringRecord, path: str, host: str) -> FileChange:
 def take_back(here: Installation, changes: Iterable[FileChange]) -> None:
     """Carries out what `undo` planned."""
     record = here.record()
-    for change in changes:
+    planned = list(changes)
+    refuse_unwritable(change.path for change in planned if change.needed)
+    for change in planned:
         record.forget(change.path, change.after)
 
 
