@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from verdikt import adapters
-from verdikt.adapters.wiring import codex, settings, wrapper
+from verdikt.adapters.wiring import codex, settings, shape, wrapper
 from verdikt.adapters.wiring.change import FileChange, WiringRecord, read, refuse_unwritable
 from verdikt.adapters.wiring.place import PLACES, Place
 from verdikt.adapters.wiring.registration import GUARD_SECONDS, NAMES, Registration
@@ -150,22 +150,23 @@ def _policy(here: Installation, profile: str, scope: str) -> list[FileChange]:
 
 
 def _settings(here: Installation, host: str, scope: str) -> list[FileChange]:
-    place = PLACES[host]
-    path = here.file(place, scope)
+    client = PLACES[host]
+    path = here.file(client, scope)
     if not path:
         raise WiringError(f"`{host}` has no {scope} settings that name hooks; see docs/hosts/{host}.md")
     before = read(path)
-    entries = place.entries(here.registration(scope))
+    entries = client.entries(here.registration(scope))
     what = f"hooks for {len(entries)} events"
     if path.endswith(".toml"):
         directory = os.path.dirname(here.registration(scope).guard)
         after: bytes | None = codex.requirements(before, entries, directory, path)
         return [FileChange(path=path, before=before, after=after, host=host, what=what)]
     present = settings.parse(before, path)
-    wired = settings.wire(present, entries, path, place.extra)
-    if host == "claude" and (event := settings.malformed(present)):
+    wired = settings.wire(present, entries, path, client.extra)
+    if place := shape.flaw(host, present):
         raise WiringError(
-            f"{path}: a hook under `{event}` has no command or a timeout that is no number, which makes Claude Code drop every hook of the file; mend it and run this again"
+            f"{path}: `{place}` is nothing that the client understands, so it drops hooks of this file in silence; "
+            "mend it and run this again"
         )
     after = before if wired == present else settings.render(wired)
     return [FileChange(path=path, before=before, after=after, host=host, what=what)]

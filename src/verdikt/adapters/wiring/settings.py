@@ -84,28 +84,11 @@ def commands(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 yield event, str(command)
 
 
-def malformed(settings: Mapping[str, Any]) -> str:
-    """The first hook of somebody else that would make Claude Code drop every hook of the file, or nothing."""
-    for event, group in _groups(settings):
-        handlers = group.get("hooks") if isinstance(group, dict) else None
-        if not isinstance(handlers, list) or not all(_sound(handler) for handler in handlers):
-            return event
-    return ""
-
-
 def _groups(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     hooks = settings.get("hooks")
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
         for group in groups if isinstance(groups, list) else ():
             yield str(event), group
-
-
-def _sound(handler: object) -> bool:
-    if not isinstance(handler, dict):
-        return False
-    timeout = handler.get("timeout", 1)
-    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
-    return number and (handler.get("type") != "command" or isinstance(handler.get("command"), str))
 
 
 def _commands(group: object) -> Iterator[object]:

@@ -19,6 +19,13 @@ def parse(data: bytes | None, where: str) -> dict[str, Any]:
         ) from error
 
 
+def find(tables: object, *path: str) -> object:
+    """What stands at a place in these tables; None where there is nothing, whatever stands above it."""
+    for key in path:
+        tables = tables.get(key) if isinstance(tables, dict) else None
+    return tables
+
+
 def put(data: bytes | None, table: tuple[str, ...], key: str, value: str | bool, where: str) -> bytes:
     """The file with the key set in that table, which is added at the end where there is none."""
     before = parse(data, where)
