@@ -63,6 +63,8 @@ _PATHS: dict[str, tuple[tuple[str, int], ...]] = {
     "shutil.copyfile": (("fs.read", 0), ("fs.overwrite", 1)),
     "shutil.copytree": (("fs.read", 0), ("fs.overwrite", 1)),
     "os.chmod": (("fs.chmod", 0),),
+    "os.mkdir": (("fs.write", 0),),
+    "os.makedirs": (("fs.write", 0),),
     "os.chown": (("fs.chown", 0),),
     "os.symlink": (("fs.link", 1),),
     "os.link": (("fs.link", 1),),
@@ -213,6 +215,8 @@ class _Walk:
             return " ".join(_quoted(self.text(item, depth + 1)) for item in node.elts)
         if isinstance(node, ast.Call):
             return self._result(node, depth)
+        if isinstance(node, ast.Subscript) and self.dotted(node.value) == "os.environ":
+            return "~" if self.text(node.slice, depth + 1) == "HOME" else UNKNOWN
         return UNKNOWN
 
     def _result(self, node: ast.Call, depth: int) -> str:
@@ -238,6 +242,9 @@ class _Walk:
                 argument.rstrip("/") if index < len(arguments) - 1 else argument
                 for index, argument in enumerate(arguments)
             )
+        if function in ("pathlib.Path.iterdir", "os.listdir", "os.scandir") or function.endswith(".iterdir"):
+            inside = self.text(node.func.value, depth + 1) if isinstance(node.func, ast.Attribute) else UNKNOWN
+            return f"{(arguments[0] if arguments else inside).rstrip('/')}/*"
         if function in ("pathlib.Path.home", "Path.home") or (
             function in ("os.environ.get", "os.getenv") and arguments[:1] == ["HOME"]
         ):

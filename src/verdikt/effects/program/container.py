@@ -1,6 +1,7 @@
 """Containers: what runs and how much of the machine it sees, what is removed, what is published."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from verdikt.effects.argument import words
 from verdikt.effects.call import Call
@@ -122,12 +123,29 @@ def _remove(call: Call) -> Iterator[Effect]:
     targets = tuple(Target(word.shown, "resource") for word in args.operands)
     if args.has("-f --force") and (args.has("-a --all") or any(not word.known for word in args.operands)):
         yield call.effect("container.remove.force", targets, recoverable=False, note="whichever there are")
-    elif args.has("-f --force -v --volumes"):
+    elif args.has("-f --force -v --volumes") and not _started_here(call):
         yield call.effect("container.remove.force", targets)
     elif args.has("-a --all") or any(not word.known for word in args.operands):
         yield call.effect("container.prune.containers", targets)
     else:
         yield call.effect("container.remove", targets)
+
+
+def _started_here(call: Call) -> bool:
+    """Whether the same text starts every container that a command names."""
+    started = {
+        following.text
+        for command in call.commands
+        if command.name == call.name
+        for word, following in pairwise(command.argv)
+        if word.text == "--name"
+    } | {
+        word.text.removeprefix("--name=")
+        for command in call.commands
+        for word in command.argv
+        if word.text[:7] == "--name="
+    }
+    return bool(call.args.operands) and all(word.text in started for word in call.args.operands)
 
 
 def _copied(call: Call) -> Iterator[Effect]:
