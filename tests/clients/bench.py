@@ -159,7 +159,7 @@ class Bench:
 
     def warm_calls(self) -> int:
         """How many calls the warm process has decided."""
-        words = [__version__, "@status", "", "", "/", "closed"]
+        words = [__version__, "@status", "", "", "/", protocol.PYTHON]
         said = warm.ask(str(self.data / "run/daemon.sock"), protocol.question(words, {}, b""), 10.0)
         return int(json.loads(said[1])["calls"])
 

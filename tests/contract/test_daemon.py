@@ -169,7 +169,7 @@ def test_what_people_do_at_the_command_line_is_noticed(warm: WarmProcess) -> Non
 
 def test_a_client_of_another_version_gets_a_new_process(warm: WarmProcess) -> None:
     """The old one decides nothing, makes room at once, answers who asked before, and ends."""
-    texts = ["0.0.0-other", "claude", "PreToolUse", "", "/", "closed"]
+    texts = ["0.0.0-other", "claude", "PreToolUse", "", "/", protocol.PYTHON]
     with pytest.raises(client.Going):
         client.ask(warm.path, protocol.question(texts, warm.env, bash("ls")), 10)
 

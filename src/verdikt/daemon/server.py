@@ -456,7 +456,7 @@ class Server:
         except Exception as error:
             self._journal.write(f"failed: {type(error).__name__}")
             said = Said.refused(f"the warm process failed with {type(error).__name__}")
-        if said.kind == protocol.AGAIN:
+        if said.last:
             self.leave(OTHER_VERSION)
         self.pulse.count(time.monotonic() - connection.asked)
         connection.answer(said)

@@ -41,8 +41,11 @@ class Warm:
     def answer(self, question: Question) -> Said:
         """What the client must say. A decision is in the log, on the disk, before it is returned."""
         # An upgrade counts from the next call on, whatever version the client is of: it may be left from before as well.
-        if question.version != __version__ or _print(self._package) != self._installed:
-            return Said(protocol.AGAIN)
+        if _print(self._package) != self._installed:
+            return Said(protocol.AGAIN, last=True)
+        if question.version != __version__:
+            # A native client was left from before, and the hook process that it turns to is what is installed.
+            return Said(protocol.AGAIN, last=question.asker == protocol.PYTHON)
         if not self._at_home(question):
             return Said.refused(f"expected a question about `{self.home}`, found one about another data directory")
         if any(value[:1] not in ("", "/") for name, value in question.env.items() if name not in NOT_PATHS):

@@ -20,13 +20,14 @@ def package(tmp_path: Path) -> Path:
     return file
 
 
-def ask(warm: Warm, home: Path, version: str = __version__) -> int:
-    """The kind of the answer to a question of that version."""
+def ask(warm: Warm, home: Path, version: str = __version__, asker: str = protocol.PYTHON) -> tuple[int, bool]:
+    """The kind of the answer to a question of that version, and whether it is the last."""
     env = {"HOME": str(home), "VERDIKT_HOME": str(home / "data")}
     peer = Peer(os.geteuid(), os.getegid())
     words = {"host": "claude", "event": "PreToolUse", "argument": "", "cwd": str(home)}
-    question = Question(version=version, env=env, payload=bash("ls"), peer=peer, **words)  # type: ignore[arg-type]
-    return warm.answer(question).kind
+    question = Question(version=version, env=env, payload=bash("ls"), peer=peer, asker=asker, **words)  # type: ignore[arg-type]
+    said = warm.answer(question)
+    return said.kind, said.last
 
 
 def replaced(package: Path) -> None:
@@ -45,9 +46,20 @@ def test_an_upgrade_counts_from_the_next_call_on(package: Path, tmp_path: Path, 
     after = ask(warm, tmp_path)
     warm.close()
 
-    assert (before, after) == (protocol.ANSWER, protocol.AGAIN)
+    assert (before, after) == ((protocol.ANSWER, False), (protocol.AGAIN, True))
 
 
-def test_a_client_of_another_version_is_not_answered(package: Path, tmp_path: Path) -> None:
-    """It is told to ask a new process."""
-    assert ask(Warm(tmp_path / "data", package=str(package)), tmp_path, "0.0.0") == protocol.AGAIN
+def test_a_hook_of_another_version_gets_a_new_process(package: Path, tmp_path: Path) -> None:
+    """It is of another installation, and nothing is decided for it."""
+    assert ask(Warm(tmp_path / "data", package=str(package)), tmp_path, "0.0.0") == (protocol.AGAIN, True)
+
+
+def test_a_native_client_of_another_version_is_left_to_the_hook(package: Path, tmp_path: Path) -> None:
+    """An upgrade left it behind; what is installed is what this process is, so leaving would help nobody."""
+    warm = Warm(tmp_path / "data", package=str(package))
+
+    assert ask(warm, tmp_path, "0.0.0", protocol.NATIVE) == (protocol.AGAIN, False)
+    assert ask(warm, tmp_path) == (protocol.ANSWER, False)
+    os.utime(package)
+    assert ask(warm, tmp_path, "0.0.0", protocol.NATIVE) == (protocol.AGAIN, True)
+    warm.close()
