@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from verdikt.model.regex import regex
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,6 +41,40 @@ def keep(commands: Sequence[Command], found: list[list[Effect]], resolver: Resol
             if _is_unseen(effect):
                 targets = tuple(_own(target) if _is_below(target, made) else target for target in effect.targets)
                 effects[place] = effect._replace(targets=targets)
+
+
+def spare(text: str, commands: Sequence[Command], found: list[list[Effect]], resolver: Resolver) -> None:
+    """What is written only where nothing is yet, as in `[ -f x ] || cp y x`, replaces nothing."""
+    if "-" not in text or not _TESTED.search(text):
+        return
+    source = text.encode("utf-8", "surrogatepass")
+    for index, command in enumerate(commands):
+        if not command.conditional or not any(effect.what in _REPLACES for effect in found[index]):
+            continue
+        before = source[max(0, command.span[0] - _NEAR) : command.span[0]].decode("utf-8", "replace")
+        tested = _MISSING.search(before)
+        path = resolver.absolute(tested[1] or tested[2], command.cwd) if tested else ""
+        if path:
+            found[index] = [e for e in (_put(effect, path) for effect in found[index]) if e is not None]
+
+
+_NEAR = 300
+_TESTED = regex(r"(?:\[|\btest)\s+(?:!\s+)?-[efs]\s")
+_PATH = r"""["']?([^\s"'$`;|&\]]+)["']?"""
+_MISSING = regex(
+    rf"(?:\[\[?|\btest)\s+(?:-[efs]\s+{_PATH}\s*(?:\]\]?)?\s*\|\||!\s+-[efs]\s+{_PATH}\s*(?:\]\]?)?\s*(?:&&|;?\s*then\b))\s*[{{(]?\s*$"
+)
+_REPLACES = ("fs.overwrite", "cred.write")
+
+
+def _put(effect: Effect, path: str) -> Effect | None:
+    if effect.what not in _REPLACES or any(target.path != path for target in effect.targets):
+        return effect
+    if effect.what == "cred.write":
+        return None
+    return effect._replace(
+        what="fs.write", recoverable=True, targets=tuple(t._replace(state="absent") for t in effect.targets)
+    )
 
 
 def _is_unseen(effect: Effect) -> bool:

@@ -7,7 +7,7 @@ from verdikt.effects.call import Call
 from verdikt.effects.code import read_code
 from verdikt.effects.consequence import consequences, hidden, is_foreign, of
 from verdikt.effects.flow import OUT, RAW, SHELLS, copies, follow
-from verdikt.effects.made import keep
+from verdikt.effects.made import keep, spare
 from verdikt.effects.program import lookup
 from verdikt.effects.program.table import Program
 from verdikt.effects.reach import NAME, opens, reached
@@ -115,7 +115,8 @@ class Reading:
                 for c in commands
             )
         foreign = self._windows(text) if self._depth == 1 and _is_powershell(text) else []
-        if len(commands) == 1 and not script.codes and not script.problems and self.steps is None and not foreign:
+        alone = len(commands) == 1 and not commands[0].conditional and not foreign
+        if alone and not script.codes and not script.problems and self.steps is None:
             return self._alone(commands)
         found = [self._command(index, command, commands) for index, command in enumerate(commands)]
         loose = foreign
@@ -134,6 +135,7 @@ class Reading:
             loose += consequences(loose, facts)
         follow(commands, found)
         keep(commands, found, self._resolver)
+        spare(text, commands, found, self._resolver)
         if self.steps is not None:
             self.steps += [Step(self._depth + c.depth, c, tuple(e)) for c, e in zip(commands, found, strict=True)]
         if len(found) == 1 and not loose and not script.problems:

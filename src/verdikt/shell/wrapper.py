@@ -132,6 +132,7 @@ SUBCOMMANDS: dict[str, str] = {
     "nx": "",
     "guix": "",
     "nsys": "",
+    "repo": "",
     "gem": "",
 }
 """Programs whose rows are keyed by a subcommand, and their own options that take a value before it."""
@@ -254,6 +255,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "lerna exec": Wrapper("", after="--"),
     "nx exec": Wrapper("", after="--"),
     "guix shell": Wrapper("", after="--"),
+    "repo forall": Wrapper("g --groups r --regex j --jobs", text="-c --command", only_text=True, repeated=True),
     "nsys profile": Wrapper("o --output t --trace"),
     "direnv exec": Wrapper(skip=1),
     "dotenv": Wrapper("f --file e --env-file", after="--"),

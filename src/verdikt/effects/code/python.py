@@ -136,6 +136,7 @@ class _Walk:
         self.socket = self.dup = self.shell = False
         self.effects: list[Effect] = []
         self.nodes = 0
+        self.statements: list[str] = []
         self.light = False
         """Whether the database is one that lives and dies with the program."""
 
@@ -160,6 +161,11 @@ class _Walk:
                 return
             if isinstance(node, ast.Call):
                 self._called(node)
+        if self.statements and not self.light:
+            from verdikt.effects.code.sql import read_sql
+
+            # Read as one text: what is made by a statement may go by another.
+            self.effects += read_sql(";\n".join(self.statements), self.call)
         if self.socket and (self.dup or self.shell):
             self.effects.append(self.call.effect("net.shell", note="a shell over a socket"))
 
@@ -167,10 +173,21 @@ class _Walk:
         """What a name stands for: by assignment, in a loop, in a `with`."""
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             self._assign(node.targets[0].id, node.value)
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple):
+            self._assign_each(node.targets[0].elts, node.value)
         elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
             self._assign(node.target.id, node.iter)
         elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
             self._assign(node.optional_vars.id, node.context_expr)
+
+    def _assign_each(self, names: list[ast.expr], value: ast.expr) -> None:
+        """`a, b = 1, 2`, and `handle, path = tempfile.mkstemp()`."""
+        values = value.elts if isinstance(value, ast.Tuple | ast.List) else [value] * len(names)
+        temporary = isinstance(value, ast.Call) and self.dotted(value.func).startswith("tempfile.")
+        if (temporary or len(values) == len(names)) and (temporary or not isinstance(value, ast.Call)):
+            for name, one in zip(names, values, strict=True):
+                if isinstance(name, ast.Name):
+                    self._assign(name.id, one)
 
     def _assign(self, name: str, value: ast.expr) -> None:
         text = self.text(value)
@@ -345,12 +362,14 @@ class _Walk:
             add(self._path("fs.read", self.text(owner)))
         elif name in ("execute", "executescript", "executemany", "raw") and node.args:
             text = self.text(node.args[0])
-            from verdikt.effects.code.sql import looks_like_sql, read_sql
+            from verdikt.effects.code.sql import looks_like_sql
 
             if UNKNOWN not in text and looks_like_sql(text):
-                add(read_sql(text, self.call))
+                self.statements.append(text)
         elif what := self._lost(name, owner):
             self.effects.append(self.call.effect(what, possible=True))
+        elif function == "sqlite3.connect" and node.args and self.text(node.args[0]).startswith(("/tmp/", ":memory:")):
+            self.light = True
         elif name in ("connect",) and self.socket:
             self.effects.append(self.call.effect("net.connect"))
 

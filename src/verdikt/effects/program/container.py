@@ -173,10 +173,20 @@ def _kill(call: Call) -> Iterator[Effect]:
 
 
 def _stop(call: Call) -> Iterator[Effect]:
-    """One container is ordinary; whichever there are is not."""
+    """One container is ordinary, and so are those of a name; whichever there are is not."""
     many = any(not word.known for word in call.args.operands) or call.args.has("-a --all")
+    many = many and not _are_picked(call)
     targets = tuple(Target(word.shown, "resource") for word in call.args.operands)
     yield call.effect("container.stop.all" if many else "container.stop", targets)
+
+
+def _are_picked(call: Call) -> bool:
+    """Whether the containers come from a listing of those with a certain name, label or image."""
+    listings = [c for c in call.commands if c.name == call.name and any(w.text in ("ps", "ls") for w in c.argv[1:3])]
+    return bool(listings) and all(
+        any(word.text.startswith(("--filter", "-f", "name=", "label=", "ancestor=")) for word in command.argv)
+        for command in listings
+    )
 
 
 def _build(call: Call) -> Iterator[Effect]:
