@@ -24,8 +24,8 @@ from typing import Protocol
 
 from verdikt.daemon import protocol
 from verdikt.daemon.connection import Connection
-from verdikt.daemon.draft import Draft
 from verdikt.daemon.journal import Journal
+from verdikt.daemon.pending import Pending
 from verdikt.daemon.pulse import Pulse
 from verdikt.daemon.question import Question, Said
 from verdikt.ledger.log import LogFile
@@ -94,7 +94,7 @@ class Server:
     def __init__(
         self,
         doors: Sequence[Door],
-        decide: Callable[[Question], Draft],
+        decide: Callable[[Question], Pending],
         journal: Journal,
         *,
         ours: Callable[[], bool],
@@ -127,8 +127,8 @@ class Server:
         self._threads = self._waiting = 0
         self._busy: dict[int, tuple[float, Sequence[Connection]]] = {}
         """Since when each thread is at something, and whom it is for."""
-        self._held: list[tuple[Connection, Draft]] = []
-        self._groups: SimpleQueue[tuple[int, Sequence[tuple[Connection, Draft]]]] = SimpleQueue()
+        self._held: list[tuple[Connection, Pending]] = []
+        self._groups: SimpleQueue[tuple[int, Sequence[tuple[Connection, Pending]]]] = SimpleQueue()
         self._finishers = self._groups_put = 0
         self._sync_seconds = 0.0
         """How long an answer has waited for the disk of late."""
@@ -418,22 +418,22 @@ class Server:
         with self._lock:
             self._busy[me] = time.monotonic(), (connection,)
         self._forget(connection)
-        draft = self._drafted(connection)
+        pending = self._decided(connection)
         with self._lock:
             leads = self._leader == me
             if leads:
-                if draft:
-                    self._held.append((connection, draft))
+                if pending:
+                    self._held.append((connection, pending))
                 del self._busy[me]
         if not leads:
-            if draft:
-                self._say(connection, draft)
+            if pending:
+                self._say(connection, pending)
             with self._lock:
                 del self._busy[me]
         elif len(self._held) >= MOST_HELD:
             self._settle()
 
-    def _drafted(self, connection: Connection) -> Draft | None:
+    def _decided(self, connection: Connection) -> Pending | None:
         if connection.gone():
             connection.close()  # nobody waits for an answer, so nothing must be decided
             return None
@@ -441,10 +441,10 @@ class Server:
             question = connection.question()
             return self._status() if question.host == STATUS else self._decide(question)
         except protocol.Malformed as error:
-            return Draft(Said.refused(str(error)))
+            return Pending(Said.refused(str(error)))
         except Exception as error:
             self._journal.write(f"failed: {type(error).__name__}")
-            return Draft(Said.refused(f"the warm process failed with {type(error).__name__}"))
+            return Pending(Said.refused(f"the warm process failed with {type(error).__name__}"))
 
     def _settle(self) -> None:
         """Gives the answers that were held back."""
@@ -455,12 +455,12 @@ class Server:
             self._busy[me] = time.monotonic(), [connection for connection, _ in ours]
             for group in others:
                 self._put_off(group)
-        for connection, draft in ours:
-            self._say(connection, draft)
+        for connection, pending in ours:
+            self._say(connection, pending)
         with self._lock:
             del self._busy[me]
 
-    def _put_off(self, group: Sequence[tuple[Connection, Draft]]) -> None:
+    def _put_off(self, group: Sequence[tuple[Connection, Pending]]) -> None:
         """Leaves the wait for one log to another thread."""
         self._groups_put += 1
         self._busy[-self._groups_put] = time.monotonic(), [connection for connection, _ in group]
@@ -472,8 +472,8 @@ class Server:
     def _finish_groups(self) -> None:
         while True:
             number, group = self._groups.get()
-            for connection, draft in group:
-                self._say(connection, draft)
+            for connection, pending in group:
+                self._say(connection, pending)
             with self._lock:
                 del self._busy[number]
 
@@ -488,10 +488,10 @@ class Server:
         with self._lock:
             del self._busy[me]
 
-    def _say(self, connection: Connection, draft: Draft) -> None:
+    def _say(self, connection: Connection, pending: Pending) -> None:
         try:
             begun = time.monotonic()
-            said = draft.settled()
+            said = pending.settled()
             now = time.monotonic()
             self._sync_seconds += 0.1 * (now - begun - self._sync_seconds)
             if said.last:
@@ -507,18 +507,18 @@ class Server:
         connection.answer(Said.refused(f"the warm process failed with {type(error).__name__}"))
         connection.close()
 
-    def _status(self) -> Draft:
+    def _status(self) -> Pending:
         with self._lock:
             pending = len(self._held) + sum(len(at) for _, at in self._busy.values())
         report = self.pulse.report(open=len(self._open), pending=pending, **self._facts())
-        return Draft(Said(protocol.ANSWER, 0, json.dumps(report).encode() + b"\n"))
+        return Pending(Said(protocol.ANSWER, 0, json.dumps(report).encode() + b"\n"))
 
 
-def _by_log(held: Sequence[tuple[Connection, Draft]]) -> list[list[tuple[Connection, Draft]]]:
+def _by_log(held: Sequence[tuple[Connection, Pending]]) -> list[list[tuple[Connection, Pending]]]:
     """Those together that wait for the same log."""
-    groups: dict[LogFile | None, list[tuple[Connection, Draft]]] = {}
-    for connection, draft in held:
-        groups.setdefault(draft.written[0][0] if draft.written else None, []).append((connection, draft))
+    groups: dict[LogFile | None, list[tuple[Connection, Pending]]] = {}
+    for connection, pending in held:
+        groups.setdefault(pending.written[0][0] if pending.written else None, []).append((connection, pending))
     return list(groups.values())
 
 

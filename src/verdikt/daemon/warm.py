@@ -12,8 +12,8 @@ from verdikt.adapters.call import HookCall
 from verdikt.adapters.moment import MomentKind
 from verdikt.adapters.reply import Reply
 from verdikt.daemon import client, protocol
-from verdikt.daemon.draft import Draft
 from verdikt.daemon.held import HeldPolicies, HeldStores, Newest
+from verdikt.daemon.pending import Pending
 from verdikt.daemon.question import Question, Said
 from verdikt.errors import VerdiktError
 from verdikt.govern import Governance
@@ -48,19 +48,19 @@ class Warm:
         """What the client must say. A decision is in the log, on the disk, before it is returned."""
         return self.decide(question).settled()
 
-    def decide(self, question: Question) -> Draft:
+    def decide(self, question: Question) -> Pending:
         """What the client must say, once it is on the disk."""
         # An upgrade counts from the next call on, whatever version the client is of: it may be left from before as well.
         if _print(self._package) != self._installed:
-            return Draft(Said(protocol.AGAIN, last=True))
+            return Pending(Said(protocol.AGAIN, last=True))
         if question.version != __version__:
             # A native client was left from before, and the hook process that it turns to is what is installed.
-            return Draft(Said(protocol.AGAIN, last=question.asker == protocol.PYTHON))
+            return Pending(Said(protocol.AGAIN, last=question.asker == protocol.PYTHON))
         if not self._at_home(question):
             away = f"expected a question about `{self.home}`, found one about another data directory"
-            return Draft(Said.refused(away))
+            return Pending(Said.refused(away))
         if any(value[:1] not in ("", "/") for name, value in question.env.items() if name not in NOT_PATHS):
-            return Draft(_elsewhere(question))
+            return Pending(_elsewhere(question))
         call = HookCall([question.host, question.event, question.argument], question.env, question.cwd)
 
         def govern(cwd: str, _: Mapping[str, str]) -> Governance:
@@ -75,7 +75,7 @@ class Warm:
             reply, note = call.failure(error), self._noted(call, error)
         finally:
             written = self._later.end()
-        return Draft(_said(reply, note), written, lambda error: _said(call.lost(error), self._noted(call, error)))
+        return Pending(_said(reply, note), written, lambda error: _said(call.lost(error), self._noted(call, error)))
 
     def rest(self) -> None:
         """Does what was put off, while nobody asks."""

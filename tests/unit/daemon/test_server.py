@@ -12,9 +12,9 @@ import pytest
 
 from verdikt.daemon import protocol, server
 from verdikt.daemon.connection import Connection
-from verdikt.daemon.draft import Draft
 from verdikt.daemon.journal import Journal
 from verdikt.daemon.loopback import HttpDoor
+from verdikt.daemon.pending import Pending
 from verdikt.daemon.question import Peer, Question, Said
 from verdikt.daemon.server import Server
 from verdikt.ledger.files import FileStore
@@ -33,7 +33,7 @@ class Running:
         self.journal = Journal(run / "daemon.log")
         self.server = Server(
             [self.door],
-            lambda question: Draft(answer(question)),
+            lambda question: Pending(answer(question)),
             self.journal,
             ours=lambda: True,
             facts=dict,
@@ -143,14 +143,14 @@ def test_no_answer_is_given_before_its_entry_is_on_the_disk(tmp_path: Path) -> N
             go_on.wait(20)
             super().sync(wanted)
 
-    def decide(question: Question) -> Draft:
+    def decide(question: Question) -> Pending:
         session = question.payload.decode()
         later.begin()
         store.append(session, "gap", {})
         written = later.end()
         log = SlowLog(store.reader.path(session), durable=True)
         log.written = 1
-        return Draft(ALLOWED, [*written, (log, 1)])
+        return Pending(ALLOWED, [*written, (log, 1)])
 
     running = Running(tmp_path / "run", lambda _: ALLOWED)
     running.server._decide = decide
@@ -223,7 +223,7 @@ class PlainDoor:
 def test_a_client_that_was_sent_away_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many send at the same moment, and the bytes of one make the loop send another away that comes after it."""
     door, journal = PlainDoor(), Journal(tmp_path / "daemon.log")
-    loop = Server([door], lambda _: Draft(ALLOWED), journal, ours=lambda: True, facts=dict, idle_seconds=600.0)
+    loop = Server([door], lambda _: Pending(ALLOWED), journal, ours=lambda: True, facts=dict, idle_seconds=600.0)
     loop._selector.register(door.sock, 1, door)
     loop._leader = threading.get_ident()
     clients = [socket.create_connection(door.sock.getsockname(), timeout=20) for _ in range(6)]

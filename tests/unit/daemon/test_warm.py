@@ -9,7 +9,7 @@ import pytest
 from tests.contract.warm import bash
 from verdikt import __version__
 from verdikt.daemon import protocol
-from verdikt.daemon.draft import Draft
+from verdikt.daemon.pending import Pending
 from verdikt.daemon.question import Peer, Question
 from verdikt.daemon.warm import Warm
 
@@ -72,20 +72,20 @@ def test_a_decision_that_does_not_reach_the_disk_is_a_block(tmp_path: Path, monk
     env = {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "data")}
     warm = Warm(tmp_path / "data")
 
-    def decide(call: str, event: str = "PreToolUse") -> Draft:
+    def decide(call: str, event: str = "PreToolUse") -> Pending:
         payload = bash("ls", call=call).replace(b"PreToolUse", event.encode())
         words = {"host": "claude", "event": event, "argument": "", "cwd": str(tmp_path), "version": __version__}
         return warm.decide(Question(env=env, payload=payload, peer=Peer(0, 0), **words))  # type: ignore[arg-type]
 
     assert decide("first").settled().status == 0
-    drafts = [decide("one"), decide("two"), decide("three", "PostToolUse")]
+    pendings = [decide("one"), decide("two"), decide("three", "PostToolUse")]
 
     def failing(_: int) -> None:
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as broken:
         broken.setattr(os, "fsync", failing)
-        said = [draft.settled() for draft in drafts]
+        said = [pending.settled() for pending in pendings]
 
     assert [each.status for each in said] == [2, 2, 0]
     assert "no decision could be made: cannot write" in json.loads(said[0].out)["reason"]

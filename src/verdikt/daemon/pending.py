@@ -8,7 +8,7 @@ from verdikt.ledger.log import LogFile
 from verdikt.model.value import Value
 
 
-class Draft(Value):
+class Pending(Value):
     """What is to be said once everything that was written for it is on the disk; `lost` is what is said when it is not."""
 
     said: Said
@@ -16,7 +16,7 @@ class Draft(Value):
     lost: Callable[[LedgerError], Said] | None = None
 
     def settled(self) -> Said:
-        """Waits for the disk; what may be said now. Drafts of one session wait once."""
+        """Waits for the disk; what may be said now. Those of one session wait once."""
         try:
             for log, upto in self.written:
                 log.sync(upto)
