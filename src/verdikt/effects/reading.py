@@ -52,6 +52,7 @@ _POWERSHELL = regex(
     r"\s*(?:(?:\$\w+\s*=\s*|\(|&\s*\{\s*)?[A-Z][a-z]+-[A-Z]\w+\b|\[[A-Za-z.]+\]::|(?:irm|iwr)\s|ri\s[^|;]*-(?:r|fo))"
 )
 """How a text begins that is PowerShell's, and no other shell's."""
+_POWERSHELL_STARTS = (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ$(&[", "irm", "iwr", "ri")
 _CMDLET = regex(r"^[A-Z][a-z]+-[A-Z][A-Za-z]+$")
 _UNINSTALLS = regex(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
 _SHOWS = regex(r"^(?:\$\(|`)\s*(?:cat|head|tail|sed|awk|grep|cut|tr|rev|xxd|base64|openssl)\b|^\$\(<")
@@ -61,6 +62,11 @@ _PROGRAM_UNKNOWN = regex(
 """Something unknown where the name of a program stands."""
 _SAYERS = frozenset("cat echo printf".split())
 _INTO = (">", ">|", ">>", "&>", "&>>")
+
+
+def _is_powershell(text: str) -> bool:
+    """Whether a text is PowerShell's. The first letters tell most that are not, without loading `re`."""
+    return text.lstrip().startswith(_POWERSHELL_STARTS) and _POWERSHELL.match(text) is not None
 
 
 class Step(Value):
@@ -108,7 +114,7 @@ class Reading:
                 replace(c, where=c.where or where, cwd=c.cwd if c.cwd is not None or cwd is None else cwd)
                 for c in commands
             )
-        foreign = self._windows(text) if self._depth == 1 and _POWERSHELL.match(text) else []
+        foreign = self._windows(text) if self._depth == 1 and _is_powershell(text) else []
         alone = len(commands) == 1 and not commands[0].conditional and not foreign
         if alone and not script.codes and not script.problems and self.steps is None:
             return self._alone(commands)

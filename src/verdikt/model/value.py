@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar, dataclass_transform
 
-    V = TypeVar("V", bound="_Fields")
+    V = TypeVar("V", bound="_Structure")
 else:
 
     def dataclass_transform(**options):
@@ -100,7 +100,7 @@ class _FieldType(type):
         body["__fields__"] = fields
         body["__match_args__"] = () if kw_only else tuple([key for key, it in fields.items() if it.init])
         if own:
-            body.setdefault("__init__", _Fields.__init__)  # that of a base knows fewer fields
+            body.setdefault("__init__", _Structure.__init__)  # that of a base knows fewer fields
         cls = super().__new__(mcls, name, bases, body)
         cls.__plan__ = _Plan(cls, kw_only)
         return cls
@@ -153,10 +153,10 @@ def _signature(cls: "Any") -> object:
     """What a class is made from; None where a constructor of its own says that."""
     from inspect import signature
 
-    return signature(_twin(cls)) if cls.__init__ is _Fields.__init__ else None
+    return signature(_twin(cls)) if cls.__init__ is _Structure.__init__ else None
 
 
-class _Fields(metaclass=_FieldType):  # noqa: PLW1641 (values can be hashed, records cannot)
+class _Structure(metaclass=_FieldType):  # noqa: PLW1641 (values can be hashed, records cannot)
     """The methods that values and records share."""
 
     __slots__ = ()
@@ -221,7 +221,7 @@ class _Fields(metaclass=_FieldType):  # noqa: PLW1641 (values can be hashed, rec
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-class Value(_Fields):
+class Value(_Structure):
     """A value: equal to every other of its class with equal fields, and never changed.
 
     `kw_only` fields are given by name; with `attributes` the class has room for cached properties.
@@ -240,7 +240,7 @@ class Value(_Fields):
 
 
 @dataclass_transform(field_specifiers=(field,))
-class Record(_Fields):
+class Record(_Structure):
     """What is known so far: fields as those of a value, which change."""
 
     __slots__ = ()
@@ -253,7 +253,7 @@ _OFTEN = 1000
 
 def _write_out(cls: "Any") -> None:
     """Gives a class the constructor that `dataclasses` would have written when the class was defined."""
-    if cls.__init__ is not _Fields.__init__:
+    if cls.__init__ is not _Structure.__init__:
         return  # it has one of its own
     known: dict[str, Any] = {}
     frozen = cls.__setattr__ is not object.__setattr__
@@ -267,7 +267,7 @@ def _write_out(cls: "Any") -> None:
         else:
             taken.append(name if it.default is ... else f"{name}=_default{at}")
         lines.append(f"_put{at}(self, {name})" if frozen else f"self.{name} = {name}")
-    if cls.__post_init__ is not _Fields.__post_init__:
+    if cls.__post_init__ is not _Structure.__post_init__:
         lines.append("self.__post_init__()")
     by_name = "" if cls.__plan__.positional or not taken else "*, "
     exec(f"def __init__(self, {by_name}{', '.join(taken)}):\n    " + "\n    ".join(lines or ["pass"]), known)
@@ -283,7 +283,7 @@ def replace(value: "V", /, **changes: "Any") -> "V":
     return type(value)(**changes)
 
 
-def fields_of(value: _Fields) -> "dict[str, Any]":
+def fields_of(value: _Structure) -> "dict[str, Any]":
     """The fields of a value by name, in order."""
     return {name: getattr(value, name) for name in value.__fields__}
 
