@@ -74,7 +74,8 @@ def test_killed_at_any_moment_no_answered_entry_is_missing(place: WarmProcess) -
         thread.start()
     for _ in range(8):
         process = place.start()
-        time.sleep(chance.random() * 0.4)
+        enough = len(answered) + chance.randint(3, 40)
+        eventually("it has answered so many", lambda enough=enough: len(answered) >= enough)  # type: ignore[misc]
         process.send_signal(signal.SIGKILL)
         process.wait()
     over.set()
