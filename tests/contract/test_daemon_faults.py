@@ -406,7 +406,7 @@ def test_a_process_ends_although_its_files_cannot_be_closed(place: WarmProcess) 
     eventually("it listens", place.reachable)
     process.terminate()
 
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=60) == 0
 
 
 @pytest.mark.parametrize("flags", [["-I"], ["-E", "-P"]])
@@ -422,6 +422,6 @@ def test_a_process_whose_directory_goes_makes_room(warm: WarmProcess) -> None:
     """Who finds the socket gone starts another; the old one ends by itself."""
     shutil.rmtree(warm.run)
 
-    assert warm.started[0].wait(timeout=20) == 0
+    assert warm.started[0].wait(timeout=60) == 0
     assert warm.hook(bash("ls"), VERDIKT_DAEMON="on").code == 0
     eventually("a new one was started", warm.reachable)

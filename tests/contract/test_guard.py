@@ -64,7 +64,7 @@ def guard(mode: str, *hook: str, script: Path = GUARD, seconds: str = "1") -> su
     shell = ["sh"] if script.suffix == ".sh" else []
     command = [*shell, str(script), seconds, mode, *native.absolute(list(hook))]
     env = {**os.environ, "VERDIKT_DAEMON": "off"}
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, input="{}", check=False, env=env)
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, input="{}", check=False, env=env)
 
 
 @pytest.mark.parametrize("failure", FAILURES)
