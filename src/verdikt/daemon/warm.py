@@ -19,9 +19,7 @@ from verdikt.observe.clock import Clock, SystemClock
 
 MOST_GOVERNANCES = 128
 
-NOT_PATHS = frozenset(
-    ["PATH", "USER", "LOGNAME", "VERDIKT_HOOK_SECONDS", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ATTENDED"]
-)
+NOT_PATHS = frozenset(["PATH", "USER", "LOGNAME", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ATTENDED"])
 """The variables that name no place; all others must be absolute, or mean something only in the client's own directory."""
 
 
