@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cached_property, partial
 
-from verdikt.compiled import load_policy
+from verdikt.compiled import policy_in_force
 from verdikt.decide import decide
 from verdikt.effects.classifier import classify
 from verdikt.errors import VerdiktError
@@ -128,7 +128,7 @@ class Governance:
 
             policy = load_file(str(path))
         else:
-            policy = load_policy(cwd, environ=env)
+            policy = policy_in_force(cwd, env)
         return cls(policy, FileStore(data_home(env), clock, projections()), clock=clock, env=env)
 
     def before(self, action: Action, *, posture: Posture | None = None) -> Decision:

@@ -2,11 +2,13 @@
 
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -14,16 +16,17 @@ import pytest
 from tests.contract.hook import Said, run_forked
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.contract.warm import WarmProcess, bash, eventually
-from verdikt import __version__
+from tests.unit.test_compiled import forge
+from verdikt.compiled import policy_in_force
 from verdikt.daemon import client, protocol
 from verdikt.daemon.client import holder
+from verdikt.graph.compiled import compile_policy
 from verdikt.ledger import pause
 from verdikt.ledger.audit import audit
-from verdikt.ledger.documents import Documents
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.home import data_home
 from verdikt.ledger.key_rotation import rotate_key
-from verdikt.model.document import parse_document
+from verdikt.policy import parse_policy
 from verdikt.projections import projections
 
 
@@ -33,6 +36,16 @@ def warm(tmp_path: Path) -> Iterator[WarmProcess]:
     process = WarmProcess(tmp_path)
     try:
         process.start()
+        yield process
+    finally:
+        process.end()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[WarmProcess]:
+    """A place for a warm process; none lives there yet."""
+    process = WarmProcess(tmp_path)
+    try:
         yield process
     finally:
         process.end()
@@ -219,6 +232,44 @@ def test_its_directory_is_private_and_nothing_secret_is_in_its_environment(warm:
     assert b"sk-not-yours" not in Path(f"/proc/{holder(warm.run)}/environ").read_bytes()
 
 
+def test_what_a_hook_starts_holds_nothing_of_it(place: WarmProcess) -> None:
+    """A host waits until everybody has let go of what it gave to its hook; nor does a directory stay in use."""
+    read, write = os.pipe()
+    command = [sys.executable, "-I", "-m", "verdikt.adapters.entry", "claude", "PreToolUse"]
+    done = subprocess.run(
+        command, env=place.env, cwd=place.home, input=bash("ls"), pass_fds=[write], capture_output=True, check=False
+    )
+    os.close(write)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"{}\n", b"")
+    eventually("one was started", place.reachable)
+    process = Path(f"/proc/{holder(place.run)}")
+
+    assert select.select([read], [], [], 0)[0], "the pipe that the hook was given is held by nobody"
+    os.close(read)
+    assert os.getsid(int(process.name)) != os.getsid(0)
+    assert os.readlink(process / "cwd") == "/"
+    assert {os.readlink(process / "fd" / name) for name in "012"} == {"/dev/null"}
+    os.utime(place.run / "starting", ns=(0, 0))
+    client.start_for_the_next(place.env)
+    assert (place.run / "starting").stat().st_mtime_ns == 0, "where one lives nobody tries"
+
+
+def test_one_that_cannot_start_is_not_started_by_every_call(
+    place: WarmProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mark of an attempt holds for a while; one of long ago, or of the future, does not."""
+    monkeypatch.setattr(client, "START_SECONDS", 1000)
+    (place.run / "daemon.lock").mkdir(parents=True)  # nobody can live there
+    mark = place.run / "starting"
+    client.start_for_the_next(place.env)
+    assert mark.exists()
+    for when, again in ((0, False), (-5000, True), (5000, True)):
+        then = time.time_ns() + when * 10**9
+        os.utime(mark, ns=(then, then))
+        client.start_for_the_next(place.env)
+        assert (mark.stat().st_mtime_ns != then) == again
+
+
 def test_a_long_path_is_no_obstacle(tmp_path: Path) -> None:
     """A socket's name may be 107 bytes; a data directory's may be longer."""
     deep = tmp_path / ("d" * 120)
@@ -245,15 +296,18 @@ def test_no_other_data_directory_has_a_say(warm: WarmProcess) -> None:
     """What somebody keeps of a policy in a place of their own counts for nobody, and the question is refused."""
     project, other = warm.home / "project", warm.home / "other"
     (project / ".git").mkdir(parents=True)
-    policy = b"rules:\n  - {name: no_deploy, command: deploy-prod, verdict: block, reason: no, fix: ask a person}\n"
-    (project / "governance.yaml").write_bytes(policy)
+    policy = "rules:\n  - {name: no_deploy, command: deploy-prod, verdict: block, reason: no, fix: ask a person}\n"
+    (project / "governance.yaml").write_text(policy)
     other.mkdir(mode=0o700)
-    nothing = b"profile: none\nrules:\n  - {name: nothing, command: nosuch, verdict: warn, reason: x, fix: y}\n"
-    profile = files("verdikt").joinpath("profiles/standard.yaml").read_bytes()
+    nothing = "profile: none\nrules:\n  - {name: nothing, command: nosuch, verdict: warn, reason: x, fix: y}\n"
+    poison = compile_policy(parse_policy(nothing))
+    assert poison is not None
     for place in (other, warm.data):  # the second by another way: whoever can write there can do worse, but not this
-        kept = Documents(place, __version__)
-        for data in (policy, profile):
-            kept.put(data, parse_document(nothing, "governance.yaml").dump())
+        env = warm.env | {"VERDIKT_HOME": str(place)}
+        policy_in_force(str(project), env)
+        (kept,) = (place / "compiled").iterdir()
+        forge(kept, poison)
+        assert policy_in_force(str(project), env).digest == parse_policy(nothing).digest  # a hook by itself believes it
 
     with pytest.raises(client.NoAnswer, match="another data directory"):
         warm.ask(bash("true", cwd=str(project)), cwd=str(project), env=warm.env | {"VERDIKT_HOME": str(other)})

@@ -18,7 +18,7 @@ import pytest
 from tests.contract import native
 from tests.contract.hook import catches
 from tests.contract.native import FakeWarm
-from tests.contract.warm import PATIENCE_SECONDS, eventually
+from tests.contract.warm import PATIENCE_SECONDS, eventually, remove
 from verdikt import __version__
 from verdikt.daemon import protocol
 
@@ -104,7 +104,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     yield place
     for server in place.listeners:
         server.close()
-    eventually("what was started has ended", lambda: shutil.rmtree(root, ignore_errors=True) or not root.exists())
+    remove(root)
 
 
 def assert_blocked(said: Said, what: str) -> None:

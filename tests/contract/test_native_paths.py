@@ -14,7 +14,7 @@ from tests.contract import native
 from tests.contract.hook import Said, run_forked
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.contract.test_daemon import receipts
-from tests.contract.warm import WarmProcess, bash, eventually
+from tests.contract.warm import WarmProcess, bash, eventually, remove
 from verdikt import adapters
 from verdikt.daemon import protocol
 from verdikt.daemon.client import holder
@@ -32,7 +32,7 @@ def warm() -> Iterator[WarmProcess]:
         yield process
     finally:
         process.end()
-        shutil.rmtree(root)
+        remove(root)
 
 
 def ask(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -26,6 +27,11 @@ def eventually(what: str, holds: Any) -> Any:
             return found
         time.sleep(0.01)
     raise AssertionError(f"never: {what}")
+
+
+def remove(root: Path) -> None:
+    """Takes a directory away, although something that was started there may be about to write into it."""
+    eventually(f"`{root}` is gone", lambda: shutil.rmtree(root, ignore_errors=True) or not root.exists())
 
 
 def bash(command: str, *, session: str = "s", call: str = "t1", cwd: str = "") -> bytes:

@@ -46,6 +46,7 @@ class Runner(Expander):
         self.read = read
         self.drafts: list[Draft] = []
         self.codes: list[Code] = []
+        self.at_exit: list[tuple[Invocation, str]] = []  # what `trap … EXIT` keeps for the end
         self._uncalled: dict[int, tuple[Function, Scope, Frame]] = {}
         self._parsed: dict[str, Statement] = {}
         self._outer = _OUTERMOST  # the circumstances of the words being expanded

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.contract.warm import eventually
 from tests.unit.cli.conftest import Verdikt
 from verdikt.adapters.wiring import wrapper
 
@@ -58,6 +59,30 @@ def test_a_canary_goes_through_every_registered_command(project: Path, verdikt: 
     assert all(host["firing"]["p50_milliseconds"] > 0 for host in found["hosts"])
 
 
+@pytest.mark.usefixtures("run")
+def test_the_times_are_those_of_every_day(verdikt: Verdikt) -> None:
+    """The first call may find no warm process and start one; the times are of calls that it answers, and each is told apart."""
+    verdikt("init", "--host", "gemini", "--yes")
+    on = {"VERDIKT_DAEMON": "on", "VERDIKT_DAEMON_IDLE": "60"}
+
+    def fired(**env: str) -> dict[str, Any]:
+        firing: dict[str, Any] = report(verdikt("doctor", "--json", "--calls", "3", **env))["hosts"][0]["firing"]
+        return firing
+
+    off, first = fired(), fired(**on)
+    eventually("the warm process answers", lambda: fired(**on)["warm"])
+    later = fired(**on)
+    shown = [verdikt("doctor", "--calls", "3", **env).stdout for env in ({}, on)]
+
+    assert (off["warm"], off["calls"]) == (False, 3)
+    assert off["cold_milliseconds"] > 0
+    assert first["cold_milliseconds"] > 0
+    assert later["cold_milliseconds"] is None
+    assert 0 < later["p50_milliseconds"] <= later["p99_milliseconds"]
+    assert "over 3 calls; slow, because VERDIKT_DAEMON switches the warm process off" in shown[0]
+    assert "over 3 calls, answered by the warm process\n" in shown[1]
+
+
 def _node() -> str:
     import shutil
 
@@ -72,6 +97,7 @@ def _node() -> str:
         ({".claude/settings.local.json": '{"hooks": {"Stop": [{}]}}'}, "a malformed hook under `Stop`"),
         ({WRAPPER: "#!/bin/sh\necho '{}'\n"}, "the canary was not blocked"),
         ({WRAPPER: "#!/bin/sh\nexit 7\n"}, "verdikt: blocked"),
+        ({WRAPPER: "#!/bin/sh\necho '[]'\n"}, "the canary was not blocked"),
         ({WRAPPER: "#!/bin/sh\nexit 7\n# verdikt-hook 0.0.1\0\n"}, f"the wrapper is {OTHER}; run `verdikt init`"),
         ({"../home/.local/share/verdikt/hooks/guard.sh": "#!/bin/sh\n"}, "the wrapper is changed"),
     ],

@@ -15,6 +15,7 @@ from verdikt.adapters.wiring import codex_trust, settings, wrapper
 from verdikt.adapters.wiring.install import Installation, plan
 from verdikt.adapters.wiring.place import PLACES
 from verdikt.adapters.wiring.registration import LAUNCH
+from verdikt.daemon.client import holder
 
 
 def snapshot(*roots: Path) -> dict[str, tuple[int, bytes]]:
@@ -360,6 +361,45 @@ def test_one_project_leaves_the_policy_of_another_alone(project: Path, verdikt: 
     assert (other / ".claude/settings.json").exists()
     verdikt("uninstall", "--yes", "--all")
     assert not list(other.iterdir())
+
+
+def test_the_warm_process_ends_with_the_last_hook_that_would_ask_it(project: Path, verdikt: Verdikt, run: Path) -> None:
+    """Not before: another project may still be wired, and whoever switched on http hooks has wired them by hand."""
+    other = project.parent / "other"
+    other.mkdir()
+    verdikt("init", "--host", "claude", "--yes")
+    verdikt("init", "--host", "claude", "--yes", "--project", str(other))
+    verdikt("daemon", "start")
+    pid = holder(run)
+    verdikt("uninstall", "--yes")
+    assert holder(run) == pid
+
+    planned = verdikt("uninstall", "--dry-run", "--project", str(other))
+    assert f"end process {pid}  (the warm process, which nobody asks any more)" in planned.stdout
+    assert holder(run) == pid
+    done = verdikt("uninstall", "--json", "--project", str(other))
+    assert json.loads(done.stdout)["ends"] == pid
+    assert not holder(run)
+
+    verdikt("init", "--host", "claude", "--yes")
+    verdikt("daemon", "start", "--http")
+    verdikt("uninstall", "--yes")
+    assert holder(run)
+
+
+def test_the_warm_process_stays_while_a_file_names_the_hook(project: Path, verdikt: Verdikt, run: Path) -> None:
+    """One that was wired by hand, or that cannot be read."""
+    verdikt("init", "--host", "claude", "--yes")
+    verdikt("daemon", "start")
+    write(project / ".gemini/settings.json", (project / ".claude/settings.json").read_text())
+    verdikt("uninstall", "--yes")
+    assert holder(run)
+
+    write(project / ".gemini/settings.json", "{")
+    verdikt("init", "--host", "claude", "--yes")
+    done = verdikt("uninstall", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert holder(run)
 
 
 def test_what_two_projects_need_stays_until_all_is_taken_out(project: Path, verdikt: Verdikt) -> None:

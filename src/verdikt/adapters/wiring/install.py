@@ -213,7 +213,8 @@ def _others_need_guard(here: Installation, record: WiringRecord, wanted: set[str
 def _back(record: WiringRecord, path: str, host: str) -> FileChange:
     now, original = read(path), record.original(path)
     if record.untouched(path):
-        return FileChange(path=path, before=now, after=original, host=host, what="as it was before")
+        what = "there was none before" if original is None else "as it was before"
+        return FileChange(path=path, before=now, after=original, host=host, what=what)
     if now is None and original is None:
         return FileChange(path=path, before=now, after=now, host=host, what="gone already")
     if now is None or not host:

@@ -93,6 +93,8 @@ _ASKED = regex(
     re.DOTALL,
 )
 _FILE_OBJECT = regex(rf"\bnew\s+(?:java\.io\.)?File\(\s*{_STRING}\s*\)\.(deleteDir|delete|deleteRecursively)\b")
+_GOES_ON = (regex(r"\s*\.\s*[$\w]"), regex(r"\s*\+\s*[$\w]"))
+"""A string that something unknown is joined to: in PHP by a dot, elsewhere by a plus."""
 _PHP_JOIN = regex(r"""([)"'])\s*\.\s*(?=\w+\()""")
 _BUN = regex(r"\$`([^`]+)`")
 _TCL = regex(r"\bfile\s+delete\s+(?:-force\s+)?(?:--\s+)?([^\s;\]]+)")
@@ -139,7 +141,8 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
         for found in pattern.finditer(text):
             name = next(g for g in found.groups() if g is not None)
             if not name.startswith(("http:", "https:")):
-                yield from call.on(what, [_word(name)])
+                more = UNKNOWN if _GOES_ON[language != "php"].match(text, found.end()) else ""
+                yield from call.on(what, [_word(name + more)])
     for found in _OPEN.finditer(text):
         yield from _opened(found, call)
     yield from _addressed(text, call)
