@@ -54,7 +54,7 @@ class Daemon:
             "tool_input": {"command": COMMANDS[number % len(COMMANDS)]},
             "tool_use_id": f"t{number}",
         }
-        words = [__version__, "claude", "PreToolUse", "", str(self.project), "closed"]
+        words = [__version__, "claude", "PreToolUse", "", str(self.project), protocol.PYTHON]
         data = protocol.question(words, self.env, json.dumps(payload).encode())
         start = time.perf_counter()
         status, out, err = client.ask(self.path, data, 30)

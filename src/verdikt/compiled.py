@@ -40,29 +40,28 @@ _PARTS = (
 """What goes into a compiled policy beside the files of the policy."""
 
 
-def load_policy(start: str = "", *, environ: Mapping[str, str] | None = None, managed: str = MANAGED) -> Policy:
-    """The policy in force at a directory, as `verdikt.policy.load_policy` gives it."""
-    environ = os.environ if environ is None else environ
+def policy_in_force(start: str, environ: Mapping[str, str], *, managed: str = MANAGED) -> Policy:
+    """The policy that `verdikt.policy.load_policy` gives, at less cost."""
     files = tuple(read_policy_files(start or os.getcwd(), environ, managed=managed))
     try:
         kept = Sealed(os.fspath(data_home(environ)), DIRECTORY, f"{__version__} {sys.implementation.cache_tag}")
     except LedgerError:
-        return _read(files, environ)
+        return _read(files)
     source = _source(files)
-    found = revive_policy(kept.get(source), partial(_read, files, environ))
+    found = revive_policy(kept.get(source), partial(_read, files))
     if found is not None:
         return found
-    policy = _read(files, environ)
+    policy = _read(files)
     compiled = compile_policy(policy)
     if compiled is not None:
         kept.put(source, compiled)
     return policy
 
 
-def _read(files: Sequence[PolicyFile], environ: Mapping[str, str]) -> Policy:
-    from verdikt.policy import build_policy, kept_documents
+def _read(files: Sequence[PolicyFile]) -> Policy:
+    from verdikt.policy import build_policy
 
-    return build_policy(files, kept=kept_documents(environ))
+    return build_policy(files)
 
 
 def _source(files: Sequence[PolicyFile]) -> bytes:

@@ -117,12 +117,13 @@ class Bench:
         prompt: str = "do it",
         env: Mapping[str, str] | None = None,
         options: tuple[str, ...] = (),
+        where: Path | None = None,
     ) -> Played:
         """One session in which the model says these turns."""
         with ScriptedModel(Screenplay(turns=turns, asides=asides or {})) as model:
             run = self.client.run(
                 binary(self.version),
-                project=self.project,
+                project=where or self.project,
                 home=self.home,
                 model=model,
                 prompt=prompt,
@@ -159,7 +160,7 @@ class Bench:
 
     def warm_calls(self) -> int:
         """How many calls the warm process has decided."""
-        words = [__version__, "@status", "", "", "/", "closed"]
+        words = [__version__, "@status", "", "", "/", protocol.PYTHON]
         said = warm.ask(str(self.data / "run/daemon.sock"), protocol.question(words, {}, b""), 10.0)
         return int(json.loads(said[1])["calls"])
 

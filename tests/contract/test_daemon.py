@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -14,16 +13,17 @@ import pytest
 from tests.contract.hook import Said, run_forked
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.contract.warm import WarmProcess, bash, eventually
-from verdikt import __version__
+from tests.unit.test_compiled import forge
+from verdikt.compiled import policy_in_force
 from verdikt.daemon import client, protocol
 from verdikt.daemon.client import holder
+from verdikt.graph.compiled import compile_policy
 from verdikt.ledger import pause
 from verdikt.ledger.audit import audit
-from verdikt.ledger.documents import Documents
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.home import data_home
 from verdikt.ledger.key_rotation import rotate_key
-from verdikt.model.document import parse_document
+from verdikt.policy import parse_policy
 from verdikt.projections import projections
 
 
@@ -169,7 +169,7 @@ def test_what_people_do_at_the_command_line_is_noticed(warm: WarmProcess) -> Non
 
 def test_a_client_of_another_version_gets_a_new_process(warm: WarmProcess) -> None:
     """The old one decides nothing, makes room at once, answers who asked before, and ends."""
-    texts = ["0.0.0-other", "claude", "PreToolUse", "", "/", "closed"]
+    texts = ["0.0.0-other", "claude", "PreToolUse", "", "/", protocol.PYTHON]
     with pytest.raises(client.Going):
         client.ask(warm.path, protocol.question(texts, warm.env, bash("ls")), 10)
 
@@ -245,15 +245,18 @@ def test_no_other_data_directory_has_a_say(warm: WarmProcess) -> None:
     """What somebody keeps of a policy in a place of their own counts for nobody, and the question is refused."""
     project, other = warm.home / "project", warm.home / "other"
     (project / ".git").mkdir(parents=True)
-    policy = b"rules:\n  - {name: no_deploy, command: deploy-prod, verdict: block, reason: no, fix: ask a person}\n"
-    (project / "governance.yaml").write_bytes(policy)
+    policy = "rules:\n  - {name: no_deploy, command: deploy-prod, verdict: block, reason: no, fix: ask a person}\n"
+    (project / "governance.yaml").write_text(policy)
     other.mkdir(mode=0o700)
-    nothing = b"profile: none\nrules:\n  - {name: nothing, command: nosuch, verdict: warn, reason: x, fix: y}\n"
-    profile = files("verdikt").joinpath("profiles/standard.yaml").read_bytes()
+    nothing = "profile: none\nrules:\n  - {name: nothing, command: nosuch, verdict: warn, reason: x, fix: y}\n"
+    poison = compile_policy(parse_policy(nothing))
+    assert poison is not None
     for place in (other, warm.data):  # the second by another way: whoever can write there can do worse, but not this
-        kept = Documents(place, __version__)
-        for data in (policy, profile):
-            kept.put(data, parse_document(nothing, "governance.yaml").dump())
+        env = warm.env | {"VERDIKT_HOME": str(place)}
+        policy_in_force(str(project), env)
+        (kept,) = (place / "compiled").iterdir()
+        forge(kept, poison)
+        assert policy_in_force(str(project), env).digest == parse_policy(nothing).digest  # a hook by itself believes it
 
     with pytest.raises(client.NoAnswer, match="another data directory"):
         warm.ask(bash("true", cwd=str(project)), cwd=str(project), env=warm.env | {"VERDIKT_HOME": str(other)})

@@ -158,7 +158,7 @@ def test_it_is_off_unless_switched_on(tmp_path: Path) -> None:
 
 def test_the_port_is_taken_over_by_the_process_that_follows(web: Web) -> None:
     """A client takes a closed port for silence: whoever takes the place listens there too, until a person ends it."""
-    texts = ["0.0.0-other", "claude", "PreToolUse", "", "/", "closed"]
+    texts = ["0.0.0-other", "claude", "PreToolUse", "", "/", protocol.PYTHON]
     with pytest.raises(client.Going):
         client.ask(web.warm.path, protocol.question(texts, web.warm.env, b""), 10)
     web.warm.started[0].wait(timeout=20)

@@ -6,8 +6,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -16,6 +18,7 @@ from tests.contract.warm import bash, eventually
 from verdikt.ledger.files import FileStore
 
 SERVICE, ALICE, BOB = 65534, 41001, 41002
+M = TypeVar("M", bound="Machine")
 ROOTLESS = "two real users need root: run the tests as root, as CI does"
 
 BOOT = "import sys; sys.path[:0] = {path!r}; import runpy; sys.argv = {argv!r}; runpy.run_module({module!r}, run_name='__main__')"
@@ -114,19 +117,26 @@ class Machine:
             self.service.wait()
 
 
-@pytest.fixture
-def machine() -> Iterator[Machine]:
-    """A directory that every user can reach."""
+@contextmanager
+def reachable(make: Callable[[Path], M]) -> Iterator[M]:
+    """A machine in a directory that every user can reach."""
     if os.geteuid() != 0:
         pytest.fail(ROOTLESS)
-    root = Path(tempfile.mkdtemp(prefix="verdikt-users-", dir="/tmp"))
+    root = Path(tempfile.mkdtemp(prefix="vk", dir="/tmp"))
     root.chmod(0o755)
-    made = Machine(root)
+    made = make(root)
     try:
         yield made
     finally:
         made.end()
         shutil.rmtree(root)
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    """A machine with two users."""
+    with reachable(Machine) as made:
+        yield made
 
 
 def test_users_are_answered_and_their_logs_kept_apart(machine: Machine) -> None:

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.contract.hook import Said, run_forked
+from tests.contract.hook import Said, catches, run_forked
 from tests.contract.test_adapters import PAYLOADS, RECORDED, event_of, load
+from tests.contract.warm import eventually
 from verdikt import adapters
 from verdikt.adapters.moment import MomentKind
 from verdikt.adapters.payload import parse
@@ -229,19 +230,7 @@ def test_the_watchdog_says_that_it_took_too_long(env: dict[str, str]) -> None:
 def test_a_signal_is_a_block(number: signal.Signals, env: dict[str, str]) -> None:
     """Every signal that can be caught."""
     hook = python("codex", "PreToolUse", env=env)
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:  # until the hook's handler is in place
-        caught = int(
-            next(
-                line.split()[1]
-                for line in Path(f"/proc/{hook.pid}/status").read_text().splitlines()
-                if "SigCgt" in line
-            ),
-            16,
-        )
-        if caught & (1 << (signal.SIGHUP - 1)):
-            break
-        time.sleep(0.01)
+    eventually("its handlers are in place", lambda: catches(hook.pid, signal.SIGHUP))
     hook.send_signal(number)
     stdout, stderr = hook.communicate(timeout=20)
 

@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,18 +15,22 @@ from typing import NamedTuple
 import pytest
 
 from tests.contract import native
+from tests.contract.hook import catches
 from tests.contract.native import FakeWarm
+from tests.contract.warm import PATIENCE_SECONDS, eventually, remove
 from verdikt import __version__
 from verdikt.daemon import protocol
 
 BLOCK = b'{"decision":"block","reason":"no"}\n'
 QUESTION = b'{"tool_name":"Bash"}'
+STOPS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 MANY = b"x" * (4 * 1024 * 1024)
 
 # A stand-in for the interpreter: the hook has no opinion and says who it is; the warm process leaves its mark and ends.
 PYTHON = """#!/bin/sh
 case "$*" in
-*-m\\ verdikt.daemon|*/verdikt/daemon/__main__.py) { echo "$*"; env; ls -l /proc/self/fd; ps -o sid= -p $$; echo $$; pwd; } > "$VERDIKT_HOME/started.$$" ;;
+*-m\\ verdikt.daemon|*/verdikt/daemon/__main__.py) { echo "$*"; env; ls -l /proc/self/fd; ps -o sid= -p $$; echo $$; pwd; } > "$VERDIKT_HOME/new.$$"
+  mv "$VERDIKT_HOME/new.$$" "$VERDIKT_HOME/started.$$" ;;
 *) cat > "$VERDIKT_HOME/heard"; echo "$VERDIKT_DAEMON" > "$VERDIKT_HOME/daemon"; echo '{"from":"the hook"}' ;;
 esac
 """
@@ -67,7 +72,7 @@ class Place:
         self,
         *,
         mode: str = "closed",
-        seconds: str = "5",
+        seconds: str = "20",
         words: str = "claude PreToolUse",
         socket: str = "",
         entry: str = SCRIPT,
@@ -103,7 +108,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     yield place
     for server in place.listeners:
         server.close()
-    shutil.rmtree(root)
+    remove(root)
 
 
 def assert_blocked(said: Said, what: str) -> None:
@@ -163,7 +168,7 @@ def test_the_question_is_the_one_of_the_protocol(place: Place, words: str, mode:
         )
     named = [*(words.split() or ["generic"]), "", "", ""][:3]
     expected = protocol.question(
-        [__version__, *named, str(place.project), mode], place.env | env, b"" if argument else QUESTION
+        [__version__, *named, str(place.project), protocol.NATIVE], place.env | env, b"" if argument else QUESTION
     )
     assert warm.questions == [expected]
 
@@ -400,10 +405,7 @@ def test_the_first_call_starts_one_warm_process_that_holds_nothing_of_ours(place
     os.close(write)
     assert done.stdout == BY_HOOK.stdout
     assert place.ask() == BY_HOOK
-    for _ in range(500):
-        if place.started() and place.started()[0].endswith("/\n"):
-            break
-        time.sleep(0.02)
+    eventually("it has started", place.started)
 
     (told,) = place.started()
     words, *lines, session, own, where = told.splitlines()
@@ -422,12 +424,7 @@ def test_a_start_that_failed_long_ago_is_tried_again(place: Place) -> None:
     place.ask()
     os.utime(place.data / "run/starting", (1, 1))
     place.ask()
-    for _ in range(500):
-        if len(place.started()) == 2:
-            break
-        time.sleep(0.02)
-
-    assert len(place.started()) == 2
+    eventually("it has started again", lambda: len(place.started()) == 2)
 
 
 def test_behind_a_given_socket_nobody_else_is_asked(place: Place) -> None:
@@ -465,49 +462,44 @@ def test_behind_a_given_socket_one_that_restarts_is_waited_for(place: Place) -> 
     assert len(warm.questions) == 3
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", STOPS)
 @pytest.mark.parametrize("mode", ["closed", "open"])
 @pytest.mark.parametrize("where", ["question", "warm", "hook"])
 def test_a_signal_is_a_failure_like_any_other(place: Place, number: signal.Signals, mode: str, where: str) -> None:
     """Wherever it comes; the hook does not outlive it."""
     place.python.write_text('#!/bin/sh\necho $$ > "$VERDIKT_HOME/pid"\nexec sleep 30\n')
     ready = place.data / ("pid" if where == "hook" else "asked")
+    over = threading.Event()
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
         ready.write_text("0")
-        time.sleep(1)
+        over.wait(PATIENCE_SECONDS)
 
     env = place.env | {"VERDIKT_DAEMON": "off" if where == "hook" else "on"}
     with FakeWarm(place.data, behave) as warm:
         call = subprocess.Popen(
-            place.line(mode=mode), cwd=place.project, env=env,
+            place.line(mode=mode, seconds="20"), cwd=place.project, env=env,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         assert call.stdin
         if where == "question":
-            time.sleep(0.3)
+            eventually("its handlers are in place", lambda: all(catches(call.pid, each) for each in STOPS))
         else:
             call.stdin.write(QUESTION)
             call.stdin.close()
             call.stdin = None
-            for _ in range(500):
-                if ready.exists() and ready.read_text().strip():
-                    break
-                time.sleep(0.02)
+            eventually("it waits", lambda: ready.exists() and ready.read_text().strip())
         call.send_signal(number)
-        out, err = call.communicate(timeout=20)
+        out, err = call.communicate(timeout=PATIENCE_SECONDS)
+        over.set()
     if mode == "closed":
         assert_blocked(Said(call.returncode, out, err), "it was stopped by a signal")
     else:
         assert Said(call.returncode, out, err) == Said(0, b"{}\n", b"")
     if where == "hook":
         pid = int(ready.read_text())
-        for _ in range(500):
-            if ended(pid):
-                break
-            time.sleep(0.02)
-        assert ended(pid)
+        eventually("the hook has ended", lambda: ended(pid))
 
 
 def test_whoever_ignores_signals_gets_a_decision_as_well(place: Place) -> None:

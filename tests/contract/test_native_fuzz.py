@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.contract import native
+from tests.contract.warm import remove
 from verdikt.daemon import protocol
 
 DEPTH = 64
@@ -173,7 +174,7 @@ def subject() -> Iterator[Subject]:
     subject = Subject(root)
     with native.FakeWarm(root, subject.behave):
         yield subject
-    shutil.rmtree(root)
+    remove(root)
 
 
 FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -2,15 +2,12 @@
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.contract.hook import Said
-from tests.contract.test_daemon_system import ALICE, BOB, ROOTLESS, SERVICE, Machine
+from tests.contract.test_daemon_system import ALICE, BOB, SERVICE, Machine, reachable
 from tests.contract.warm import bash
 from verdikt.adapters.wiring import settings, wrapper
 from verdikt.adapters.wiring.install import Installation, carry_out, plan
@@ -42,18 +39,10 @@ class Managed(Machine):
 
 @pytest.fixture
 def machine() -> Iterator[Managed]:
-    """A directory that every user can reach."""
-    if os.geteuid() != 0:
-        pytest.fail(ROOTLESS)
+    """A machine with two users, who ask by the native client."""
     assert wrapper.native(), "the native client is not installed: run `pip install -e .` where there is a C compiler"
-    root = Path(tempfile.mkdtemp(prefix="vk", dir="/tmp"))
-    root.chmod(0o755)
-    made = Managed(root)
-    try:
+    with reachable(Managed) as made:
         yield made
-    finally:
-        made.end()
-        shutil.rmtree(root)
 
 
 def test_a_user_is_answered_by_the_service_and_recorded_where_they_cannot_look(machine: Managed) -> None:

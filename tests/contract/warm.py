@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -26,6 +27,11 @@ def eventually(what: str, holds: Any) -> Any:
             return found
         time.sleep(0.01)
     raise AssertionError(f"never: {what}")
+
+
+def remove(root: Path) -> None:
+    """Takes a directory away, although something that was started there may be about to write into it."""
+    eventually(f"`{root}` is gone", lambda: shutil.rmtree(root, ignore_errors=True) or not root.exists())
 
 
 def bash(command: str, *, session: str = "s", call: str = "t1", cwd: str = "") -> bytes:
@@ -84,7 +90,7 @@ class WarmProcess:
     def question(self, payload: bytes, *words: str, env: Mapping[str, str] | None = None, cwd: str = "") -> bytes:
         """The bytes of a question; by default about a tool call in Claude Code."""
         host, event, argument = (*words, *("claude", "PreToolUse", "")[len(words) :])
-        texts = [__version__, host, event, argument, cwd or str(self.home), "closed"]
+        texts = [__version__, host, event, argument, cwd or str(self.home), protocol.PYTHON]
         return protocol.question(texts, self.env if env is None else env, payload)
 
     def ask(self, payload: bytes, *words: str, env: Mapping[str, str] | None = None, cwd: str = "") -> Said:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes import FakeWorld
 from verdikt import Action, ActionKind, compiled
-from verdikt.compiled import load_policy
+from verdikt.compiled import policy_in_force
 from verdikt.decide import decide
 from verdikt.effects.classifier import classify
 from verdikt.errors import PolicyError
@@ -72,7 +72,7 @@ def place(tmp_path: Path) -> Path:
 def load(place: Path) -> Policy:
     """The policy in force in the project."""
     env = {"HOME": str(place / "home"), "VERDIKT_HOME": str(place / "data")}
-    return load_policy(str(place / "project"), environ=env, managed=str(place / "none"))
+    return policy_in_force(str(place / "project"), env, managed=str(place / "none"))
 
 
 def kept(place: Path) -> Path:

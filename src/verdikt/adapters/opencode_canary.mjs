@@ -10,12 +10,15 @@ try {
   const { Verdikt } = await import("data:text/javascript;base64," + text.toString("base64"))
   const { input, output, directory } = JSON.parse(readFileSync(0))
   const hooks = await Verdikt({ directory })
+  // OpenCode runs already when it calls the plugin, so the start of node does not count.
+  const start = performance.now()
+  const milliseconds = () => performance.now() - start
   try {
     await hooks["tool.execute.before"](input, output)
-    say({}, 0)
+    say({ milliseconds: milliseconds() }, 0)
   } catch (refusal) {
     process.stderr.write(refusal.message + "\n")
-    say({ decision: "block", reason: refusal.message }, 2)
+    say({ decision: "block", reason: refusal.message, milliseconds: milliseconds() }, 2)
   }
 } catch (error) {
   process.stderr.write(`the plugin did not work: ${error.message}\n`)

@@ -1,11 +1,11 @@
 """The `verdikt` command: one module per command, loaded only when it is called."""
 
 import sys
-from importlib import import_module
 from typing import Any
 
 import click
 
+from verdikt.cli.lazy import LazyGroup
 from verdikt.errors import PolicyError, VerdiktError
 
 COMMANDS: dict[str, str] = {
@@ -40,19 +40,8 @@ class BadPolicy(click.ClickException):
     exit_code = 65
 
 
-class Commands(click.Group):
-    """Loads a command's module when the command is called, so that `verdikt check` does not pay for `verdikt council`."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every command, in the table's order."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, loaded now."""
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f"verdikt.cli.{cmd_name.replace('-', '_')}").command
-        return command
+class Root(LazyGroup):
+    """Every command; here errors stop."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; what verdikt refuses on purpose is told in a line, with status 1, or 65 when it is the policy."""
@@ -61,13 +50,13 @@ class Commands(click.Group):
         except VerdiktError as error:
             raise (BadPolicy if isinstance(error, PolicyError) else click.ClickException)(str(error)) from error
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table of commands, without loading any of them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
 
-
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Root,
+    places={name: f"verdikt.cli.{name.replace('-', '_')}:command" for name in COMMANDS},
+    about=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="verdikt")
 def root() -> None:
     """verdikt stands between an AI agent and the world.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from verdikt.cli.data import json_option
 from verdikt.errors import VerdiktError
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ BLOCKED = 2
 DAY = 86_400.0
 
 repo_option = click.option("--repo", type=click.Path(exists=True, file_okay=False), default=".", help="Default: here.")
-json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for machines.")
 base_option = click.option("--base", default="", help="Compare with where this branch left that commit, not with HEAD.")
 files_option = click.option("--files", multiple=True, help="These files instead of the council's scope; repeatable.")
 scope_option = click.option("--scope", type=click.Choice(["diff", "full"]), help="Instead of the council's own.")

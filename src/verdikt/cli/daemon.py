@@ -2,14 +2,13 @@
 
 import json
 import os
-import signal
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import click
 
+from verdikt.cli import warm
 from verdikt.cli.data import json_option
 from verdikt.cli.operator import refuse_agents
 from verdikt.errors import DaemonError
@@ -18,7 +17,6 @@ NOT_RUNNING = 3
 """The status of `verdikt daemon status` when there is none, as service managers have it."""
 
 START_SECONDS = 15.0
-STOP_SECONDS = 20.0
 
 _SOCKET = click.option(
     "--socket", "sock", type=click.Path(path_type=Path), help="The socket of a system-wide one, instead of your own."
@@ -54,8 +52,8 @@ def start(
     """
     if system or sock or home or allow:
         _serve_all(system, sock, home, allow)
-    directory = _directory()
-    found = _ask(directory / "daemon.sock")
+    directory = warm.directory()
+    found = warm.status(directory / "daemon.sock")
     begun = found is None
     if begun:
         found = _begin(directory, [] if port is None else ["--http", str(port)])
@@ -81,18 +79,8 @@ def stop(*, as_json: bool) -> None:
 
     Example: verdikt daemon stop
     """
-    from verdikt.daemon.client import holder
-
     refuse_agents("`verdikt daemon stop`")
-    directory = _directory()
-    pid = holder(directory)
-    if pid:
-        try:
-            os.kill(pid, signal.SIGTERM)
-        except OSError as error:
-            raise DaemonError(f"cannot end process {pid}: {error.strerror}") from error
-        if not _wait(lambda: holder(directory) != pid, STOP_SECONDS):
-            raise DaemonError(f"process {pid} does not end: kill it with `kill -9 {pid}`, which loses no decision")
+    pid = warm.stop(warm.directory())
     if as_json:
         click.echo(json.dumps({"stopped": bool(pid), "pid": pid or None}))
     else:
@@ -107,8 +95,8 @@ def status(*, sock: Path | None, as_json: bool) -> None:
 
     Example: verdikt daemon status --json
     """
-    place = sock or _directory() / "daemon.sock"
-    found = _ask(place)
+    place = sock or warm.directory() / "daemon.sock"
+    found = warm.status(place)
     if as_json:
         click.echo(json.dumps({"running": found is not None, "socket": str(place), **(found or {})}))
     elif found is None:
@@ -130,7 +118,7 @@ def logs(*, lines: int) -> None:
 
     from verdikt.daemon.journal import Journal
 
-    for line in Journal(_directory() / "daemon.log").tail(lines):
+    for line in Journal(warm.directory() / "daemon.log").tail(lines):
         ts, _, rest = line.partition(" ")
         try:
             click.echo(f"{datetime.fromtimestamp(float(ts), UTC):%Y-%m-%d %H:%M:%S} {rest}")
@@ -144,7 +132,7 @@ def _begin(directory: Path, arguments: list[str]) -> dict[str, Any]:
 
     if not spawn(str(directory), os.environ, *arguments, anew=True):
         raise DaemonError(f"cannot start `{sys.executable}`: run `verdikt doctor`")
-    found: dict[str, Any] | None = _wait(lambda: _ask(directory / "daemon.sock"), START_SECONDS)
+    found: dict[str, Any] | None = warm.wait(lambda: warm.status(directory / "daemon.sock"), START_SECONDS)
     if found is None:
         raise DaemonError(f"it was started and does not answer: see `verdikt daemon logs`, or look into `{directory}`")
     return found
@@ -158,38 +146,6 @@ def _serve_all(system: bool, sock: Path | None, home: Path | None, allow: tuple[
 
     words = ["--system", "--socket", str(sock.absolute()), "--home", str(home.absolute())]
     sys.exit(live([*words, *(word for uid in allow for word in ("--allow", str(uid)))], dict(os.environ)))
-
-
-def _directory() -> Path:
-    from verdikt.daemon.client import run_directory
-
-    found = run_directory(os.environ)
-    if not found:
-        raise DaemonError("expected an absolute HOME, XDG_DATA_HOME or VERDIKT_HOME, found none")
-    return Path(found)
-
-
-def _ask(sock: Path) -> dict[str, Any] | None:
-    """What a warm process says of itself; None when nobody answers."""
-    from verdikt import __version__
-    from verdikt.daemon import client, protocol
-
-    question = protocol.question([__version__, "@status", "", "", "/", "open"], {}, b"")
-    try:
-        _, out, _ = client.ask(str(sock), question, 5.0, ours=False)
-    except client.Unreachable:
-        return None
-    except client.NoAnswer as error:
-        raise DaemonError(f"it runs, and says nothing of itself: {error}") from error
-    found: dict[str, Any] = json.loads(out)
-    return found
-
-
-def _wait(holds: Any, seconds: float) -> Any:
-    end = time.monotonic() + seconds
-    while not (found := holds()) and time.monotonic() < end:
-        time.sleep(0.02)
-    return found
 
 
 def _shown(found: dict[str, Any], place: Path) -> str:

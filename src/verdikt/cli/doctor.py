@@ -2,32 +2,22 @@
 
 import json
 import os
-import subprocess
+import shutil
+import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from verdikt.adapters.live.canary import Canary
-from verdikt.adapters.wiring.checkup import Wired, crashes, wired, wrapper_state
+from verdikt.adapters.wiring.checkup import Wired, crashes, unreadable, wired, wrapper_state
 from verdikt.adapters.wiring.install import Installation
 from verdikt.cli.data import moment
+from verdikt.cli.firing import READY_SECONDS, Firing, fire
 from verdikt.errors import VerdiktError
 from verdikt.ledger.home import data_home
-from verdikt.model.value import Value
-
-_FAILED = ("did not work", "no decision could be made", "could not start", "verdikt: blocked\n")
-
-
-class Firing(Value, kw_only=True):
-    """What came back when a canary went through the registered command."""
-
-    blocked: bool
-    why: str
-    p50_milliseconds: float
-    p99_milliseconds: float
 
 
 @click.command()
@@ -37,7 +27,11 @@ class Firing(Value, kw_only=True):
     help="Also run each real client against a scripted model and check that nothing forbidden ran.",
 )
 @click.option(
-    "--calls", default=5, show_default=True, type=click.IntRange(1, 1000), help="How often to fire, for the times."
+    "--calls",
+    default=20,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="How often to fire for the times, after a first call that may start the warm process.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option(
@@ -52,7 +46,11 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
     """
     here = Installation(project=os.path.realpath(project), data=str(data_home(os.environ)), env=os.environ)
     try:
-        reports = [_report(here, found, calls=calls, live=live) for found in wired(here)]
+        reports = []
+        for report in _reports(here, calls=calls, live=live):
+            reports.append(report)
+            if not as_json:
+                _print(report)
         general = _general(here, {report["scope"] for report in reports})
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
@@ -63,21 +61,29 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
     if as_json:
         click.echo(json.dumps({"healthy": healthy, "hosts": reports, **general}))
     else:
-        for report in reports:
-            _print(report)
         _print_general(general, wired=bool(reports))
         if not reports and not hooks["installed"]:
             click.echo(_bad("nothing is wired here") + ": run `verdikt init`")
-        elif reports:
+        elif healthy:
+            click.echo(_good("every client that is wired here blocks" if reports else "commits are checked"))
+        else:
             wrong = [f"{report['host']} ({report['scope']})" for report in reports if not report["healthy"]]
-            click.echo(
-                _bad(f"not in order: {', '.join(wrong)}") if wrong else _good("every client that is wired here blocks")
-            )
+            wrong += [] if wrapped else ["the wrapper"]
+            wrong += ["git"] if hooks["installed"] and hooks["missing"] else []
+            click.echo(_bad(f"not in order: {', '.join(wrong)}"))
     raise SystemExit(0 if healthy else 1)
 
 
-def _report(here: Installation, found: Wired, *, calls: int, live: bool) -> dict[str, Any]:
-    firing = _fire(here, found, calls)
+def _reports(here: Installation, *, calls: int, live: bool) -> Iterator[dict[str, Any]]:
+    patience = READY_SECONDS
+    for found in wired(here):
+        firing = fire(here, found, calls, patience=patience)
+        # Where none came for one client, none comes for the next.
+        patience = READY_SECONDS if firing.warm else 0
+        yield _report(here, found, firing, live=live)
+
+
+def _report(here: Installation, found: Wired, firing: Firing, *, live: bool) -> dict[str, Any]:
     ran = ""
     if live:
         from verdikt.adapters.live.rehearsal import rehearse
@@ -99,49 +105,6 @@ def _report(here: Installation, found: Wired, *, calls: int, live: bool) -> dict
     }
 
 
-def _fire(here: Installation, found: Wired, calls: int) -> Firing:
-    """Through the shell, from the project, as the client does it."""
-    if not found.before:
-        return Firing(blocked=False, why="no hook before an action", p50_milliseconds=0, p99_milliseconds=0)
-    payload = json.dumps(Canary(data=here.data).payload(found.host, found.before_event, here.project))
-    times, said = [], None
-    for _ in range(calls):
-        start = time.perf_counter()
-        said = subprocess.run(
-            ["/bin/sh", "-c", found.before],
-            input=payload,
-            cwd=here.project,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        times.append((time.perf_counter() - start) * 1000)
-    assert said is not None
-    times.sort()
-    p50, p99 = times[len(times) // 2], times[min(len(times) - 1, int(len(times) * 0.99))]
-    return Firing(**_judged(said), p50_milliseconds=round(p50, 1), p99_milliseconds=round(p99, 1))
-
-
-def _judged(said: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
-    try:
-        document = json.loads(said.stdout)
-    except ValueError:
-        document = {}
-    words = json.dumps(document)
-    blocked = said.returncode == 2 or '"deny"' in words or '"block"' in words
-    reason = (
-        document.get("reason")
-        or document.get("permissionDecisionReason")
-        or document.get("user_message")
-        or said.stderr
-    )
-    broken = next((mark for mark in _FAILED if mark in f"{reason}\n"), "")
-    if not blocked:
-        return {"blocked": False, "why": "the canary was not blocked"}
-    return {"blocked": not broken, "why": str(reason).strip() if broken else ""}
-
-
 def _general(here: Installation, scopes: set[str]) -> dict[str, Any]:
     from verdikt.ledger import pause
     from verdikt.ledger.files import open_store
@@ -152,6 +115,7 @@ def _general(here: Installation, scopes: set[str]) -> dict[str, Any]:
     day = time.time() - 24 * 3600
     return {
         "wrapper": wrapper_state(here, scopes),
+        "unreadable": unreadable(here),
         "crashes": crashes(here, since=day),
         "overrides": overrides_since(Path(here.data), day),
         "breaches": _breaches(here),
@@ -209,24 +173,43 @@ def _print(report: dict[str, Any]) -> None:
     wiring = f"{len(report['events'])} event{'s' if len(report['events']) != 1 else ''}"
     if report["missing"]:
         wiring += _bad(f", missing: {', '.join(report['missing'])}") + "; run `verdikt init`"
-    click.echo(f"    wired    {wiring}")
+    click.echo(_row("wired", wiring))
     if report["host"] == "codex":
         advice = "; open `/hooks` in Codex, or run `verdikt init --host codex --trust-codex`"
-        click.echo(
-            "    trusted  " + ("yes" if report["trusted"] else _bad("no, so Codex skips the hooks in silence") + advice)
-        )
+        distrust = _bad("no, so Codex skips the hooks in silence") + advice
+        click.echo(_row("trusted", "yes" if report["trusted"] else distrust))
     firing = report["firing"]
+    click.echo(_row("firing", "canary blocked" if firing["blocked"] else _bad(firing["why"])))
     if firing["blocked"]:
-        click.echo(
-            f"    firing   canary blocked, {firing['p50_milliseconds']} ms (p99 {firing['p99_milliseconds']} ms)"
-        )
-    else:
-        click.echo("    firing   " + _bad(firing["why"]))
+        click.echo(_row("time", _times(firing)))
     if report["live"]:
         colour = _good if report["live"] == "blocked" else _bad
-        click.echo("    live     " + colour(report["live"]))
+        click.echo(_row("live", colour(report["live"])))
     for hole in report["holes"]:
-        click.echo(f"    {_bad('open   ') if hole['open'] else 'hole   '}  {hole['what']}\n             {hole['fix']}")
+        click.echo(_row(_bad("open") if hole["open"] else "hole", hole["what"]))
+        click.echo(_row("", hole["fix"]))
+
+
+def _row(name: str, text: str) -> str:
+    """A line of the report; on a terminal as many lines as it is wide for."""
+    indent = " " * 13
+    head = f"    {name}{' ' * (9 - len(click.unstyle(name)))}"
+    if not sys.stdout.isatty():
+        return head + text.replace("\n", f"\n{indent}")
+    return head + click.wrap_text(text, shutil.get_terminal_size().columns, indent, indent).removeprefix(indent)
+
+
+def _times(firing: dict[str, Any]) -> str:
+    """What a call costs, and who answered it."""
+    times = f"p50 {firing['p50_milliseconds']} ms, p99 {firing['p99_milliseconds']} ms"
+    over = f"over {firing['calls']} call{'s' if firing['calls'] != 1 else ''}"
+    if firing["warm"]:
+        cold = firing["cold_milliseconds"]
+        first = "" if cold is None else f"; a first one, which found none running and started it, took {cold} ms"
+        return f"{times} {over}, answered by the warm process{first}"
+    off = os.environ.get("VERDIKT_DAEMON") == "off"
+    why = "VERDIKT_DAEMON switches the warm process off" if off else "the warm process did not answer them all"
+    return f"{times} {over}; slow, because {why}: see `verdikt daemon status`"
 
 
 def _print_general(general: dict[str, Any], *, wired: bool) -> None:
@@ -240,6 +223,8 @@ def _print_general(general: dict[str, Any], *, wired: bool) -> None:
         )
     if wired and general["wrapper"] != "intact":
         click.echo(_bad(f"✗ the wrapper is {general['wrapper']}") + "; run `verdikt init`")
+    for fault in general["unreadable"]:
+        click.echo(click.style("! ", fg="yellow") + f"not looked at: {fault}")
     if general["paused"]:
         click.echo(click.style("! paused", fg="yellow") + f": {general['paused']}; `verdikt pause --end` ends it")
     total = sum(general["crashes"].values())

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from verdikt.cli.data import json_option
 from verdikt.cli.findings_exchange import export, gate, import_
 from verdikt.cli.runs import found, missing, the_runs
 from verdikt.errors import FindingError, VerdiktError
@@ -17,7 +18,6 @@ LEVELS = tuple(level.name for level in Level)
 USAGE = 2
 
 plan_option: Callable[[Any], Any] = click.option("--plan-hash", required=True, help="The plan that was reviewed.")
-json_option: Callable[[Any], Any] = click.option("--json", "as_json", is_flag=True, help="JSON, for machines.")
 level_type = click.Choice(LEVELS, case_sensitive=False)
 
 

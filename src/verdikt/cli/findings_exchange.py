@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from verdikt.cli.data import json_option
 from verdikt.cli.runs import found, the_runs
 from verdikt.model.finding import CouncilVerdict, Finding, Level
 
@@ -32,7 +33,7 @@ def _read(files: Sequence[Any], agent: str) -> list[Finding]:
 @click.command("import")
 @click.option("--plan-hash", required=True, help="The plan that was reviewed.")
 @click.option("--agent", default="", help="Who found it; default: what the document says.")
-@click.option("--json", "as_json", is_flag=True, help="JSON, for machines.")
+@json_option
 @click.argument("files", nargs=-1, required=True, type=click.File("rb"))
 def import_(*, plan_hash: str, agent: str, as_json: bool, files: Sequence[Any]) -> None:
     """Records what scanners found: SARIF 2.1.0 or findings as JSON; `-` reads stdin.
@@ -78,7 +79,7 @@ def rendered(verdicts: Sequence[CouncilVerdict], form: str) -> str:
 @click.option("--min-level", type=click.Choice(LEVELS, case_sensitive=False), default="HIGH", show_default=True)
 @click.option("--plan-hash", multiple=True, help="The plans to judge; default: every verdict in the runs directory.")
 @click.option("--annotate/--no-annotate", default=None, help="Workflow commands for a build; default: on GitHub.")
-@click.option("--json", "as_json", is_flag=True, help="JSON, for machines.")
+@json_option
 @click.argument("files", nargs=-1, type=click.File("rb"))
 def gate(
     *, min_level: str, plan_hash: Sequence[str], annotate: bool | None, as_json: bool, files: Sequence[Any]

@@ -9,13 +9,13 @@ from functools import partial
 import click
 
 from verdikt.cli.council import display
+from verdikt.cli.data import json_option
 from verdikt.errors import VerdiktError
 
 BLOCKED = 2
 ZERO = frozenset("0")
 
 repo_option = click.option("--repo", type=click.Path(exists=True, file_okay=False), default=".", help="Default: here.")
-json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for machines.")
 
 
 @click.group()

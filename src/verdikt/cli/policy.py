@@ -2,11 +2,12 @@
 
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from verdikt.cli.data import json_option
+from verdikt.cli.lazy import LazyGroup
 from verdikt.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -23,27 +24,7 @@ COMMANDS: dict[str, str] = {
 """Subcommand → what it is for; `verdikt.cli.policy_<name>` holds `command`."""
 
 
-class PolicyCommands(click.Group):
-    """Loads a subcommand when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every subcommand, in the table's order."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The subcommand of that name, loaded now."""
-        if cmd_name not in COMMANDS:
-            return None
-        found: click.Command = import_module(f"verdikt.cli.policy_{cmd_name}").command
-        return found
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table of subcommands, without loading any of them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.group(cls=PolicyCommands)
+@click.group(cls=LazyGroup, places={name: f"verdikt.cli.policy_{name}:command" for name in COMMANDS}, about=COMMANDS)
 def command() -> None:
     """Shows, checks and tests policies.
 
@@ -55,7 +36,7 @@ def command() -> None:
 
 def policy_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options by which every subcommand is told which policy it is about."""
-    function = click.option("--json", "as_json", is_flag=True, help="For machines.")(function)
+    function = json_option(function)
     function = click.option("--managed", type=click.Path(dir_okay=False), help="Read this as the managed layer.")(
         function
     )

@@ -51,7 +51,7 @@ class Reviewer(Value, kw_only=True):
 
     def concerns(self, file: str) -> bool:
         """Whether it looks at this file."""
-        return not self.files or any(matches(file, pattern) for pattern in self.files)
+        return _is_among(file, self.files)
 
 
 class Council(Value, kw_only=True):
@@ -75,7 +75,12 @@ class Council(Value, kw_only=True):
 
     def concerns(self, file: str) -> bool:
         """Whether a file is within its scope."""
-        return not self.files or any(matches(file, pattern) for pattern in self.files)
+        return _is_among(file, self.files)
+
+
+def _is_among(file: str, patterns: Sequence[str]) -> bool:
+    """Whether a file fits one of the patterns, of which none means every file."""
+    return not patterns or any(matches(file, pattern) for pattern in patterns)
 
 
 class Councils(Value):

@@ -58,7 +58,7 @@ def relay(
     host, event, argument = (*arguments, *("generic", "", "")[len(arguments) :])[:3]
     path = socket or f"{directory}/{SOCKET}"
     try:
-        data = protocol.question([__version__, host, event, argument, cwd, "closed"], env, payload)
+        data = protocol.question([__version__, host, event, argument, cwd, protocol.PYTHON], env, payload)
         if socket:
             return ask(path, data, seconds, ours=False)
         return _asked(path, data, seconds, lambda: start(directory, env, anew=True))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from verdikt.daemon.warm import Warm
 
 IDLE_SECONDS = 1800.0
+ENDING = (signal.SIGTERM, signal.SIGINT)
 FILES = 8192
 
 
@@ -32,6 +33,8 @@ def live(arguments: list[str], env: Mapping[str, str]) -> int:
         options = Options.read(arguments, env)
         os.umask(0o077)
         os.chdir("/")
+        # Whoever finds somebody listening is answered: a signal waits until there is a server that can leave.
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         if options.system:
             if os.geteuid() == 0:
                 os.setgroups([])  # or files of a group would be read for whoever asks
@@ -63,12 +66,12 @@ def _serve(residence: "Residence", options: "Options", env: Mapping[str, str]) -
     doors: list[Door] = [*([web] if web else []), UnixDoor(residence, _welcome(options), journal)]
     server = Server(
         doors,
-        warm.answer,
+        warm.decide,
         journal,
         ours=residence.ours,
         facts=lambda: {"policies": len(warm.policies), "http": web.port if web else None},
         idle_seconds=float("inf") if options.system or web else _idle(env),
-        relay=warm.relay,
+        rest=warm.rest,
         gone=lambda why: _succeed(why, residence, env) if web else None,
     )
     _listen_to_signals(server)
@@ -143,10 +146,11 @@ def _welcome(options: "Options") -> "Callable[[Peer], bool]":
 
 def _listen_to_signals(server: "Server") -> None:
     signal.set_wakeup_fd(server.wake_fd, warn_on_full_buffer=False)
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in ENDING:
         signal.signal(number, lambda number, _: server.leave(signal.Signals(number).name))
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
 def _idle(env: Mapping[str, str]) -> float:

@@ -1,7 +1,7 @@
 """Protocol 1: the bytes between a hook and the warm process, one question and one answer per connection.
 
 question = magic, u32 head length, u32 payload length, head, payload
-head     = NUL-ended texts: version, host, event, argument, cwd, mode, then `NAME=VALUE` for each variable that is sent
+head     = NUL-ended texts: version, host, event, argument, cwd, asker, then `NAME=VALUE` for each variable that is sent
 answer   = magic, u8 kind, u8 exit status, u32 stdout length, u32 stderr length, stdout, stderr
 
 All integers are unsigned and big-endian. Loaded by every hook, so nothing is imported here.
@@ -28,7 +28,10 @@ QUESTION_PREFIX = len(MAGIC) + 8
 ANSWER_PREFIX = len(MAGIC) + 10
 
 WORDS = 6
-"""Texts at the beginning of a head: version, host, event, argument, cwd, mode."""
+"""Texts at the beginning of a head: version, host, event, argument, cwd, asker."""
+
+NATIVE, PYTHON = "native", "python"
+"""Who asks: the native client, which an upgrade leaves as it is, or the hook process, which is what is installed."""
 
 ANSWER, AGAIN, REFUSED = 0, 1, 2
 """Kinds: an answer; nothing was decided, ask a new process; refused, and nothing was decided."""
@@ -63,7 +66,7 @@ class Malformed(ValueError):
 
 
 def question(words: list[str], env: Mapping[str, str], payload: bytes) -> bytes:
-    """A question; `Malformed` when it cannot be asked this way. `words` are version, host, event, argument, cwd, mode."""
+    """A question; `Malformed` when it cannot be asked this way. `words` are version, host, event, argument, cwd, asker."""
     texts = [*words, *(f"{name}={env[name]}" for name in VARIABLES if name in env)]
     try:
         head = b"".join(text.encode("utf-8", _VALUE) + b"\0" for text in texts)

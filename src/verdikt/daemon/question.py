@@ -25,11 +25,12 @@ class Question(Value, kw_only=True):
     env: Mapping[str, str]
     payload: bytes
     peer: Peer
+    asker: str = protocol.PYTHON
 
     @classmethod
     def read(cls, head: bytes, payload: bytes, peer: Peer) -> "Question":
         """The question in a head; `Malformed` when there is none."""
-        (version, host, event, argument, cwd, _), env = protocol.read_head(head)
+        (version, host, event, argument, cwd, asker), env = protocol.read_head(head)
         if cwd and not cwd.startswith("/"):
             raise protocol.Malformed("expected an absolute working directory")
         return cls(
@@ -41,6 +42,7 @@ class Question(Value, kw_only=True):
             env=env,
             payload=payload,
             peer=peer,
+            asker=asker,
         )
 
 
@@ -51,6 +53,8 @@ class Said(Value):
     status: int = 0
     out: bytes = b""
     err: bytes = b""
+    last: bool = False
+    """Whether the process makes room for another with it."""
 
     @classmethod
     def refused(cls, why: str) -> "Said":

@@ -403,6 +403,8 @@ class Call:
         zone = self.resolver.zone(path)
         if self.place.kind == "container" and path != "/" and zone in (Zone.SYSTEM, Zone.PERSIST, Zone.OUTSIDE):
             # A container is no machine: what is lost there is what it wrote, or a volume.
+            if path.count("/") > 2 and places.is_build(path[1:]):
+                return Target(f"{self.command.where}:{word.shown}", "path", path, Zone.TEMP, "ignored")
             return Target(f"{self.command.where}:{word.shown}", "path", "", Zone.OUTSIDE)
         if zone in (Zone.PROJECT, Zone.HOME):
             zone = Zone.OUTSIDE

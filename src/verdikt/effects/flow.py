@@ -21,6 +21,8 @@ OUT = ("net.send", "net.fetch", "net.connect", "net.lookup", "message.send")
 """How the names of effects begin by which something leaves."""
 _PUTS = ("fs.write", "fs.append", "fs.overwrite")
 _NARROW = ("grep", "egrep", "rg", "head", "wc")
+_CARRIES = frozenset("cat base64 base32 tee gzip sort xxd openssl tr gpg zstd".split())
+"""Programs that pass on all that they are given."""
 _LONGEST = 64
 """How many commands of a pipeline are followed back."""
 
@@ -70,8 +72,16 @@ def _sent(
     if secret or (worded and not inside):
         effects.append(of("cred.send", send, send.targets))
     elif env[index] or (not inside and any(env[i] for i in feeders)):
-        effects.append(of("cred.send", send, send.targets, possible=True, note="the environment"))
+        # All of it is the secrets too; a part may be what is harmless.
+        part = not _is_whole_environment([commands[i] for i in [*feeders, *_above(index, commands)]])
+        effects.append(of("cred.send", send, send.targets, possible=part, note="the environment"))
     return effects
+
+
+def _is_whole_environment(commands: list[Command]) -> bool:
+    """Whether some command puts every variable out, and no other leaves some of them away."""
+    shown = [command for command in commands if command.name in ("env", "printenv") and len(command.argv) == 1]
+    return bool(shown) and all(command in shown or command.name in _CARRIES for command in commands)
 
 
 def copies(index: int, commands: Sequence[Command], found: list[list[Effect]]) -> list[str]:

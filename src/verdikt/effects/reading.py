@@ -7,6 +7,7 @@ from verdikt.effects.call import Call
 from verdikt.effects.code import read_code
 from verdikt.effects.consequence import consequences, hidden, is_foreign, of
 from verdikt.effects.flow import OUT, RAW, SHELLS, copies, follow
+from verdikt.effects.made import keep, spare
 from verdikt.effects.program import lookup
 from verdikt.effects.program.table import Program
 from verdikt.effects.reach import NAME, opens, reached
@@ -47,11 +48,25 @@ _TCP = regex(r"^/dev/(?:tcp|udp)/([^/]+)/")
 _SPLICED = regex(r"""[\w.](?:''|""|\\(?=[\w.]))[\w.]|[\w.]'[\w.]+'|[\w.]"[\w.]+"[\w.]""")
 _LURKING = regex(r"^(?:/tmp|/var/tmp|/dev/shm)/(?:[^/]+/)*\.[^/]+$|^/dev/shm/")
 _POOL = "stratum+"
+_POWERSHELL = regex(
+    r"\s*(?:(?:\$\w+\s*=\s*|\(|&\s*\{\s*)?[A-Z][a-z]+-[A-Z]\w+\b|\[[A-Za-z.]+\]::|(?:irm|iwr)\s|ri\s[^|;]*-(?:r|fo))"
+)
+"""How a text begins that is PowerShell's, and no other shell's."""
+_POWERSHELL_STARTS = (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ$(&[", "irm", "iwr", "ri")
 _CMDLET = regex(r"^[A-Z][a-z]+-[A-Z][A-Za-z]+$")
 _UNINSTALLS = regex(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
 _SHOWS = regex(r"^(?:\$\(|`)\s*(?:cat|head|tail|sed|awk|grep|cut|tr|rev|xxd|base64|openssl)\b|^\$\(<")
+_PROGRAM_UNKNOWN = regex(
+    rf"(?:^|[;&|(\n{{`]|\b(?:do|then|else|if|while|until|eval|exec|time|sudo|env)\s|!\s)\s*(?:\w+=\S*\s+)*[\"']?[^\s;&|=]*{UNKNOWN}"
+)
+"""Something unknown where the name of a program stands."""
 _SAYERS = frozenset("cat echo printf".split())
 _INTO = (">", ">|", ">>", "&>", "&>>")
+
+
+def _is_powershell(text: str) -> bool:
+    """Whether a text is PowerShell's. The first letters tell most that are not, without loading `re`."""
+    return text.lstrip().startswith(_POWERSHELL_STARTS) and _POWERSHELL.match(text) is not None
 
 
 class Step(Value):
@@ -99,10 +114,12 @@ class Reading:
                 replace(c, where=c.where or where, cwd=c.cwd if c.cwd is not None or cwd is None else cwd)
                 for c in commands
             )
-        if len(commands) == 1 and not script.codes and not script.problems and self.steps is None:
+        foreign = self._windows(text) if self._depth == 1 and _is_powershell(text) else []
+        alone = len(commands) == 1 and not commands[0].conditional and not foreign
+        if alone and not script.codes and not script.problems and self.steps is None:
             return self._alone(commands)
         found = [self._command(index, command, commands) for index, command in enumerate(commands)]
-        loose: list[Effect] = []
+        loose = foreign
         for code in script.codes:
             into = found[code.command] if code.command is not None and code.command < len(found) else loose
             into += self._code(code, commands)
@@ -117,11 +134,18 @@ class Reading:
         if loose:
             loose += consequences(loose, facts)
         follow(commands, found)
+        keep(commands, found, self._resolver)
+        spare(text, commands, found, self._resolver)
         if self.steps is not None:
             self.steps += [Step(self._depth + c.depth, c, tuple(e)) for c, e in zip(commands, found, strict=True)]
         if len(found) == 1 and not loose and not script.problems:
             return found[0]
         return [*(e for effects in found for e in effects), *loose, *map(_unknown, script.problems)]
+
+    def _windows(self, text: str) -> list[Effect]:
+        """What the text would do in the shell whose language it begins in."""
+        call = Call(Command(argv=(Word(text[:80]),)), self._resolver, (), self._inner)
+        return list(read_code("powershell", text, call))
 
     def _alone(self, commands: Sequence[Command]) -> list[Effect]:
         """What one command does that nothing stands beside."""
@@ -229,7 +253,9 @@ class Reading:
 
     def _spliced(self, effects: Sequence[Effect], command: Command) -> list[Effect]:
         """Secrets whose name is taken apart: nobody writes `~/.s''sh` but to be overlooked."""
-        if not any(_SPLICED.search(word.raw) for word in command.argv if word.raw != word.text):
+        if not any(
+            _SPLICED.search(word.raw) for word in command.argv if word.raw != word.text and word.raw[1:3] != ":\\"
+        ):
             return []
         return [
             of("cred.read.hidden", effect, effect.targets, note="its name is taken apart")
@@ -291,6 +317,8 @@ class Reading:
             return [call.effect("code.hidden", note="runs what a decoder makes of its input")]
         if call.name in ("source", ".") or _INIT.search(word.raw):
             return []
+        if call.name in SHELLS and _PROGRAM_UNKNOWN.search(word.text) is None:
+            return []  # which programs run is told, and with what they run the effects of each say
         return [call.effect("code.unknown", possible=True, note="runs text that is made at run time")]
 
     def _ran(self, call: Call, effects: Sequence[Effect]) -> list[Effect]:

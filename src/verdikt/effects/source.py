@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verdikt.effects.program.find import narrowed, selected
 from verdikt.model.value import replace
-from verdikt.shell.command import Word
+from verdikt.shell.command import UNKNOWN, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NEAR = 64
 """How far before a command is looked for what gives it its words."""
-_NAMERS = frozenset("find gfind fd fdfind ls git grep egrep rg locate".split())
+_NAMERS = frozenset("find gfind fd fdfind ls git grep egrep rg locate echo printf".split())
 _ENDLESS = ("/dev/zero", "/dev/urandom", "/dev/random", "/dev/full")
 _PROGRAMS = ("rm", "dd", "shred", "mv", "cp", "cat", "chmod", "chown", "nc", "curl", "tee")
 
@@ -31,25 +31,56 @@ def feed(call: Call, index: int) -> None:
     for word in command.argv:
         words.extend([word] if word.known else given)
     call.command = replace(command, argv=tuple(words))
-    call.doubt = source.name not in ("ls", "find", "gfind") or narrowed(source)
+    call.doubt = _leaves_out(source)
 
 
 def _namer(call: Call, index: int) -> Command | None:
     """The command whose output names what this one works on."""
-    if call.command.via and call.command.via[-1].startswith("find"):
+    if call.command.via and call.command.via[-1].startswith(("find", "gfind", "fd")):
         near = reversed(call.commands[max(0, index - NEAR) : index])
-        return next((c for c in near if c.name in ("find", "gfind")), None)
+        return next((c for c in near if c.name in _FINDERS), None)
     return next((c for c in call.upstream() if c.name in _NAMERS), None)
+
+
+def _leaves_out(source: Command) -> bool:
+    """Whether there may be files that a command does not name."""
+    if source.name in ("ls", "echo", "printf"):
+        return False
+    if source.name in ("find", "gfind"):
+        return narrowed(source)
+    texts = [word.text for word in source.argv[1:]]
+    if "ls-files" in texts:
+        return not _ALL_OF_GIT.issuperset(texts)
+    if "--files" in texts:
+        return not _ALL_OF_RIPGREP.issuperset(texts)
+    if source.name in ("fd", "fdfind"):
+        return not _ALL_OF_FD.issuperset(word.text for word in _own(source))
+    return True
+
+
+def _own(source: Command) -> list[Word]:
+    """The words of an `fd` that are not those of the command that it runs."""
+    words = list(source.argv[1:])
+    return words[: next((i for i, word in enumerate(words) if word.text in _RUNS_EACH), len(words))]
+
+
+_FINDERS = frozenset("find gfind fd fdfind".split())
+_RUNS_EACH = frozenset("-x -X --exec --exec-batch".split())
+_ALL_OF_GIT = frozenset("ls-files -z -c --cached -o --others --exclude-standard -co".split())
+_ALL_OF_RIPGREP = frozenset("--files -0 --null --hidden --no-ignore -u -uu -uuu .".split())
+_ALL_OF_FD = frozenset(". -H -I -u -0 --hidden --no-ignore --unrestricted --print0 -t --type f file d".split())
 
 
 def _names(source: Command) -> list[Word]:
     if source.name in ("find", "gfind"):
         return selected(source)
-    operands = [word for word in source.argv[1:] if not word.text.startswith("-")]
+    operands = [word for word in _own(source) if not word.text.startswith("-")]
     everything = [Word("**/*", "*", True)]
     if source.name == "ls":
         named = [word if word.glob else Word(f"{word.text.rstrip('/')}/*", word.raw, True) for word in operands]
         return named or [Word("*", "*", True)]
+    if source.name in ("echo", "printf"):
+        return [word for word in operands if word.glob] or [Word(UNKNOWN, "…")]
     if source.name == "git":
         return everything
     return [Word(f"{word.text.rstrip('/')}/**/*", word.raw, True) for word in operands[1:]] or everything

@@ -83,8 +83,10 @@ class Resolver:
         text, raw, glob = word
         if UNKNOWN in text:
             return self._partial(word, cwd)
-        # The shell has put the home directory in the place of a tilde that stands for it.
-        path = self.absolute(text, cwd, tilde=text[:1] == "~" and raw[:1] not in _QUOTES)
+        # The shell has put the home directory in the place of a tilde that stands for it. One that comes out of a
+        # variable is a name like any other to most shells, but whoever put it there means the home.
+        meant = raw[:1] not in _QUOTES or (raw[:1] == "$" and raw[1:2] not in ("'", '"'))
+        path = self.absolute(text, cwd, tilde=text[:1] == "~" and meant)
         if not path:
             return Target(text)
         if glob:

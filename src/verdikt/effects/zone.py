@@ -68,7 +68,7 @@ kubeconfig *.kubeconfig terraform.tfstate terraform.tfstate.* *.tfstate wallet.d
 """
 
 _NOT_SECRET = regex(
-    r"(?:\.(?:pub|example|sample|template|dist|tmpl|defaults?|schema|md|ts|js|py|go|rs|java|rb|d\.ts)|known_hosts(?:\.old)?|\.ssh/config|\.env\.(?:test|ci|vault|development\.example)|ca-bundle\.pem|cacert\.pem|cert\.pem|fullchain\.pem|public\.pem|pubkey\.pem|(?:example|sample|template)\.env)$"
+    r"(?:\.(?:pub|example|sample|template|dist|tmpl|defaults?|schema|md|ts|js|py|go|rs|java|rb|d\.ts)|known_hosts(?:\.old)?|\.ssh/config|\.env\.(?:test|ci|vault|development\.example)|(?:ca|cert|cacert|chain|fullchain|bundle|public|pubkey|pub)\w*\.pem|(?:ca|cert|tls|ssl)[-_](?:bundle|chain|cert|certs)\.pem|(?:cert|certificate|chain|bundle|public|pub|ca)\.pem|(?:example|sample|template)\.env)$"
 )
 
 BUILD = frozenset(

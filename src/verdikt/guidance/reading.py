@@ -116,7 +116,7 @@ class ParameterPolicy(Value, kw_only=True):
     schema: Mapping[str, Any]
     name: str = "parameters"
     fix: str = "give the arguments that the schema asks for"
-    _validator: Any = field(default=None, init=False, repr=False, compare=False)
+    _validator: Any = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         import jsonschema

@@ -1,6 +1,6 @@
 """The sections `tool_policies`, `feedback` and `completion` of a policy file."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -131,6 +131,13 @@ class _Kinds(Value, attributes=True):
         made = self._made(kinds[0], values, inner)
         return None if made is None else (made, options)
 
+    def each(self, node: Node, what: str) -> Iterator[tuple[Node, Any, dict[str, Any]]]:
+        """Every thing of a list that can be read: where it stands, the thing, its options."""
+        for item in _listed(node, what):
+            read = self.read(item)
+            if read is not None:
+                yield item, *read
+
     def _values(self, kind: str, node: Node) -> dict[str, Any]:
         if node.value is None:
             return {}
@@ -175,11 +182,7 @@ _CHECK = _Kinds(CHECKERS, {}, "check")
 def read_policies(node: Node) -> tuple[ToolPolicyGuard, ...]:
     """The section `tool_policies`."""
     found: list[ToolPolicyGuard] = []
-    for item in _listed(node, "tool policies"):
-        read = _POLICY.read(item)
-        if read is None:
-            continue
-        policy, scope = read
+    for item, policy, scope in _POLICY.each(node, "tool policies"):
         if any(guard.name == policy.name for guard in found):
             item.fault(f"expected each name of a tool policy once, found `{policy.name}` again: give it a `name`")
             continue
@@ -190,11 +193,7 @@ def read_policies(node: Node) -> tuple[ToolPolicyGuard, ...]:
 def read_feedback(node: Node) -> tuple[FeedbackProviderConfig, ...]:
     """The section `feedback`."""
     found: list[FeedbackProviderConfig] = []
-    for item in _listed(node, "feedback providers"):
-        read = _PROVIDER.read(item)
-        if read is None:
-            continue
-        provider, options = read
+    for item, provider, options in _PROVIDER.each(node, "feedback providers"):
         trigger = {key: options[key] for key in TRIGGER if key in options}
         if not trigger:
             item.fault(f"expected a trigger ({', '.join(TRIGGER)}), found none: it would never speak")

@@ -1,6 +1,7 @@
 """Tool policies: what must have happened before a tool may be used. The protocol, and the policy as a guard."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from verdikt.graph.context import GovernanceContext
@@ -42,7 +43,7 @@ class PolicyState(Value):
     invoked_keys: frozenset[tuple[str, str]] = frozenset()
 
 
-class PolicyContext(Record, kw_only=True):
+class PolicyContext(Record, kw_only=True, attributes=True):
     """What a policy may look at: the session's memory, the filesystem (None where there is none), effects and the time.
 
     Effects are told, and the time is looked up, only when a policy asks; `at` and `tell` say by whom.
@@ -53,14 +54,11 @@ class PolicyContext(Record, kw_only=True):
     action: Action | None = None
     at: float | None = None
     tell: Callable[[], Effects] = Effects
-    _effects: Effects | None = field(default=None, init=False, repr=False)
 
-    @property
+    @cached_property
     def effects(self) -> Effects:
         """What the call does."""
-        if self._effects is None:
-            self._effects = self.tell()
-        return self._effects
+        return self.tell()
 
     @property
     def now(self) -> float:

@@ -27,19 +27,12 @@ else:
             body["_defaults"] = tuple(defaults.values())  # of the last fields: none without one follows
             body.update([(key, _item(at, "")) for at, key in enumerate(names)])
             body["__slots__"] = ()
-            body["_met"] = [0]
-            if any(type(base) is mcls and "__new__" in vars(base) for base in bases):
-                body.setdefault("__new__", Row.__new__)  # that of the base may know other fields
             return super().__new__(mcls, name, bases, body)
 
     class Row(tuple, metaclass=_RowType):
         """A tuple whose items have names."""
 
         def __new__(cls, /, *given, **named):
-            met = cls._met
-            met[0] += 1
-            if met[0] == _OFTEN:
-                _hasten(cls)
             lacking = len(cls._fields) - len(given)
             if named or lacking < 0 or lacking > len(cls._defaults):
                 given = _filled(cls, given, named)
@@ -63,21 +56,6 @@ else:
 
         def __getnewargs__(self):
             return tuple(self)
-
-    _OFTEN = 1000
-    """After so many rows of a class, a process has earned a constructor of its own for it."""
-
-    def _hasten(cls):
-        """Writes the constructor of a class out, as `typing.NamedTuple` would have when the class was defined."""
-        names = cls._fields
-        first = len(names) - len(cls._defaults)
-        taken = [name if at < first else f"{name}=_defaults[{at - first}]" for at, name in enumerate(names)]
-        known = {"_defaults": cls._defaults, "_tuple": tuple.__new__}
-        exec(f"def __new__(_cls, /, {', '.join(taken)}): return _tuple(_cls, ({', '.join(names)},))", known)
-        for below in cls.__subclasses__():
-            if "__new__" not in vars(below):
-                below.__new__ = Row.__new__
-        cls.__new__ = known["__new__"]
 
     def _filled(cls, given, named):
         """The items, those that are named or left out included."""

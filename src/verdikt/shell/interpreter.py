@@ -49,6 +49,7 @@ INTERPRETERS: dict[str, Interpreter] = {
     "perl": Interpreter("perl", "e E", "I M m C~ D~ F~ i~ x~"),
     "ruby": Interpreter("ruby", "e", "I r C E F~ W~ i~ K~ T~ x~"),
     "jruby": Interpreter("ruby", "e", "I r"),
+    "irb": Interpreter("ruby", "e", "I r"),
     "php": Interpreter("php", "r B R E", "d c z F f"),
     "lua": Interpreter("lua", "e", "l"),
     "luajit": Interpreter("lua", "e", "l j"),
@@ -98,6 +99,8 @@ def _shell(call: Invocation) -> str | None:
         if name in ("BASH_ENV", "ENV"):
             _file(call, file, [])
     at, text_given, from_stdin = _shell_options(call)
+    if _only_checks(call.words[1:at]):
+        return None
     rest = call.words[at:]
     if text_given:
         if not rest:
@@ -109,6 +112,13 @@ def _shell(call: Invocation) -> str | None:
     if rest and not from_stdin:
         return _file(call, rest[0], [word.text for word in rest[1:]])
     return _from_stdin(call, [word.text for word in rest])
+
+
+def _only_checks(given: list[Word]) -> bool:
+    """Whether a shell is told to look at its program's grammar and run nothing of it: `bash -n`."""
+    texts = [word.text for word in given]
+    off = any(text == "noexec" or (text[:1] == "-" and text[1:2] != "-" and "n" in text) for text in texts)
+    return off and not any(text[:1] == "+" or (text[:1] == "-" and "i" in text) for text in texts)
 
 
 def _shell_options(call: Invocation) -> tuple[int, bool, bool]:

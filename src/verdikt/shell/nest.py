@@ -93,7 +93,11 @@ def _wrap(call: Invocation, row: Wrapper, start: int) -> str | None:
     texts, logins, programs = valued(row.text), valued(row.login), valued(row.program)
     for option, value in given:
         if option in texts and value is not None:
-            call.shell(value.text, where=where, repeated=row.repeated, scope=scope)
+            text = value.text
+            if row.split:
+                text = " ".join([text, *(_requoted(word) for word in words[at:])])
+                at = count
+            call.shell(text, where=where, repeated=row.repeated, scope=scope)
     if row.after:
         at = next((place + 1 for place in range(start, count) if words[place].text in row.after.split()), at)
     assignments, at = _assigned(words, at) if row.assignments else ((), at)
@@ -109,6 +113,11 @@ def _wrap(call: Invocation, row: Wrapper, start: int) -> str | None:
     if call.name in _PYTHONIC and inner[0].text.endswith(".py"):
         inner.insert(0, Word("python", "python"))
     return call.run(inner, where=where, repeated=row.repeated, scope=scope, assignments=assignments)
+
+
+def _requoted(word: Word) -> str:
+    """A word that stands in a text for a shell as what it has become."""
+    return word.text if word.glob or not word.known else "'" + word.text.replace("'", "'\\''") + "'"
 
 
 _PYTHONIC = frozenset(("uv", "poetry", "pipenv", "pdm", "hatch", "rye"))
@@ -277,6 +286,9 @@ def _command(call: Invocation) -> str | None:
 def _trap(call: Invocation) -> str | None:
     words = [word for word in call.words[1:] if word.text not in ("--", "-p", "-l")]
     if len(words) > 1 and words[0].text not in ("-", ""):
+        if words[0].known and {word.text.upper().removeprefix("SIG") for word in words[1:]} & {"EXIT", "0"}:
+            call.walker.at_exit.append((call, words[0].text))
+            return None
         frame = call.frame
         call.frame = frame.conditionally()
         call.shell(words[0].text, stdin=False)

@@ -22,7 +22,9 @@ _PROGRAM = regex(r"[a-z][a-z0-9_-]*")
 _SET = regex(r"([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\s{0,9}(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)")
 
 _MARK = regex(r"[;|&\n]")
-_RUNS_FILES = regex(r"sh\b|source|python|node|perl|ruby|php|lua|make|eval|chmod|exec|<|[;|&({\s][.~/$`\"']")
+_RUNS_FILES = regex(
+    r"sh\b|source|python|node|perl|ruby|php|lua|make|npm|yarn|bun|just|eval|chmod|exec|<|[;|&({\s][.~/$`\"']"
+)
 
 _OUTERMOST = Frame()
 
@@ -46,6 +48,7 @@ class Runner(Expander):
         self.read = read
         self.drafts: list[Draft] = []
         self.codes: list[Code] = []
+        self.at_exit: list[tuple[Invocation, str]] = []  # what `trap … EXIT` keeps for the end
         self._uncalled: dict[int, tuple[Function, Scope, Frame]] = {}
         self._parsed: dict[str, Statement] = {}
         self._outer = _OUTERMOST  # the circumstances of the words being expanded

@@ -56,6 +56,7 @@ class Walker(Runner):
         self._longest = max(_LONGEST_INNER, _MOST_READINGS * len(text))
         self._whole = text
         self.walk(statement, scope, self._outer)
+        self._exit()
         while self._uncalled:
             _, (function, outer, frame) = self._uncalled.popitem()
             inner = Scope(outer)
@@ -63,6 +64,14 @@ class Walker(Runner):
             frame = frame.conditionally().silently().copy()
             frame.via = (*frame.via, f"{function.name}()")
             self.walk(function.body, inner, frame)
+        self._exit()
+
+    def _exit(self) -> None:
+        """Runs what traps kept for the end, with the variables as they are by then."""
+        while self.at_exit:
+            call, text = self.at_exit.pop(0)
+            call.frame = call.frame.conditionally()
+            call.shell(text, stdin=False)
 
     def substitute(self, text: str, scope: Scope, opener: str) -> str:
         """What `$(…)` would print; `<(…)` and `>(…)` are the name of a pipe."""

@@ -22,6 +22,7 @@ class Wrapper(Value):
     only_text: bool = False  # without a text option there is no inner command
     login: str = ""  # options with which the words are text for a shell: `sudo -s`
     program: str = ""  # options whose value is the program itself: `docker run --entrypoint`
+    split: bool = False  # the words that follow go on with the text: `env -S 'cmd a' b`
 
 
 SUBCOMMANDS: dict[str, str] = {
@@ -121,6 +122,17 @@ SUBCOMMANDS: dict[str, str] = {
     "microk8s": "",
     "microk8s kubectl": "n --namespace --context",
     "composer": "d --working-dir",
+    "sops": "",
+    "teller": "c --config",
+    "rustup": "",
+    "volta": "",
+    "fnm": "",
+    "nvm": "",
+    "lerna": "",
+    "nx": "",
+    "guix": "",
+    "nsys": "",
+    "repo": "",
     "gem": "",
 }
 """Programs whose rows are keyed by a subcommand, and their own options that take a value before it."""
@@ -175,7 +187,11 @@ WRAPPERS: dict[str, Wrapper] = {
     "proot": Wrapper("r R b m q w v k 0"),
     # Other surroundings
     "env": Wrapper(
-        "u --unset C --chdir --argv0 a P", assignments=True, text="-S --split-string", directory="-C --chdir"
+        "u --unset C --chdir --argv0 a P",
+        assignments=True,
+        text="-S --split-string",
+        split=True,
+        directory="-C --chdir",
     ),
     "chroot": Wrapper("--userspec --groups", skip=1),
     "unshare": Wrapper(
@@ -199,6 +215,48 @@ WRAPPERS: dict[str, Wrapper] = {
     "setarch": Wrapper("", skip=1),
     "arch": Wrapper("e"),
     "faketime": Wrapper("p", skip=1),
+    "eatmydata": Wrapper(""),
+    "cgexec": Wrapper("g"),
+    "trickle": Wrapper("d u w t l n"),
+    "timelimit": Wrapper("T t S s"),
+    "annotate-output": Wrapper(""),
+    "sem": Wrapper("j --jobs --id", joined=True),
+    "arch-chroot": Wrapper("u", skip=1),
+    "schroot": Wrapper("c --chroot u --user d --directory p n s", after="--", directory="-d --directory"),
+    "sandbox-exec": Wrapper("p f n D"),
+    "envdir": Wrapper(skip=1),
+    "envuidgid": Wrapper(skip=1),
+    "s6-setuidgid": Wrapper(skip=1),
+    "s6-envdir": Wrapper(skip=1),
+    "with-contenv": Wrapper(""),
+    "scl": Wrapper("", after="--"),
+    "srun": Wrapper(
+        "n --ntasks N --nodes p --partition t --time c --cpus-per-task J --job-name w --nodelist A --account"
+    ),
+    "sbatch": Wrapper("", text="--wrap", only_text=True),
+    "mpirun": Wrapper("n np -np c H host -host --host --hostfile machinefile x -x --map-by --bind-to"),
+    "mpiexec": Wrapper("n np -np c H host -host --host --hostfile f x -x"),
+    "scan-build": Wrapper("o"),
+    "bear": Wrapper("", after="--"),
+    "py-spy": Wrapper("", after="--"),
+    "gdbserver": Wrapper("", skip=1),
+    "lldb": Wrapper("", after="--"),
+    "dockerize": Wrapper("wait timeout template stdout stderr -wait -timeout -template -stdout -stderr"),
+    "wait-for-it": Wrapper("", after="--"),
+    "wait-for-it.sh": Wrapper("", after="--"),
+    "wait-for": Wrapper("", after="--"),
+    "sops exec-env": Wrapper("--user", skip=1, joined=True),
+    "sops exec-file": Wrapper("--user --filename", skip=1, joined=True),
+    "teller run": Wrapper("", after="--"),
+    "rustup run": Wrapper("", skip=1),
+    "volta run": Wrapper("--node --npm --yarn"),
+    "fnm exec": Wrapper("--using"),
+    "nvm exec": Wrapper("", skip=1),
+    "lerna exec": Wrapper("", after="--"),
+    "nx exec": Wrapper("", after="--"),
+    "guix shell": Wrapper("", after="--"),
+    "repo forall": Wrapper("g --groups r --regex j --jobs", text="-c --command", only_text=True, repeated=True),
+    "nsys profile": Wrapper("o --output t --trace"),
     "direnv exec": Wrapper(skip=1),
     "dotenv": Wrapper("f --file e --env-file", after="--"),
     "dotenvx": Wrapper("f --env-file", after="--"),

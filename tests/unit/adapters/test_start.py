@@ -1,14 +1,13 @@
 """The hook starts with as little as it can, and what starts later is the same."""
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import verdikt
+from tests.contract.hook import fire
 
 GUARD = """
 rules:
@@ -21,20 +20,8 @@ guards:
 def test_a_guard_in_the_policy_is_still_asked_what_it_takes(tmp_path: Path) -> None:
     """A setting that a guard does not have is a fault of the policy in the hook as everywhere else."""
     (tmp_path / "governance.yaml").write_text(GUARD)
-    payload = {"session_id": "s", "cwd": str(tmp_path), "hook_event_name": "PreToolUse", "tool_name": "Bash"}
-    done = subprocess.run(
-        [sys.executable, "-m", "verdikt", "hook", "claude"],
-        input=json.dumps(payload | {"tool_input": {"command": "ls"}}),
-        env={
-            "PATH": os.environ["PATH"],
-            "HOME": str(tmp_path / "home"),
-            "VERDIKT_HOME": str(tmp_path / "data"),
-            "VERDIKT_DAEMON": "off",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+
+    done = fire((sys.executable, "-m", "verdikt", "hook", "claude"), "ls", tmp_path)
 
     assert "nonsense" in done.stdout
 
@@ -61,22 +48,8 @@ HEAVY = (
 def test_a_hook_whose_policy_was_read_before_loads_nothing_heavy(tmp_path: Path) -> None:
     """No YAML, no command line, no `inspect`, and of verdikt only what this call needs."""
     (tmp_path / "governance.yaml").write_text("profile: standard\nposture: autonomous\n")
-    payload = {"session_id": "s", "cwd": str(tmp_path), "hook_event_name": "PreToolUse", "tool_name": "Bash"}
-    env = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path / "home"),
-        "VERDIKT_HOME": str(tmp_path / "data"),
-        "VERDIKT_DAEMON": "off",
-    }
     for command, said in (("ls -la src", "{}"), ("ls -la src", "{}"), ("rm -rf /", "block"), ("ls -la src", "{}")):
-        done = subprocess.run(
-            [sys.executable, "-c", LOADED],
-            input=json.dumps(payload | {"tool_input": {"command": command}}),
-            env=env,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = fire((sys.executable, "-c", LOADED), command, tmp_path)
         assert said in done.stdout, done
 
     loaded = json.loads(done.stderr)
@@ -112,16 +85,9 @@ main()
 @pytest.mark.parametrize(("command", "said"), [("ls -la src", "{}"), ("rm -rf /", '"block"')])
 def test_an_ordinary_call_loads_few_modules_of_the_standard_library(tmp_path: Path, command: str, said: str) -> None:
     """Nor any of anybody else, allowed or blocked."""
-    payload = {"session_id": "s", "cwd": str(tmp_path), "hook_event_name": "PreToolUse", "tool_name": "Bash"}
+    program = (sys.executable, "-I", "-S", "-c", BARE, str(Path(verdikt.__file__).parents[1]))
     for _ in range(3):  # the first makes the data directory, the second keeps the policy there
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", BARE, str(Path(verdikt.__file__).parents[1])],
-            input=json.dumps(payload | {"tool_input": {"command": command}}),
-            env={"HOME": str(tmp_path / "home"), "VERDIKT_HOME": str(tmp_path / "data"), "VERDIKT_DAEMON": "off"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = fire(program, command, tmp_path)
 
     assert said in done.stdout
     assert set(done.stderr.rpartition("\n")[2].split()) - set(ORDINARY.split()) - BY_VERSION == {"__main__", "verdikt"}

@@ -1,11 +1,14 @@
 """A project in a home of its own, and the command line in it."""
 
+import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from verdikt.daemon.client import holder
 
 Verdikt = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -29,3 +32,12 @@ def verdikt(project: Path) -> Verdikt:
         return subprocess.run(command, cwd=project, env=clean | env, capture_output=True, text=True, check=False)
 
     return run
+
+
+@pytest.fixture
+def run(project: Path) -> Iterator[Path]:
+    """Where the warm process lives; what was started there is ended."""
+    directory = project.parent / "home/.local/share/verdikt/run"
+    yield directory
+    if pid := holder(directory):
+        os.kill(pid, 9)

@@ -1,23 +1,12 @@
 """`verdikt daemon`."""
 
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.unit.cli.conftest import Verdikt
 from verdikt.daemon.client import holder
-
-
-@pytest.fixture
-def run(project: Path) -> Iterator[Path]:
-    """Where the warm process lives; what was started there is ended."""
-    directory = project.parent / "home/.local/share/verdikt/run"
-    yield directory
-    if pid := holder(directory):
-        os.kill(pid, 9)
 
 
 def test_it_is_started_shown_and_stopped(verdikt: Verdikt, run: Path) -> None:

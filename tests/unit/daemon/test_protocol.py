@@ -65,7 +65,12 @@ def test_no_bytes_break_the_reader(raw: bytes) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["v"] * 5, ["v"] * 7, ["v", "h", "e", "a\0b", "c", "closed"], ["v", "h", "e", "a" * 70_000, "c", "closed"]],
+    [
+        ["v"] * 5,
+        ["v"] * 7,
+        ["v", "h", "e", "a\0b", "c", protocol.PYTHON],
+        ["v", "h", "e", "a" * 70_000, "c", protocol.PYTHON],
+    ],
     ids=["too few", "too many", "a NUL inside", "too long"],
 )
 def test_what_cannot_be_asked_is_refused(words: list[str]) -> None:

@@ -1,5 +1,6 @@
-"""When a warm process makes room for another."""
+"""When a warm process makes room for another, and what it says when the disk fails."""
 
+import json
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from tests.contract.warm import bash
 from verdikt import __version__
 from verdikt.daemon import protocol
+from verdikt.daemon.pending import Pending
 from verdikt.daemon.question import Peer, Question
 from verdikt.daemon.warm import Warm
 
@@ -20,13 +22,14 @@ def package(tmp_path: Path) -> Path:
     return file
 
 
-def ask(warm: Warm, home: Path, version: str = __version__) -> int:
-    """The kind of the answer to a question of that version."""
+def ask(warm: Warm, home: Path, version: str = __version__, asker: str = protocol.PYTHON) -> tuple[int, bool]:
+    """The kind of the answer to a question of that version, and whether it is the last."""
     env = {"HOME": str(home), "VERDIKT_HOME": str(home / "data")}
     peer = Peer(os.geteuid(), os.getegid())
     words = {"host": "claude", "event": "PreToolUse", "argument": "", "cwd": str(home)}
-    question = Question(version=version, env=env, payload=bash("ls"), peer=peer, **words)  # type: ignore[arg-type]
-    return warm.answer(question).kind
+    question = Question(version=version, env=env, payload=bash("ls"), peer=peer, asker=asker, **words)  # type: ignore[arg-type]
+    said = warm.answer(question)
+    return said.kind, said.last
 
 
 def replaced(package: Path) -> None:
@@ -45,9 +48,48 @@ def test_an_upgrade_counts_from_the_next_call_on(package: Path, tmp_path: Path, 
     after = ask(warm, tmp_path)
     warm.close()
 
-    assert (before, after) == (protocol.ANSWER, protocol.AGAIN)
+    assert (before, after) == ((protocol.ANSWER, False), (protocol.AGAIN, True))
 
 
-def test_a_client_of_another_version_is_not_answered(package: Path, tmp_path: Path) -> None:
-    """It is told to ask a new process."""
-    assert ask(Warm(tmp_path / "data", package=str(package)), tmp_path, "0.0.0") == protocol.AGAIN
+def test_a_hook_of_another_version_gets_a_new_process(package: Path, tmp_path: Path) -> None:
+    """It is of another installation, and nothing is decided for it."""
+    assert ask(Warm(tmp_path / "data", package=str(package)), tmp_path, "0.0.0") == (protocol.AGAIN, True)
+
+
+def test_a_native_client_of_another_version_is_left_to_the_hook(package: Path, tmp_path: Path) -> None:
+    """An upgrade left it behind; what is installed is what this process is, so leaving would help nobody."""
+    warm = Warm(tmp_path / "data", package=str(package))
+
+    assert ask(warm, tmp_path, "0.0.0", protocol.NATIVE) == (protocol.AGAIN, False)
+    assert ask(warm, tmp_path) == (protocol.ANSWER, False)
+    os.utime(package)
+    assert ask(warm, tmp_path, "0.0.0", protocol.NATIVE) == (protocol.AGAIN, True)
+    warm.close()
+
+
+def test_a_decision_that_does_not_reach_the_disk_is_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says so, as without a warm process; where nothing must be held up, nothing is said. Then it goes on."""
+    env = {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "data")}
+    warm = Warm(tmp_path / "data")
+
+    def decide(call: str, event: str = "PreToolUse") -> Pending:
+        payload = bash("ls", call=call).replace(b"PreToolUse", event.encode())
+        words = {"host": "claude", "event": event, "argument": "", "cwd": str(tmp_path), "version": __version__}
+        return warm.decide(Question(env=env, payload=payload, peer=Peer(0, 0), **words))  # type: ignore[arg-type]
+
+    assert decide("first").settled().status == 0
+    pendings = [decide("one"), decide("two"), decide("three", "PostToolUse")]
+
+    def failing(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", failing)
+        said = [pending.settled() for pending in pendings]
+
+    assert [each.status for each in said] == [2, 2, 0]
+    assert "no decision could be made: cannot write" in json.loads(said[0].out)["reason"]
+    assert "an earlier write failed; check the disk" in json.loads(said[1].out)["reason"]
+    assert said[2].out == b"{}\n"
+    assert decide("last").settled().status == 0
+    warm.close()

@@ -5,7 +5,6 @@ import pickle
 
 import pytest
 
-from verdikt.model import row
 from verdikt.model.row import Row
 
 
@@ -61,33 +60,3 @@ def test_wrong_arguments_are_refused() -> None:
     ):
         with pytest.raises(TypeError, match=f"Point.. (got )?{said}"):
             wrong()
-
-
-def test_a_class_of_which_there_are_many_is_made_faster_and_no_otherwise() -> None:
-    """Also when a field is called as what makes it; and a class that adds to it knows its own."""
-
-    class Pair(Row):
-        cls: int
-        b: str = "b"
-
-    class Before(Pair):
-        c: int
-        d: int = 4
-
-    slow = vars(Row)["__new__"]
-    for _ in range(row._OFTEN):  # type: ignore[attr-defined]
-        Pair(1)
-
-    class After(Pair):
-        c: int
-        d: int = 4
-
-    assert vars(Pair)["__new__"] is not slow
-    assert (Pair(1), Pair(cls=1, b="x"), Pair(1, b="x"), Pair(1, "x").cls) == ((1, "b"), (1, "x"), (1, "x"), 1)
-    assert type(Pair(1)) is Pair
-    for wrong in (Pair, lambda: Pair(1, "x", 2), lambda: Pair(1, x=2)):  # type: ignore[call-arg]
-        with pytest.raises(TypeError):
-            wrong()
-    for more in (Before, After):
-        assert more(3) == (3, 4)  # type: ignore[arg-type, call-arg, comparison-overlap]
-        assert more(3).d == 4  # type: ignore[call-arg]

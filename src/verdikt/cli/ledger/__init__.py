@@ -1,8 +1,8 @@
 """`verdikt ledger`: the log, looked at, verified, kept small and taken elsewhere."""
 
-from importlib import import_module
-
 import click
+
+from verdikt.cli.lazy import LazyGroup
 
 PARTS = {
     "verify": "verify",
@@ -17,22 +17,7 @@ PARTS = {
 """Subcommand → the module beside this one that holds it under its name."""
 
 
-class Parts(click.Group):
-    """Loads a subcommand's module when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every subcommand, in the table's order."""
-        return list(PARTS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The subcommand of that name, loaded now."""
-        if cmd_name not in PARTS:
-            return None
-        command: click.Command = getattr(import_module(f"verdikt.cli.ledger.{PARTS[cmd_name]}"), cmd_name)
-        return command
-
-
-@click.group(cls=Parts)
+@click.group(cls=LazyGroup, places={name: f"verdikt.cli.ledger.{module}:{name}" for name, module in PARTS.items()})
 def command() -> None:
     """The tamper-evident log of everything decided and done.
 

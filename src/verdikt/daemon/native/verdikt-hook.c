@@ -361,7 +361,7 @@ static size_t build_question(void) {
     char here[PATH_MAX];
     struct text head = {question + QUESTION_PREFIX, 0, HEAD, false};
     if (getcwd(here, sizeof here) == NULL || here[0] != '/') return 0;
-    const char *words[6] = {VERSION + sizeof "verdikt-hook " - 1, "generic", "", "", here, call.open ? "open" : "closed"};
+    const char *words[6] = {VERSION + sizeof "verdikt-hook " - 1, "generic", "", "", here, "native"};
     for (int i = 0; i < call.count; i++) words[1 + i] = call.words[i];
     for (size_t i = 0; i < 6; i++) put(&head, words[i], strlen(words[i]) + 1);
     for (size_t i = 0; i < sizeof VARIABLES / sizeof *VARIABLES; i++) {

@@ -63,6 +63,8 @@ _PATHS: dict[str, tuple[tuple[str, int], ...]] = {
     "shutil.copyfile": (("fs.read", 0), ("fs.overwrite", 1)),
     "shutil.copytree": (("fs.read", 0), ("fs.overwrite", 1)),
     "os.chmod": (("fs.chmod", 0),),
+    "os.mkdir": (("fs.write", 0),),
+    "os.makedirs": (("fs.write", 0),),
     "os.chown": (("fs.chown", 0),),
     "os.symlink": (("fs.link", 1),),
     "os.link": (("fs.link", 1),),
@@ -134,6 +136,7 @@ class _Walk:
         self.socket = self.dup = self.shell = False
         self.effects: list[Effect] = []
         self.nodes = 0
+        self.statements: list[str] = []
         self.light = False
         """Whether the database is one that lives and dies with the program."""
 
@@ -158,6 +161,11 @@ class _Walk:
                 return
             if isinstance(node, ast.Call):
                 self._called(node)
+        if self.statements and not self.light:
+            from verdikt.effects.code.sql import read_sql
+
+            # Read as one text: what is made by a statement may go by another.
+            self.effects += read_sql(";\n".join(self.statements), self.call)
         if self.socket and (self.dup or self.shell):
             self.effects.append(self.call.effect("net.shell", note="a shell over a socket"))
 
@@ -165,10 +173,33 @@ class _Walk:
         """What a name stands for: by assignment, in a loop, in a `with`."""
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             self._assign(node.targets[0].id, node.value)
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple):
+            self._assign_each(node.targets[0].elts, node.value)
+        elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Tuple):
+            if not _is_choosy(node):
+                self._walked(node.target.elts, node.iter)
         elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
-            self._assign(node.target.id, node.iter)
+            if self.text(node.iter) != "*" or not _is_choosy(node):
+                self._assign(node.target.id, node.iter)
         elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
             self._assign(node.optional_vars.id, node.context_expr)
+
+    def _assign_each(self, names: list[ast.expr], value: ast.expr) -> None:
+        """`a, b = 1, 2`, and `handle, path = tempfile.mkstemp()`."""
+        values = value.elts if isinstance(value, ast.Tuple | ast.List) else [value] * len(names)
+        temporary = isinstance(value, ast.Call) and self.dotted(value.func).startswith("tempfile.")
+        if (temporary or len(values) == len(names)) and (temporary or not isinstance(value, ast.Call)):
+            for name, one in zip(names, values, strict=True):
+                if isinstance(name, ast.Name):
+                    self._assign(name.id, one)
+
+    def _walked(self, names: list[ast.expr], walk: ast.expr) -> None:
+        """`for place, directories, files in os.walk(top)`: everything below the top, by its place and its name."""
+        if isinstance(walk, ast.Call) and self.dotted(walk.func) == "os.walk" and walk.args and len(names) == 3:
+            top = self.text(walk.args[0])
+            for name, value in zip(names, (f"{top.rstrip('/')}/**", "*", "*"), strict=True):
+                if isinstance(name, ast.Name) and UNKNOWN not in value:
+                    self.values[name.id] = value
 
     def _assign(self, name: str, value: ast.expr) -> None:
         text = self.text(value)
@@ -182,9 +213,13 @@ class _Walk:
         if isinstance(node, ast.Attribute):
             inner = self.dotted(node.value)
             return f"{inner}.{node.attr}" if inner else f".{node.attr}"
+        if isinstance(node, ast.Subscript) and self.dotted(node.value) == "sys.modules":
+            return _constant(node.slice)
         if isinstance(node, ast.Call):
             function = self.dotted(node.func)
             if function in ("__import__", "importlib.import_module") and node.args:
+                return _constant(node.args[0])
+            if function in ("sys.modules.get",) and node.args:
                 return _constant(node.args[0])
             if function == "getattr" and len(node.args) > 1:
                 name = self.text(node.args[1])
@@ -213,6 +248,8 @@ class _Walk:
             return " ".join(_quoted(self.text(item, depth + 1)) for item in node.elts)
         if isinstance(node, ast.Call):
             return self._result(node, depth)
+        if isinstance(node, ast.Subscript) and self.dotted(node.value) == "os.environ":
+            return "~" if self.text(node.slice, depth + 1) == "HOME" else UNKNOWN
         return UNKNOWN
 
     def _result(self, node: ast.Call, depth: int) -> str:
@@ -238,6 +275,9 @@ class _Walk:
                 argument.rstrip("/") if index < len(arguments) - 1 else argument
                 for index, argument in enumerate(arguments)
             )
+        if function in ("pathlib.Path.iterdir", "os.listdir", "os.scandir") or function.endswith(".iterdir"):
+            inside = self.text(node.func.value, depth + 1) if isinstance(node.func, ast.Attribute) else UNKNOWN
+            return f"{(arguments[0] if arguments else inside).rstrip('/')}/*"
         if function in ("pathlib.Path.home", "Path.home") or (
             function in ("os.environ.get", "os.getenv") and arguments[:1] == ["HOME"]
         ):
@@ -338,12 +378,14 @@ class _Walk:
             add(self._path("fs.read", self.text(owner)))
         elif name in ("execute", "executescript", "executemany", "raw") and node.args:
             text = self.text(node.args[0])
-            from verdikt.effects.code.sql import looks_like_sql, read_sql
+            from verdikt.effects.code.sql import looks_like_sql
 
             if UNKNOWN not in text and looks_like_sql(text):
-                add(read_sql(text, self.call))
+                self.statements.append(text)
         elif what := self._lost(name, owner):
             self.effects.append(self.call.effect(what, possible=True))
+        elif function == "sqlite3.connect" and node.args and self.text(node.args[0]).startswith(("/tmp/", ":memory:")):
+            self.light = True
         elif name in ("connect",) and self.socket:
             self.effects.append(self.call.effect("net.connect"))
 
@@ -478,6 +520,16 @@ def _read(text: str, walk: _Walk) -> Iterator[Effect]:
     except RecursionError:
         yield walk.call.effect("code.unknown", possible=True)
     yield from walk.effects
+
+
+def _is_choosy(node: ast.For | ast.comprehension) -> bool:
+    """Whether a loop passes over some of what it goes through."""
+    if isinstance(node, ast.comprehension):
+        return bool(node.ifs)
+    return any(
+        isinstance(inner, ast.If | ast.IfExp) or (isinstance(inner, ast.comprehension) and inner.ifs)
+        for inner in ast.walk(node)
+    )
 
 
 def _constant(node: ast.expr) -> str:

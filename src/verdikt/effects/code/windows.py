@@ -285,13 +285,12 @@ def _request(given: _Given, call: Call) -> Iterator[Effect]:
 
 def _stop_process(given: _Given, call: Call) -> Iterator[Effect]:
     names = [text for text in [*given.operands, given.value("-name"), given.value("-id")] if text]
-    everything = any(text in ("*", ".") for text in names)
+    everything = any(text in ("*", ".") for text in names) or bool(given.value("-name", "-processname"))
     yield call.effect("proc.kill.all" if everything else "proc.kill", tuple(Target(text, "pid") for text in names))
 
 
 def _get_content(given: _Given, call: Call) -> Iterator[Effect]:
-    paths = [path.replace("\\", "/") for path in given.paths if not _REGISTRY.match(path)]
-    yield from call.on("fs.read", [Word(path) for path in paths])
+    yield from reads([path for path in given.paths if not _REGISTRY.match(path)], call)
 
 
 def _children(given: _Given, call: Call) -> Iterator[Effect]:
@@ -435,7 +434,7 @@ def _builtin(spoken: _Spoken, call: Call) -> Iterator[Effect]:
     elif spoken.name in ("powershell", "pwsh"):
         yield from _inner(spoken, call)
     elif spoken.name == "type":
-        yield from call.on("fs.read", [Word(name.replace("\\", "/")) for name in names])
+        yield from reads(names, call)
     elif spoken.name in _QUIET:
         yield call.effect("sys.read")
     else:
@@ -477,6 +476,14 @@ def _program(spoken: _Spoken, call: Call) -> Iterator[Effect]:
 
 def _targets(texts: list[str]) -> tuple[Target, ...]:
     return tuple(Target(text, "other") for text in texts if text)
+
+
+def reads(paths: list[str], call: Call) -> list[Effect]:
+    """A reading of Windows paths; on whichever drive they lie, homes and what is secret there are called the same."""
+    return call.on("fs.read", [Word(_DRIVE.sub("", path).replace("\\", "/")) for path in paths])
+
+
+_DRIVE = regex(r"^[A-Za-z]:(?=[\\/])")
 
 
 def deletes(paths: list[str], what: str, call: Call, *, empty: bool = False) -> Iterator[Effect]:

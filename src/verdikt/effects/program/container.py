@@ -1,6 +1,7 @@
 """Containers: what runs and how much of the machine it sees, what is removed, what is published."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from verdikt.effects.argument import words
 from verdikt.effects.call import Call
@@ -122,12 +123,29 @@ def _remove(call: Call) -> Iterator[Effect]:
     targets = tuple(Target(word.shown, "resource") for word in args.operands)
     if args.has("-f --force") and (args.has("-a --all") or any(not word.known for word in args.operands)):
         yield call.effect("container.remove.force", targets, recoverable=False, note="whichever there are")
-    elif args.has("-f --force -v --volumes"):
+    elif args.has("-f --force -v --volumes") and not _started_here(call):
         yield call.effect("container.remove.force", targets)
     elif args.has("-a --all") or any(not word.known for word in args.operands):
         yield call.effect("container.prune.containers", targets)
     else:
         yield call.effect("container.remove", targets)
+
+
+def _started_here(call: Call) -> bool:
+    """Whether the same text starts every container that a command names."""
+    started = {
+        following.text
+        for command in call.commands
+        if command.name == call.name
+        for word, following in pairwise(command.argv)
+        if word.text == "--name"
+    } | {
+        word.text.removeprefix("--name=")
+        for command in call.commands
+        for word in command.argv
+        if word.text[:7] == "--name="
+    }
+    return bool(call.args.operands) and all(word.text in started for word in call.args.operands)
 
 
 def _copied(call: Call) -> Iterator[Effect]:
@@ -155,10 +173,20 @@ def _kill(call: Call) -> Iterator[Effect]:
 
 
 def _stop(call: Call) -> Iterator[Effect]:
-    """One container is ordinary; whichever there are is not."""
+    """One container is ordinary, and so are those of a name; whichever there are is not."""
     many = any(not word.known for word in call.args.operands) or call.args.has("-a --all")
+    many = many and not _are_picked(call)
     targets = tuple(Target(word.shown, "resource") for word in call.args.operands)
     yield call.effect("container.stop.all" if many else "container.stop", targets)
+
+
+def _are_picked(call: Call) -> bool:
+    """Whether the containers come from a listing of those with a certain name, label or image."""
+    listings = [c for c in call.commands if c.name == call.name and any(w.text in ("ps", "ls") for w in c.argv[1:3])]
+    return bool(listings) and all(
+        any(word.text.startswith(("--filter", "-f", "name=", "label=", "ancestor=")) for word in command.argv)
+        for command in listings
+    )
 
 
 def _build(call: Call) -> Iterator[Effect]:

@@ -64,10 +64,10 @@ def _move(call: Call) -> Iterator[Effect]:
 
 
 def _is_everything(call: Call, word: Word) -> bool:
-    """Whether a word means the whole project: its root, or all that lies in it."""
-    root = call.resolver.root
+    """Whether a word means the whole project or home: its root, or all that lies in it."""
     path = call.resolver.absolute(word.text, call.command.cwd) if word.known else ""
-    return bool(root) and path in (root, f"{root}/*", f"{root}/.*", f"{root}/*.*")
+    whole = [place for place in (call.resolver.root, call.facts.home.rstrip("/")) if place]
+    return any(path in (place, f"{place}/*", f"{place}/.*", f"{place}/*.*") for place in whole)
 
 
 def _is_inside(call: Call, word: Word) -> bool:

@@ -258,11 +258,11 @@ def _checkout(call: Call, args: Arguments) -> Iterator[Effect]:
     if args.has("-b --orphan -t --track --detach -d -p --patch") and not args.has("-f --force"):
         yield call.effect("git.write")
         return
-    if args.has("-B"):
-        yield call.effect("git.reset")
-        return
     if args.has("-f --force"):
         yield from _discard(call, [Word(".")], "throws away every uncommitted change")
+        return
+    if args.has("-B"):
+        yield from _moved(call, args.operands)
         return
     paths = _after_dashes(call)
     if paths is not None:
@@ -278,6 +278,13 @@ def _checkout(call: Call, args: Arguments) -> Iterator[Effect]:
         yield from _discard(call, operands)
     else:
         yield call.effect("git.write")
+
+
+def _moved(call: Call, given: list[Word]) -> Iterator[Effect]:
+    """A branch that is put elsewhere; one that others work with is as good as gone from where it was."""
+    name = given[0].text.removeprefix("refs/heads/") if given else ""
+    over = len(given) > 1 and name in _SHARED
+    yield call.effect("git.branch.delete" if over else "git.reset", (Target(name, "ref"),) if name else ())
 
 
 def _after_dashes(call: Call) -> list[Word] | None:
@@ -384,7 +391,8 @@ def _push(call: Call, args: Arguments) -> Iterator[Effect]:
         yield call.effect("git.push.mirror", _hosts(remote))
         return
     if args.has("--prune"):
-        yield call.effect("git.push.delete", _hosts(remote), possible=True, note="deletes branches that are not here")
+        everything = (Target("everything", "ref"),)
+        yield call.effect("git.push.delete", everything, note="deletes every branch that is not here")
         return
     yield from _refs(call, args, specs)
     if remote and _just_added(call, remote[0].text):
@@ -434,6 +442,8 @@ def _hosts(remote: list[Word]) -> tuple[Target, ...]:
 def _branch_of(spec: str) -> str:
     """The branch at the remote that a refspec names."""
     name = spec.lstrip("+").rpartition(":")[2] or spec.lstrip("+:")
+    if name.endswith("*"):
+        return "everything"
     return name.removeprefix("refs/heads/").removeprefix("refs/tags/")
 
 
@@ -486,7 +496,9 @@ def _prune(call: Call, args: Arguments) -> Iterator[Effect]:
     if args.has("-n --dry-run"):
         yield call.effect("git.read")
     else:
-        yield call.effect("git.history.lose", possible=True, note="deletes unreachable commits")
+        expire = args.value("--expire")
+        at_once = expire is not None and expire.text in ("now", "all")
+        yield call.effect("git.history.lose", possible=not at_once, note="deletes unreachable commits")
 
 
 def _rebase(call: Call, args: Arguments) -> Iterator[Effect]:
@@ -505,8 +517,10 @@ def _filter(call: Call, args: Arguments) -> Iterator[Effect]:
 
 
 def _ref(call: Call, args: Arguments) -> Iterator[Effect]:
-    refs = tuple(Target(word.shown, "ref") for word in args.operands[:1])
-    yield call.effect("git.ref.delete" if args.has("-d --delete --stdin") else "git.reset", refs)
+    if args.has("-d --delete --stdin"):
+        yield call.effect("git.ref.delete", tuple(Target(word.shown, "ref") for word in args.operands[:1]))
+    else:
+        yield from _moved(call, args.operands)
 
 
 def _commit(call: Call, args: Arguments) -> Iterator[Effect]:
@@ -644,6 +658,7 @@ _VALUES: dict[str, str] = {
     "rebase": "-x --exec --onto -s -X --strategy -C",
     "filter-branch": "--tree-filter --index-filter --env-filter --msg-filter --commit-filter --setup --parent-filter --tag-name-filter --subdirectory-filter -d --original",
     "update-ref": "-m",
+    "prune": "--expire",
     "worktree": "-b -B --reason",
     "clone": "-b --branch -o --origin -c --config --depth -u --upload-pack --reference --separate-git-dir --template -j --jobs --filter --shallow-since",
     "fetch": "--depth --upload-pack -j --jobs -o --server-option --refmap --shallow-since",

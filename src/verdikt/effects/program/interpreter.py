@@ -193,6 +193,15 @@ _CODE_FLAGS = {
 }
 
 
+def _jar(call: Call) -> Iterator[Effect]:
+    """A program in a jar is one that nobody here knows; it may be told in so many words to destroy something."""
+    from verdikt.effects.verb import destroys
+
+    texts = [word.text for word in call.args.operands if word.known]
+    if call.args.has("-jar") and destroys(texts):
+        yield call.effect("unknown.destroy", (Target(" ".join(texts[:3]), "other"),), possible=True)
+
+
 def _deno(call: Call) -> Iterator[Effect]:
     verb = call.args.operands[0].text if call.args.operands else ""
     if verb == "run" and len(call.args.operands) > 1:
@@ -211,7 +220,7 @@ PROGRAMS: dict[str, Program] = {
     **programs("python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 py micropython", Program(call=_python)),
     **programs("perl ruby node nodejs php lua luajit tclsh wish Rscript R julia groovy scala elixir iex jshell jrunscript jjs osascript raku guile racket sbcl swift kotlin ghci runghc ocaml crystal nim dart ts-node tsx", Program(call=_script, values="-e -E --eval -r -I -M -m -R -B --require --import -C -x -d")),
     "deno": Program(call=_deno),
-    **programs("java javaw", Program(Does("code.run", "-jar", bare=True), values="-jar -cp -classpath --class-path -m", single=True)),
+    **programs("java javaw", Program(Does("code.run", "-jar", bare=True), call=_jar, values="-jar -cp -classpath --class-path -m", single=True)),
     "irb": Program(Does("code.run")),
     **programs("ipython jupyter jupyter-lab jupyter-notebook", Program(Does("code.run", "0", bare=True), values="-c")),
 }  # fmt: skip

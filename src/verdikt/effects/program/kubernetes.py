@@ -263,6 +263,11 @@ def _by_verb(call: Call) -> Iterator[Effect]:
         yield call.effect("k8s.read")
 
 
+def _released(call: Call) -> Iterator[Effect]:
+    """A release that is put into a cluster."""
+    yield call.effect("k8s.local" if _local(call) else "k8s.write", _targets(call.args.operands))
+
+
 _KUBE_VALUES = (
     "-n --namespace --context --kubeconfig --cluster --user -s --server --token --as --as-group -l --selector -o --output -f --filename -k --kustomize -c --container --field-selector "
     "--since --since-time --tail -p --patch --type --replicas --image --port --for --timeout --grace-period --cascade --overrides --env --limits --requests --restart --clusterrole --role "
@@ -271,6 +276,7 @@ _KUBE_VALUES = (
 _GONE = Does("k8s.delete.all", "*", "resource", bare=True)
 _LOOK = Does("k8s.read")
 _PUT = Does("k8s.write", "*", "resource", bare=True)
+_RELEASE = Program(call=_released)
 _MINE = Does("k8s.local", "*", "resource", bare=True)
 _MINE_GONE = Does("container.remove.force", "*", "resource", bare=True, note="a cluster on this machine")
 _HELM_VALUES = "-n --namespace --kube-context --kubeconfig -f --values --set --set-string --version --repo -o --output --timeout --kube-token --environment -e -l --selector"
@@ -285,9 +291,9 @@ PROGRAMS: dict[str, Program] = {
             values=_HELM_VALUES,
             dry="--dry-run",
             subs={
-                "install": _PUT,
-                "upgrade": _PUT,
-                "rollback": _PUT,
+                "install": _RELEASE,
+                "upgrade": _RELEASE,
+                "rollback": _RELEASE,
                 "uninstall": _GONE,
                 "delete": _GONE,
                 "del": _GONE,

@@ -79,8 +79,12 @@ def _asked(call: Call, method: str, urls: list[Word], body: str = "", *, local: 
         if found is not None:
             what, single = found
             yield call.effect(what, (host.target(word),), recoverable=True if single else None)
-        elif method.upper() == "DELETE" and not local:
+        elif not local and (method.upper() == "DELETE" or (method.upper() == "POST" and _ENDS.search(word.text))):
             yield call.effect("net.delete", (host.target(word),), note="asks a server to delete")
+
+
+_ENDS = regex(r"(?i)^[^?#]*/(?:do)?(?:delete|destroy|purge|wipe|terminate)(?:[-_]?all)?/?(?:[?#]|$)")
+"""Addresses that say by their last word that something ends."""
 
 
 def _httpie(call: Call) -> Iterator[Effect]:

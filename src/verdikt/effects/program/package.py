@@ -79,9 +79,7 @@ def _pip(call: Call) -> Iterator[Effect]:
 
 def _pip_verb(call: Call, verb: str, rest: list[Word]) -> Iterator[Effect]:
     if verb in ("install", "sync"):
-        yield from install(
-            call, rest, "pkg.system" if call.args.has("--break-system-packages --system") else "pkg.install"
-        )
+        yield from install(call, rest, "pkg.system" if call.args.has("--break-system-packages") else "pkg.install")
     elif verb in ("download", "wheel", "compile"):
         yield call.effect("net.fetch")
     elif verb == "uninstall":

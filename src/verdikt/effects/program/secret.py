@@ -279,6 +279,7 @@ PROGRAMS: dict[str, Program] = {
         _READ,
         Does("cred.write", when="-A -D -addstore -delstore", bare=True),
         Does("code.remote", when="-urlcache", possible=True),
+        single=True,
     ),
     "sops": Program(
         Does("cred.read", "*", "path", when="-d --decrypt decrypt exec-env exec-file edit"),

@@ -61,6 +61,13 @@ def _history(call: Call) -> Iterator[Effect]:
         yield call.effect("sys.log", (Target("the shell's history", "other"),), note="removes what was typed before")
 
 
+def _type(call: Call) -> Iterator[Effect]:
+    """Tells what a name stands for; in the shell of Windows, shows a file."""
+    from verdikt.effects.code.windows import reads
+
+    yield from reads([word.raw for word in call.args.operands if word.raw[1:3] == ":\\"], call)
+
+
 def _unset(call: Call) -> Iterator[Effect]:
     if any(word.text in ("HISTFILE", "HISTSIZE", "PROMPT_COMMAND") for word in call.args.operands):
         yield call.effect(
@@ -220,7 +227,7 @@ PROGRAMS: dict[str, Program] = {
     **programs("sh bash zsh dash ksh mksh ash fish csh tcsh rbash elvish nu xonsh yash", Program(call=_shell, values="-o -O --rcfile --init-file +o +O")),
     **programs("source .", Program(call=_source)),
     **programs(
-        "cd pushd popd dirs true false : test [ [[ read wait jobs fg bg type hash which whence where command builtin let return shift getopts times exit logout shopt complete compgen "
+        "cd pushd popd dirs true false : test [ [[ read wait jobs fg bg hash which whence where command builtin let return shift getopts times exit logout shopt complete compgen "
         "compopt bind enable mapfile readarray caller break continue help ulimit suspend eval exec trap time unalias sleep usleep coproc select unsetopt setopt autoload zmodload rehash zstyle print pwd tty nproc getconf",
         _NOTHING,
     ),
@@ -230,6 +237,7 @@ PROGRAMS: dict[str, Program] = {
     "ztcp": Program(Does("net.shell", "0", "host", note="a bare connection inside the shell")),
     "unset": Program(call=_unset),
     "set": Program(call=_set),
+    "type": Program(call=_type),
     **programs("export declare typeset local readonly", Program(call=_export)),
     "disown": Program(Does("proc.spawn")),
     **programs(

@@ -8,6 +8,7 @@ from verdikt.effects.call import Call
 from verdikt.effects.program.system import is_protection
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target
+from verdikt.shell.command import Word
 
 _READ = Does("sys.read")
 _VITAL = words("lsass.exe csrss.exe winlogon.exe wininit.exe services.exe smss.exe svchost.exe")
@@ -109,7 +110,7 @@ def _taskkill(call: Call) -> Iterator[Effect]:
         yield call.effect("sys.crash", _target(call, "pid"))
     elif any(map(is_protection, names)):
         yield call.effect("sys.security", _target(call, "pid"))
-    elif any("*" in name for name in names) or any("username" in text for text in texts):
+    elif "/im" in texts or "-im" in texts or any("*" in name for name in names) or any("username" in t for t in texts):
         yield call.effect("proc.kill.all", _target(call, "pid"))
     else:
         yield call.effect("proc.kill", _target(call, "pid"))
@@ -146,16 +147,19 @@ def _delete(call: Call) -> Iterator[Effect]:
     names = [word for word in call.command.argv[1:] if not word.text.startswith("/") or len(word.text) > 2]
     from verdikt.effects.code.windows import deletes
 
-    # The shell has eaten the backslashes that were not quoted.
-    paths = [word.raw.strip("'\"") if "\\" in word.raw else word.text for word in names]
-    yield from deletes(paths, "fs.delete.tree" if tree else "fs.delete", call)
+    yield from deletes([_as_written(word) for word in names], "fs.delete.tree" if tree else "fs.delete", call)
+
+
+def _as_written(word: Word) -> str:
+    """A word with the backslashes that the shell has eaten because they were not quoted."""
+    return word.raw.strip("'\"") if "\\" in word.raw else word.text
 
 
 def _robocopy(call: Call) -> Iterator[Effect]:
     """A mirror deletes at its end what is not at its beginning."""
     from verdikt.effects.code.windows import deletes
 
-    texts = [word.text for word in call.command.argv[1:]]
+    texts = [_as_written(word) for word in call.command.argv[1:]]
     names = [text for text in texts if not text.startswith("/")]
     if {"/mir", "/purge"} & {text.lower() for text in texts}:
         yield from deletes(names[1:2], "fs.delete.tree", call)
