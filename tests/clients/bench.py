@@ -117,12 +117,13 @@ class Bench:
         prompt: str = "do it",
         env: Mapping[str, str] | None = None,
         options: tuple[str, ...] = (),
+        where: Path | None = None,
     ) -> Played:
         """One session in which the model says these turns."""
         with ScriptedModel(Screenplay(turns=turns, asides=asides or {})) as model:
             run = self.client.run(
                 binary(self.version),
-                project=self.project,
+                project=where or self.project,
                 home=self.home,
                 model=model,
                 prompt=prompt,

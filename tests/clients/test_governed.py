@@ -217,6 +217,28 @@ def test_the_doctor_proves_the_hooks_of_a_user_too(bench: Callable[[str], Bench]
     assert everything(table.home, table.project) == before
 
 
+@pytest.mark.parametrize("version", ["claude-2.1.325", "gemini-0.61.0"])
+def test_below_a_project_only_the_hooks_of_the_user_hold(version: str, bench: Callable[[str], Bench]) -> None:
+    """A session that starts there reads none of the project's settings; the user's bring the project's policy with them."""
+    table = bench(version)
+    table.govern(POLICY)
+    below = table.project / "below"
+    below.mkdir()
+
+    def ran() -> bool:
+        table.play(Say("no", (table.shell(FORBIDDEN),)), Say("END"), Say("END"), where=below)
+        return (below / "forbidden").exists()
+
+    hole = f"a session that starts in a folder below {table.project} reads none of these settings"
+    assert ran()
+    assert hole in table.verdikt("doctor", "--calls", "1").stdout
+
+    (below / "forbidden").unlink()
+    assert table.verdikt("init", "--host", table.client.name, "--scope", "user", "--yes").returncode == 0
+    assert not ran()
+    assert hole not in table.verdikt("doctor", "--calls", "1").stdout
+
+
 def test_gemini_commits_with_the_hooks_of_the_repository_when_the_documented_rule_says_so(
     bench: Callable[[str], Bench],
 ) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from verdikt.adapters.wiring.checkup import Wired, crashes, wired, wrapper_state
+from verdikt.adapters.wiring.checkup import Wired, crashes, unreadable, wired, wrapper_state
 from verdikt.adapters.wiring.install import Installation
 from verdikt.cli.data import moment
 from verdikt.cli.firing import READY_SECONDS, Firing, fire
@@ -46,7 +46,11 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
     """
     here = Installation(project=os.path.realpath(project), data=str(data_home(os.environ)), env=os.environ)
     try:
-        reports = list(_reports(here, calls=calls, live=live))
+        reports = []
+        for report in _reports(here, calls=calls, live=live):
+            reports.append(report)
+            if not as_json:
+                _print(report)
         general = _general(here, {report["scope"] for report in reports})
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
@@ -57,16 +61,16 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
     if as_json:
         click.echo(json.dumps({"healthy": healthy, "hosts": reports, **general}))
     else:
-        for report in reports:
-            _print(report)
         _print_general(general, wired=bool(reports))
         if not reports and not hooks["installed"]:
             click.echo(_bad("nothing is wired here") + ": run `verdikt init`")
-        elif reports:
+        elif healthy:
+            click.echo(_good("every client that is wired here blocks" if reports else "commits are checked"))
+        else:
             wrong = [f"{report['host']} ({report['scope']})" for report in reports if not report["healthy"]]
-            click.echo(
-                _bad(f"not in order: {', '.join(wrong)}") if wrong else _good("every client that is wired here blocks")
-            )
+            wrong += [] if wrapped else ["the wrapper"]
+            wrong += ["git"] if hooks["installed"] and hooks["missing"] else []
+            click.echo(_bad(f"not in order: {', '.join(wrong)}"))
     raise SystemExit(0 if healthy else 1)
 
 
@@ -111,6 +115,7 @@ def _general(here: Installation, scopes: set[str]) -> dict[str, Any]:
     day = time.time() - 24 * 3600
     return {
         "wrapper": wrapper_state(here, scopes),
+        "unreadable": unreadable(here),
         "crashes": crashes(here, since=day),
         "overrides": overrides_since(Path(here.data), day),
         "breaches": _breaches(here),
@@ -218,6 +223,8 @@ def _print_general(general: dict[str, Any], *, wired: bool) -> None:
         )
     if wired and general["wrapper"] != "intact":
         click.echo(_bad(f"✗ the wrapper is {general['wrapper']}") + "; run `verdikt init`")
+    for fault in general["unreadable"]:
+        click.echo(click.style("! ", fg="yellow") + f"not looked at: {fault}")
     if general["paused"]:
         click.echo(click.style("! paused", fg="yellow") + f": {general['paused']}; `verdikt pause --end` ends it")
     total = sum(general["crashes"].values())

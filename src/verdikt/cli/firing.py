@@ -124,7 +124,8 @@ def _judged(said: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
 def _unblocked(said: "subprocess.CompletedProcess[str]") -> str:
     """Why nothing was blocked, in words for a person."""
     if said.returncode in (126, 127):
-        return f"the command cannot be run: {said.stderr.strip()}"
+        node = "; Node.js loads the plugin for the doctor, so install it" if "node: not found" in said.stderr else ""
+        return f"the command cannot be run: {said.stderr.strip()}{node}"
     if said.returncode == 124 and not said.stdout:
         return f"no answer within {CALL_SECONDS} seconds"
     return "the canary was not blocked"

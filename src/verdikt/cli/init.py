@@ -95,6 +95,8 @@ def command(
             )
         if dry_run and not as_json:
             click.echo("nothing was changed; run it without --dry-run to make these changes")
+        if not as_json and (around := _repository_around(here, scope)):
+            click.echo(f"this lies in `{around}`: sessions that start there are not governed; `--project` can name it")
         if (not changes and "git" not in chosen) or dry_run or not _agreed(yes or as_json):
             return
         carry_out(here, changes)
@@ -115,6 +117,12 @@ def command(
     click.echo(
         click.style("done.", fg="green") + " `verdikt doctor` proves that it works; running sessions must be restarted"
     )
+
+
+def _repository_around(here: Installation, scope: str) -> str:
+    """The repository that the project is only a part of; empty when it is all of it, or every project is wired."""
+    root = find_root(here.project) if scope == "project" else ""
+    return root if root and os.path.realpath(root) != here.project else ""
 
 
 def _chosen(here: Installation, hosts: tuple[str, ...], scope: str) -> list[str]:

@@ -18,6 +18,14 @@ from verdikt.errors import WiringError
         ("[features]  # mine\ntty = true # why\n[b]\ntty = 1\n", "[features]  # mine\ntty = false\n[b]\ntty = 1\n"),
         ("[features]\ntty = false\n", "[features]\ntty = false\n"),
         ("features.tty = false\n", "features.tty = false\n"),
+        ("features.x = 1\n[b]\n", "features.tty = false\nfeatures.x = 1\n[b]\n"),
+        ("# c\r\n[features]\r\nx = 1\r\n[b]\r\n", "# c\r\n[features]\r\ntty = false\r\nx = 1\r\n[b]\r\n"),
+        ("[features]\r\ntty = true\r\n", "[features]\r\ntty = false\r\n"),
+        ("a = 1\r\n", "a = 1\r\n\r\n[features]\r\ntty = false\r\n"),
+        ("a = 1\r\nb = 2\n[features]\n", "a = 1\r\nb = 2\n[features]\ntty = false\r\n"),
+        ("\ufeff[features]\nx = 1\n", "\ufeff[features]\ntty = false\nx = 1\n"),
+        ("\ufeffa = 1\n", "\ufeffa = 1\n\n[features]\ntty = false\n"),
+        ('s = """\n[features]\n"""\n', 's = """\n[features]\n"""\n\n[features]\ntty = false\n'),
     ],
 )
 def test_a_key_is_set_and_the_rest_is_left(before: str, after: str) -> None:

@@ -94,7 +94,7 @@ def _node() -> str:
     [
         ({"governance.yaml": "profile: ["}, "no decision could be made"),
         ({".claude/settings.local.json": '{"disableAllHooks": true}'}, "`disableAllHooks` is set"),
-        ({".claude/settings.local.json": '{"hooks": {"Stop": [{}]}}'}, "a malformed hook under `Stop`"),
+        ({".claude/settings.local.json": '{"hooks": {"Stop": [{}]}}'}, "`hooks.Stop[0].hooks`"),
         ({WRAPPER: "#!/bin/sh\necho '{}'\n"}, "the canary was not blocked"),
         ({WRAPPER: "#!/bin/sh\nexit 7\n"}, "verdikt: blocked"),
         ({WRAPPER: "#!/bin/sh\necho '[]'\n"}, "the canary was not blocked"),
@@ -200,3 +200,66 @@ def test_that_gemini_runs_git_without_hooks_is_named_where_commits_are_checked(p
 
     verdikt("init", "--host", "git", "--yes")
     assert "Gemini CLI runs git without any hooks" in verdikt("doctor", "--calls", "1").stdout
+
+
+def test_a_file_that_cannot_be_read_does_not_hide_the_others(project: Path, verdikt: Verdikt) -> None:
+    """It is named; where it speaks of the hook, its client is not in order."""
+    verdikt("init", "--host", "claude", "--host", "gemini", "--yes")
+    (project / ".cursor").mkdir()
+    (project / ".cursor/hooks.json").write_text("// mine\n{}")
+    known = verdikt("doctor", "--calls", "1")
+    file = project / ".gemini/settings.json"
+    file.write_text(f"// mine\n{file.read_text()}")
+    broken = verdikt("doctor", "--calls", "1")
+
+    assert known.returncode == 0, known.stdout
+    assert f"! not looked at: {project}/.cursor/hooks.json: expected JSON without comments" in known.stdout
+    assert broken.returncode == 1
+    assert "✓ claude" in broken.stdout
+    assert f"✗ gemini (project: {file})" in broken.stdout
+    assert f"open     {file}: expected JSON without comments" in broken.stdout
+    assert "not in order: gemini (project)" in broken.stdout
+
+
+@pytest.mark.parametrize(("host", "both"), [("claude", False), ("gemini", False), ("codex", True), ("copilot", True)])
+def test_hooks_that_are_called_twice_are_named(verdikt: Verdikt, host: str, both: bool) -> None:
+    """Claude Code and Gemini CLI call the same command once, wherever they find it; the others call each."""
+    verdikt("init", "--host", host, "--yes", "--trust-codex")
+    verdikt("init", "--host", host, "--yes", "--trust-codex", "--scope", "user")
+    said = verdikt("doctor", "--calls", "1").stdout
+
+    assert ("every call is decided, counted and logged twice" in said) == both
+
+
+@pytest.mark.parametrize(
+    ("host", "repository", "named"),
+    [
+        ("claude", True, True),
+        ("codex", True, False),
+        ("codex", False, True),
+        ("copilot", False, True),
+        ("cursor", False, False),
+    ],
+)
+def test_sessions_below_the_project_are_named(
+    project: Path, verdikt: Verdikt, host: str, repository: bool, named: bool
+) -> None:
+    """Where the client reads a project's settings only in the folder where it starts."""
+    if repository:
+        subprocess.run(["git", "init", "-q", str(project)], check=True)
+    verdikt("init", "--host", host, "--yes", "--trust-codex")
+    said = verdikt("doctor", "--calls", "1").stdout
+
+    assert (f"a session that starts in a folder below {project} reads none" in said) == named
+
+
+def test_what_is_not_in_order_is_summed_up(project: Path, verdikt: Verdikt) -> None:
+    """The last line never says that all is well when it is not."""
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    verdikt("init", "--host", "claude", "--host", "git", "--yes")
+    (project / ".git/hooks/pre-push").unlink()
+    (project.parent / "home/.local/share/verdikt/hooks/guard.sh").write_text("")
+    done = verdikt("doctor", "--calls", "1")
+
+    assert done.returncode == 1
+    assert done.stdout.endswith("not in order: the wrapper, git\n")

@@ -12,10 +12,11 @@ import pytest
 
 from tests.unit.cli.conftest import Verdikt
 from verdikt.adapters.wiring import codex_trust, settings, wrapper
-from verdikt.adapters.wiring.install import Installation, plan
+from verdikt.adapters.wiring.install import Installation, carry_out, plan, take_back, undo
 from verdikt.adapters.wiring.place import PLACES
 from verdikt.adapters.wiring.registration import LAUNCH
 from verdikt.daemon.client import holder
+from verdikt.errors import WiringError
 
 
 def snapshot(*roots: Path) -> dict[str, tuple[int, bytes]]:
@@ -154,8 +155,14 @@ def test_without_anybody_to_confirm_nothing_is_changed(project: Path, verdikt: V
         ("[]", "expected an object at the top"),
         ('{"hooks": []}', "expected lists of hooks under `hooks`"),
         ('{"hooks": {"PreToolUse": {}}}', "expected lists of hooks under `hooks`"),
-        ('{"hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}}', "a hook under `Stop` has no command"),
-        ('{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x", "timeout": "5"}]}]}}', "no number"),
+        ('{"hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}}', "`hooks.Stop[0].hooks[0].command`"),
+        (
+            '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x", "timeout": "5"}]}]}}',
+            "hooks[0].timeout`",
+        ),
+        ('{"n": 1e999}', "expected JSON, found something else"),
+        ('{"a": ' * 2000 + "1" + "}" * 2000, "expected JSON, found something else"),
+        ('// mine\n{"a": 1}', "expected JSON without comments, which would be lost"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_not_touched(project: Path, verdikt: Verdikt, text: str, fault: str) -> None:
@@ -395,7 +402,7 @@ def test_the_warm_process_stays_while_a_file_names_the_hook(project: Path, verdi
     verdikt("uninstall", "--yes")
     assert holder(run)
 
-    write(project / ".gemini/settings.json", "{")
+    write(project / ".gemini/settings.json", "{ verdikt-hook")
     verdikt("init", "--host", "claude", "--yes")
     done = verdikt("uninstall", "--yes")
     assert done.returncode == 0, done.stderr
@@ -438,3 +445,65 @@ def test_what_has_no_settings_of_that_scope_is_left_out_aloud(project: Path, ver
     assert "/etc/codex/requirements.toml" in done.stdout
     assert named.returncode == 1
     assert "`copilot` has no managed settings that name hooks" in named.stderr
+
+
+@pytest.mark.parametrize("locked", [".gemini", ".gemini/settings.json", "home"])
+def test_when_one_file_cannot_be_written_none_is(project: Path, locked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read-only is so for a reason, and half a wiring is none; nor is half of it taken out."""
+    home = project.parent / "home"
+    write(project / ".gemini/settings.json", "{}")
+    here = Installation(project=str(project), data=str(home / "data"), env={"HOME": str(home)})
+    before = snapshot(project, home)
+    closed = str(project / locked if locked != "home" else home)
+    # Tests may run as root, to whom nothing is read-only.
+    monkeypatch.setattr("os.access", lambda path, mode: str(path) != closed)
+    changes = plan(here, ["claude", "gemini"], profile="standard", scope="project", trust=False)
+    with pytest.raises(WiringError, match="is read-only; make it writable or choose another scope"):
+        carry_out(here, changes)
+    assert snapshot(project, home) == before
+
+    monkeypatch.undo()
+    carry_out(here, changes)
+    wired = snapshot(project, home)
+    monkeypatch.setattr("os.access", lambda path, mode: str(path) != closed)
+    if locked != "home":
+        with pytest.raises(WiringError, match="is read-only"):
+            take_back(here, undo(here))
+        assert snapshot(project, home) == wired
+
+
+@pytest.mark.parametrize("env", [{"VERDIKT_HOME": "data"}, {"HOME": "home"}, {"VERDIKT_HOME": "/tmp/caf\udce9"}])
+def test_hosts_are_given_paths_that_they_can_call(project: Path, verdikt: Verdikt, env: dict[str, str]) -> None:
+    """From wherever the agent has gone, and in a text file."""
+    done = verdikt("init", "--host", "claude", "--yes", **env)
+
+    assert done.returncode == 1
+    assert "expected an absolute path in UTF-8 for hosts to call" in done.stderr
+    assert not list(project.iterdir())
+
+
+def test_a_part_of_a_repository_is_not_the_repository(project: Path, verdikt: Verdikt) -> None:
+    """Sessions that start in the repository read nothing of what lies below."""
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    (project / "part").mkdir()
+    note = f"this lies in `{project}`: sessions that start there are not governed; `--project` can name it"
+
+    assert note in verdikt("init", "--host", "claude", "--yes", "--project", "part").stdout
+    assert note not in verdikt("init", "--host", "claude", "--yes").stdout
+
+
+@pytest.mark.parametrize(
+    "text", [b'\xef\xbb\xbf{"a": 1}', b'{\r\n "a": 1\r\n}\r\n', b'{"a": "\\ud800"}', b"", b' {"a":1,"a":2}']
+)
+def test_odd_files_are_wired_and_come_back(project: Path, verdikt: Verdikt, text: bytes) -> None:
+    """A mark at the beginning, lines of another system, half a character, nothing at all, a key twice."""
+    file = project / ".claude/settings.json"
+    file.parent.mkdir()
+    file.write_bytes(text)
+    done = verdikt("init", "--host", "claude", "--yes")
+    wired = json.loads(file.read_bytes())
+
+    assert done.returncode == 0, done.stderr
+    assert set(dict(settings.commands(wired))) == set(PLACES["claude"].events)
+    verdikt("uninstall", "--yes")
+    assert file.read_bytes() == text

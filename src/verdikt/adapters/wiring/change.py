@@ -72,6 +72,19 @@ def write(path: str, data: bytes | None) -> list[str]:
     return made
 
 
+def refuse_unwritable(paths: Iterable[str]) -> None:
+    """Refuses to go on when one of these files could not be written, so that not half of them are."""
+    for path in paths:
+        place = Path(os.path.realpath(path))
+        while not place.exists():
+            place = place.parent
+        # A new file takes the place of the old one, so its directory must be writable; what is read-only is so for a reason.
+        if not all(os.access(there, os.W_OK) for there in (place, place if place.is_dir() else place.parent)):
+            raise WiringError(
+                f"cannot write `{path}`: `{place}` is read-only; make it writable or choose another scope"
+            )
+
+
 class WiringRecord:
     """Every file that was changed, as it was before the first change; kept in verdikt's data directory."""
 
@@ -88,9 +101,9 @@ class WiringRecord:
 
     def apply(self, changes: Iterable[FileChange]) -> None:
         """Makes the changes; each is on record, and its file backed up, before it is touched."""
-        for change in changes:
-            if not change.needed:
-                continue
+        planned = [change for change in changes if change.needed]
+        refuse_unwritable([str(self._path), *(change.path for change in planned)])
+        for change in planned:
             known = self.files.setdefault(
                 change.path, {"host": change.host, "made": [], "before": self._keep(change.before)}
             )
@@ -112,8 +125,9 @@ class WiringRecord:
 
     def forget(self, path: str, data: bytes | None) -> None:
         """Puts the file back as given, removes directories that were made for it, and drops it from the record."""
+        if data != read(path):
+            write(path, data)
         known = self.files.pop(path)
-        write(path, data)
         for place, directory in enumerate(known["made"]):
             try:
                 Path(directory).rmdir()

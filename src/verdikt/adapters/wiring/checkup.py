@@ -9,25 +9,16 @@ from typing import Any
 
 from verdikt import __version__, adapters
 from verdikt.adapters.moment import MomentKind
-from verdikt.adapters.wiring import codex, codex_trust, git, settings, toml
+from verdikt.adapters.wiring import codex, codex_trust, settings, toml
 from verdikt.adapters.wiring.change import read
+from verdikt.adapters.wiring.hole import Hole, holes, twice, unread
 from verdikt.adapters.wiring.install import Installation
 from verdikt.adapters.wiring.place import PLACES, SCOPES, Place
 from verdikt.adapters.wiring.registration import NATIVE, is_ours
 from verdikt.errors import WiringError
-from verdikt.model.value import Value
+from verdikt.model.value import Value, replace
 from verdikt.observe.breach import recent_lines
 from verdikt.observe.crash import FILE
-from verdikt.observe.git import find_root
-from verdikt.observe.index import GitIndex
-
-
-class Hole(Value, kw_only=True):
-    """Something that a host lets happen past the hook, and how to close it. `open` when it was found to be open here."""
-
-    what: str
-    fix: str
-    open: bool = False
 
 
 class Wired(Value, kw_only=True):
@@ -56,17 +47,60 @@ class Wired(Value, kw_only=True):
 
 
 def wired(here: Installation) -> Iterator[Wired]:
-    """Every file of every host and scope that names the hook."""
+    """Every file of every host and scope that names the hook, and those that cannot be read and still speak of it."""
+    every = [*_in_settings(here), *_opencode(here)]
+    for found in every:
+        others = [other for other in every if other is not found and _both_are_called(found, other)]
+        yield replace(found, holes=(*found.holes, twice(found.host, others[0].file))) if others else found
+
+
+def _in_settings(here: Installation) -> Iterator[Wired]:
+    for place, scope, file in _files(here):
+        try:
+            present, fault = _settings(file), ""
+        except WiringError as error:
+            present, fault = {}, str(error)
+        if any(settings.commands(present)) or (fault and _speaks_of_us(file)):
+            found = _wired(here, place, scope, file, present)
+            yield replace(found, holes=(unread(fault), *found.holes)) if fault else found
+
+
+def _both_are_called(one: Wired, other: Wired) -> bool:
+    """Whether the host calls both. Claude Code and Gemini CLI call the same command once, however often they find it."""
+    if one.host != other.host or not (one.before and other.before):
+        return False
+    return one.before != other.before or one.host not in ("claude", "gemini")
+
+
+def unreadable(here: Installation) -> list[str]:
+    """What is wrong with settings files of which nobody knows what they name, in words for a person."""
+    faults = []
+    for _, _, file in _files(here):
+        try:
+            _settings(file)
+        except WiringError as error:
+            if not _speaks_of_us(file):
+                faults.append(str(error))
+    return faults
+
+
+def _files(here: Installation) -> Iterator[tuple[Place, str, str]]:
     for place in PLACES.values():
         for scope in SCOPES:
-            file = here.file(place, scope)
-            data = read(file) if file else None
-            if data is None:
-                continue
-            present = (toml if file.endswith(".toml") else settings).parse(data, file)
-            if any(settings.commands(present)):
-                yield _wired(here, place, scope, file, present)
-    yield from _opencode(here)
+            if file := here.file(place, scope):
+                yield place, scope, file
+
+
+def _settings(file: str) -> dict[str, Any]:
+    parse = toml.parse if file.endswith(".toml") else settings.parse
+    return parse(read(file), file)
+
+
+def _speaks_of_us(file: str) -> bool:
+    try:
+        return is_ours((read(file) or b"").decode(errors="replace"))
+    except WiringError:
+        return False
 
 
 def _wired(here: Installation, place: Place, scope: str, file: str, present: Mapping[str, Any]) -> Wired:
@@ -78,7 +112,7 @@ def _wired(here: Installation, place: Place, scope: str, file: str, present: Map
         commands=commands,
         missing=tuple(event for event in place.events if event not in commands),
         trusted=place.host != "codex" or scope == "managed" or _codex_trusted(here, present, file),
-        holes=tuple(_HOLES[place.host](here, scope)),
+        holes=tuple(holes(place.host, here, scope)),
     )
 
 
@@ -101,16 +135,7 @@ def _opencode(here: Installation) -> Iterator[Wired]:
             commands=commands,
             missing=() if commands else ("tool.execute.before",),
             trusted=True,
-            holes=(
-                Hole(
-                    what="a plugin that cannot be loaded is skipped in silence",
-                    fix="run `verdikt doctor` after every update of OpenCode",
-                ),
-                Hole(
-                    what="`opencode run` ends at the first stop; `--pure` starts a session without the plugin",
-                    fix="see docs/hosts/opencode.md",
-                ),
-            ),
+            holes=tuple(holes("opencode", here, scope)),
         )
 
 
@@ -118,125 +143,6 @@ def _codex_trusted(here: Installation, present: Mapping[str, Any], file: str) ->
     config = os.path.join(codex.home(here.env), "config.toml")
     hashes = codex_trust.trusted(present, file)
     return codex_trust.approved(read(config), hashes, config)
-
-
-def _claude_holes(here: Installation, scope: str) -> Iterator[Hole]:
-    place = PLACES["claude"]
-    local = os.path.join(here.project, ".claude", "settings.local.json")
-    for file in (local, *(here.file(place, scope) for scope in SCOPES)):
-        if _setting(file, "disableAllHooks") is True:
-            yield Hole(what=f"`disableAllHooks` is set in {file}", fix="remove it", open=True)
-        if event := settings.malformed(_quiet(file)):
-            yield Hole(
-                what=f"a malformed hook under `{event}` in {file} drops all hooks of that file",
-                fix="mend it",
-                open=True,
-            )
-    if here.env.get("CLAUDE_CODE_SIMPLE"):
-        yield Hole(what="`CLAUDE_CODE_SIMPLE` switches hooks off", fix="unset it", open=True)
-    if scope != "managed":
-        yield Hole(
-            what="`--bare`, `--setting-sources` and `--settings` start a session without these hooks",
-            fix="wire the managed settings as well: `sudo verdikt init --host claude --scope managed`",
-        )
-    yield Hole(
-        what="`@file` mentions and `!` commands in prompts and slash commands fire no PreToolUse",
-        fix="keep secrets out of the project; see docs/hosts/claude.md",
-    )
-
-
-def _codex_holes(here: Installation, scope: str) -> Iterator[Hole]:
-    features: dict[str, Any] = {}
-    trust = ""
-    own = os.path.join(codex.home(here.env), "config.toml")
-    for file in (own, os.path.join(here.project, ".codex", "config.toml"), here.file(PLACES["codex"], "managed")):
-        try:
-            tables = toml.parse(read(file), file)
-        except WiringError as error:
-            yield Hole(what=str(error), fix="mend it", open=True)
-            continue
-        features |= tables.get("features", {})
-        trust = trust or codex.trust_level(tables, here.project)
-    if features.get("unified_exec_tty") is not False:
-        yield Hole(
-            what="what is typed into a terminal session (`write_stdin`) fires no hook",
-            fix="set `unified_exec_tty = false` under `[features]`: `verdikt init --host codex` does",
-            open=True,
-        )
-    if features.get("hooks") is False:
-        yield Hole(what="`features.hooks` is false", fix="remove it", open=True)
-    if scope == "project" and trust != "trusted":
-        yield Hole(what=_UNTRUSTED, fix=_TRUST.format(file=own, project=here.project), open=True)
-    if scope != "managed":
-        yield Hole(
-            what="`codex --disable hooks` starts a session without these hooks",
-            fix="wire the managed settings as well: `sudo verdikt init --host codex --scope managed`",
-        )
-    yield Hole(what="hosted web search fires no hook", fix='switch it off: `web_search = "disabled"` in config.toml')
-
-
-_UNTRUSTED = "Codex does not trust this project, so it reads neither its hooks nor its settings"
-
-_TRUST = (
-    "say that you trust it: start `codex` here and answer so, or run `verdikt init --host codex --trust-codex` "
-    "(if {file} says `untrusted` of `{project}`, take that out first); "
-    "or wire your own settings, which need no trust in a project: `verdikt init --host codex --scope user --trust-codex`"
-)
-
-
-def _gemini_holes(here: Installation, scope: str) -> Iterator[Hole]:
-    place = PLACES["gemini"]
-    for file in (here.file(place, scope) for scope in SCOPES):
-        config = _setting(file, "hooksConfig")
-        if isinstance(config, dict) and (config.get("enabled") is False or "verdikt" in config.get("disabled", [])):
-            yield Hole(what=f"hooks are switched off in {file}", fix="remove `hooksConfig`", open=True)
-    if _checks_commits(here):
-        yield Hole(
-            what="Gemini CLI runs git without any hooks, so its commits and pushes are not checked",
-            fix="add the rule `gemini_commits` of docs/hosts/gemini.md to the policy",
-        )
-    yield Hole(
-        what="`@file` mentions fire no BeforeTool; a sub-agent's calls look like its parent's",
-        fix="see docs/hosts/gemini.md",
-    )
-
-
-def _checks_commits(here: Installation) -> bool:
-    if not find_root(here.project):
-        return False
-    return any(hook.installed for hook in git.status(GitIndex(here.project, here.env).hooks_directory()))
-
-
-def _copilot_holes(here: Installation, scope: str) -> Iterator[Hole]:
-    if scope == "project":
-        yield Hole(
-            what="in a folder that Copilot does not trust, these hooks are not loaded, and `--allow-all-tools` still runs tools",
-            fix="wire the user's hooks as well: `verdikt init --host copilot --scope user`",
-        )
-
-
-def _cursor_holes(here: Installation, scope: str) -> Iterator[Hole]:
-    yield Hole(what="completions by Tab fire other events than the agent", fix="see docs/hosts/cursor.md")
-
-
-_HOLES = {
-    "claude": _claude_holes,
-    "codex": _codex_holes,
-    "gemini": _gemini_holes,
-    "copilot": _copilot_holes,
-    "cursor": _cursor_holes,
-}
-
-
-def _quiet(file: str) -> dict[str, Any]:
-    try:
-        return settings.parse(read(file), file) if file else {}
-    except WiringError:
-        return {}
-
-
-def _setting(file: str, key: str) -> object:
-    return _quiet(file).get(key)
 
 
 def crashes(here: Installation, *, since: float) -> dict[str, int]:

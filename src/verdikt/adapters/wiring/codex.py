@@ -49,9 +49,10 @@ def features(here: "Installation", hooks: FileChange, scope: str, *, trust: bool
 
 def trust_level(tables: Mapping[str, Any], project: str) -> str:
     """What Codex's own settings say of a project, or of the repository that it lies in; empty when they say nothing."""
-    projects = tables.get("projects", {})
+    projects = tables.get("projects")
     for directory in (project, find_root(project)):
-        level = projects.get(directory, {}).get("trust_level") if directory else None
+        known = projects.get(directory) if isinstance(projects, dict) and directory else None
+        level = known.get("trust_level") if isinstance(known, dict) else None
         if level:
             return str(level)
     return ""
@@ -62,7 +63,7 @@ def requirements(data: bytes | None, entries: Mapping[str, Mapping[str, Any]], d
     bare = without(data or b"")
     tables = toml.parse(bare, where)
     present = tables.get("hooks", {})
-    if not all(isinstance(present.get(event, []), list) for event in entries):
+    if not isinstance(present, dict) or not all(isinstance(present.get(event, []), list) for event in entries):
         raise WiringError(
             f"{where}: expected `[[hooks.…]]` lists, found something else; mend the file and run this again"
         )
@@ -90,7 +91,12 @@ def without(data: bytes) -> bytes:
 def _block(entries: Mapping[str, Mapping[str, Any]]) -> str:
     lines = [_BEGIN]
     for event, entry in entries.items():
-        lines += [f"[[hooks.{event}]]", f"matcher = {json.dumps(entry['matcher'])}", ""]
+        lines += [f"[[hooks.{event}]]", f"matcher = {_text(entry['matcher'])}", ""]
         for handler in entry["hooks"]:
-            lines += [f"[[hooks.{event}.hooks]]", *(f"{key} = {json.dumps(handler[key])}" for key in handler), ""]
+            lines += [f"[[hooks.{event}.hooks]]", *(f"{key} = {_text(handler[key])}" for key in handler), ""]
     return "\n".join([*lines, _END, ""])
+
+
+def _text(value: object) -> str:
+    # Where it escapes characters by number, JSON does so in pairs that TOML refuses.
+    return json.dumps(value, ensure_ascii=False)

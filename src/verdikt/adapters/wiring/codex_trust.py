@@ -15,11 +15,13 @@ def trusted(settings: Mapping[str, Any], file: str) -> dict[str, str]:
 
 
 def _hashes(settings: Mapping[str, Any], file: str) -> Iterator[tuple[str, str]]:
-    for event, groups in settings.get("hooks", {}).items():
+    hooks = settings.get("hooks")
+    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
         snake = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
-        for group_index, group in enumerate(groups):
-            for index, handler in enumerate(group.get("hooks", [])):
-                if not is_ours(handler.get("command")):
+        for group_index, group in enumerate(groups) if isinstance(groups, list) else ():
+            handlers = group.get("hooks") if isinstance(group, dict) else None
+            for index, handler in enumerate(handlers) if isinstance(handlers, list) else ():
+                if not isinstance(handler, dict) or not is_ours(handler.get("command")):
                     continue
                 normal = {
                     "async": False,
@@ -56,5 +58,7 @@ def approve(config: bytes | None, hashes: Mapping[str, str], where: str) -> byte
 
 def approved(config: bytes | None, hashes: Mapping[str, str], where: str) -> bool:
     """Whether every one of these hooks is approved."""
-    state = toml.parse(config, where).get("hooks", {}).get("state", {})
-    return bool(hashes) and all(state.get(key, {}).get("trusted_hash") == value for key, value in hashes.items())
+    known = toml.parse(config, where)
+    return bool(hashes) and all(
+        toml.find(known, "hooks", "state", key, "trusted_hash") == value for key, value in hashes.items()
+    )

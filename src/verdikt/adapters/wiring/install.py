@@ -10,8 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from verdikt import adapters
-from verdikt.adapters.wiring import codex, settings, wrapper
-from verdikt.adapters.wiring.change import FileChange, WiringRecord, read
+from verdikt.adapters.wiring import codex, settings, shape, wrapper
+from verdikt.adapters.wiring.change import FileChange, WiringRecord, read, refuse_unwritable
 from verdikt.adapters.wiring.place import PLACES, Place
 from verdikt.adapters.wiring.registration import GUARD_SECONDS, NAMES, Registration
 from verdikt.errors import WiringError
@@ -67,6 +67,13 @@ class Installation(Value, kw_only=True):
     def registration(self, scope: str = "project") -> Registration:
         """How hosts will call the hook: this interpreter, isolated from the project and the environment."""
         guard = next(iter(self.wrappers(scope)))
+        for path in (guard, sys.executable):
+            # Hosts run it from wherever the agent has gone, and read it from a text file.
+            if not os.path.isabs(path) or _is_no_text(path):
+                raise WiringError(
+                    f"expected an absolute path in UTF-8 for hosts to call, found `{os.fsencode(path)!r}`; "
+                    "set VERDIKT_HOME to one, or install verdikt elsewhere"
+                )
         return Registration(guard=guard, python=(sys.executable, *_isolation()), socket=self.socket)
 
     def file(self, place: Place, scope: str) -> str:
@@ -76,6 +83,10 @@ class Installation(Value, kw_only=True):
     def record(self) -> WiringRecord:
         """What was changed so far."""
         return WiringRecord(Path(self.data))
+
+
+def _is_no_text(path: str) -> bool:
+    return any("\udc80" <= character <= "\udcff" for character in path)
 
 
 def scopes(host: str) -> tuple[str, ...]:
@@ -139,22 +150,23 @@ def _policy(here: Installation, profile: str, scope: str) -> list[FileChange]:
 
 
 def _settings(here: Installation, host: str, scope: str) -> list[FileChange]:
-    place = PLACES[host]
-    path = here.file(place, scope)
+    client = PLACES[host]
+    path = here.file(client, scope)
     if not path:
         raise WiringError(f"`{host}` has no {scope} settings that name hooks; see docs/hosts/{host}.md")
     before = read(path)
-    entries = place.entries(here.registration(scope))
+    entries = client.entries(here.registration(scope))
     what = f"hooks for {len(entries)} events"
     if path.endswith(".toml"):
         directory = os.path.dirname(here.registration(scope).guard)
         after: bytes | None = codex.requirements(before, entries, directory, path)
         return [FileChange(path=path, before=before, after=after, host=host, what=what)]
     present = settings.parse(before, path)
-    wired = settings.wire(present, entries, path, place.extra)
-    if host == "claude" and (event := settings.malformed(present)):
+    wired = settings.wire(present, entries, path, client.extra)
+    if place := shape.flaw(host, present):
         raise WiringError(
-            f"{path}: a hook under `{event}` has no command or a timeout that is no number, which makes Claude Code drop every hook of the file; mend it and run this again"
+            f"{path}: `{place}` is nothing that the client understands, so it drops hooks of this file in silence; "
+            "mend it and run this again"
         )
     after = before if wired == present else settings.render(wired)
     return [FileChange(path=path, before=before, after=after, host=host, what=what)]
@@ -235,7 +247,9 @@ def _back(record: WiringRecord, path: str, host: str) -> FileChange:
 def take_back(here: Installation, changes: Iterable[FileChange]) -> None:
     """Carries out what `undo` planned."""
     record = here.record()
-    for change in changes:
+    planned = list(changes)
+    refuse_unwritable(change.path for change in planned if change.needed)
+    for change in planned:
         record.forget(change.path, change.after)
 
 

@@ -1,7 +1,7 @@
 """Hooks in JSON settings: merged with what is there, taken out again, everything else left as it is."""
 
-import copy
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,15 +11,21 @@ from verdikt.errors import WiringError
 Entry = Mapping[str, Any]
 
 
+_COMMENT = re.compile(rb"^\s*(//|/\*)", re.MULTILINE)
+
+
 def parse(data: bytes | None, where: str) -> dict[str, Any]:
     """The settings in a file; no file is no settings. What cannot be read is not touched."""
     if data is None or not data.strip():
         return {}
     try:
-        settings = json.loads(data)
+        settings = json.loads(data.decode("utf-8-sig"))
+        # What could not be written again as it was read, an endless number or endless depth, is not touched either.
+        json.dumps(settings, indent=2, allow_nan=False)
     except (ValueError, RecursionError) as error:
+        what = "JSON without comments, which would be lost" if _COMMENT.search(data) else "JSON"
         raise WiringError(
-            f"{where}: expected JSON, found something else ({error}); mend the file and run this again"
+            f"{where}: expected {what}, found something else ({error}); mend the file and run this again"
         ) from error
     if not isinstance(settings, dict):
         raise WiringError(
@@ -30,7 +36,11 @@ def parse(data: bytes | None, where: str) -> dict[str, Any]:
 
 def render(settings: Mapping[str, Any]) -> bytes:
     """The file's text."""
-    return json.dumps(settings, indent=2, ensure_ascii=False).encode() + b"\n"
+    text = json.dumps(settings, indent=2, ensure_ascii=False)
+    try:
+        return text.encode() + b"\n"
+    except UnicodeEncodeError:  # half a character, which can only be written as it was: by its number
+        return json.dumps(settings, indent=2).encode() + b"\n"
 
 
 def wire(
@@ -50,22 +60,20 @@ def wire(
 
 def unwire(settings: Mapping[str, Any], where: str, keep: Mapping[str, Entry] | None = None) -> dict[str, Any]:
     """The settings without entries of ours, except those to keep; lists that only held ours go with them."""
-    left = copy.deepcopy(dict(settings))
-    hooks = left.get("hooks", {})
-    if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
+    found = settings.get("hooks", {})
+    if not isinstance(found, dict) or not all(isinstance(groups, list) for groups in found.values()):
         raise WiringError(
             f"{where}: expected lists of hooks under `hooks`, found something else; mend the file and run this again"
         )
-    for event, groups in list(hooks.items()):
+    hooks: dict[str, list[Any]] = {}
+    for event, groups in found.items():
         kept = [group for group in groups if group == (keep or {}).get(event) or not _is_ours(group)]
         kept = [_without_ours(group) if group != (keep or {}).get(event) else group for group in kept]
         if kept or not groups:
             hooks[event] = kept
-        else:
-            del hooks[event]
-    if "hooks" in left and not hooks and settings.get("hooks"):
-        del left["hooks"]
-    return left
+    if hooks or not found:
+        return {**settings, "hooks": hooks} if "hooks" in settings else dict(settings)
+    return {key: value for key, value in settings.items() if key != "hooks"}
 
 
 def commands(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -76,28 +84,11 @@ def commands(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 yield event, str(command)
 
 
-def malformed(settings: Mapping[str, Any]) -> str:
-    """The first hook of somebody else that would make Claude Code drop every hook of the file, or nothing."""
-    for event, group in _groups(settings):
-        handlers = group.get("hooks") if isinstance(group, dict) else None
-        if not isinstance(handlers, list) or not all(_sound(handler) for handler in handlers):
-            return event
-    return ""
-
-
 def _groups(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     hooks = settings.get("hooks")
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
         for group in groups if isinstance(groups, list) else ():
             yield str(event), group
-
-
-def _sound(handler: object) -> bool:
-    if not isinstance(handler, dict):
-        return False
-    timeout = handler.get("timeout", 1)
-    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
-    return number and (handler.get("type") != "command" or isinstance(handler.get("command"), str))
 
 
 def _commands(group: object) -> Iterator[object]:

@@ -1,5 +1,6 @@
 """Single keys in Codex's TOML files, with everything else left as it stands."""
 
+import codecs
 import json
 import re
 import tomllib
@@ -11,11 +12,18 @@ from verdikt.errors import WiringError
 def parse(data: bytes | None, where: str) -> dict[str, Any]:
     """The tables in a file; no file is no tables."""
     try:
-        return tomllib.loads((data or b"").decode())
+        return tomllib.loads((data or b"").decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise WiringError(
             f"{where}: expected TOML, found something else ({error}); mend the file and run this again"
         ) from error
+
+
+def find(tables: object, *path: str) -> object:
+    """What stands at a place in these tables; None where there is nothing, whatever stands above it."""
+    for key in path:
+        tables = tables.get(key) if isinstance(tables, dict) else None
+    return tables
 
 
 def put(data: bytes | None, table: tuple[str, ...], key: str, value: str | bool, where: str) -> bytes:
@@ -25,11 +33,13 @@ def put(data: bytes | None, table: tuple[str, ...], key: str, value: str | bool,
     if wanted == before:
         return data or b""
     line = f"{key} = {json.dumps(value)}"
-    text = (data or b"").decode()
-    for result in (_replaced(text, table, key, line), _inserted(text, table, line), _appended(text, table, line)):
+    text = (data or b"").decode("utf-8-sig")
+    mark = codecs.BOM_UTF8 if (data or b"").startswith(codecs.BOM_UTF8) else b""
+    for way in (_replaced, _inserted, _appended, _dotted):
         # What the edit means is checked by reading it back, so that it does not matter how people write their files.
+        result = way(text, table, key, line)
         if result is not None and _reads_as(result, wanted):
-            return result.encode()
+            return mark + result.encode()
     name = ".".join(table)
     raise WiringError(f"{where}: could not set `{key}` in `[{name}]`; put `{line}` there yourself and run this again")
 
@@ -62,7 +72,7 @@ def _header(table: tuple[str, ...]) -> str:
 
 def _section(text: str, table: tuple[str, ...]) -> tuple[int, int] | None:
     """Where the table's lines begin and end."""
-    found = re.search(rf"^[ \t]*{re.escape(_header(table))}[ \t]*(#.*)?$\n?", text, re.MULTILINE)
+    found = re.search(rf"^[ \t]*{re.escape(_header(table))}[ \t]*(#[^\r\n]*)?(\r?\n|\Z)", text, re.MULTILINE)
     if not found:
         return None
     following = re.compile(r"^[ \t]*\[", re.MULTILINE).search(text, found.end())
@@ -75,20 +85,32 @@ def _replaced(text: str, table: tuple[str, ...], key: str, line: str) -> str | N
         return None
     start, end = section
     body, count = re.subn(
-        rf"^[ \t]*{re.escape(key)}[ \t]*=.*$", lambda _: line, text[start:end], count=1, flags=re.MULTILINE
+        rf"^[ \t]*{re.escape(key)}[ \t]*=[^\r\n]*", lambda _: line, text[start:end], count=1, flags=re.MULTILINE
     )
     return text[:start] + body + text[end:] if count else None
 
 
-def _inserted(text: str, table: tuple[str, ...], line: str) -> str | None:
+def _inserted(text: str, table: tuple[str, ...], key: str, line: str) -> str | None:
     section = _section(text, table)
     if section is None:
         return None
     start = section[0]
-    gap = "" if text[:start].endswith("\n") else "\n"
-    return f"{text[:start]}{gap}{line}\n{text[start:]}"
+    end = _end(text)
+    gap = "" if text[:start].endswith("\n") else end
+    return f"{text[:start]}{gap}{line}{end}{text[start:]}"
 
 
-def _appended(text: str, table: tuple[str, ...], line: str) -> str:
-    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    return f"{text}{gap}{_header(table)}\n{line}\n"
+def _dotted(text: str, table: tuple[str, ...], key: str, line: str) -> str:
+    """Above everything else, for those who write `features.foo = true` there."""
+    return f"{'.'.join(map(_name, table))}.{line}{_end(text)}{text}"
+
+
+def _appended(text: str, table: tuple[str, ...], key: str, line: str) -> str:
+    end = _end(text)
+    gap = "" if not text else end if text.endswith("\n") else end * 2
+    return f"{text}{gap}{_header(table)}{end}{line}{end}"
+
+
+def _end(text: str) -> str:
+    """How lines end there."""
+    return "\r\n" if "\r\n" in text else "\n"

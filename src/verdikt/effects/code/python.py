@@ -175,8 +175,12 @@ class _Walk:
             self._assign(node.targets[0].id, node.value)
         elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple):
             self._assign_each(node.targets[0].elts, node.value)
+        elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Tuple):
+            if not _is_choosy(node):
+                self._walked(node.target.elts, node.iter)
         elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
-            self._assign(node.target.id, node.iter)
+            if self.text(node.iter) != "*" or not _is_choosy(node):
+                self._assign(node.target.id, node.iter)
         elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
             self._assign(node.optional_vars.id, node.context_expr)
 
@@ -188,6 +192,14 @@ class _Walk:
             for name, one in zip(names, values, strict=True):
                 if isinstance(name, ast.Name):
                     self._assign(name.id, one)
+
+    def _walked(self, names: list[ast.expr], walk: ast.expr) -> None:
+        """`for place, directories, files in os.walk(top)`: everything below the top, by its place and its name."""
+        if isinstance(walk, ast.Call) and self.dotted(walk.func) == "os.walk" and walk.args and len(names) == 3:
+            top = self.text(walk.args[0])
+            for name, value in zip(names, (f"{top.rstrip('/')}/**", "*", "*"), strict=True):
+                if isinstance(name, ast.Name) and UNKNOWN not in value:
+                    self.values[name.id] = value
 
     def _assign(self, name: str, value: ast.expr) -> None:
         text = self.text(value)
@@ -201,9 +213,13 @@ class _Walk:
         if isinstance(node, ast.Attribute):
             inner = self.dotted(node.value)
             return f"{inner}.{node.attr}" if inner else f".{node.attr}"
+        if isinstance(node, ast.Subscript) and self.dotted(node.value) == "sys.modules":
+            return _constant(node.slice)
         if isinstance(node, ast.Call):
             function = self.dotted(node.func)
             if function in ("__import__", "importlib.import_module") and node.args:
+                return _constant(node.args[0])
+            if function in ("sys.modules.get",) and node.args:
                 return _constant(node.args[0])
             if function == "getattr" and len(node.args) > 1:
                 name = self.text(node.args[1])
@@ -504,6 +520,16 @@ def _read(text: str, walk: _Walk) -> Iterator[Effect]:
     except RecursionError:
         yield walk.call.effect("code.unknown", possible=True)
     yield from walk.effects
+
+
+def _is_choosy(node: ast.For | ast.comprehension) -> bool:
+    """Whether a loop passes over some of what it goes through."""
+    if isinstance(node, ast.comprehension):
+        return bool(node.ifs)
+    return any(
+        isinstance(inner, ast.If | ast.IfExp) or (isinstance(inner, ast.comprehension) and inner.ifs)
+        for inner in ast.walk(node)
+    )
 
 
 def _constant(node: ast.expr) -> str:

@@ -1,0 +1,110 @@
+"""Settings of any shape: wired or refused, looked at without a fault, and brought back byte for byte."""
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from verdikt.adapters.wiring import settings as wiring
+from verdikt.adapters.wiring import toml
+from verdikt.adapters.wiring.checkup import unreadable, wired
+from verdikt.adapters.wiring.install import Installation, carry_out, plan, take_back, undo
+from verdikt.adapters.wiring.place import PLACES
+from verdikt.errors import WiringError
+
+OURS = "/x/verdikt-hook 20 closed python launch.py claude PreToolUse"
+NAMES = [
+    "hooks", "PreToolUse", "BeforeTool", "preToolUse", "Stop", "matcher", "type", "command", "bash", "timeout",
+    "disableAllHooks", "hooksConfig", "enabled", "disabled", "version", "état", "x",
+]  # fmt: skip
+VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4)
+WORDS = st.sampled_from([OURS, "command", "./lint.sh", "verdikt", "\ud800"])
+JSON = st.recursive(
+    VALUES | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=3),
+    max_leaves=12,
+)
+HANDLERS = st.dictionaries(st.sampled_from(["type", "command", "timeout", "x"]), VALUES | WORDS, max_size=3)
+GROUPS = st.fixed_dictionaries({"hooks": st.lists(HANDLERS | JSON, max_size=2)}) | HANDLERS | JSON
+HOOKS = st.dictionaries(
+    st.sampled_from(["PreToolUse", "BeforeTool", "preToolUse", "Stop"]), st.lists(GROUPS, max_size=2)
+)
+DOCUMENTS = st.dictionaries(st.sampled_from(NAMES), JSON, max_size=3).flatmap(
+    lambda rest: HOOKS.map(lambda hooks: rest | {"hooks": hooks}) | st.just(rest)
+)
+
+TOML = st.lists(
+    st.sampled_from([
+        "features = 1", "features.x = true", "[features]", "features = {a = 1}", "unified_exec_tty = true", "hooks = false",
+        "[projects]", "projects = 3", "trust_level = 5", 'trust_level = "untrusted"', "[hooks]", "hooks = []", "hooks.state = 1",
+        "[hooks.state]", "[[hooks.PreToolUse]]", "[[hooks.PreToolUse.hooks]]", f'command = "{OURS}"', "command = 5", "# mine",
+        'projects."PROJECT" = 5', '[projects."PROJECT"]', "x = '''", "[", "é = 1", "\ufeff", "managed_dir = 4", "a.b.c = 1",
+    ]),
+    max_size=6,
+)  # fmt: skip
+
+
+def held(root: Path) -> dict[str, bytes]:
+    """Every file but verdikt's own."""
+    return {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file() and "data" not in path.parts}
+
+
+def wire_and_take_back(files: dict[str, bytes], hosts: list[str], scope: str) -> None:
+    """Wires what can be wired, looks at it, takes it out: what was there is there again, and nothing else went wrong."""
+    root = Path(tempfile.mkdtemp())
+    try:
+        (root / "project").mkdir()
+        for name, data in files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data.replace(b"PROJECT", str(root / "project").encode()))
+        here = Installation(
+            project=str(root / "project"),
+            data=str(root / "data"),
+            env={"HOME": str(root / "home"), "PATH": ""},
+            system=str(root / "etc"),
+        )
+        before = held(root)
+        list(wired(here))
+        try:
+            changes = plan(here, hosts, profile="standard", scope=scope, trust=True)
+        except WiringError as refused:
+            assert str(root) in str(refused)
+        else:
+            carry_out(here, changes)
+            for host in hosts:
+                path = here.file(PLACES[host], scope)
+                parse = toml.parse if path.endswith(".toml") else wiring.parse
+                named = {event for event, _ in wiring.commands(parse(Path(path).read_bytes(), path))}
+                assert set(PLACES[host].events) <= named
+            assert plan(here, hosts, profile="standard", scope=scope, trust=True) == []
+        list(wired(here))
+        unreadable(here)
+        take_back(here, undo(here, everything=True))
+        assert held(root) == before
+    finally:
+        shutil.rmtree(root)
+
+
+@pytest.mark.parametrize("host", PLACES)
+@given(document=DOCUMENTS, indent=st.sampled_from([None, 1]))
+@settings(max_examples=20, deadline=None)
+def test_any_settings_are_wired_or_refused(host: str, document: dict[str, Any], indent: int | None) -> None:
+    """Whatever else stands in the file that names a client's hooks."""
+    name = f"project/{PLACES[host].files['project']}"
+    wire_and_take_back({name: json.dumps(document, indent=indent).encode()}, [host], "project")
+
+
+@pytest.mark.parametrize("scope", ["project", "user", "managed"])
+@given(lines=TOML, more=TOML, end=st.sampled_from(["\n", "\r\n"]))
+@settings(max_examples=30, deadline=None)
+def test_any_toml_is_wired_or_refused(scope: str, lines: list[str], more: list[str], end: str) -> None:
+    """Codex's own settings, the project's, and the requirements for everybody."""
+    own, other = (end.join(each).encode() for each in (lines, more))
+    files = {"home/.codex/config.toml": own, "project/.codex/config.toml": other, "etc/codex/requirements.toml": own}
+    wire_and_take_back(files, ["codex"], scope)
