@@ -63,7 +63,7 @@ def _history(call: Call) -> Iterator[Effect]:
 
 def _type(call: Call) -> Iterator[Effect]:
     """Tells what a name stands for; in the shell of Windows, shows a file."""
-    from verdikt.effects.code.windows import reads
+    from verdikt.effects.code.drive import reads
 
     yield from reads([word.raw for word in call.args.operands if word.raw[1:3] == ":\\"], call)
 
