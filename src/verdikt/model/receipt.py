@@ -59,7 +59,7 @@ class Receipt(Value):
         return body
 
     def spine(self) -> SpineReceipt:
-        """The eight-field form of seed 003. An action without effects observes, so it reads."""
+        """The eight-field form. An action without effects observes, so it reads."""
         body = self.dump()
         action, verdict = body["action"], body["verdict"]
         effects = tuple(EffectClass(name) for name in body["classes"]) or (EffectClass.READ,)
