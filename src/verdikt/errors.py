@@ -3,7 +3,6 @@
     VerdiktError
     ├── PolicyError           a policy, a graph or a rule that cannot be built
     ├── ManifestError         a tool manifest that cannot be read, or a tool it does not declare
-    ├── ClassificationError   an action whose effects cannot be told
     ├── PostureError          a move between postures that is not allowed
     ├── HookError             a payload that is not a tool call
     ├── WiringError           a host's settings that cannot be changed
@@ -14,7 +13,6 @@
     │   ├── ChainBroken       a log whose links do not hold
     │   └── KeyringError      a key that is missing, unreadable or not ours
     ├── DaemonError           a warm process that cannot be started or reached
-    ├── EvidenceError         a contract, claim or validator that cannot be used
     ├── FindingError          a finding, plan or verdict that cannot be used
     └── GuidanceError         a tool policy, feedback provider or checker that cannot be built
 
@@ -56,10 +54,6 @@ class PolicyError(VerdiktError):
 
 class ManifestError(VerdiktError):
     """A tool manifest that cannot be read, or a tool that it does not declare."""
-
-
-class ClassificationError(VerdiktError):
-    """An action whose effects cannot be told."""
 
 
 class PostureError(VerdiktError):
@@ -106,10 +100,6 @@ class ChainBroken(LedgerError):
 
 class KeyringError(LedgerError):
     """A key that is missing, unreadable or not ours."""
-
-
-class EvidenceError(VerdiktError):
-    """A contract, claim or validator that cannot be used."""
 
 
 class FindingError(VerdiktError, ValueError):

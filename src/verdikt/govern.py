@@ -13,7 +13,6 @@ from verdikt.decide import decide
 from verdikt.effects.classifier import classify
 from verdikt.errors import VerdiktError
 from verdikt.graph.leaf import describe
-from verdikt.graph.policy import STRICTNESS
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.grants import live
 from verdikt.ledger.home import data_home
@@ -26,7 +25,7 @@ from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
 from verdikt.model.memory import Memory, Recalled, marking
 from verdikt.model.moment import Answer, Turn
-from verdikt.model.posture import Posture
+from verdikt.model.posture import Posture, strictest_posture
 from verdikt.model.receipt import action_record
 from verdikt.model.secret import redact_action, redact_text
 from verdikt.model.session import SessionState
@@ -300,7 +299,7 @@ class Governance:
 
     def _decided(self, log: Writer, action: Action, facts: Facts, posture: Posture | None) -> Decision:
         """Decides and records under the session's lock, so that parallel calls see one another's counts."""
-        stance = max(self._posture(log), posture or Posture.INTERACTIVE, key=STRICTNESS.index)
+        stance = strictest_posture(self._posture(log), posture or Posture.INTERACTIVE)
         decision = decide(action, facts, self._session(log), stance, self.policy)
         pause = None
         if not decision.passed:

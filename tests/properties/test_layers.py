@@ -7,10 +7,11 @@ from tests.fakes import FakeWorld
 from tests.policies import policy
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.engine import PolicyEngine
-from verdikt.graph.policy import STRICTNESS, Policy
+from verdikt.graph.policy import Policy
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Effect, EffectClass, Effects, Target, Zone
 from verdikt.model.facts import Facts
+from verdikt.model.posture import Posture, strictest_posture
 from verdikt.model.verdict import VerdictKind
 
 CONDITIONS = st.sampled_from(
@@ -33,7 +34,7 @@ def layers(draw: st.DrawFn) -> str:
     """A policy file with some of everything that can be said in one."""
     lines = [
         "profile: " + draw(st.sampled_from(["none", "relaxed", "standard", "strict"])),
-        "posture: " + draw(st.sampled_from(STRICTNESS)),
+        "posture: " + draw(st.sampled_from(list(Posture))),
         "unknown_tools: " + draw(VERDICTS),
         "evidence: {mode: '" + draw(st.sampled_from(["off", "shadow", "enforce"])) + "'}",
         "approve: "
@@ -73,7 +74,7 @@ def test_a_lower_layer_never_loosens(managed: str, user: str, project: str, effe
     ctx = context(effects)
 
     assert kind(below, effects) >= kind(above, effects) >= kind(policy(managed=managed), effects)
-    assert STRICTNESS.index(below.posture) >= STRICTNESS.index(above.posture)
+    assert strictest_posture(below.posture, above.posture) is below.posture
     assert below.unknown_tools >= above.unknown_tools
     assert above.approves(ctx.action, ctx) or not below.approves(ctx.action, ctx)
     modes = ["off", "shadow", "enforce"]

@@ -71,6 +71,15 @@ class HookCall:
         moment = self.moment or Moment(kind=MomentKind.BEFORE, host=self.name, event=self.event)
         return self.host.encode(moment, ruling)
 
+    def lost(self, error: Exception) -> Reply:
+        """What this moment demands when its decision was made and could not be kept."""
+        from verdikt.adapters.ruling import Ruling
+        from verdikt.model.decision import failed
+
+        if not (self.host and self.moment and self.moment.kind.closed):
+            return self.failure(error)
+        return self.host.encode(self.moment, Ruling.of_verdict(failed(error).verdict))
+
     def record(self, error: BaseException) -> bool:
         """Leaves a trace of a failure; whether it could be written."""
         from verdikt.ledger.home import data_home

@@ -160,7 +160,7 @@ def _begin(directory: Path, arguments: list[str]) -> dict[str, Any]:
     """Starts one in the background; how it is, once it answers."""
     from verdikt.daemon.client import start as spawn
 
-    if not spawn(str(directory), os.environ, *arguments, anew=True):
+    if not spawn(os.environ, *arguments):
         raise DaemonError(f"cannot start `{sys.executable}`: run `verdikt doctor`")
     found: dict[str, Any] | None = warm.wait(lambda: warm.status(directory / "daemon.sock"), START_SECONDS)
     if found is None:

@@ -63,14 +63,14 @@ def set_(*, posture: str, session: str, reason: str, as_json: bool, home: Path |
     Example: verdikt posture set dry_run --reason 'rehearsing the migration'
     """
     from verdikt.cli.operator import require_terminal
-    from verdikt.model.posture import move, stricter
+    from verdikt.model.posture import move, strictest_posture
 
     store = opened(home) if session else existing(home)
     session = session or newest(store)
     after = Posture(posture)
     before, _ = _current(store, session)
     move(before, after)
-    if stricter(before, after) is not after:
+    if strictest_posture(before, after) is not after:
         require_terminal("loosening the posture")
     entry = store.append(session, "posture", {"before": before, "after": after, "reason": reason, "by": _user()})
     if as_json:

@@ -10,7 +10,9 @@ from contextlib import suppress
 from verdikt.daemon import protocol
 from verdikt.daemon.question import Peer, Question, Said
 
-PIECE = 256 * 1024
+FIRST_PIECE, PIECE = 16 * 1024, 256 * 1024
+"""How much is read at once: nearly every question fits in the first."""
+
 SEND_SECONDS = 2.0
 """How long a client may take to read its answer."""
 
@@ -29,8 +31,6 @@ class Connection:
         """When it must have an answer, whatever becomes of its question; None where the client itself keeps a clock."""
         self.lingers = False
         """Whether it was answered before it was heard to its end, and is heard on so that the answer is not lost."""
-        self.fault = ""
-        """Why it will never ask, once that is known."""
         self._lengths: tuple[int, int] | None = None
         self._to_answer = threading.Lock()
 
@@ -38,9 +38,9 @@ class Connection:
         """The descriptor, for a selector."""
         return self.sock.fileno()
 
-    def feed(self, flags: int = 0) -> bool:
+    def feed(self) -> bool:
         """Takes in what has come; whether the question is complete. `Malformed` or `OSError` when it never will be."""
-        piece = self.sock.recv(PIECE, flags)
+        piece = self.sock.recv(PIECE if self.data else FIRST_PIECE, socket.MSG_DONTWAIT)
         if not piece:
             raise ConnectionError("the client went away")
         self.data += piece
@@ -80,11 +80,6 @@ class Connection:
             return False
         self._end()
         return True
-
-    @property
-    def answered(self) -> bool:
-        """Whether somebody answers already."""
-        return self._to_answer.locked()
 
     def close(self) -> None:
         """Lets go of the client."""

@@ -13,8 +13,6 @@ from verdikt.daemon.residence import Residence
 class UnixDoor:
     """Lets in whom the kernel vouches for."""
 
-    waits = True
-
     def __init__(self, residence: Residence, welcome: Callable[[Peer], bool], journal: Journal) -> None:
         self._residence = residence
         self._welcome = welcome

@@ -8,10 +8,10 @@ from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from verdikt.daemon.relay import Relay
 from verdikt.graph.policy import Policy
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.home import data_home
+from verdikt.ledger.later import Later
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.policy import policy_places, read_places
 from verdikt.policy import build_policy
@@ -105,9 +105,9 @@ class HeldPolicies:
 class HeldStores:
     """Open stores, by what names their data directory."""
 
-    def __init__(self, clock: Clock | None = None, relay: Relay | None = None) -> None:
+    def __init__(self, clock: Clock | None = None, later: Later | None = None) -> None:
         self._clock = clock or SystemClock()
-        self._relay = relay or Relay()
+        self._later = later or Later()
         self._stores: Newest[tuple[str | None, ...], FileStore] = Newest(MOST_STORES, _let_go)
 
     def of(self, env: Mapping[str, str]) -> FileStore:
@@ -115,8 +115,13 @@ class HeldStores:
         names = env.get("VERDIKT_HOME"), env.get("XDG_DATA_HOME"), env.get("HOME")
         store = self._stores.get(names)
         if store is None:
-            store = self._stores.keep(names, _opened(data_home(env), self._clock, self._relay))
+            store = self._stores.keep(names, _opened(data_home(env), self._clock, self._later))
         return store
+
+    def record(self) -> None:
+        """Records the heads that were put off."""
+        for store in self._stores.values():
+            store.record()
 
     def close(self) -> None:
         """Lets go of every file."""
@@ -124,8 +129,8 @@ class HeldStores:
             _let_go(store)
 
 
-def _opened(home: Path, clock: Clock, relay: Relay) -> FileStore:
-    return FileStore(home, clock, projections(), long_wal=LONG_WAL, waiting=relay.waiting)
+def _opened(home: Path, clock: Clock, later: Later) -> FileStore:
+    return FileStore(home, clock, projections(), long_wal=LONG_WAL, later=later)
 
 
 def _let_go(store: FileStore) -> None:

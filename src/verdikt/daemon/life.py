@@ -66,12 +66,12 @@ def _serve(residence: "Residence", options: "Options", env: Mapping[str, str]) -
     doors: list[Door] = [*([web] if web else []), UnixDoor(residence, _welcome(options), journal)]
     server = Server(
         doors,
-        warm.answer,
+        warm.decide,
         journal,
         ours=residence.ours,
         facts=lambda: {"policies": len(warm.policies), "http": web.port if web else None},
         idle_seconds=float("inf") if options.system or web else _idle(env),
-        relay=warm.relay,
+        rest=warm.rest,
         gone=lambda why: _succeed(why, residence, env) if web else None,
     )
     _listen_to_signals(server)
@@ -116,7 +116,7 @@ def _succeed(why: str, residence: "Residence", env: Mapping[str, str]) -> None:
     from verdikt.daemon.server import HANGS, OTHER_VERSION
 
     if why in (HANGS, OTHER_VERSION):
-        client.start(str(residence.directory), env, anew=True)
+        client.start(env)
     elif why in signal.Signals.__members__:
         with suppress(OSError):
             remember_port(residence.directory, 0)

@@ -33,8 +33,6 @@ _BLOCK = "[verdikt] blocked, because no decision could be made: %s\nInstead: sto
 class HttpDoor:
     """A port on the loopback. Whoever has no token is let in, told nothing, and blocked."""
 
-    waits = False
-
     def __init__(self, port: int, directory: Path, env: Mapping[str, str], *, seconds: float = ANSWER_SECONDS) -> None:
         self._seconds = seconds
         self.token = read_token(directory)
@@ -76,11 +74,11 @@ class HttpConnection(Connection):
         self._body = 0
         self._heard = False
 
-    def feed(self, flags: int = 0) -> bool:
+    def feed(self) -> bool:
         """Takes in what has come, and nothing of it once it is answered."""
         if not self.lingers:
-            return super().feed(flags)
-        if not self.sock.recv(PIECE, flags):
+            return super().feed()
+        if not self.sock.recv(PIECE, socket.MSG_DONTWAIT):
             raise ConnectionError("the client went away")
         return False
 

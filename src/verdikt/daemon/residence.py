@@ -3,7 +3,6 @@
 import fcntl
 import os
 import socket
-import struct
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -57,8 +56,7 @@ class Residence:
             sock.bind(draft)
             os.chmod(draft, self._mode)
             sock.listen(BACKLOG)
-            # So that whoever waits for a client looks up once a second.
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 1, 0))
+            sock.setblocking(False)
             # Whoever finds it at its place finds somebody listening; a stale one goes in the same instant.
             os.replace(draft, self.socket.name)
             self._bound = _identity(self.socket)

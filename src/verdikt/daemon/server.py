@@ -1,17 +1,14 @@
-"""The warm process at work: a few threads let clients in and decide; one listens to those who take their time to ask.
+"""The warm process at work: one thread leads, the first one watches over it.
 
-A connection has one owner at a time, and only its owner reads from it:
+The thread that leads lets clients in, hears them out and decides, one after the other: threads of one interpreter that decide at
+once only get in one another's way. Answers are held back until nobody else has asked, so that the disk is waited for once. It
+alone touches `_selector`, `_open`, `_buffered` and `_held`.
 
-1. through the Unix socket it is let in by one of the quick threads (`_let_in`), the one whose turn it is: it passes the turn on
-   while it waits for a slow disk, and loses it when it takes long. Most have asked by then: that thread decides and answers. Whoever has not asked is handed over (`_handed`) to the thread that listens.
-2. through the port it is let in by the thread that listens (`_accept`), which must not wait for anybody.
-3. the thread that listens (`serve`) owns all in `_open`, and alone touches that, `_selector` and `_buffered`. A question that is
-   complete goes to `_jobs`; a client that may not or will not ask is answered and let go (`_dismiss`), through the port only when it
-   has stopped sending.
-4. one of the late threads (`_work`) takes it from there, decides and answers.
-
-The one exception: what is in `_due` must be answered in time, so the thread that listens may answer it while another decides.
-`Connection.answer` sees to it that the first of them is heard and the other is not.
+The thread that watches (`serve`) passes the lead on when a decision takes long, or the disk does: whoever has lost the lead ends
+what it is at and answers that, and touches nothing else. The lead changes only
+while its holder is in `_busy`, so no two threads ever lead.
+What must be answered in time is answered by the thread that watches while another is still at it. `Connection.answer` sees to
+it that the first of them is heard and the other is not.
 """
 
 import json
@@ -28,27 +25,25 @@ from typing import Protocol
 from verdikt.daemon import protocol
 from verdikt.daemon.connection import Connection
 from verdikt.daemon.journal import Journal
+from verdikt.daemon.pending import Pending
 from verdikt.daemon.pulse import Pulse
 from verdikt.daemon.question import Question, Said
-from verdikt.daemon.relay import Relay
+from verdikt.ledger.log import LogFile
 
-WORKERS = 8
-"""How many clients are let in and answered at once; more would only take turns with one another."""
+MOST_THREADS = 40
+"""How many decisions may take long at once; whoever asks then waits."""
 
-LATE = 2
-"""How many more answer those who took their time to ask."""
+SPARE_THREADS = 2
+"""How many threads wait for the lead; further ones end."""
 
-MOST_LATE = 32
-"""How many of those there may be, when some hang and others take their place."""
+MOST_HELD = 8
+"""How many answers are held back at most."""
 
-PATIENCE_SECONDS = 0.003
-"""How long a client that was let in is waited for, before it counts as one that takes its time."""
-
-CROWD = 64
-"""From so many of those on, nobody is waited for."""
+AT_ONCE = 64
+"""How many clients are let in before others are heard."""
 
 ASK_SECONDS = 10.0
-"""How long a client may take to ask, and how long it waits for its answer."""
+"""How long a client may take to ask."""
 
 HUNG_SECONDS = 60.0
 """A decision that takes longer will not end: the process makes room for a new one."""
@@ -62,8 +57,14 @@ LEAVE_SECONDS = 10.0
 
 TICK_SECONDS = 1.0
 
+SLOW_SECONDS = 0.00005
+"""From here on a disk is worth waiting for in several threads."""
+
+MOST_FINISHERS = 7
+IDLE_TICK_SECONDS = 0.25
+
 TURN_SECONDS = 0.02
-"""How long one quick thread may decide before the next lets clients in beside it."""
+"""How long a thread may be at one thing before another leads."""
 
 HANGS, OTHER_VERSION = "a decision hangs", "a client of another version"
 """Why a process ends that is still wanted."""
@@ -76,15 +77,14 @@ class Door(Protocol):
     """Where clients come in."""
 
     sock: socket.socket
-    waits: bool
-    """Whether letting somebody in may wait for them: then threads do it that answer them too."""
+    """Does not block."""
 
     def admit(self, sock: socket.socket, now: float) -> Connection | None:
         """The client that knocked; None when it may not come in."""
         ...
 
     def close(self) -> None:
-        """Lets nobody in any more; those who had knocked already are let in where `waits`."""
+        """Lets nobody in any more; whoever had knocked already may be let in, until `accept` fails."""
         ...
 
 
@@ -94,232 +94,244 @@ class Server:
     def __init__(
         self,
         doors: Sequence[Door],
-        answer: Callable[[Question], Said],
+        decide: Callable[[Question], Pending],
         journal: Journal,
         *,
         ours: Callable[[], bool],
         facts: Callable[[], dict[str, object]],
         idle_seconds: float,
-        relay: Relay | None = None,
+        rest: Callable[[], None] = lambda: None,
         gone: Callable[[str], None] = lambda _: None,
-        workers: int = WORKERS,
         most_open: int = MOST_OPEN,
     ) -> None:
+        """`rest` is called when nobody asks, and must be short; `gone` when there is room for another process."""
         self._doors = list(doors)
-        self._answer = answer
+        self._decide = decide
         self._journal = journal
         self._ours = ours
         self._facts = facts
         self._idle_seconds = idle_seconds
-        self._relay = relay or Relay()
+        self._rest = rest
         self._gone = gone
         self._most_open = most_open
         self.pulse = Pulse()
-        self._selector = selectors.DefaultSelector()
-        self._woken, self._wake = os.pipe()
-        os.set_blocking(self._woken, False)
-        os.set_blocking(self._wake, False)
-        self._open: dict[Connection, None] = {}  # the oldest first
-        self._buffered = 0
-        self._jobs: SimpleQueue[Connection] = SimpleQueue()
-        self._pending = 0
-        self._due: dict[Connection, None] = {}  # have asked, and must be told something in time
-        self._lock = threading.Lock()
-        self._deciding: dict[int, float] = {}
         self._why = ""
         self._last = time.monotonic()
-        self._handed: SimpleQueue[Connection] = SimpleQueue()
-        self._crowded = False
-        self._shut = False
-        self._late = [threading.Thread(target=self._work, daemon=True) for _ in range(LATE)]
-        self._quick = [
-            threading.Thread(target=self._let_in, args=(door,), daemon=True)
-            for door in self._doors
-            if door.waits
-            for _ in range(workers)
-        ]
+        self._woken, self._wake = _pipe()
+        self._waker = selectors.DefaultSelector()
+        self._waker.register(self._woken, selectors.EVENT_READ)
+
+        self._lock = threading.Lock()  # of what follows, up to `_held`
+        self._lead = threading.Lock()
+        self._leader = 0
+        self._threads = self._waiting = 0
+        self._busy: dict[int, tuple[float, Sequence[Connection]]] = {}
+        """Since when each thread is at something, and whom it is for."""
+        self._held: list[tuple[Connection, Pending]] = []
+        self._groups: SimpleQueue[tuple[int, Sequence[tuple[Connection, Pending]]]] = SimpleQueue()
+        self._finishers = self._groups_put = 0
+        self._sync_seconds = 0.0
+        """How long an answer has waited for the disk of late."""
+
+        self._selector = selectors.DefaultSelector()
+        self._calls, self._called = _pipe()
+        self._selector.register(self._calls, selectors.EVENT_READ)
+        self._open: dict[Connection, None] = {}  # the oldest first
+        self._buffered = 0
+        self._looked = 0.0
+        self._shut = 0.0
+        """When the doors were shut."""
 
     @property
     def wake_fd(self) -> int:
-        """Where a signal's byte wakes the loop."""
+        """Where a signal's byte wakes the thread that watches."""
         return self._wake
 
     def leave(self, why: str) -> None:
         """Lets everybody who asked have an answer, and then ends. Callable from any thread and from a signal handler."""
         self._why = self._why or why
-        self._call()
+        _knock(self._wake)
 
-    def _call(self) -> None:
-        """Wakes the thread that listens."""
-        with suppress(BlockingIOError):
-            os.write(self._wake, b"!")
+    # The thread that watches.
 
     def serve(self) -> str:
         """Serves; why it ended."""
-        self._selector.register(self._woken, selectors.EVENT_READ)
         for door in self._doors:
-            if not door.waits:
-                self._selector.register(door.sock, selectors.EVENT_READ, door)
-        for worker in (*self._late, *self._quick):
-            worker.start()
+            self._selector.register(door.sock, selectors.EVENT_READ, door)
+        with self._lock:
+            self._start_thread()
         checked = time.monotonic()
         while not self._why:
-            busy = time.monotonic() - self._last < TICK_SECONDS
-            self._listen(TURN_SECONDS if busy else TICK_SECONDS)
+            self._doze()
             now = time.monotonic()
-            self._relieve(now)
+            self._watch(now)
             if now - checked >= TICK_SECONDS:
                 checked = now
                 self._look_around(now)
         self._finish()
         return self._why
 
-    def _relieve(self, now: float) -> None:
-        """A quick thread that waits for git, or for whoever holds a lock, keeps nobody else waiting."""
-        with self._lock:
-            slow = [thread for thread, since in self._deciding.items() if now - since > TURN_SECONDS]
-        for thread in slow:
-            self._relay.pass_on(thread)
+    def _doze(self) -> None:
+        busy = self._shut or self._busy or time.monotonic() - self._last < TICK_SECONDS
+        if self._waker.select(TURN_SECONDS if busy else IDLE_TICK_SECONDS):
+            _drain(self._woken)
 
-    def _listen(self, seconds: float) -> None:
-        for key, _ in self._selector.select(seconds):
-            if key.fileobj == self._woken:
-                self._wake_up()
+    def _watch(self, now: float) -> None:
+        """Has another thread lead while one waits for git, for the disk or for a lock; answers those whose time is over."""
+        with self._lock:
+            leader = self._leader
+            since, _ = self._busy.get(leader, (now, ()))
+        if now - since > TURN_SECONDS:
+            self._pass_on(leader)
+        self._tell_in_time(now)
+
+    def _tell_in_time(self, now: float) -> None:
+        with self._lock:
+            over = [each for _, at in self._busy.values() for each in at if each.due is not None and now > each.due]
+        for connection in over:
+            if connection.answer(Said.refused("the warm process did not decide in time")):
+                self.pulse.refuse()
+
+    def _look_around(self, now: float) -> None:
+        with self._lock:
+            hung = any(now - since > HUNG_SECONDS for since, _ in self._busy.values())
+        if self._busy or self._open:
+            self._last = now
+        if hung:
+            self.leave(HANGS)
+        elif now - self._last > self._idle_seconds:
+            self.leave("nothing to do")
+        elif not self._ours():
+            self.leave("the socket is not ours any more")
+
+    def _finish(self) -> None:
+        """Whoever has asked is answered."""
+        end, told = time.monotonic() + LEAVE_SECONDS, False
+        while time.monotonic() < end:
+            _knock(self._called)
+            self._doze()
+            self._watch(time.monotonic())
+            if self._shut and not told:
+                told = True
+                self._gone(self._why)
+            with self._lock:
+                if self._shut and not (self._doors or self._open or self._held or self._busy):
+                    break
+        if not told:
+            self._gone(self._why)
+        self._tell_in_time(float("inf"))
+
+    # The lead.
+
+    def _start_thread(self) -> None:
+        self._threads += 1
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                self._waiting += 1
+            self._lead.acquire()
+            with self._lock:
+                self._waiting -= 1
+                self._leader = threading.get_ident()
+            self._go_on()
+            with self._lock:
+                if self._waiting >= SPARE_THREADS:
+                    self._threads -= 1
+                    return
+
+    def _pass_on(self, leader: int) -> None:
+        """Lets another thread lead, if this one does and there can be another."""
+        with self._lock:
+            if not leader or self._leader != leader:
+                return
+            if not self._waiting:
+                if self._threads >= MOST_THREADS:
+                    return
+                self._start_thread()
+            self._leader = 0
+            self._lead.release()
+
+    def _leads(self) -> bool:
+        return self._leader == threading.get_ident()
+
+    # The thread that leads.
+
+    def _go_on(self) -> None:
+        """Leads until it has lost the lead."""
+        while self._leads():
+            if self._why and not self._shut:
+                self._shut_doors()
+            if self._listen(0):
+                continue
+            if self._held:
+                self._settle()
+                continue
+            self._at_rest()
+            if self._leads():
+                self._listen(TURN_SECONDS if self._shut else TICK_SECONDS if self._open else None)
+                self._look_at_clients()
+
+    def _listen(self, seconds: float | None) -> bool:
+        """Lets in and hears whoever is there; whether somebody was."""
+        events = self._selector.select(seconds)
+        for key, _ in events:
+            if key.data is None:
+                _drain(self._calls)
             elif isinstance(key.data, Connection):
                 if key.data in self._open:  # or it was sent away a moment ago, to make room for another
                     self._hear(key.data)
             else:
                 self._accept(key.data)
-
-    def _wake_up(self) -> None:
-        with suppress(BlockingIOError):
-            os.read(self._woken, 4096)
-        if self._crowded:
-            self._crowded = False
-            self._give_up_oldest("too many clients at once")
-        while not self._handed.empty():
-            self._take(self._handed.get())
-
-    def _let_in(self, door: Door) -> None:
-        """Lets clients in and answers them, one thread at a time, until nobody is let in any more."""
-        try:
-            while True:
-                self._relay.take()
-                try:
-                    sock, _ = door.sock.accept()
-                except (BlockingIOError, InterruptedError):
-                    if self._shut:
-                        return
-                    continue
-                except OSError:
-                    if self._shut:
-                        return
-                    # No descriptor is left, most likely: whoever came first and has not asked yet makes room.
-                    self._crowded = True
-                    self._call()
-                    time.sleep(0.02)
-                    continue
-                self._entertain(door, sock)
-        finally:
-            self._relay.pass_on()
-
-    def _entertain(self, door: Door, sock: socket.socket) -> None:
-        """Answers a client; whoever takes their time to ask is handed over."""
-        connection = self._admitted(door, sock)
-        if connection is None:
-            return
-        with self._lock:
-            self._pending += 1
-        try:
-            if self._asks_at_once(connection):
-                self._decide(connection)
-            else:
-                self._handed.put(connection)
-                self._call()
-        except Exception as error:
-            self._failed(connection, error)
-        finally:
-            with self._lock:
-                self._pending -= 1
-
-    def _asks_at_once(self, connection: Connection) -> bool:
-        """Whether the whole question is there, now or in an instant; what went wrong is found by whoever reads on."""
-        try:
-            try:
-                if connection.feed(socket.MSG_DONTWAIT):
-                    return True
-            except BlockingIOError:
-                if len(self._open) < CROWD:
-                    connection.sock.settimeout(PATIENCE_SECONDS)
-                    if connection.feed():
-                        return True
-        except protocol.Malformed as error:
-            connection.fault = str(error)
-        except OSError:
-            pass  # not yet, or never: then the next look says so again
-        connection.sock.setblocking(False)
-        return False
+            if not self._leads():
+                break
+        return bool(events)
 
     def _accept(self, door: Door) -> None:
-        for _ in range(64):
+        for _ in range(AT_ONCE):
             try:
                 sock, _ = door.sock.accept()
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:
+                if self._shut:
+                    self._selector.unregister(door.sock)
+                    self._doors.remove(door)
                 # No descriptor is left, most likely: whoever came first and has not asked yet makes room.
-                if not self._give_up_oldest("too many clients at once"):
+                elif not self._give_up_oldest("too many clients at once"):
                     self._journal.write(f"cannot accept: {error}")
+                    time.sleep(TURN_SECONDS)
                 return
-            connection = self._admitted(door, sock)
-            if connection is not None:
-                sock.setblocking(False)
-                self._take(connection)
+            self._admit(door, sock)
+            if not self._leads():
+                return
 
-    def _admitted(self, door: Door, sock: socket.socket) -> Connection | None:
-        now = time.monotonic()
+    def _admit(self, door: Door, sock: socket.socket) -> None:
+        now = self._last = time.monotonic()
         try:
             connection = door.admit(sock, now)
         except Exception as error:
             if not isinstance(error, OSError):
                 self._journal.write(f"failed to let in: {type(error).__name__}")
             sock.close()
-            return None
+            return
         if connection is None:
             self.pulse.refuse()
-        self._last = now
-        return connection
-
-    def _take(self, connection: Connection) -> None:
-        """Listens to a client until it has asked."""
-        if len(self._open) >= self._most_open:
-            self._give_up_oldest("too many clients at once")
-        self._open[connection] = None
-        self._buffered += len(connection.data)
-        self._selector.register(connection, selectors.EVENT_READ, connection)
-        if connection.fault:
-            self._dismiss(connection, connection.fault)
         else:
-            self._hear(connection)  # it may have asked by now
+            self._hear(connection)
 
     def _hear(self, connection: Connection) -> None:
-        """Takes in more of a question; whatever its bytes do, the thread that listens goes on."""
-        try:
-            self._read(connection)
-        except Exception as error:
-            if connection in self._open:
-                self._forget(connection)
-            self._failed(connection, error)
-
-    def _read(self, connection: Connection) -> None:
+        """Takes in more of a question; whatever its bytes do, the thread goes on."""
         before = len(connection.data)
         try:
             try:
                 complete = connection.feed()
             finally:
-                self._buffered += len(connection.data) - before
+                if connection in self._open:
+                    self._buffered += len(connection.data) - before
         except (BlockingIOError, InterruptedError):
-            return
+            complete = False
         except protocol.Malformed as error:
             self._dismiss(connection, str(error))
             return
@@ -327,20 +339,32 @@ class Server:
             self._forget(connection)
             connection.close()
             return
-        if complete:
+        except Exception as error:
             self._forget(connection)
-            with self._lock:
-                self._pending += 1
-                if connection.due is not None:
-                    self._due[connection] = None
-            self._jobs.put(connection)
-        elif self._buffered > MOST_BUFFERED:
+            self._failed(connection, error)
+            return
+        if complete:
+            self._entertain(connection)
+            return
+        self._keep(connection)
+        if self._buffered > MOST_BUFFERED:
             self._dismiss(max(self._open, key=lambda each: len(each.data)), "too much is being asked at once")
 
+    def _keep(self, connection: Connection) -> None:
+        """Listens to a client until it has asked."""
+        if connection in self._open:
+            return
+        if len(self._open) >= self._most_open:
+            self._give_up_oldest("too many clients at once")
+        self._open[connection] = None
+        self._buffered += len(connection.data)
+        self._selector.register(connection, selectors.EVENT_READ, connection)
+
     def _forget(self, connection: Connection) -> None:
-        self._selector.unregister(connection)
-        del self._open[connection]
-        self._buffered -= len(connection.data)
+        if connection in self._open:
+            self._selector.unregister(connection)
+            del self._open[connection]
+            self._buffered -= len(connection.data)
 
     def _dismiss(self, connection: Connection, why: str) -> None:
         """Sends a client away that has not asked; its answer fits in the socket's buffer, so this does not wait."""
@@ -351,8 +375,7 @@ class Server:
         self.pulse.refuse()
         connection.answer(Said.refused(why))
         if connection.lingers:
-            self._open[connection] = None
-            self._selector.register(connection, selectors.EVENT_READ, connection)
+            self._keep(connection)
 
     def _give_up_oldest(self, why: str) -> bool:
         oldest = next(iter(self._open), None)
@@ -362,80 +385,121 @@ class Server:
                 self._dismiss(oldest, why)  # its place is wanted now
         return oldest is not None
 
-    def _tell_in_time(self, now: float) -> None:
-        """Answers those whose time is over."""
+    def _look_at_clients(self) -> None:
+        """Sends away whoever takes too long."""
+        now = time.monotonic()
+        if now - self._looked < TICK_SECONDS and not self._shut:
+            return
+        self._looked = now
         for connection in [each for each in self._open if each.due is not None and now > each.due]:
             self._dismiss(connection, "expected the question sooner")
-        with self._lock:
-            over = [each for each in self._due if each.due is not None and now > each.due]
-            for connection in over:
-                del self._due[connection]
-        for connection in over:
-            self.pulse.refuse()
-            connection.answer(Said.refused("the warm process did not decide in time"))
-
-    def _look_around(self, now: float) -> None:
-        self._tell_in_time(now)
-        if not self._jobs.empty() and len(self._late) < MOST_LATE:
-            self._late.append(threading.Thread(target=self._work, daemon=True))
-            self._late[-1].start()
         while (oldest := next(iter(self._open), None)) and now - oldest.opened > ASK_SECONDS:
             self._dismiss(oldest, f"expected the question within {ASK_SECONDS:.0f} seconds")
-        with self._lock:
-            pending = self._pending
-            hung = any(now - since > HUNG_SECONDS for since in list(self._deciding.values()))
-        if pending or self._open:
-            self._last = now
-        if hung:
-            self.leave(HANGS)
-        elif now - self._last > self._idle_seconds:
-            self.leave("nothing to do")
-        elif not self._ours():
-            self.leave("the socket is not ours any more")
+        while self._shut and self._open and now > self._shut + TICK_SECONDS:
+            # A client whose question was not taken to its end knows that nothing was decided.
+            self._give_up_oldest("the warm process is going")
 
-    def _finish(self) -> None:
-        """Nobody new is let in; whoever has asked is answered."""
-        for door in self._doors:
-            if not door.waits:
-                self._selector.unregister(door.sock)
+    def _shut_doors(self) -> None:
+        """Nobody new is let in; of those who knocked already, whoever a door still lets in."""
+        self._shut = time.monotonic()
+        for door in list(self._doors):
+            self._selector.unregister(door.sock)
             door.close()
-        self._shut = True
-        self._gone(self._why)  # there is room for another now
-        end = time.monotonic() + LEAVE_SECONDS
-        grace = time.monotonic() + TICK_SECONDS
-        while time.monotonic() < end:
-            self._listen(0.02)
-            self._tell_in_time(time.monotonic())
-            if self._open and time.monotonic() > grace:
-                # A client whose question was not taken to its end knows that nothing was decided.
-                self._give_up_oldest("the warm process is going")
-            inside = any(worker.is_alive() for worker in self._quick)  # somebody may wait to be let in
-            with self._lock:
-                if not (inside or self._pending or self._open) and self._handed.empty():
-                    break
-        self._tell_in_time(float("inf"))
+            if door.sock.fileno() < 0:
+                self._doors.remove(door)
+            else:
+                self._selector.register(door.sock, selectors.EVENT_READ, door)
 
-    def _work(self) -> None:
-        while True:
-            try:
-                connection = self._jobs.get()
-                self._decide(connection)
-            finally:
-                with self._lock:
-                    self._pending -= 1
+    # What takes its time: meanwhile the lead may pass on.
 
-    def _decide(self, connection: Connection) -> None:
+    def _entertain(self, connection: Connection) -> None:
+        """Decides; the answer is held back as long as this thread leads."""
         me = threading.get_ident()
         with self._lock:
-            self._deciding[me] = time.monotonic()
+            self._busy[me] = time.monotonic(), (connection,)
+        self._forget(connection)
+        pending = self._decided(connection)
+        with self._lock:
+            leads = self._leader == me
+            if leads:
+                if pending:
+                    self._held.append((connection, pending))
+                del self._busy[me]
+        if not leads:
+            if pending:
+                self._say(connection, pending)
+            with self._lock:
+                del self._busy[me]
+        elif len(self._held) >= MOST_HELD:
+            self._settle()
+
+    def _decided(self, connection: Connection) -> Pending | None:
+        if connection.gone():
+            connection.close()  # nobody waits for an answer, so nothing must be decided
+            return None
         try:
-            self._serve(connection)
+            question = connection.question()
+            return self._status() if question.host == STATUS else self._decide(question)
+        except protocol.Malformed as error:
+            return Pending(Said.refused(str(error)))
+        except Exception as error:
+            self._journal.write(f"failed: {type(error).__name__}")
+            return Pending(Said.refused(f"the warm process failed with {type(error).__name__}"))
+
+    def _settle(self) -> None:
+        """Gives the answers that were held back."""
+        me = threading.get_ident()
+        with self._lock:
+            held, self._held = self._held, []
+            ours, *others = [held] if self._sync_seconds < SLOW_SECONDS else _by_log(held)
+            self._busy[me] = time.monotonic(), [connection for connection, _ in ours]
+            for group in others:
+                self._put_off(group)
+        for connection, pending in ours:
+            self._say(connection, pending)
+        with self._lock:
+            del self._busy[me]
+
+    def _put_off(self, group: Sequence[tuple[Connection, Pending]]) -> None:
+        """Leaves the wait for one log to another thread."""
+        self._groups_put += 1
+        self._busy[-self._groups_put] = time.monotonic(), [connection for connection, _ in group]
+        self._groups.put((-self._groups_put, group))
+        if self._finishers < MOST_FINISHERS:
+            self._finishers += 1
+            threading.Thread(target=self._finish_groups, daemon=True).start()
+
+    def _finish_groups(self) -> None:
+        while True:
+            number, group = self._groups.get()
+            for connection, pending in group:
+                self._say(connection, pending)
+            with self._lock:
+                del self._busy[number]
+
+    def _at_rest(self) -> None:
+        me = threading.get_ident()
+        with self._lock:
+            self._busy[me] = time.monotonic(), ()
+        try:
+            self._rest()
+        except Exception as error:
+            self._journal.write(f"failed at rest: {type(error).__name__}")
+        with self._lock:
+            del self._busy[me]
+
+    def _say(self, connection: Connection, pending: Pending) -> None:
+        try:
+            begun = time.monotonic()
+            said = pending.settled()
+            now = time.monotonic()
+            self._sync_seconds += 0.1 * (now - begun - self._sync_seconds)
+            if said.last:
+                self.leave(OTHER_VERSION)
+            self.pulse.count(now - connection.asked)
+            connection.answer(said)
         except Exception as error:
             self._failed(connection, error)
-        finally:
-            with self._lock:
-                del self._deciding[me]
-                self._due.pop(connection, None)
 
     def _failed(self, connection: Connection, error: Exception) -> None:
         """A thread goes on, whatever an answer was that could not be given."""
@@ -443,26 +507,33 @@ class Server:
         connection.answer(Said.refused(f"the warm process failed with {type(error).__name__}"))
         connection.close()
 
-    def _serve(self, connection: Connection) -> None:
-        late = connection.answered or time.monotonic() - connection.asked > ASK_SECONDS
-        if late or connection.gone():
-            connection.close()  # nobody waits for an answer, so nothing must be decided
-            return
-        try:
-            question = connection.question()
-            said = self._status() if question.host == STATUS else self._answer(question)
-        except protocol.Malformed as error:
-            said = Said.refused(str(error))
-        except Exception as error:
-            self._journal.write(f"failed: {type(error).__name__}")
-            said = Said.refused(f"the warm process failed with {type(error).__name__}")
-        if said.last:
-            self.leave(OTHER_VERSION)
-        self.pulse.count(time.monotonic() - connection.asked)
-        connection.answer(said)
-
-    def _status(self) -> Said:
+    def _status(self) -> Pending:
         with self._lock:
-            pending = self._pending
+            pending = len(self._held) + sum(len(at) for _, at in self._busy.values())
         report = self.pulse.report(open=len(self._open), pending=pending, **self._facts())
-        return Said(protocol.ANSWER, 0, json.dumps(report).encode() + b"\n")
+        return Pending(Said(protocol.ANSWER, 0, json.dumps(report).encode() + b"\n"))
+
+
+def _by_log(held: Sequence[tuple[Connection, Pending]]) -> list[list[tuple[Connection, Pending]]]:
+    """Those together that wait for the same log."""
+    groups: dict[LogFile | None, list[tuple[Connection, Pending]]] = {}
+    for connection, pending in held:
+        groups.setdefault(pending.written[0][0] if pending.written else None, []).append((connection, pending))
+    return list(groups.values())
+
+
+def _pipe() -> tuple[int, int]:
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    os.set_blocking(write, False)
+    return read, write
+
+
+def _knock(fd: int) -> None:
+    with suppress(BlockingIOError):
+        os.write(fd, b"!")
+
+
+def _drain(fd: int) -> None:
+    with suppress(BlockingIOError):
+        os.read(fd, 4096)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from verdikt import __version__
+from verdikt.daemon.pending import Pending
 from verdikt.daemon.question import Peer, Question, Said
 from verdikt.daemon.warm import NOT_PATHS, Warm
 from verdikt.errors import PolicyError
@@ -116,15 +117,17 @@ class SystemWarm(Warm):
     def __init__(self, home: Path, clock: Clock | None = None) -> None:
         super().__init__(home, clock)
 
-    def answer(self, question: Question) -> Said:
+    def decide(self, question: Question) -> Pending:
         """What the client must say. git is run as the peer, or not at all."""
         if question.version != __version__ and question.version != _installed():
             # Leaving would be no help, and a way for every user to keep the others without an answer.
-            return Said.refused(
-                f"the warm process is of version {__version__}, this hook of {question.version}: install the same for both"
+            return Pending(
+                Said.refused(
+                    f"the warm process is of version {__version__}, this hook of {question.version}: install the same for both"
+                )
             )
         with git_as(question.peer.uid, question.peer.gid):
-            return super().answer(replace(question, env=self._env(question)))
+            return super().decide(replace(question, env=self._env(question)))
 
     def _at_home(self, question: Question) -> bool:
         """Always: `_env` says where the data of every question lies."""

@@ -9,19 +9,23 @@ from pathlib import Path
 import verdikt
 from verdikt import __version__, adapters
 from verdikt.adapters.call import HookCall
+from verdikt.adapters.moment import MomentKind
+from verdikt.adapters.reply import Reply
 from verdikt.daemon import client, protocol
 from verdikt.daemon.held import HeldPolicies, HeldStores, Newest
+from verdikt.daemon.pending import Pending
 from verdikt.daemon.question import Question, Said
-from verdikt.daemon.relay import Relay
 from verdikt.errors import VerdiktError
 from verdikt.govern import Governance
+from verdikt.ledger.later import Later
 from verdikt.observe.clock import Clock, SystemClock
 
 MOST_GOVERNANCES = 128
 
-NOT_PATHS = frozenset(
-    ["PATH", "USER", "LOGNAME", "VERDIKT_HOOK_SECONDS", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ATTENDED"]
-)
+PUT_OFF = (MomentKind.BEFORE, MomentKind.PERMISSION, MomentKind.AFTER)
+"""The moments whose entries may wait for the disk with those of others: nothing but the answer follows from them."""
+
+NOT_PATHS = frozenset(["PATH", "USER", "LOGNAME", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ATTENDED"])
 """The variables that name no place; all others must be absolute, or mean something only in the client's own directory."""
 
 
@@ -34,32 +38,46 @@ class Warm:
         self._package = package
         self._installed = _print(package)
         self.policies = HeldPolicies(self.clock)
-        self.relay = Relay()
-        self.stores = HeldStores(self.clock, self.relay)
+        self._later = Later()
+        self.stores = HeldStores(self.clock, self._later)
         self._governances: Newest[tuple[Hashable, ...], Governance] = Newest(MOST_GOVERNANCES)
 
     def answer(self, question: Question) -> Said:
         """What the client must say. A decision is in the log, on the disk, before it is returned."""
+        return self.decide(question).settled()
+
+    def decide(self, question: Question) -> Pending:
+        """What the client must say, once it is on the disk."""
         # An upgrade counts from the next call on, whatever version the client is of: it may be left from before as well.
         if _print(self._package) != self._installed:
-            return Said(protocol.AGAIN, last=True)
+            return Pending(Said(protocol.AGAIN, last=True))
         if question.version != __version__:
             # A native client was left from before, and the hook process that it turns to is what is installed.
-            return Said(protocol.AGAIN, last=question.asker == protocol.PYTHON)
+            return Pending(Said(protocol.AGAIN, last=question.asker == protocol.PYTHON))
         if not self._at_home(question):
-            return Said.refused(f"expected a question about `{self.home}`, found one about another data directory")
+            away = f"expected a question about `{self.home}`, found one about another data directory"
+            return Pending(Said.refused(away))
         if any(value[:1] not in ("", "/") for name, value in question.env.items() if name not in NOT_PATHS):
-            return _elsewhere(question)
+            return Pending(_elsewhere(question))
         call = HookCall([question.host, question.event, question.argument], question.env, question.cwd)
+
+        def govern(cwd: str, _: Mapping[str, str]) -> Governance:
+            if call.moment and call.moment.kind in PUT_OFF:
+                self._later.begin()
+            return self._govern(cwd, question)
+
+        note = ""
         try:
-            reply = call.decide(question.payload, lambda cwd, _: self._govern(cwd, question))
-            note = ""
+            reply = call.decide(question.payload, govern)
         except Exception as error:
-            reply = call.failure(error)
-            note = "" if self._recorded(call, error) else f"verdikt: {type(error).__name__}\n"
-        words = f"{reply.stderr}\n" if reply.stderr else ""
-        err = f"{note}{words}".encode("utf-8", "replace")
-        return Said(protocol.ANSWER, reply.code, reply.stdout.encode("ascii") + b"\n", err)
+            reply, note = call.failure(error), self._noted(call, error)
+        finally:
+            written = self._later.end()
+        return Pending(_said(reply, note), written, lambda error: _said(call.lost(error), self._noted(call, error)))
+
+    def rest(self) -> None:
+        """Does what was put off, while nobody asks."""
+        self.stores.record()
 
     def warm_up(self, env: Mapping[str, str]) -> None:
         """Loads what decisions need, so that the first one is as fast as the others."""
@@ -109,11 +127,13 @@ class Warm:
             found = self._governances.keep(key, made)
         return found
 
-    def _recorded(self, call: HookCall, error: Exception) -> bool:
+    def _noted(self, call: HookCall, error: Exception) -> str:
+        """Leaves a trace of a failure, or else says so."""
         try:
-            return call.record(error)
+            recorded = call.record(error)
         except VerdiktError:
-            return False
+            recorded = False
+        return "" if recorded else f"verdikt: {type(error).__name__}\n"
 
 
 _SAMPLES: tuple[tuple[str, dict[str, str]], ...] = (
@@ -122,6 +142,12 @@ _SAMPLES: tuple[tuple[str, dict[str, str]], ...] = (
     ("Write", {"file_path": "/nowhere/a.txt", "content": "x"}),
     ("Edit", {"file_path": "/nowhere/a.txt", "old_string": "a", "new_string": "b"}),
 )
+
+
+def _said(reply: Reply, note: str = "") -> Said:
+    words = f"{reply.stderr}\n" if reply.stderr else ""
+    err = f"{note}{words}".encode("utf-8", "replace")
+    return Said(protocol.ANSWER, reply.code, reply.stdout.encode("ascii") + b"\n", err)
 
 
 def _print(path: str) -> tuple[int, int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verdikt.effects.program.find import narrowed, selected
 from verdikt.model.value import replace
-from verdikt.shell.command import Word
+from verdikt.shell.command import UNKNOWN, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NEAR = 64
 """How far before a command is looked for what gives it its words."""
-_NAMERS = frozenset("find gfind fd fdfind ls git grep egrep rg locate".split())
+_NAMERS = frozenset("find gfind fd fdfind ls git grep egrep rg locate echo printf".split())
 _ENDLESS = ("/dev/zero", "/dev/urandom", "/dev/random", "/dev/full")
 _PROGRAMS = ("rm", "dd", "shred", "mv", "cp", "cat", "chmod", "chown", "nc", "curl", "tee")
 
@@ -44,7 +44,7 @@ def _namer(call: Call, index: int) -> Command | None:
 
 def _leaves_out(source: Command) -> bool:
     """Whether there may be files that a command does not name."""
-    if source.name == "ls":
+    if source.name in ("ls", "echo", "printf"):
         return False
     if source.name in ("find", "gfind"):
         return narrowed(source)
@@ -79,6 +79,8 @@ def _names(source: Command) -> list[Word]:
     if source.name == "ls":
         named = [word if word.glob else Word(f"{word.text.rstrip('/')}/*", word.raw, True) for word in operands]
         return named or [Word("*", "*", True)]
+    if source.name in ("echo", "printf"):
+        return [word for word in operands if word.glob] or [Word(UNKNOWN, "…")]
     if source.name == "git":
         return everything
     return [Word(f"{word.text.rstrip('/')}/**/*", word.raw, True) for word in operands[1:]] or everything

@@ -9,7 +9,7 @@ from verdikt.graph.combinator import All
 from verdikt.graph.match import Matcher
 from verdikt.graph.rule import Rule, RuleSet
 from verdikt.model.canonical import digest
-from verdikt.model.posture import Posture
+from verdikt.model.posture import Posture, strictest_posture
 from verdikt.model.value import Value, field
 from verdikt.model.verdict import VerdictKind
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Of the document that a policy's digest is made of."""
-
-STRICTNESS = (Posture.INTERACTIVE, Posture.AUTONOMOUS, Posture.DRY_RUN, Posture.LOCKED)
-"""From the least to the most restrictive: a lower layer can only move to the right."""
 
 
 class PolicyLayer(Value, kw_only=True):
@@ -115,7 +112,7 @@ class Policy(Value, kw_only=True, attributes=True):
     def posture(self) -> Posture:
         """The posture in which a session starts: the most restrictive that a layer names."""
         named = [layer.setting("posture") for layer in self.layers]
-        return max((posture for posture in named if posture), key=STRICTNESS.index, default=Posture.INTERACTIVE)
+        return strictest_posture(*[posture for posture in named if posture])
 
     @cached_property
     def unknown_tools(self) -> VerdictKind:

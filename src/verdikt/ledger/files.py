@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
+from functools import partial
 
 from verdikt.errors import KeyringError, LedgerError
 from verdikt.ledger.artifact import Artifacts
@@ -26,11 +27,11 @@ from verdikt.observe.clock import SystemClock
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Any, TypeVar
 
     from verdikt.ledger.keys import Keyring
+    from verdikt.ledger.later import Later
     from verdikt.ledger.projection import Projection
     from verdikt.ledger.state import HeadRow
     from verdikt.ledger.store import Signer
@@ -75,9 +76,9 @@ class FileStore:
         durable: bool = True,
         checkpoint_every: int = CHECKPOINT_EVERY,
         long_wal: int = LONG_WAL,
-        waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+        later: Later | None = None,
     ) -> None:
-        """`waiting` is around a thread's wait for the disk, which is the last thing that it does with the store."""
+        """With `later`, threads may put off their wait for the disk, and heads are recorded when `record` is called."""
         self.home = make_private(DataPath(home))
         self.reader = Reader(make_private(self.home / "ledger"))
         self.artifacts = Artifacts(self.home / "artifacts")
@@ -87,7 +88,8 @@ class FileStore:
         self._labels = frozenset(projection.label for projection in projections)
         self._folded: dict[frozenset[str], frozenset[str]] = {}
         self._durable = durable
-        self._waiting = waiting
+        self._later = later
+        self._unrecorded: dict[str, LogFile] = {}
         self._checkpoint_every = checkpoint_every
         self._keyring: Keyring | None = None
         self._logs: OrderedDict[str, LogFile] = OrderedDict()
@@ -130,9 +132,8 @@ class FileStore:
             if writer.lines or writer.changed:
                 self._commit(log, writer, torn)
             written = log.written
-        if writer.lines:
-            with self._waiting():
-                log.sync(written)
+        if writer.lines and not (self._later and self._later.takes(log, written)):
+            log.sync(written)
             self.state.tidy()
         return result
 
@@ -230,6 +231,39 @@ class FileStore:
             for ending in ("-wal", "-shm"):
                 self.state.path.with_name(f"state.db{ending}").unlink(missing_ok=True)
 
+    def record(self) -> None:
+        """Puts heads that were put off into `state.db`; what cannot be put there now is next time, and the log has it anyway."""
+        if not self._unrecorded:
+            return
+        with self._lock:
+            unrecorded, self._unrecorded = self._unrecorded, {}
+        left = unrecorded
+        try:
+            with self.state.writing() as db:
+                recorded = {
+                    session: log
+                    for session, log in unrecorded.items()
+                    if log.quietly(partial(self._record, db, session))
+                }
+            left = {session: log for session, log in unrecorded.items() if session not in recorded}
+            self.state.tidy()
+        except LedgerError:
+            pass
+        if left:
+            with self._lock:
+                self._unrecorded = {**left, **self._unrecorded}
+
+    def _record(self, db: StateDb, session: str, log: LogFile) -> None:
+        """Moves a head on, unless somebody else has: then they knew more, and the next update looks at what they wrote."""
+        if log.head is None or log.recorded is None or log.head == log.recorded:
+            return
+        folded = self._others(frozenset(log.behind))
+        if db.move_head(session, log.recorded, log.head, folded):
+            self._put_lags(db, session, log, log.behind)
+            log.folded, log.recorded, log.marked = folded, log.head, frozenset(log.behind)
+        else:
+            log.head = None
+
     def flush(self) -> None:
         """Stores the projections of every open session that `state.db` is behind with; what cannot be is folded later."""
         with self._lock:
@@ -244,10 +278,12 @@ class FileStore:
                             self._store(db, session, log, log.states, log.behind)
                             db.put_head(session, log.head, self._labels)
                         log.behind, log.folded, log.stored = {}, self._labels, log.head.seq
+                        log.recorded, log.marked = log.head, frozenset()
 
     def close(self) -> None:
         """Lets go of every file."""
         if os.getpid() == self._pid:
+            self.record()
             self.flush()
         with self._lock:
             logs = list(self._logs.values())
@@ -302,21 +338,28 @@ class FileStore:
         entry, damaged, torn = log.last()
         with self.state.reading() as db:
             row = db.head(session)
+        known = row.head if row else Head()
+        if log.known is not None and known == log.recorded and log.known.seq > known.seq:
+            known = log.known  # written since the row was, which nobody has touched
         gaps: list[_Gap] = []
         head = Head(entry.seq, entry.hash) if entry else self._before(session, damaged)
         if damaged:
             gaps.append(_Gap({"reason": "damaged", "line": damaged[:80].decode(errors="replace")}))
-            head = row.head if row and row.head.seq > head.seq else Head(head.seq + 1, head.hash)
-        elif row and row.head.seq > head.seq:
-            gaps.append(_Gap({"reason": LOST, "after": head.seq, "head": _plain(row.head)}))
-            head = row.head
-        elif row and row.head.seq and not self._continues(session, row.head, head):
-            gaps.append(_Gap({"reason": REWRITTEN, "head": _plain(row.head)}))
+            head = known if known.seq > head.seq else Head(head.seq + 1, head.hash)
+        elif known.seq > head.seq:
+            gaps.append(_Gap({"reason": LOST, "after": head.seq, "head": _plain(known)}))
+            head = known
+        elif known.seq and not self._continues(session, known, head):
+            gaps.append(_Gap({"reason": REWRITTEN, "head": _plain(known)}))
         if torn:
             gaps.append(_Gap({"reason": "torn", "bytes": len(torn)}, {"torn": torn}))
         log.states, stale = self._catch_up(session, row, head)
         log.behind, log.stored = {}, None
-        log.folded = row.folded if row else frozenset()
+        log.folded, log.recorded, log.marked = (
+            row.folded if row else frozenset(),
+            row.head if row else None,
+            frozenset(),
+        )
         log.head, log.size = head, os.fstat(log.fd).st_size
         log.database = self.state.identity()
         return gaps, len(torn), stale
@@ -363,27 +406,47 @@ class FileStore:
 
     def _commit(self, log: LogFile, writer: Writer, torn: int) -> None:
         """The log, the head and now and then the projections, in one transaction of `state.db`; the log is what counts."""
-        assert log.head is not None
-        before = log.head
         states, behind = {**log.states, **writer.states}, {**log.behind, **writer.changed}
         complete = log.stored is None or writer.head.seq - log.stored >= STORE_EVERY
-        folded = self._labels if complete else self._others(frozenset(behind))
         try:
-            with self.state.writing() as db:
-                if complete:
-                    self._store(db, writer.session, log, states, behind)
-                else:
-                    for name in behind.keys() - log.behind.keys():
-                        db.put_lag(writer.session, self._projections[name].label, before.seq)
-                db.put_head(writer.session, writer.head, folded)
-                if writer.lines:
-                    self._write(log, writer, torn)
+            if complete or not self._later:
+                self._commit_all(log, writer, torn, states, behind, complete=complete)
+            else:
+                self._write(log, writer, torn)
+                with self._lock:
+                    self._unrecorded[writer.session] = log
         except BaseException:
             log.head = None
             raise
-        log.head, log.folded, log.states = writer.head, folded, states
-        log.behind = {} if complete else behind
+        log.head = log.known = writer.head
+        log.states, log.behind = states, {} if complete else behind
+
+    def _commit_all(
+        self,
+        log: LogFile,
+        writer: Writer,
+        torn: int,
+        states: Mapping[str, Any],
+        behind: Mapping[str, int],
+        *,
+        complete: bool,
+    ) -> None:
+        folded = self._labels if complete else self._others(frozenset(behind))
+        with self.state.writing() as db:
+            if complete:
+                self._store(db, writer.session, log, states, behind)
+            else:
+                self._put_lags(db, writer.session, log, behind)
+            db.put_head(writer.session, writer.head, folded)
+            self._write(log, writer, torn)
+        log.folded, log.recorded, log.marked = folded, writer.head, frozenset() if complete else frozenset(behind)
         log.stored = writer.head.seq if complete else log.stored
+
+    def _put_lags(self, db: StateDb, session: str, log: LogFile, behind: Mapping[str, int]) -> None:
+        """Marks up to where the states in `state.db` are folded that were not behind when its head was recorded."""
+        assert log.recorded is not None
+        for name in behind.keys() - log.marked:
+            db.put_lag(session, self._projections[name].label, log.recorded.seq)
 
     def _others(self, behind: frozenset[str]) -> frozenset[str]:
         """The labels of the projections that are not behind."""
@@ -397,15 +460,17 @@ class FileStore:
         self, db: StateDb, session: str, log: LogFile, states: Mapping[str, Any], behind: Mapping[str, int]
     ) -> None:
         """Puts every state that is behind into `state.db`, and the marks of those that only others know."""
-        assert log.head is not None
         self._put_states(db, session, states, behind)
         if log.folded != self._labels:
             for label in log.folded - self._labels:
-                db.put_lag(session, label, log.head.seq)
+                assert log.recorded is not None
+                db.put_lag(session, label, log.recorded.seq)
             for label in self._labels:
                 db.drop_lag(session, label)
 
     def _write(self, log: LogFile, writer: Writer, torn: int) -> None:
+        if not writer.lines:
+            return
         for seq, artifacts in writer.artifacts:
             try:
                 self.artifacts.write(writer.session, seq, artifacts, durable=self._durable)

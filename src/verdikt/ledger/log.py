@@ -15,7 +15,7 @@ from verdikt.observe.clock import SystemClock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import Any
 
@@ -45,6 +45,12 @@ class LogFile:
         """The entry up to which `state.db` held every state when we last wrote them; None when we did not yet."""
         self.folded: frozenset[str] = frozenset()
         """Which projections `state.db` holds folded up to `head`."""
+        self.recorded: Head | None = None
+        """The head that `state.db` has; None when it has none, or nobody looked yet."""
+        self.marked: frozenset[str] = frozenset()
+        """The projections that `state.db` says are behind that head."""
+        self.known: Head | None = None
+        """The last head that we wrote, whatever became of the file since."""
         self.database: tuple[int, int] | None = None
         """Which `state.db` that was."""
         self._place = str(path)
@@ -80,6 +86,17 @@ class LogFile:
                 self._busy = False
                 if self._retired:
                     self.close()
+        finally:
+            self._thread.release()
+
+    def quietly(self, work: Callable[[LogFile], None]) -> bool:
+        """Does something while no update is under way in this process; False, and nothing is done, while one is."""
+        if not self._thread.acquire(blocking=False):
+            return False
+        try:
+            if not self._busy:
+                work(self)
+            return not self._busy
         finally:
             self._thread.release()
 

@@ -114,6 +114,19 @@ class StateDb:
             " ".join(sorted(folded)),
         )
 
+    def move_head(self, session: str, known: Head, head: Head, folded: frozenset[str]) -> bool:
+        """Records a session's head, if the one that is recorded is still `known`; whether it was."""
+        moved = self._execute(
+            "UPDATE heads SET seq = ?, hash = ?, folded = ? WHERE session = ? AND seq = ? AND hash = ?",
+            head.seq,
+            head.hash,
+            " ".join(sorted(folded)),
+            session,
+            known.seq,
+            known.hash,
+        )
+        return moved.rowcount == 1
+
     def state(self, session: str, name: str) -> StateRow | None:
         """A projection's stored state, if any."""
         row = self._execute(

@@ -73,11 +73,6 @@ MODES: dict[str, Posture] = {
 _STRICTNESS = {posture: rank for rank, posture in enumerate(Posture)}
 
 
-def stricter(left: Posture, right: Posture) -> Posture:
-    """The stricter of two: locked, then dry_run, then autonomous, then interactive."""
-    return max(right, left, key=_STRICTNESS.__getitem__)
-
-
-def effective(kept: Posture, mode: str = "") -> Posture:
-    """The posture to decide in: the one kept for the session, or the host's mode where that is stricter."""
-    return stricter(kept, MODES.get(mode, kept))
+def strictest_posture(*postures: Posture) -> Posture:
+    """The strictest of these: locked, then dry_run, then autonomous, then interactive."""
+    return max(postures, key=_STRICTNESS.__getitem__, default=Posture.INTERACTIVE)

@@ -12,7 +12,8 @@ from verdikt.observe.git import QUIET, find_root
 SECONDS = 60.0
 """How long git may take with a large repository."""
 
-LINK, MODULE = "120000", "160000"
+MODULE = "160000"
+"""The mode of another repository inside this one."""
 
 
 class GitIndex:

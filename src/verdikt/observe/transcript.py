@@ -19,10 +19,6 @@ MOST_BROKEN = 2_000
 LONGEST_LINE = 4 * 1024 * 1024
 """A longer line is passed over: it holds a file or an image, not words."""
 
-KNOWN = frozenset(
-    {"assistant", "user", "system", "summary", "attachment", "progress", "queue-operation", "file-history-snapshot"}
-)
-
 _COPILOT = {"assistant.message": "assistant", "user.message": "user"}
 
 

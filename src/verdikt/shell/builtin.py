@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.option import options
 from verdikt.shell.scope import UNSET, Scope, Value
-from verdikt.shell.wrapper import options
 
 if TYPE_CHECKING:
     from verdikt.shell.frame import Frame
@@ -24,6 +24,8 @@ _LONGEST_PATH = 4096
 def assign(walker: "Runner", given: "RawAssignment", scope: Scope, *, keep: bool) -> tuple[str, Word]:
     """An assignment as written; when `keep`, the rest of the text sees it."""
     name, subscript, op, raw = given
+    if "$(" in subscript or "`" in subscript:
+        walker.quoted(subscript, scope)  # for the commands in it
     if raw.startswith("(") and raw.endswith(")"):
         values = walker.array(raw, scope)
         if keep:

@@ -203,13 +203,64 @@ def _cut(args: list[str], text: str) -> str | None:
 
 
 def _sed(args: list[str], text: str) -> str | None:
-    """`s/a/b/` with a constant pattern; everything else is not computed."""
+    """`s/a/b/` with constant patterns, and lines by their numbers; everything else is not computed."""
+    if args[:1] == ["-n"] and len(args) == 2 and (lines := re.fullmatch(r"(\d{1,4})(?:,(\d{1,4}))?p", args[1])):
+        return "".join(text.splitlines(keepends=True)[int(lines[1]) - 1 : int(lines[2] or lines[1])])
+    scripts = args[1::2] if args[0::2] == ["-e"] * (len(args) // 2) and len(args) > 1 else args
+    if len(scripts) != 1 and scripts is args:
+        return None
+    for script in (part for one in scripts for part in one.split(";")):
+        found = re.fullmatch(r"\s*s(.)((?:(?!\1)[^\\])*)\1((?:(?!\1)[^\\&])*)\1(g?)\s*", script, re.DOTALL)
+        if not found or re.search(r"[][.*^$+?(){}|]", found[2]) or not found[2]:
+            return None
+        count = -1 if found[4] else 1
+        text = "".join(line.replace(found[2], found[3], count) for line in text.splitlines(keepends=True))
+    return text
+
+
+def _awk(args: list[str], text: str) -> str | None:
+    """All lines, or one field of each."""
     if len(args) != 1:
         return None
-    found = re.fullmatch(r"s(.)((?:(?!\1)[^\\])*)\1((?:(?!\1)[^\\&])*)\1(g?)", args[0], re.DOTALL)
-    if not found or re.search(r"[][.*^$+?(){}|]", found[2]) or not found[2]:
+    if re.fullmatch(r"\s*(?:1|\{\s*print\s*(?:\$0)?\s*;?\s*\})\s*", args[0]):
+        return text
+    found = re.fullmatch(r"\s*\{\s*print\s*\$(\d{1,2})\s*;?\s*\}\s*", args[0])
+    if not found:
         return None
-    return "".join(line.replace(found[2], found[3], -1 if found[4] else 1) for line in text.splitlines(keepends=True))
+    rows = [line.split() for line in text.splitlines()]
+    return "".join((row[int(found[1]) - 1] if int(found[1]) <= len(row) else "") + "\n" for row in rows)
+
+
+def _grep(args: list[str], text: str) -> str | None:
+    """The lines that hold a plain word, or those that do not."""
+    flags = [arg for arg in args if arg.startswith("-")]
+    words = [arg for arg in args if not arg.startswith("-")]
+    if len(words) != 1 or not set(flags) <= {"-v", "-F", "-i", "-E"} or re.search(r"[][.*^$+?(){}|\\]", words[0]):
+        return None
+    fold = str.lower if "-i" in flags else str
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if (fold(words[0]) in fold(line)) != ("-v" in flags))
+
+
+def _jq(args: list[str], text: str) -> str | None:
+    """`jq -r .a.b`: one value of a document."""
+    raw = "-r" in args or "--raw-output" in args
+    paths = [arg for arg in args if arg not in ("-r", "--raw-output")]
+    if len(paths) != 1 or not re.fullmatch(r"(?:\.[A-Za-z_]\w*)+|\.", paths[0]):
+        return None
+    import json
+
+    try:
+        value = json.loads(text)
+        for name in paths[0].split(".")[1:]:
+            value = value[name] if name else value
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return None
+    return f"{value if raw and isinstance(value, str) else json.dumps(value)}\n"
+
+
+def _dd(args: list[str], text: str) -> str | None:
+    return text if all(arg.startswith(("if=/dev/stdin", "status=", "bs=", "of=/dev/stdout")) for arg in args) else None
 
 
 FILTERS: dict[str, Callable[[list[str], str], str | None]] = {
@@ -235,4 +286,10 @@ FILTERS: dict[str, Callable[[list[str], str], str | None]] = {
     "sort": _sort,
     "cut": _cut,
     "sed": _sed,
+    "awk": _awk,
+    "gawk": _awk,
+    "mawk": _awk,
+    "grep": _grep,
+    "jq": _jq,
+    "dd": _dd,
 }

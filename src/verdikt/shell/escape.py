@@ -1,6 +1,7 @@
 """Programs that are not wrappers and can still be made to run a command: by an option, by a line they read, by an address."""
 
 import re
+from shlex import quote
 
 from verdikt.model.regex import regex
 from verdikt.model.value import Value
@@ -149,6 +150,8 @@ COMMAND_VARIABLES = frozenset(
     "BROWSER", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "PROMPT_COMMAND", "HGEDITOR", "KUBE_EDITOR",
 }  # fmt: skip
 """Variables whose value other programs run."""
+_PROMPTS = frozenset(("PS0", "PS1", "PS2", "PS4"))
+"""Variables whose value the shell expands again, with the commands in it."""
 
 
 def options(call: Invocation) -> None:
@@ -262,12 +265,17 @@ def terminal(call: Invocation) -> str | None:
         typed = _positional(words[place + 1 :], "-t -N")
         text = " ".join("\n" if key in ("Enter", "C-m", "KPEnter") else key for key in typed)
     elif place:
-        text = " ".join(_positional(words[place + 1 :], "-t -s -n -c -e -F -x -y -l -p"))
+        text = _line(_positional(words[place + 1 :], "-t -s -n -c -e -F -x -y -l -p"))
     elif call.name == "screen" and "-X" not in words:
-        text = " ".join(_positional(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))
+        text = _line(_positional(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))
     else:
         return None
     return call.shell(text, stdin=False) if text else None
+
+
+def _line(words: list[str]) -> str:
+    """One word is text for a shell; several are a command and its words."""
+    return words[0] if len(words) == 1 else " ".join(quote(word) if UNKNOWN not in word else word for word in words)
 
 
 def _positional(words: list[str], valued: str) -> list[str]:
@@ -300,3 +308,5 @@ def variables(call: Invocation) -> None:
     for name, word in call.assignments:
         if name in COMMAND_VARIABLES and word.text and word.text != UNKNOWN:
             call.shell(_REDIRECTED_COPY.sub("", word.text), label=name, stdin=False)
+        elif name in _PROMPTS and ("$(" in word.text or "`" in word.text):
+            call.shell(f': "{word.text}"', label=name, stdin=False)

@@ -4,8 +4,8 @@ from posixpath import basename, join
 
 from verdikt.shell.command import Word
 from verdikt.shell.invocation import Invocation
+from verdikt.shell.option import options, permuted
 from verdikt.shell.redirect import place, written
-from verdikt.shell.wrapper import options, permuted
 
 _PROGRAMS = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/")
 
@@ -24,6 +24,8 @@ def copy(call: Invocation) -> str | None:
         for name in (target, f"./{target}") if "/" not in target else (target,):
             call.scope.rename(name, words[0].text)
     known, text = written(call.walker, words[0], call.scope)
+    if words[0].text == "/dev/stdin":
+        known, text = True, call.frame.stdin
     if known and words[1].known and not words[1].glob:
         target = words[1].text
         if target.endswith("/") or target in (".", ".."):

@@ -22,7 +22,9 @@ _PROGRAM = regex(r"[a-z][a-z0-9_-]*")
 _SET = regex(r"([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\s{0,9}(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)")
 
 _MARK = regex(r"[;|&\n]")
-_RUNS_FILES = regex(r"sh\b|source|python|node|perl|ruby|php|lua|make|eval|chmod|exec|<|[;|&({\s][.~/$`\"']")
+_RUNS_FILES = regex(
+    r"sh\b|source|python|node|perl|ruby|php|lua|make|npm|yarn|bun|just|eval|chmod|exec|<|[;|&({\s][.~/$`\"']"
+)
 
 _OUTERMOST = Frame()
 

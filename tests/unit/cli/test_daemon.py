@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.warm import eventually
 from tests.unit.cli.conftest import Verdikt
 from verdikt.adapters.wiring.place import PLACES
 from verdikt.adapters.wiring.shape import flaw
@@ -21,6 +22,8 @@ def test_it_is_started_shown_and_stopped(verdikt: Verdikt, run: Path) -> None:
     pid = holder(run)
     stopped = verdikt("daemon", "stop")
     gone = verdikt("daemon", "stop", "--json")
+    # It gives its place up first, so that the next hook need not wait for it.
+    eventually("its last words are written", lambda: "ended" in verdikt("daemon", "logs").stdout)
     logs = verdikt("daemon", "logs")
 
     assert (none.returncode, none.stdout) == (3, "not running; the next hook starts it\n")

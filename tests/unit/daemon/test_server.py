@@ -14,8 +14,12 @@ from verdikt.daemon import protocol, server
 from verdikt.daemon.connection import Connection
 from verdikt.daemon.journal import Journal
 from verdikt.daemon.loopback import HttpDoor
+from verdikt.daemon.pending import Pending
 from verdikt.daemon.question import Peer, Question, Said
 from verdikt.daemon.server import Server
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.later import Later
+from verdikt.ledger.log import LogFile
 
 ALLOWED = Said(protocol.ANSWER, 0, b"{}\n")
 
@@ -28,7 +32,12 @@ class Running:
         self.door = HttpDoor(0, run, {}, seconds=seconds)
         self.journal = Journal(run / "daemon.log")
         self.server = Server(
-            [self.door], answer, self.journal, ours=lambda: True, facts=dict, idle_seconds=600.0, workers=1
+            [self.door],
+            lambda question: Pending(answer(question)),
+            self.journal,
+            ours=lambda: True,
+            facts=dict,
+            idle_seconds=600.0,
         )
         self.thread = threading.Thread(target=self.server.serve, daemon=True)
         self.thread.start()
@@ -87,7 +96,7 @@ def test_a_request_is_answered_in_time_whatever_hangs(tmp_path: Path, release: t
         return ALLOWED
 
     running = Running(tmp_path / "run", answer, seconds=0.3)
-    waiting = [running.begin(b"hang") for _ in range(server.LATE + 2)]
+    waiting = [running.begin(b"hang") for _ in range(4)]
     said = [heard(sock) for sock in waiting]
 
     assert [status for status, _ in said] == [200] * len(said)
@@ -97,6 +106,68 @@ def test_a_request_is_answered_in_time_whatever_hangs(tmp_path: Path, release: t
     end = time.monotonic() + 20
     while running.post() != (200, {}):
         assert time.monotonic() < end
+    running.server.leave("the test is over")
+
+
+@pytest.mark.usefixtures("quick")
+def test_who_was_decided_before_one_that_hangs_is_answered(tmp_path: Path, release: threading.Event) -> None:
+    """Whatever was held back for them to wait together; and the one that hung is answered when it is done."""
+    first = threading.Event()
+
+    def answer(question: Question) -> Said:
+        if question.payload == b"first":
+            first.wait(20)  # until the others have asked as well
+        if question.payload == b"hang":
+            release.wait(60)
+        return ALLOWED
+
+    running = Running(tmp_path / "run", answer)
+    opening, *others = [running.begin(body) for body in (b"first", b"{}", b"hang", b"{}")]
+    first.set()
+    assert heard(opening) == heard(others[0]) == heard(others[2]) == (200, {})
+    release.set()
+    assert heard(others[1]) == (200, {})
+    running.server.leave("the test is over")
+
+
+def test_no_answer_is_given_before_its_entry_is_on_the_disk(tmp_path: Path) -> None:
+    """And the waits of several logs run side by side."""
+    store = FileStore(tmp_path / "data", later=(later := Later()))
+    under_way, go_on = threading.Semaphore(0), threading.Event()
+
+    class SlowLog(LogFile):
+        """A log on a disk that the test stops."""
+
+        def sync(self, wanted: int) -> None:
+            under_way.release()
+            go_on.wait(20)
+            super().sync(wanted)
+
+    def decide(question: Question) -> Pending:
+        session = question.payload.decode()
+        later.begin()
+        store.append(session, "gap", {})
+        written = later.end()
+        log = SlowLog(store.reader.path(session), durable=True)
+        log.written = 1
+        return Pending(ALLOWED, [*written, (log, 1)])
+
+    running = Running(tmp_path / "run", lambda _: ALLOWED)
+    running.server._decide = decide
+    running.server._sync_seconds = 1.0
+    waiting = [running.begin(b"a")]
+    assert under_way.acquire(timeout=20)
+    waiting += [running.begin(body) for body in (b"b", b"c")]
+    for _ in range(2):
+        assert under_way.acquire(timeout=20)
+    for sock in waiting:
+        sock.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            sock.recv(1)
+        sock.settimeout(20)
+    go_on.set()
+
+    assert [heard(sock) for sock in waiting] == [(200, {})] * 3
     running.server.leave("the test is over")
 
 
@@ -111,7 +182,7 @@ def test_whoever_asks_when_the_process_goes_is_told(tmp_path: Path, release: thr
     running = Running(tmp_path / "run", answer)
     waiting = running.begin()
     end = time.monotonic() + 20
-    while not running.server._deciding:
+    while not running.server._busy:
         assert time.monotonic() < end
         time.sleep(0.01)
     running.server.leave("the test is over")
@@ -122,10 +193,10 @@ def test_whoever_asks_when_the_process_goes_is_told(tmp_path: Path, release: thr
 
 def test_an_answer_that_cannot_be_given_ends_no_thread(tmp_path: Path) -> None:
     """It is written down, the client is blocked, and the next one is answered by the same thread."""
-    said = iter([Said(protocol.ANSWER, 2, b"no json")] * (2 * server.LATE))
+    said = iter([Said(protocol.ANSWER, 2, b"no json")] * 4)
     running = Running(tmp_path / "run", lambda _: next(said, ALLOWED))
 
-    for _ in range(2 * server.LATE):
+    for _ in range(4):
         status, document = running.post()
         assert (status, document["decision"]) == (200, "block")
     assert running.post() == (200, {})
@@ -135,8 +206,6 @@ def test_an_answer_that_cannot_be_given_ends_no_thread(tmp_path: Path) -> None:
 
 class PlainDoor:
     """Lets clients of protocol 1 in, without waiting for them."""
-
-    waits = False
 
     def __init__(self) -> None:
         self.sock = socket.create_server(("127.0.0.1", 0))
@@ -154,8 +223,9 @@ class PlainDoor:
 def test_a_client_that_was_sent_away_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many send at the same moment, and the bytes of one make the loop send another away that comes after it."""
     door, journal = PlainDoor(), Journal(tmp_path / "daemon.log")
-    loop = Server([door], lambda _: ALLOWED, journal, ours=lambda: True, facts=dict, idle_seconds=600.0)
+    loop = Server([door], lambda _: Pending(ALLOWED), journal, ours=lambda: True, facts=dict, idle_seconds=600.0)
     loop._selector.register(door.sock, 1, door)
+    loop._leader = threading.get_ident()
     clients = [socket.create_connection(door.sock.getsockname(), timeout=20) for _ in range(6)]
     start = protocol.MAGIC + (1_000).to_bytes(4, "big") + (10_000).to_bytes(4, "big")
     for number, client in enumerate(clients):

@@ -1,5 +1,6 @@
-"""When a warm process makes room for another."""
+"""When a warm process makes room for another, and what it says when the disk fails."""
 
+import json
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from tests.contract.warm import bash
 from verdikt import __version__
 from verdikt.daemon import protocol
+from verdikt.daemon.pending import Pending
 from verdikt.daemon.question import Peer, Question
 from verdikt.daemon.warm import Warm
 
@@ -62,4 +64,32 @@ def test_a_native_client_of_another_version_is_left_to_the_hook(package: Path, t
     assert ask(warm, tmp_path) == (protocol.ANSWER, False)
     os.utime(package)
     assert ask(warm, tmp_path, "0.0.0", protocol.NATIVE) == (protocol.AGAIN, True)
+    warm.close()
+
+
+def test_a_decision_that_does_not_reach_the_disk_is_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says so, as without a warm process; where nothing must be held up, nothing is said. Then it goes on."""
+    env = {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "data")}
+    warm = Warm(tmp_path / "data")
+
+    def decide(call: str, event: str = "PreToolUse") -> Pending:
+        payload = bash("ls", call=call).replace(b"PreToolUse", event.encode())
+        words = {"host": "claude", "event": event, "argument": "", "cwd": str(tmp_path), "version": __version__}
+        return warm.decide(Question(env=env, payload=payload, peer=Peer(0, 0), **words))  # type: ignore[arg-type]
+
+    assert decide("first").settled().status == 0
+    pendings = [decide("one"), decide("two"), decide("three", "PostToolUse")]
+
+    def failing(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", failing)
+        said = [pending.settled() for pending in pendings]
+
+    assert [each.status for each in said] == [2, 2, 0]
+    assert "no decision could be made: cannot write" in json.loads(said[0].out)["reason"]
+    assert "an earlier write failed; check the disk" in json.loads(said[1].out)["reason"]
+    assert said[2].out == b"{}\n"
+    assert decide("last").settled().status == 0
     warm.close()

@@ -23,7 +23,7 @@ _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (
         what,
         re.compile(
-            rf"(?<![\w$.])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})(?!\w)\s*[\"']?\s*[(,]?\s*(?:(?:Dir\.)?glob\s*\(?\s*)?{_STRING}",
+            rf"(?<![\w$.])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})(?!\w)\s*[\"']?\s*[(,]?\s*(?:\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[)\s*)?{_STRING}",
             re.DOTALL,
         ),
     )
@@ -35,8 +35,9 @@ _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("fs.delete", "unlink|unlinkSync|unlinkIfExists|delete|remove"),
         (
             "fs.overwrite",
-            "writeFileSync|writeFile|file_put_contents|createWriteStream|writeAllText|outputFileSync|outputFile|copyFileSync|ftruncate|truncateSync|writeTextFile|File\\.write|IO\\.write",
+            "writeFileSync|writeFile|file_put_contents|createWriteStream|writeAllText|outputFileSync|outputFile|copyFileSync|ftruncate|writeTextFile|File\\.write|IO\\.write",
         ),
+        ("fs.truncate", "truncateSync|truncate"),
         ("fs.append", "appendFileSync|appendFile"),
         (
             "fs.read",
@@ -93,6 +94,8 @@ _ASKED = regex(
     re.DOTALL,
 )
 _FILE_OBJECT = regex(rf"\bnew\s+(?:java\.io\.)?File\(\s*{_STRING}\s*\)\.(deleteDir|delete|deleteRecursively)\b")
+_SPLIT_STRING = regex(r"""(?<=[\w /~.-])(?:"\s*(?:\+|\.\.?)\s*"|'\s*(?:\+|\.\.?)\s*')(?=[\w /~.-])""")
+"""Where one string is written as two that are joined."""
 _GOES_ON = (regex(r"\s*\.\s*[$\w]"), regex(r"\s*\+\s*[$\w]"))
 """A string that something unknown is joined to: in PHP by a dot, elsewhere by a plus."""
 _PHP_JOIN = regex(r"""([)"'])\s*\.\s*(?=\w+\()""")
@@ -155,6 +158,8 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
 def _plain(language: str, text: str) -> str:
     """The text without comments, with the home directory by its short name."""
     text = _uncomment(language, text)
+    if "+" in text or language in ("perl", "php", "lua"):
+        text = _SPLIT_STRING.sub("", text)
     if _HOME.search(text):
         text = _JOINED.sub(_join, _HOME.sub("'~'", text))
     return _PHP_JOIN.sub(r"\1 , ", text) if language == "php" else text  # a dot joins strings there
@@ -256,7 +261,9 @@ def _command(found: "re.Match[str]", call: Call, language: str) -> Iterator[Effe
 
     if looks_like_sql(first):
         return
-    line = " ".join([_word(first).text, *(f"'{text}'" for text in rest)]).replace(UNKNOWN, "$x")
+    line = " ".join([_word(first).text, *(text if text[:1] == "~" else f"'{text}'" for text in rest)]).replace(
+        UNKNOWN, "$x"
+    )
     if language in ("node", "php") and found.group(0).startswith("run"):
         return
     yield from call.shell(line)
