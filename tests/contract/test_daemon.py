@@ -186,7 +186,7 @@ def test_a_client_of_another_version_gets_a_new_process(warm: WarmProcess) -> No
     with pytest.raises(client.Going):
         client.ask(warm.path, protocol.question(texts, warm.env, bash("ls")), 10)
 
-    assert warm.started[0].wait(timeout=20) == 0
+    assert warm.started[0].wait(timeout=60) == 0
     assert not os.path.exists(warm.path)
     assert holder(warm.run) == 0
     warm.start()
@@ -202,7 +202,7 @@ def test_it_ends_gracefully_on_a_signal(warm: WarmProcess) -> None:
         prefix = sock.recv(protocol.ANSWER_PREFIX)
 
     assert protocol.answer_lengths(prefix)[:2] == (protocol.ANSWER, 0)
-    assert warm.started[0].wait(timeout=20) == 0
+    assert warm.started[0].wait(timeout=60) == 0
     assert not os.path.exists(warm.path)
     assert "ended: SIGTERM" in (warm.run / "daemon.log").read_text()
 
@@ -212,7 +212,7 @@ def test_it_ends_when_it_has_nothing_to_do(tmp_path: Path) -> None:
     process = WarmProcess(tmp_path, VERDIKT_DAEMON_IDLE="0.2")
     try:
         started = process.start(wait=False)
-        assert started.wait(timeout=20) == 0
+        assert started.wait(timeout=60) == 0
         assert "ended: nothing to do" in (process.run / "daemon.log").read_text()
     finally:
         process.end()
