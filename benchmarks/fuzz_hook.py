@@ -22,7 +22,7 @@ SEEDS = (
     b"{}",
     b'{"decision":"block","reason":"no"}',
     b'{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"\\ud83d\\ude00"}}',
-    b'{ "a": [1, -2.5e3, true, false, {"b": []}] , "c":"\xc3\xa9" }',
+    b'{ "a": [1, -2.5e3, true, false, {"b": []}] , "c":"\\u00e9" }',
 )
 
 
@@ -38,12 +38,12 @@ def main() -> int:
     chance = random.Random(seed)
     with native.FakeWarm(root, subject.behave):
         while time.monotonic() < until:
-            texts = [text(chance) for _ in range(2000)]
-            assert fuzz.checked(texts) == [fuzz.is_one_object(each) for each in texts]
+            said = [(chance.choice([0, 2]), text(chance) + b"\n") for _ in range(2000)]
+            assert fuzz.checked(said) == [fuzz.is_decision(*each) for each in said]
             subject.answer = answer(chance)
             done, expected = subject.run(fuzz.ASKED), fuzz.truth(subject.answer)
             assert not expected or (done.returncode, done.stdout) == expected, subject.answer
-            subject.run(["5", "closed", "/bin/cat"], text(chance))
+            subject.run(["20", "closed", "/bin/cat"], text(chance))
             count = {"texts": count["texts"] + 2000, "answers": count["answers"] + 1, "outputs": count["outputs"] + 1}
     shutil.rmtree(root)
     print(f"nothing found: {json.dumps(count)}")

@@ -63,9 +63,9 @@ def wire(bench: Bench, registration: Registration) -> None:
 
 def quick_wrapper(directory: Path, name: str) -> str:
     """The wrapper with a short patience, so that a hang costs a second."""
-    script = directory / "wrapper"
+    script = directory / "verdikt-wrapper"
     if name == "guard.sh":
-        text = Path(adapters.__file__).with_name(name).read_text()
+        text = native.GUARD.read_text()
         script.write_text(text.replace("seconds=$1 mode=$2", "seconds=1 mode=$2"))
     else:
         script.write_text(f'#!/bin/sh\nshift\nexec {native.client()} 1 "$@"\n')
@@ -107,7 +107,7 @@ def test_a_missing_part_does_not_let_the_tool_run(
 ) -> None:
     """Somebody has removed the interpreter, or the wrapper itself."""
     table = bench(version)
-    guard = quick_wrapper(tmp_path, "verdikt-hook") if missing == "interpreter" else str(tmp_path / "gone.sh")
+    guard = quick_wrapper(tmp_path, "verdikt-hook") if missing == "interpreter" else str(tmp_path / "verdikt-gone")
     python = sys.executable if missing == "wrapper" else str(tmp_path / "gone")
     wire(table, Registration(guard=guard, python=(python, "-I")))
     played = table.play(Say("go", (table.shell("echo RAN > ran.txt"),)), Say("END"))

@@ -10,23 +10,26 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.clients.install import ROOT
-from verdikt import __version__
+from verdikt import __version__, adapters
 from verdikt.daemon import protocol
 from verdikt.daemon.native import build
 from verdikt.model.canonical import sha256
 
 FUZZ = Path(__file__).with_name("native_fuzz.c")
+GUARD = Path(adapters.__file__).with_name("guard.sh")
 
 
 def compiled(name: str, flags: list[str], source: Path = build.SOURCE) -> Path:
     """The program, compiled now if it was not before from the same text in the same way."""
     texts = [path.read_bytes() for path in (*sorted(build.SOURCE.parent.glob("*.c")), source, Path(build.__file__))]
     texts.append(repr(flags).encode())
+    texts.append(GUARD.read_bytes())
     target = ROOT / ".cache" / "native" / sha256(b"\0".join(texts))[:16] / name
     target.parent.mkdir(parents=True, exist_ok=True)
     with (target.parent / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two test workers may want the same
         if not target.exists():
+            shutil.copy(GUARD, target.parent)  # as `verdikt init` puts it there
             fresh = target.with_suffix(".new")
             why = (
                 build.build(fresh, __version__, flags, source=source)
@@ -60,13 +63,16 @@ Behaviour = Callable[[socket.socket], None]
 
 
 class FakeWarm:
-    """Listens where the warm process would, with `behaviour` for every connection; what it was asked is in `questions`."""
+    """Listens where the warm process would, with `behaviour` for every connection; what it was asked is in `questions`.
 
-    def __init__(self, data: Path, behaviour: Behaviour, *, backlog: int = 8) -> None:
+    Where its queue is to be full, nobody is let in before `let_in`.
+    """
+
+    def __init__(self, data: Path, behaviour: Behaviour, *, full: bool = False) -> None:
         self.data = data
         self.questions: list[bytes] = []
         self._behaviour = behaviour
-        self._backlog = backlog
+        self._full = full
         self._threads: list[threading.Thread] = []
         self._server = socket.socket(socket.AF_UNIX)
         self._over = False
@@ -82,16 +88,34 @@ class FakeWarm:
         finally:
             os.fchdir(here)
             os.close(here)
-        self._server.listen(self._backlog)
-        self._thread(self._serve)
+        self._server.listen(0 if self._full else 8)
+        if not self._full:
+            self.let_in()
         return self
+
+    def let_in(self) -> None:
+        """From now on whoever knocks is let in."""
+        self._thread(self._serve)
+
+    def fill(self) -> list[socket.socket]:
+        """Connections that ask nothing, as many as may wait to be let in."""
+        others = []
+        while True:
+            other = socket.socket(socket.AF_UNIX)
+            other.setblocking(False)
+            try:
+                other.connect(str(self.data / "run/daemon.sock"))
+            except BlockingIOError:
+                other.close()
+                return others
+            others.append(other)
 
     def __exit__(self, *_: object) -> None:
         self._over = True
         self._server.shutdown(socket.SHUT_RDWR)
         self._server.close()
         for thread in self._threads:
-            thread.join(timeout=20)
+            thread.join(timeout=60)
 
     def _thread(self, target: Callable[..., None], *given: object) -> None:
         thread = threading.Thread(target=target, args=given, daemon=True)
@@ -108,11 +132,11 @@ class FakeWarm:
 
     def _one(self, connection: socket.socket) -> None:
         with connection:
-            connection.settimeout(20)
+            connection.settimeout(60)
             try:
                 self._behaviour(connection)
-            except OSError:
-                return
+            except (OSError, protocol.Malformed):
+                return  # it has gone
 
     def ask(self, connection: socket.socket) -> bytes:
         """Reads one whole question."""
@@ -141,5 +165,5 @@ def short_directory() -> Path:
 
 
 def absolute(words: list[str]) -> list[str]:
-    """The native client looks at no PATH."""
+    """The native client has nothing looked for in PATH."""
     return [shutil.which(words[0]) or words[0], *words[1:]]

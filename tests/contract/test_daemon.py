@@ -2,9 +2,12 @@
 
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +36,16 @@ def warm(tmp_path: Path) -> Iterator[WarmProcess]:
     process = WarmProcess(tmp_path)
     try:
         process.start()
+        yield process
+    finally:
+        process.end()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[WarmProcess]:
+    """A place for a warm process; none lives there yet."""
+    process = WarmProcess(tmp_path)
+    try:
         yield process
     finally:
         process.end()
@@ -179,7 +192,7 @@ def test_a_client_of_another_version_gets_a_new_process(warm: WarmProcess) -> No
     with pytest.raises(client.Going):
         client.ask(warm.path, protocol.question(texts, warm.env, bash("ls")), 10)
 
-    assert warm.started[0].wait(timeout=20) == 0
+    assert warm.started[0].wait(timeout=60) == 0
     assert not os.path.exists(warm.path)
     assert holder(warm.run) == 0
     warm.start()
@@ -195,7 +208,7 @@ def test_it_ends_gracefully_on_a_signal(warm: WarmProcess) -> None:
         prefix = sock.recv(protocol.ANSWER_PREFIX)
 
     assert protocol.answer_lengths(prefix)[:2] == (protocol.ANSWER, 0)
-    assert warm.started[0].wait(timeout=20) == 0
+    assert warm.started[0].wait(timeout=60) == 0
     assert not os.path.exists(warm.path)
     assert "ended: SIGTERM" in (warm.run / "daemon.log").read_text()
 
@@ -205,7 +218,7 @@ def test_it_ends_when_it_has_nothing_to_do(tmp_path: Path) -> None:
     process = WarmProcess(tmp_path, VERDIKT_DAEMON_IDLE="0.2")
     try:
         started = process.start(wait=False)
-        assert started.wait(timeout=20) == 0
+        assert started.wait(timeout=60) == 0
         assert "ended: nothing to do" in (process.run / "daemon.log").read_text()
     finally:
         process.end()
@@ -223,6 +236,44 @@ def test_its_directory_is_private_and_nothing_secret_is_in_its_environment(warm:
     eventually("one was started", warm.reachable)
 
     assert b"sk-not-yours" not in Path(f"/proc/{holder(warm.run)}/environ").read_bytes()
+
+
+def test_what_a_hook_starts_holds_nothing_of_it(place: WarmProcess) -> None:
+    """A host waits until everybody has let go of what it gave to its hook; nor does a directory stay in use."""
+    read, write = os.pipe()
+    command = [sys.executable, "-I", "-m", "verdikt.adapters.entry", "claude", "PreToolUse"]
+    done = subprocess.run(
+        command, env=place.env, cwd=place.home, input=bash("ls"), pass_fds=[write], capture_output=True, check=False
+    )
+    os.close(write)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"{}\n", b"")
+    eventually("one was started", place.reachable)
+    process = Path(f"/proc/{holder(place.run)}")
+
+    assert select.select([read], [], [], 0)[0], "the pipe that the hook was given is held by nobody"
+    os.close(read)
+    assert os.getsid(int(process.name)) != os.getsid(0)
+    assert os.readlink(process / "cwd") == "/"
+    assert {os.readlink(process / "fd" / name) for name in "012"} == {"/dev/null"}
+    os.utime(place.run / "starting", ns=(0, 0))
+    client.start_for_the_next(place.env)
+    assert (place.run / "starting").stat().st_mtime_ns == 0, "where one lives nobody tries"
+
+
+def test_one_that_cannot_start_is_not_started_by_every_call(
+    place: WarmProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mark of an attempt holds for a while; one of long ago, or of the future, does not."""
+    monkeypatch.setattr(client, "START_SECONDS", 1000)
+    (place.run / "daemon.lock").mkdir(parents=True)  # nobody can live there
+    mark = place.run / "starting"
+    client.start_for_the_next(place.env)
+    assert mark.exists()
+    for when, again in ((0, False), (-5000, True), (5000, True)):
+        then = time.time_ns() + when * 10**9
+        os.utime(mark, ns=(then, then))
+        client.start_for_the_next(place.env)
+        assert (mark.stat().st_mtime_ns != then) == again
 
 
 def test_a_long_path_is_no_obstacle(tmp_path: Path) -> None:

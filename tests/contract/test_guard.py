@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract import native
+from tests.contract.warm import eventually
 from verdikt import adapters
 
 GUARD = Path(adapters.__file__).with_name("guard.sh")
@@ -19,7 +21,7 @@ WRAPPERS = ("guard.sh", "verdikt-hook")
 
 @pytest.fixture(params=WRAPPERS)
 def wrapper(request: pytest.FixtureRequest) -> Path:
-    """The script, and the native client that takes its place."""
+    """The script, and the native client, which becomes it where nobody can be asked."""
     return GUARD if request.param == "guard.sh" else native.client()
 
 
@@ -56,21 +58,39 @@ FAILURES = {
     "status 2 that says nothing": ["sh", "-c", "exit 2"],
     "status 2 with an allow": ["sh", "-c", "echo '{}'; exit 2"],
     "status 2 with an empty reason": ["sh", "-c", """echo '{"decision":"block","reason":""}'; exit 2"""],
+    "output without end": ["yes", "{}"],
+    "a closed stdout and a hang": ["sh", "-c", "exec sleep 30 >&-"],
+    "a fault": ["sh", "-c", "kill -SEGV $$"],
+    "NUL bytes": ["printf", "{}\\000\\n"],
+    "a carriage return": ["printf", "{}\\r\\n"],
+    "an empty line": ["printf", "\\n"],
+    "an empty line more": ["printf", "{}\\n\\n"],
+    "letters beyond ASCII": ["printf", '{"a":"\\303\\251"}\\n'],
+    "no UTF-8": ["printf", '{"a":"\\377"}\\n'],
+    "the first half of a character": ["printf", "%s\\n", '{"a":"\\ud83d"}'],
+    "the second half of a character": ["printf", "%s\\n", '{"a":"\\ude00\\ud83d"}'],
+    "status 255": ["sh", "-c", "echo '{}'; exit 255"],
+    "a status in words": ["sh", "-c", "printf '{}\\n/%s/0\\n' $PPID; exit 3"],
 }
 
 
-def guard(mode: str, *hook: str, script: Path = GUARD, seconds: str = "1") -> subprocess.CompletedProcess[str]:
+def guard(mode: str, *hook: str, script: Path = GUARD, seconds: str = "20") -> subprocess.CompletedProcess[str]:
     """The wrapper around a hook."""
     shell = ["sh"] if script.suffix == ".sh" else []
     command = [*shell, str(script), seconds, mode, *native.absolute(list(hook))]
     env = {**os.environ, "VERDIKT_DAEMON": "off"}
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, input="{}", check=False, env=env)
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, input="{}", check=False, env=env)
+
+
+def patience(failure: str) -> str:
+    """As long as it takes, but for what never ends."""
+    return "1" if "sleep" in " ".join(FAILURES[failure]) else "20"
 
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_a_hook_that_fails_blocks(failure: str, wrapper: Path) -> None:
     """Status 2, a reason on stderr, and the one document that blocks on every client."""
-    said = guard("closed", *FAILURES[failure], script=wrapper)
+    said = guard("closed", *FAILURES[failure], script=wrapper, seconds=patience(failure))
     document = json.loads(said.stdout)
 
     assert said.returncode == 2
@@ -83,7 +103,7 @@ def test_a_hook_that_fails_blocks(failure: str, wrapper: Path) -> None:
 @pytest.mark.parametrize("failure", ["a crash", "a kill", "a hang", "a missing interpreter", "plain text"])
 def test_where_nothing_is_about_to_happen_a_failure_is_no_opinion(failure: str, wrapper: Path) -> None:
     """The agent is not held up by a hook that only watches."""
-    said = guard("open", *FAILURES[failure], script=wrapper)
+    said = guard("open", *FAILURES[failure], script=wrapper, seconds=patience(failure))
 
     assert (said.returncode, said.stdout) == (0, "{}\n")
 
@@ -101,13 +121,15 @@ def test_where_nothing_is_about_to_happen_a_failure_is_no_opinion(failure: str, 
             0,
         ),
         (["echo", '{ "a": [1, -2.5e3, true, false, {"b": []}] }'], 0),
+        (["printf", "%s\\n", '{"a":"\\ud83d\\ude00 \\uD83D\\uDE00 \\ue000 \\\\ud83d [ ] ^ _ ` ~"}'], 0),
+        (["printf", '{"a":"%01000000d"}\\n', "0"], 0),
         (["sh", "-c", f"echo '{BLOCK}'; echo no >&2; exit 2"], 2),
     ],
 )
 def test_a_decision_is_handed_on_unchanged(hook: list[str], code: int, wrapper: Path) -> None:
     """Byte for byte, with its status."""
     alone = subprocess.run(hook, capture_output=True, text=True, check=False)
-    said = guard("closed", *hook, script=wrapper, seconds="10")
+    said = guard("closed", *hook, script=wrapper)
 
     assert (said.returncode, said.stdout.rstrip("\n")) == (code, alone.stdout.rstrip("\n"))
     assert said.stderr == alone.stderr
@@ -115,7 +137,7 @@ def test_a_decision_is_handed_on_unchanged(hook: list[str], code: int, wrapper: 
 
 def test_the_hook_reads_what_the_client_wrote(wrapper: Path) -> None:
     """The payload passes through."""
-    assert guard("closed", "cat", script=wrapper, seconds="10").stdout == "{}\n"
+    assert guard("closed", "cat", script=wrapper).stdout == "{}\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["1"], ["1", "closed"], ["x", "y", "z"]])
@@ -134,22 +156,74 @@ def test_a_failure_is_written_down_beside_the_log(tmp_path: Path, wrapper: Path)
     (tmp_path / "hooks").mkdir()
     script = tmp_path / "hooks" / wrapper.name
     shutil.copy(wrapper, script)
-    guard("open", "false", script=script, seconds="10")
-    guard("closed", "false", script=script, seconds="10")
+    shutil.copy(GUARD, script.with_name("guard.sh"))
+    guard("open", "false", script=script)
+    guard("closed", "false", script=script)
     lines = [json.loads(line) for line in (tmp_path / "_hook_crashes.jsonl").read_text().splitlines()]
 
     assert [line["note"] for line in lines] == ["open", "closed"]
     assert lines[0]["message"] == "it failed with status 1"
 
 
+def test_whoever_else_holds_the_output_is_not_waited_for(wrapper: Path) -> None:
+    """The hook has ended, and what it said counts."""
+    hook = ["sh", "-c", "sleep 300 2>&- & echo $! >&2; echo '{}'"]
+    said = guard("closed", *hook, script=wrapper, seconds="100")
+    os.kill(int(said.stderr), signal.SIGKILL)
+
+    assert (said.returncode, said.stdout) == (0, "{}\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_does_not_keep_it_from_its_deadline(tmp_path: Path, number: signal.Signals) -> None:
+    """Whatever the hook does, a client that wants it to end hears a decision."""
+    hook = ["/bin/sh", "-c", f"touch {tmp_path}/there; exec sleep 300"]
+    call = subprocess.Popen([str(GUARD), "3", "closed", *hook], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    eventually("the hook runs", lambda: (tmp_path / "there").exists() or call.poll() is not None)
+    call.send_signal(number)
+    out, err = call.communicate(timeout=60)
+
+    assert call.returncode == 2
+    assert json.loads(out)["decision"] == "block"
+    assert b"it was killed or took too long" in err
+
+
+@pytest.mark.parametrize(("mode", "code"), [("closed", 2), ("open", 0)])
+@pytest.mark.parametrize("way", ["closed", "broken", "full"])
+def test_when_nobody_hears_the_answer_the_status_says_it(mode: str, code: int, way: str) -> None:
+    """A closed stdout, one that nobody reads, a disk that is full."""
+    redirect = {"closed": ">&-", "broken": "", "full": "> /dev/full"}[way]
+    line = ["/bin/sh", "-c", f'exec "$@" {redirect}', "sh", str(GUARD), "20", mode, "echo", "{}"]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(line, stdin=subprocess.DEVNULL, stdout=write, stderr=subprocess.DEVNULL, check=False)
+    os.close(write)
+
+    assert done.returncode == code
+
+
+def test_the_hook_gets_the_environment_as_it_is() -> None:
+    """What comes first in PATH is for the wrapper alone: a decision may read it."""
+    env = {"PATH": f"/opt/first:{os.environ['PATH']}", "HOME": "/home/x", "LC_ALL": "C.UTF-8"}
+    command = [str(GUARD), "20", "closed", "/bin/sh", "-c", "env >&2; echo '{}'"]
+    said = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+    assert said.stdout == "{}\n"
+    assert {f"{name}={value}" for name, value in env.items()} <= set(said.stderr.splitlines())
+
+
 @pytest.mark.parametrize("failure", ["a crash", "a kill", "a hang", "a missing interpreter"])
 def test_without_timeout_perl_keeps_the_time(tmp_path: Path, failure: str) -> None:
     """As on macOS."""
     script = tmp_path / "guard.sh"
-    script.write_text(GUARD.read_text().replace("command -v timeout", "command -v no-such-timeout"))
+    script.write_text(
+        GUARD.read_text()
+        .replace("/usr/bin/timeout", "/nowhere")
+        .replace("command -v timeout", "command -v no-such-timeout")
+    )
 
-    assert guard("closed", *FAILURES[failure], script=script).returncode == 2
-    assert guard("closed", "echo", "{}", script=script, seconds="10").stdout == "{}\n"
+    assert guard("closed", *FAILURES[failure], script=script, seconds=patience(failure)).returncode == 2
+    assert guard("closed", "echo", "{}", script=script).stdout == "{}\n"
 
 
 def test_the_python_entry_works_under_the_wrapper(tmp_path: Path, wrapper: Path) -> None:

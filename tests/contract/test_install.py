@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.install import ROOT
+from tests.contract import native
 from verdikt import adapters
 from verdikt.daemon.native import build
 
@@ -59,6 +60,8 @@ def test_with_a_compiler_the_program_is_installed(tmp_path: Path) -> None:
     assert not wheel.endswith("any.whl")
     assert command.read_bytes()[:4] in (b"\x7fELF", b"\xcf\xfa\xed\xfe")
     assert os.access(command, os.X_OK)
+    assert answer(command, "5", "closed", "/bin/cat", payload=b"{}")[0] == 2, "the script that runs it is not beside it"
+    shutil.copy(native.GUARD, command.parent)
     assert answer(command, "5", "closed", "/bin/cat", payload=b"{}") == (0, {})
 
 
@@ -68,8 +71,9 @@ def test_every_way_of_linking_gives_a_client(tmp_path: Path, way: int) -> None:
     target = tmp_path / "verdikt-hook"
 
     assert build.build(target, "test", [*build.HARD, *build.WAYS[sys.platform][way]]) == ""
-    assert answer(target, "5", "closed", "/bin/cat", payload=b"{}") == (0, {})
-    assert answer(target, "5", "closed", "/bin/false", payload=b"{}")[0] == 2
+    shutil.copy(native.GUARD, tmp_path)
+    assert answer(target, "20", "closed", "/bin/cat", payload=b"{}") == (0, {})
+    assert answer(target, "20", "closed", "/bin/false", payload=b"{}")[0] == 2
 
 
 @pytest.mark.parametrize("missing", ["CC", "PATH"])

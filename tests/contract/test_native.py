@@ -1,4 +1,4 @@
-"""The native client, as it is shipped and under sanitizers: whatever happens to the warm process, to the hook or to itself, it says a decision."""
+"""The native client, as it is shipped and under sanitizers: whatever happens to the warm process or to itself, a decision is said."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,13 +27,11 @@ QUESTION = b'{"tool_name":"Bash"}'
 STOPS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 MANY = b"x" * (4 * 1024 * 1024)
 
-# A stand-in for the interpreter: the hook has no opinion and says who it is; the warm process leaves its mark and ends.
+# A stand-in for the interpreter: the hook has no opinion and says who it is.
 PYTHON = """#!/bin/sh
-case "$*" in
-*-m\\ verdikt.daemon|*/verdikt/daemon/__main__.py) { echo "$*"; env; ls -l /proc/self/fd; ps -o sid= -p $$; echo $$; pwd; } > "$VERDIKT_HOME/new.$$"
-  mv "$VERDIKT_HOME/new.$$" "$VERDIKT_HOME/started.$$" ;;
-*) cat > "$VERDIKT_HOME/heard"; echo "$VERDIKT_DAEMON" > "$VERDIKT_HOME/daemon"; echo '{"from":"the hook"}' ;;
-esac
+cat > "$VERDIKT_HOME/heard"
+env > "$VERDIKT_HOME/env"
+echo '{"from":"the hook"}'
 """
 
 
@@ -62,6 +61,7 @@ class Place:
         self.python.chmod(0o755)
         self.client = self.data / "hooks" / "verdikt-hook"
         shutil.copy(program, self.client)
+        shutil.copy(native.GUARD, self.client.parent)
         self.env = {
             "VERDIKT_HOME": str(self.data),
             "PATH": os.environ["PATH"],
@@ -95,10 +95,6 @@ class Place:
         file = self.data / "_hook_crashes.jsonl"
         return [json.loads(line)["message"] for line in file.read_text().splitlines()] if file.exists() else []
 
-    def started(self) -> list[str]:
-        """What each warm process that was started told of itself."""
-        return [path.read_text() for path in self.data.glob("started.*")]
-
 
 @pytest.fixture(params=["shipped", "sanitized"])
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
@@ -130,14 +126,14 @@ BY_HOOK = Said(0, b'{"from":"the hook"}\n', b"")
     ("status", "out", "err"),
     [
         (0, b"{}\n", b""),
-        (0, b'{"a":"\xc3\xa9"}\n', b"note\n"),
+        (0, b'{"a":"\\u00e9"}\n', b"\xc3\xa9\n"),
         (2, BLOCK, b"no\n"),
         (0, b'{"a":"%b"}\n' % (b"y" * 1_000_000), b""),
     ],
 )
 @pytest.mark.parametrize("mode", ["closed", "open"])
 def test_what_the_warm_process_says_is_handed_on(place: Place, status: int, out: bytes, err: bytes, mode: str) -> None:
-    """Byte for byte, and no process is started."""
+    """Byte for byte, and the hook is not run."""
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
@@ -145,7 +141,6 @@ def test_what_the_warm_process_says_is_handed_on(place: Place, status: int, out:
 
     with FakeWarm(place.data, behave) as warm:
         assert place.ask(mode=mode) == Said(status, out, err)
-    assert place.started() == []
     assert not (place.data / "heard").exists()
 
 
@@ -192,11 +187,16 @@ WRONG_ANSWERS: dict[str, tuple[bytes, str]] = {
     "status 255": (ANSWER[:5] + b"\xff" + ANSWER[6:], NO_DECISION),
     "an empty document": (protocol.answer(0, 0, b""), NO_DECISION),
     "two documents": (protocol.answer(0, 0, b"{}\n{}\n"), NO_DECISION),
-    "a null": (protocol.answer(0, 0, b'{"a":null}\n'), NO_DECISION),
     "a list": (protocol.answer(0, 0, b"[]\n"), NO_DECISION),
-    "half a character": (protocol.answer(0, 0, b'{"a":"\\ud800"}\n'), NO_DECISION),
+    "a text": (protocol.answer(0, 0, b'"{}"\n'), NO_DECISION),
+    "half a document": (protocol.answer(0, 0, b'{"a":'), NO_DECISION),
+    "no end of line": (protocol.answer(0, 0, b"{}"), NO_DECISION),
     "bytes that are no UTF-8": (protocol.answer(0, 0, b'{"a":"\xff"}\n'), NO_DECISION),
-    "nested too deep": (protocol.answer(0, 0, b'{"a":' + b"[" * 1000 + b"]" * 1000 + b"}\n"), NO_DECISION),
+    "a NUL": (protocol.answer(0, 0, b'{"a":"\0"}\n'), NO_DECISION),
+    "status 2 with an empty reason": (
+        protocol.answer(0, 2, b'{"decision":"block","reason":""}\n', b"no"),
+        NO_DECISION,
+    ),
     "status 2 with an allow": (protocol.answer(0, 2, b"{}\n", b"no"), NO_DECISION),
     "status 2 without a word on stderr": (protocol.answer(0, 2, BLOCK), NO_DECISION),
 }
@@ -228,11 +228,13 @@ def test_a_warm_process_that_takes_too_long_blocks(place: Place, pace: str) -> N
             warm.ask(connection)
         for byte in ANSWER * 3 if pace == "slow" else b"":
             connection.sendall(bytes([byte]))
-            time.sleep(0.2)
-        time.sleep(3)
+            over.wait(0.2)
+        over.wait()
 
+    over = threading.Event()
     with FakeWarm(place.data, behave) as warm:
         assert_blocked(place.ask(MANY, seconds="2"), "the warm process did not answer in time")
+        over.set()
     assert not (place.data / "heard").exists()
 
 
@@ -334,12 +336,14 @@ def another_listener(place: Place) -> None:
     "why", [nobody, another_listener, stale, open_to_others, elsewhere, a_file, not_a_directory, another_owner]
 )
 def test_where_nobody_can_be_asked_the_hook_decides(place: Place, why: "native.Callable[[Place], None]") -> None:
-    """With the same question, and told not to look for a warm process itself."""
+    """With the same question and the same environment: it may look for a warm process itself, and start one."""
     why(place)
 
     assert place.ask() == BY_HOOK
     assert (place.data / "heard").read_bytes() == QUESTION
-    assert (place.data / "daemon").read_text() == "off\n"
+    seen = (place.data / "env").read_text().splitlines()
+    assert {f"{name}={value}" for name, value in place.env.items()} <= set(seen)
+    assert not [line for line in seen if line.startswith("VERDIKT_DAEMON=")]
     if (place.data / "run").is_dir():
         (place.data / "run").chmod(0o700)
 
@@ -373,58 +377,30 @@ def test_a_working_directory_that_is_gone_is_left_to_the_hook(place: Place) -> N
 
 
 def test_a_queue_that_is_full_is_waited_for(place: Place) -> None:
-    """Others were first."""
+    """Others were first. Where that takes too long the hook decides, as it may on a very busy machine."""
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
         connection.sendall(ANSWER)
 
-    with FakeWarm(place.data, behave, backlog=0) as warm:
-        calls = [
-            subprocess.Popen(
-                place.line(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=place.project, env=place.env
-            )
-            for _ in range(12)
-        ]
-        assert [call.communicate(QUESTION)[0] for call in calls] == [b"{}\n"] * 12
+    def answered() -> bool:
+        others = warm.fill()
+        call = subprocess.Popen(
+            place.line(), cwd=place.project, env=place.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+        )
+        eventually("it waits", lambda: Path(f"/proc/{call.pid}/stat").read_text().split()[2] == "S")
+        warm.let_in()
+        said = call.communicate(timeout=60)[0]
+        for other in others:
+            other.close()
+        assert said in (b"{}\n", BY_HOOK.stdout)
+        return said == b"{}\n"
 
-
-def test_the_first_call_starts_one_warm_process_that_holds_nothing_of_ours(place: Place) -> None:
-    """After its own answer; the next call within seconds starts no other, even when the first could not start."""
-    read, write = os.pipe()
-    os.set_inheritable(write, True)
-    done = subprocess.run(
-        place.line(),
-        input=QUESTION,
-        capture_output=True,
-        cwd=place.project,
-        env=place.env | {"TOKEN": "secret", "VERDIKT_DAEMON_IDLE": "7"},
-        pass_fds=[write],
-        check=False,
-    )
-    os.close(write)
-    assert done.stdout == BY_HOOK.stdout
-    assert place.ask() == BY_HOOK
-    eventually("it has started", place.started)
-
-    (told,) = place.started()
-    words, *lines, session, own, where = told.splitlines()
-    assert words == "-I /opt/x/verdikt/daemon/__main__.py"
-    assert "TOKEN" not in told
-    assert where == "/"
-    assert session.strip() != str(os.getsid(0)).strip()
-    assert not any("pipe:" in line for line in lines)
-    assert os.read(read, 1) == b"", "the pipe that the client inherited is held by nobody"
-    os.close(read)
-    assert own
-
-
-def test_a_start_that_failed_long_ago_is_tried_again(place: Place) -> None:
-    """The mark of an attempt holds for seconds."""
-    place.ask()
-    os.utime(place.data / "run/starting", (1, 1))
-    place.ask()
-    eventually("it has started again", lambda: len(place.started()) == 2)
+    for _ in range(20):
+        with FakeWarm(place.data, behave, full=True) as warm:
+            if answered():
+                return
+    pytest.fail("never waited for")
 
 
 def test_behind_a_given_socket_nobody_else_is_asked(place: Place) -> None:
@@ -446,7 +422,6 @@ def test_behind_a_given_socket_nobody_else_is_asked(place: Place) -> None:
         assert_blocked(place.ask(socket=address, seconds="1"), "nobody answers at its socket")
     assert place.ask(socket=address, mode="open", seconds="1") == Said(0, b"{}\n", b"")
     assert not (place.data / "heard").exists()
-    assert place.started() == []
 
 
 def test_behind_a_given_socket_one_that_restarts_is_waited_for(place: Place) -> None:
@@ -464,22 +439,19 @@ def test_behind_a_given_socket_one_that_restarts_is_waited_for(place: Place) -> 
 
 @pytest.mark.parametrize("number", STOPS)
 @pytest.mark.parametrize("mode", ["closed", "open"])
-@pytest.mark.parametrize("where", ["question", "warm", "hook"])
+@pytest.mark.parametrize("where", ["question", "warm"])
 def test_a_signal_is_a_failure_like_any_other(place: Place, number: signal.Signals, mode: str, where: str) -> None:
-    """Wherever it comes; the hook does not outlive it."""
-    place.python.write_text('#!/bin/sh\necho $$ > "$VERDIKT_HOME/pid"\nexec sleep 30\n')
-    ready = place.data / ("pid" if where == "hook" else "asked")
-    over = threading.Event()
+    """While it waits for the question, and while it waits for the answer."""
+    asked, over = threading.Event(), threading.Event()
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
-        ready.write_text("0")
+        asked.set()
         over.wait(PATIENCE_SECONDS)
 
-    env = place.env | {"VERDIKT_DAEMON": "off" if where == "hook" else "on"}
     with FakeWarm(place.data, behave) as warm:
         call = subprocess.Popen(
-            place.line(mode=mode, seconds="20"), cwd=place.project, env=env,
+            place.line(mode=mode), cwd=place.project, env=place.env,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         assert call.stdin
@@ -489,7 +461,7 @@ def test_a_signal_is_a_failure_like_any_other(place: Place, number: signal.Signa
             call.stdin.write(QUESTION)
             call.stdin.close()
             call.stdin = None
-            eventually("it waits", lambda: ready.exists() and ready.read_text().strip())
+            assert asked.wait(PATIENCE_SECONDS)
         call.send_signal(number)
         out, err = call.communicate(timeout=PATIENCE_SECONDS)
         over.set()
@@ -497,9 +469,27 @@ def test_a_signal_is_a_failure_like_any_other(place: Place, number: signal.Signa
         assert_blocked(Said(call.returncode, out, err), "it was stopped by a signal")
     else:
         assert Said(call.returncode, out, err) == Said(0, b"{}\n", b"")
-    if where == "hook":
-        pid = int(ready.read_text())
-        eventually("the hook has ended", lambda: ended(pid))
+
+
+@pytest.mark.parametrize("number", STOPS)
+def test_a_signal_that_comes_while_the_hook_decides_does_not_cut_it_short(place: Place, number: signal.Signals) -> None:
+    """Its decision is on its way."""
+    place.python.write_text(
+        "#!/bin/sh\n"
+        'touch "$VERDIKT_HOME/there"\n'
+        'while [ ! -e "$VERDIKT_HOME/go" ]; do sleep 0.02; done\n'
+        """echo '{"from":"the hook"}'\n"""
+    )
+    call = subprocess.Popen(
+        place.line(seconds="50"), cwd=place.project, env=place.env,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    eventually("the hook runs", (place.data / "there").exists)
+    call.send_signal(number)
+    (place.data / "go").touch()
+    out, err = call.communicate(timeout=60)
+
+    assert Said(call.returncode, out, err) == BY_HOOK
 
 
 def test_whoever_ignores_signals_gets_a_decision_as_well(place: Place) -> None:
@@ -515,25 +505,25 @@ def test_whoever_ignores_signals_gets_a_decision_as_well(place: Place) -> None:
     assert Said(done.returncode, done.stdout, done.stderr) == BY_HOOK
 
 
-def ended(pid: int) -> bool:
-    """Whether the process is gone, or only waits to be collected by whoever is its parent now."""
-    state = subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
-    return state.strip() in ("", "Z")
-
-
-def test_a_client_that_never_ends_its_question_is_not_waited_for(place: Place) -> None:
-    """Nor one that sends a byte now and then."""
-    call = subprocess.Popen(
-        place.line(seconds="1"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=place.env
-    )
-    assert call.stdin and call.stdout and call.stderr
-    for _ in range(3):
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_client_that_never_ends_its_question_is_not_waited_for(place: Place, warm: bool) -> None:
+    """Whoever waits for it, the client or the hook."""
+    with FakeWarm(place.data, lambda connection: over.wait(20) and None) if warm else nullcontext():
+        over = threading.Event()
+        call = subprocess.Popen(
+            place.line(seconds="1"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=place.env,
+        )
+        assert call.stdin and call.stdout and call.stderr
         call.stdin.write(b"{")
         call.stdin.flush()
-        time.sleep(0.05)
-    code = call.wait(timeout=20)
-
-    assert_blocked(Said(code, call.stdout.read(), call.stderr.read()), "it did not hear the whole question in time")
+        code = call.wait(timeout=PATIENCE_SECONDS)
+        over.set()
+    what = "it did not hear the whole question in time" if warm else "it was killed or took too long"
+    assert_blocked(Said(code, call.stdout.read(), call.stderr.read()), what)
     for stream in (call.stdin, call.stdout, call.stderr):
         stream.close()
 
@@ -573,32 +563,6 @@ def test_when_nobody_hears_the_answer_the_status_says_it(place: Place, mode: str
     os.close(write)
 
     assert done.returncode == code
-
-
-CHILDREN = {
-    "output without end": ("exec yes '{}'", NO_DECISION),
-    "a closed stdout and a hang": ("exec sleep 30 >&-", "it was killed or took too long"),
-    "another that holds stdout": ("sleep 30 & echo '{}'", "it was killed or took too long"),
-    "a signal": ("kill -SEGV $$", "it was killed or took too long"),
-    "NUL bytes": ("printf '{}\\000\\n'", NO_DECISION),
-    "a carriage return": ("printf '{}\\r\\n'", NO_DECISION),
-    "an empty line": ("printf '\\n'", NO_DECISION),
-    "an empty line more": ("printf '{}\\n\\n'", NO_DECISION),
-    "no UTF-8": ('printf \'{"a":"\\377"}\\n\'', NO_DECISION),
-    "half a character": ("printf '%s\\n' '{\"a\":\"\\ud83d\"}'", NO_DECISION),
-    "status 3": ("echo '{}'; exit 3", "it failed with status 3"),
-    "status 255": ("echo '{}'; exit 255", "it failed with status 255"),
-}
-
-
-@pytest.mark.parametrize("child", CHILDREN)
-def test_what_a_hook_may_do_wrong_blocks(place: Place, child: str) -> None:
-    """Beside what the script in its place withstands as well."""
-    script, what = CHILDREN[child]
-    place.python.write_text(f"#!/bin/sh\ncat > /dev/null\n{script}\n")
-
-    seconds = "1" if "sleep" in script else "20"  # a busy machine must not turn one failure into another
-    assert_blocked(place.ask(seconds=seconds, env={"VERDIKT_DAEMON": "off"}), what)
 
 
 def test_an_interpreter_that_is_not_absolute_is_not_looked_for(place: Place) -> None:

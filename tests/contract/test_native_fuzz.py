@@ -17,39 +17,37 @@ from tests.contract import native
 from tests.contract.warm import remove
 from verdikt.daemon import protocol
 
-DEPTH = 64
+BLOCK = b'{"decision":"block","reason":"'
 
 
 def is_one_object(text: bytes) -> bool:
-    """The same rule, in the plainest words: one object on one line, no null, nothing that a strict reader refuses."""
+    """What `guard.sh` hands on: one object in ASCII on one line, no null, nothing that a strict reader refuses."""
     text = text.removesuffix(b"\n")
     if not text.startswith(b"{") or any(byte < 0x20 and byte != 0x09 for byte in text):
         return False
     try:
-        document = json.loads(text.decode("utf-8"), parse_constant=_refuse, parse_int=str, parse_float=str)
+        document = json.loads(text.decode("ascii"), parse_constant=_refuse, parse_int=str, parse_float=str)
         json.dumps(document, ensure_ascii=False).encode("utf-8")  # half a character cannot be written
     except (ValueError, RecursionError):
         return False
-    return _plain(document, 0)
+    return _plain(document)
 
 
 def _refuse(name: str) -> None:
     raise ValueError(name)
 
 
-def _plain(value: object, depth: int) -> bool:
-    if value is None or depth >= DEPTH:
-        return False
+def _plain(value: object) -> bool:
     if isinstance(value, dict):
-        return all(_plain(member, depth + 1) for member in value.values())
-    return all(_plain(member, depth + 1) for member in value) if isinstance(value, list) else True
+        return all(map(_plain, value.values()))
+    return all(map(_plain, value)) if isinstance(value, list) else value is not None
 
 
 def is_decision(status: int, out: bytes) -> bool:
-    """What may be handed on."""
-    block = b'{"decision":"block","reason":"'
-    worded = out.startswith(block) and len(out) > len(block) and out[len(block)] != ord('"')
-    return status in (0, 2) and (status == 0 or worded) and is_one_object(out)
+    """What the native client hands on: what our own encoder may have made, without reading it."""
+    shaped = out.startswith(b"{") and out.endswith(b"}\n") and all(0x20 <= byte <= 0x7E for byte in out[:-1])
+    worded = out.startswith(BLOCK) and len(out) > len(BLOCK) and out[len(BLOCK)] != ord('"')
+    return shaped and (status == 0 or (status == 2 and worded))
 
 
 VALUES = st.recursive(
@@ -115,9 +113,13 @@ TEXTS = (
 )
 
 
-def checked(texts: list[bytes]) -> list[bool]:
+ENDED = TEXTS | TEXTS.map(lambda text: b"{" + text + b"}\n") | TEXTS.map(lambda text: BLOCK + text + b'"}\n')
+STATUSES = st.sampled_from([0, 2, 0, 2, 1, 255])
+
+
+def checked(said: list[tuple[int, bytes]]) -> list[bool]:
     """What the client's own check says to each."""
-    fed = b"".join(len(text).to_bytes(4, "big") + text for text in texts)
+    fed = b"".join(bytes([status]) + len(text).to_bytes(4, "big") + text for status, text in said)
     env = {**os.environ, **native.SANITIZER_ENV}
     done = subprocess.run([str(native.parts())], input=fed, capture_output=True, env=env, check=False)
     assert done.returncode == 0, done.stderr.decode()
@@ -125,18 +127,10 @@ def checked(texts: list[bytes]) -> list[bool]:
 
 
 @settings(max_examples=40)
-@given(st.lists(TEXTS, min_size=50, max_size=120))
-def test_what_counts_as_one_object_is_what_a_strict_reader_takes(texts: list[bytes]) -> None:
+@given(st.lists(st.tuples(STATUSES, ENDED), min_size=50, max_size=120))
+def test_what_is_handed_on_is_what_a_plain_reading_gives(said: list[tuple[int, bytes]]) -> None:
     """No more and no less."""
-    assert checked(texts) == [is_one_object(text) for text in texts]
-
-
-@pytest.mark.parametrize("depth", [DEPTH - 2, DEPTH - 1, DEPTH, 10_000])
-def test_nesting_has_an_end(depth: int) -> None:
-    """Whatever a deep document does to a client, it does not get there."""
-    text = b'{"a":' + b"[" * depth + b"]" * depth + b"}"
-
-    assert checked([text]) == [depth < DEPTH]
+    assert checked(said) == [is_decision(*each) for each in said]
 
 
 class Subject:
@@ -147,6 +141,7 @@ class Subject:
         self.client = root / "hooks" / "verdikt-hook"
         self.client.parent.mkdir()
         shutil.copy(native.sanitized(), self.client)
+        shutil.copy(native.GUARD, self.client.parent)
         self.env = {"VERDIKT_HOME": str(root), "HOME": str(root), "PATH": os.environ["PATH"]} | native.SANITIZER_ENV
         self.answer = b""
 
@@ -161,8 +156,8 @@ class Subject:
         line = [str(self.client), *words]
         done = subprocess.run(line, input=payload, capture_output=True, env=self.env | env, timeout=60, check=False)
         assert done.returncode in (0, 2), done.stderr
-        assert is_one_object(done.stdout), done.stdout
-        assert done.returncode == 0 or is_decision(2, done.stdout), done.stdout
+        plain = done.returncode == 0 and is_one_object(done.stdout)
+        assert plain or is_decision(done.returncode, done.stdout), done.stdout
         assert done.returncode == 0 or done.stderr
         return done
 
@@ -178,7 +173,7 @@ def subject() -> Iterator[Subject]:
 
 
 FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-ASKED = "5 closed /bin/false -m verdikt.adapters.entry claude PreToolUse".split()
+ASKED = "20 closed /bin/false -m verdikt.adapters.entry claude PreToolUse".split()
 
 ANSWERS = (
     st.binary(max_size=60)
@@ -189,7 +184,7 @@ ANSWERS = (
         st.sampled_from([b"VDK1", b"VDK1", b"VDK1", b"VDK2"]),
         st.sampled_from([0, 0, 0, 2, 3, 255]),
         st.sampled_from([0, 2, 1, 255]),
-        TEXTS | st.sampled_from([b"{}\n", b'{"decision":"block","reason":"no"}\n']),
+        ENDED | st.sampled_from([b"{}\n", b'{"decision":"block","reason":"no"}\n']),
         st.binary(max_size=20),
         st.none() | st.binary(min_size=8, max_size=8),
     )
@@ -222,10 +217,10 @@ def test_any_answer_of_a_warm_process_ends_in_a_decision(subject: Subject, answe
 
 
 @FEW
-@given(said=TEXTS | st.binary(max_size=200_000))
+@given(said=TEXTS | WRITTEN | st.binary(max_size=200_000))
 def test_any_output_of_a_hook_ends_in_a_decision(subject: Subject, said: bytes) -> None:
     """The one that it is, or a block."""
-    done = subject.run(["5", "closed", "/bin/cat"], said)
+    done = subject.run(["20", "closed", "/bin/cat"], said)
     if is_one_object(said):
         assert (done.returncode, done.stdout) == (0, said.removesuffix(b"\n") + b"\n")
     else:
@@ -243,4 +238,4 @@ def test_any_command_line_ends_in_a_decision(subject: Subject, words: list[str],
     """Broken wiring is not permission."""
     subject.answer = b""
     subject.run(words, payload, VERDIKT_DAEMON="off")
-    subject.run(["5", "closed", "/bin/false", "-m", "verdikt.adapters.entry", *words], payload)
+    subject.run(["20", "closed", "/bin/false", "-m", "verdikt.adapters.entry", *words], payload)

@@ -92,7 +92,7 @@ def test_every_recorded_payload_gets_the_same_bytes_and_leaves_the_same_receipts
 def test_without_a_warm_process_the_bytes_are_the_same_too(
     warm: WarmProcess, program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The client runs the hook process and hands on what it says."""
+    """The client leaves it to the script beside it, which runs the hook process."""
     client = native.client() if program == "shipped" else native.sanitized()
     questions = [each for number, each in enumerate(recorded(warm)) if number % 25 == 0 or number >= len(RECORDED)]
     off = {"VERDIKT_DAEMON": "off", **native.SANITIZER_ENV}
@@ -141,9 +141,10 @@ def test_one_that_hangs_is_a_block_that_says_so(warm: WarmProcess) -> None:
 
 
 def test_a_client_that_an_upgrade_left_behind_ends_nobody(warm: WarmProcess, tmp_path: Path) -> None:
-    """Its calls are decided by the hook process, and the warm process goes on."""
+    """The hook process that it turns to is of the version that is installed, and asks the warm process."""
     other = tmp_path / "verdikt-hook"
     assert build.build(other, "0.0.0", ["-O1"]) == ""
+    shutil.copy(native.GUARD, tmp_path)
     process = warm.start()
 
     assert ask(warm, bash("ls", call="one"), program=other) == Said(0, b"{}\n", b"")
@@ -151,6 +152,7 @@ def test_a_client_that_an_upgrade_left_behind_ends_nobody(warm: WarmProcess, tmp
     assert ask(warm, bash("ls", call="three")).code == 0
     assert process.poll() is None
     assert warm.calls() == ["one", "two", "three"]
+    assert warm.status()["calls"] == 5, "each was asked, and what was left behind asked in vain before"
 
 
 def test_a_broken_policy_is_the_same_block_on_both_paths(warm: WarmProcess) -> None:

@@ -36,6 +36,8 @@ class Hook:
         self._socket = arguments[1] if arguments[:1] == ["--socket"] and len(arguments) > 1 else ""
         self._arguments = arguments[2:] if self._socket else arguments
         self._call: HookCall | None = None
+        self._alone = False
+        """Nobody could be asked, and somebody should be there for the next call."""
 
     def run(self) -> NoReturn:
         """Reads, decides, answers, exits."""
@@ -68,7 +70,18 @@ class Hook:
         except OSError:
             # Nobody hears the document: the status alone must say it.
             code = 2 if code == 2 or self._call is None or self._call.closed else 0
+        if self._alone:
+            self._start_warm()
         os._exit(code)
+
+    def _start_warm(self) -> None:
+        # When the answer is out, so that the two do not compete for the processor.
+        try:
+            from verdikt.daemon.client import start_for_the_next
+
+            start_for_the_next(os.environ)
+        except BaseException:
+            return  # the answer counts
 
     def _ask(self, raw: bytes, cwd: str) -> None:
         """Answers as the warm process does; returns when nobody heard the question. What became of it must be known."""
@@ -86,6 +99,7 @@ class Hook:
             raise
         if said is not None:
             self._say(*said)
+        self._alone = True
 
     def _new_call(self, cwd: str) -> HookCall:
         from verdikt.adapters.call import HookCall

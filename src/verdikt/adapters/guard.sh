@@ -1,57 +1,61 @@
 #!/bin/sh
 # guard.sh SECONDS closed|open HOOK [ARGUMENT...]
 #
-# Runs a hook and hands on what it says only if it is a decision: status 0 or 2, and exactly one JSON object, without a null,
-# on one line of stdout. Anything else (a crash, a kill, a hang, a missing interpreter, a stray line) becomes a block where
-# the agent is about to act (closed), and no opinion elsewhere (open), because the clients would run the tool.
+# Runs a hook and hands on what it says only if it is a decision: status 0 or 2, and exactly one JSON object in ASCII, without a
+# null or half a character, on one line of stdout. Anything else (a crash, a kill, a hang, a missing interpreter, a stray line)
+# becomes a block where the agent is about to act (closed), and no opinion elsewhere (open), because the clients would run the tool.
 #
-# What comes first in PATH must not be able to speak for the hook.
+# Whoever wants it to end hears the decision that is on its way, or within SECONDS that there is none.
+trap : TERM INT HUP PIPE
+# What comes first in PATH must not be able to speak for the hook, which gets it as it was.
+path=$PATH
 PATH=/usr/bin:/bin:/usr/local/bin:$PATH
-[ $# -gt 2 ] || set -- 1 closed false
+[ $# -gt 2 ] || set -- 1 closed /
 seconds=$1 mode=$2
 shift 2
 
 limit() {
-    if command -v timeout >/dev/null 2>&1; then
-        timeout -s KILL "$seconds" "$@"
+    timeout=/usr/bin/timeout
+    if [ -x "$timeout" ] || timeout=$(command -v timeout); then
+        PATH=$path "$timeout" -s KILL "$seconds" "$@"
     else
         # macOS has no timeout(1), but it has perl.
-        perl -e '$s = shift; $p = fork; defined $p or exit 70; if (!$p) { exec @ARGV; exit 127 }
+        PATH=$path "$(command -v perl)" -e '$s = shift; $p = fork; defined $p or exit 70; if (!$p) { exec @ARGV; exit 127 }
             $SIG{ALRM} = sub { kill 9, $p }; alarm $s; waitpid $p, 0; exit($? & 127 ? 128 + ($? & 127) : $? >> 8)' "$seconds" "$@"
     fi
 }
 
-# Strings become s, other values v, and an object or list of those becomes v again, until one v is left.
-one_object='
-{ text = text $0 }
+# What was said comes before the mark, which tells the status. Strings become s, other values v, and an object or list of those
+# becomes v again, until one v is left. Gemini CLI believes stdout and not the status, so a 2 must be a block in words as well.
+judge='
+index($0, mark) == 1 { status = substr($0, length(mark) + 1); exit }
+NR == 1 { text = said = $0 }
+NR > 2 || NR == 2 && $0 != "" { many = 1; exit }
 END {
-    if (NR != 1 || text !~ /^\{/) exit 1
-    gsub(/"([^"\\\001-\037]|\\["\\\/bfnrt]|\\u[0-9A-Fa-f][0-9A-Fa-f][0-9A-Fa-f][0-9A-Fa-f])*"/, "s", text)
+    if (status == 124 || status == 137) { print "- it was killed or took too long"; exit }
+    if (status == 126 || status == 127) { print "- it could not be started"; exit }
+    if (!many && status != 0 && status != 2) { print "- it failed with status " status; exit }
+    hex = "[0-9A-Fa-f]"; low = hex hex
+    unit = "\\\\u([0-9A-CE-Fa-ce-f]" hex "|[Dd][0-7])" low "|\\\\u[Dd][89ABab]" low "\\\\u[Dd][C-Fc-f]" low
+    gsub("\"([]^-~ !#-[]|\\\\[\"\\\\/bfnrt]|" unit ")*\"", "s", text)
     gsub(/-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?|true|false/, "v", text)
     gsub(/[ \t]/, "", text)
     while (gsub(/\[\]|\{\}|\[[sv](,[sv])*\]|\{s:[sv](,s:[sv])*\}/, "v", text)) { }
-    exit text != "v"
+    fine = !many && status != "" && said ~ /^\{/ && text == "v"
+    if (status == 2) fine = fine && said ~ /^\{"decision":"block","reason":"[^"]/
+    print (fine ? status " " said : "- it did not answer with one decision")
 }'
 
-said=$(limit "$@"; printf '%s' "/$?")
-status=${said##*/}
-said=${said%/*}
-said=${said%"
-"}
-
-case $status in
-0 | 2)
-    # Gemini CLI believes stdout and not the status, so a 2 must be a block in words as well.
-    case $status$said in 0* | '2{"decision":"block","reason":"'[!\"]*)
-        if printf '%s\n' "$said" | awk "$one_object"; then
-            printf '%s\n' "$said"
-            exit "$status"
-        fi ;;
-    esac
-    what="it did not answer with one decision" ;;
-124 | 137) what="it was killed or took too long" ;;
-126 | 127) what="it could not be started" ;;
-*) what="it failed with status $status" ;;
+# The mark comes twice, so that a decision and the mark are at least three lines, after which nobody waits for more: a process
+# that the hook has started may still hold its stdout.
+said=$({ limit "$@"; mark="/$$/$?"; printf '\n%s\n%s\n' "$mark" "$mark" 2>/dev/null; } | head -n 3 |
+    LC_ALL=C awk -v mark="/$$/" "$judge")
+case $said in
+"0 "* | "2 "*)
+    printf '%s\n' "${said#??}" && exit "${said%% *}"
+    what="nobody hears what it says" ;;
+"- "*) what=${said#??} ;;
+*) what="it did not answer with one decision" ;;
 esac
 
 # The hook could not write this down itself. Installed, this file lies in `hooks/` of verdikt's data directory.

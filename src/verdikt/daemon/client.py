@@ -9,15 +9,15 @@ from verdikt.ledger.place import data_place
 
 TYPE_CHECKING = False  # the name is what type checkers know; `typing` costs more than all else here
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 SOCKET, LOCK = "daemon.sock", "daemon.lock"
 
 LONGEST_PATH = 100
 """Bytes of a path that any system takes for a socket."""
 
-START_SECONDS = 1.5
-"""How long a new warm process is waited for, where an old one went away."""
+START_SECONDS = 3
+"""How long no hook starts another warm process: one that cannot start must not be started by every call."""
 
 
 class Unreachable(Exception):
@@ -43,8 +43,7 @@ def relay(
 ) -> tuple[int, bytes, bytes] | None:
     """Status, stdout and stderr of a decision that is in the log; None when nobody heard the question.
 
-    Then a warm process is started for the next one, unless the socket is one that an operator named: there is nobody else
-    to decide, so that is `NoAnswer` too.
+    Behind a socket that an operator named there is nobody else to decide, so that is `NoAnswer` too.
     """
     from verdikt import __version__
 
@@ -55,38 +54,11 @@ def relay(
     path = socket or f"{directory}/{SOCKET}"
     try:
         data = protocol.question([__version__, host, event, argument, cwd, protocol.PYTHON], env, payload)
+        return ask(path, data, seconds, ours=not socket)
+    except (protocol.Malformed, Unreachable) as error:
         if socket:
-            return ask(path, data, seconds, ours=False)
-        return _asked(path, data, seconds, lambda: start(directory, env, anew=True))
-    except protocol.Malformed as error:
-        fault: Exception = error
-    except Unreachable as error:
-        fault = error
-        if not socket:
-            start(directory, env)
-    if socket:
-        raise NoAnswer(f"the warm process at `{socket}` cannot be asked: {fault}")
+            raise NoAnswer(f"the warm process at `{socket}` cannot be asked: {error}") from None
     return None
-
-
-def _asked(path: str, data: bytes, seconds: float, anew: "Callable[[], bool]") -> tuple[int, bytes, bytes]:
-    """The answer; when a process of another version goes, that of the one which takes its place."""
-    import time
-
-    end = time.monotonic() + START_SECONDS
-    try:
-        return ask(path, data, seconds)
-    except Going:
-        anew()
-    while time.monotonic() < end:
-        time.sleep(0.02)
-        try:
-            return ask(path, data, max(0.1, seconds - START_SECONDS))
-        except Going:
-            break
-        except Unreachable:
-            continue
-    raise Unreachable("no warm process took the place of the old one")
 
 
 def ask(path: str, data: bytes, seconds: float, *, ours: bool = True) -> tuple[int, bytes, bytes]:
@@ -122,20 +94,59 @@ def ask(path: str, data: bytes, seconds: float, *, ours: bool = True) -> tuple[i
     return status, rest[:out], rest[out:]
 
 
-def start(directory: str, env: "Mapping[str, str]", *arguments: str, anew: bool = False) -> bool:
-    """Starts a warm process and waits for nothing; whether one was started. Not where one lives already, unless `anew`."""
-    if not anew and holder(directory):
-        return False
+def start_for_the_next(env: "Mapping[str, str]") -> None:
+    """Starts a warm process where none lives, unless a hook has tried a moment ago."""
+    directory = run_directory(env)
+    try:
+        if directory and not holder(directory) and _is_due(directory):
+            start(env)
+    except OSError:
+        return  # there is no place for one
+
+
+def _is_due(directory: str) -> bool:
+    """Whether no hook has tried within the last seconds; from now on one has."""
+    import time
+
+    mark = f"{directory}/starting"
+    try:
+        if not os.path.isdir(directory):
+            os.mkdir(directory, 0o700)
+        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        if 0 <= time.time() - os.stat(mark).st_mtime < START_SECONDS:
+            return False
+        os.utime(mark)
+    return True
+
+
+def start(env: "Mapping[str, str]", *arguments: str) -> bool:
+    """Starts a warm process and waits for nothing; whether it was started. Where one lives already, it leaves again."""
     script = f"{os.path.dirname(os.path.abspath(__file__))}/__main__.py"
     # Nothing of the environment that it does not need: it outlives the session, and a token must not.
     clean = {name: env[name] for name in (*protocol.VARIABLES, "VERDIKT_DAEMON_IDLE") if name in env}
     nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
     command = [sys.executable, *flags(), script, *arguments]
+    _keep_to_ourselves()
     try:
         os.posix_spawn(sys.executable, command, clean, file_actions=nothing, setsid=True)
     except (OSError, NotImplementedError, ValueError):
         return False
     return True
+
+
+def _keep_to_ourselves() -> None:
+    """What a hook was given beside its three streams goes to nobody: who reads it waits until all have let go of it."""
+    try:
+        held = [int(name) for name in os.listdir("/dev/fd")]
+    except (OSError, ValueError):
+        held = list(range(1024))
+    for fd in held:
+        try:
+            if fd > 2:
+                os.set_inheritable(fd, False)
+        except OSError:
+            continue
 
 
 def flags() -> list[str]:

@@ -116,7 +116,7 @@ def _succeed(why: str, residence: "Residence", env: Mapping[str, str]) -> None:
     from verdikt.daemon.server import HANGS, OTHER_VERSION
 
     if why in (HANGS, OTHER_VERSION):
-        client.start(str(residence.directory), env, anew=True)
+        client.start(env)
     elif why in signal.Signals.__members__:
         with suppress(OSError):
             remember_port(residence.directory, 0)

@@ -27,9 +27,7 @@ MOST_GOVERNANCES = 128
 PUT_OFF = (MomentKind.BEFORE, MomentKind.PERMISSION, MomentKind.AFTER)
 """The moments whose entries may wait for the disk with those of others: nothing but the answer follows from them."""
 
-NOT_PATHS = frozenset(
-    ["PATH", "USER", "LOGNAME", "VERDIKT_HOOK_SECONDS", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ATTENDED"]
-)
+NOT_PATHS = frozenset(["PATH", "USER", "LOGNAME", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ATTENDED"])
 """The variables that name no place; all others must be absolute, or mean something only in the client's own directory."""
 
 

@@ -11,7 +11,6 @@ from verdikt.effects.program.table import Does, Program
 from verdikt.effects.surroundings import before, surroundings_of
 from verdikt.effects.target import recoverable as can_return
 from verdikt.model.effect import Certainty, Effect, EffectClass, Target, Zone
-from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 
 TYPE_CHECKING = False
@@ -36,23 +35,6 @@ _TEMPORARY = words("/tmp /var/tmp /private/tmp /dev/shm")
 _HOLDERS = words(
     "sudo doas env nice ionice nohup setsid timeout stdbuf time command builtin exec xargs flock proxychains torsocks"
 )
-_COMMANDS = words(
-    "PAGER GIT_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_ASKPASS SSH_ASKPASS LESSOPEN LESSCLOSE "
-    "MANPAGER BROWSER PROMPT_COMMAND FZF_DEFAULT_COMMAND SUDO_ASKPASS SYSTEMD_PAGER HGEDITOR SVN_EDITOR PSQL_EDITOR PSQL_PAGER KUBE_EDITOR AWS_PAGER"
-)
-"""Variables whose value other programs run as a command."""
-_AROUND = words(
-    "CLAUDE_CODE_SIMPLE CLAUDE_CONFIG_DIR CLAUDE_CODE_MANAGED_SETTINGS_PATH CLAUDE_CODE_PERSONAL_HOOKS_OFF CLAUDE_CODE_RESTRICT_PERSONAL_CONFIG "
-    "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP CODEX_HOME GEMINI_CLI_HOME GEMINI_CLI_SYSTEM_SETTINGS_PATH GEMINI_CLI_SYSTEM_DEFAULTS_PATH "
-    "GEMINI_CLI_TRUSTED_FOLDERS_PATH COPILOT_HOME COPILOT_ALLOW_ALL OPENCODE_CONFIG OPENCODE_CONFIG_DIR OPENCODE_CONFIG_CONTENT "
-    "OPENCODE_DISABLE_PROJECT_CONFIG OPENCODE_PURE OPENCODE_PERMISSION OPENCODE_TEST_HOME OPENCODE_TEST_MANAGED_CONFIG_DIR"
-)
-"""Variables that tell an agent to leave its settings, and our hooks in them, aside."""
-_FILES = words("BASH_ENV ENV PYTHONSTARTUP")
-_HISTORY = words("HISTFILE HISTSIZE HISTFILESIZE")
-_OPTIONS = words("NODE_OPTIONS PERL5OPT RUBYOPT")
-_LOADED = regex(r"(?:--require|--import|--loader|-r|-M|-I)[= ]?(\.{0,2}/\S+)")
-_LIBRARIES = words("LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES")
 _PLACED = ("fs.", "git.", "cred.", "persist.", "guard.", "code.")
 _OF_THE_MACHINE = (
     "sys.read",
@@ -152,39 +134,6 @@ class Call:
         return (
             command.name in ("source", ".") and len(command.argv) > 1 and self.path(command.argv[1]).zone is Zone.SECRET
         )
-
-    def assigned(self, name: str, value: Word, *, lasting: bool = False) -> Iterator[Effect]:
-        """What giving a variable a value makes other programs run; `lasting` for all that follow."""
-        if name.startswith("VERDIKT_") or name in _AROUND:
-            yield self.effect("guard.environment", (Target(name, "other"),))
-        elif name in _COMMANDS and value.text not in ("", "cat"):
-            yield from self.shell(value.text)
-        elif name in _FILES and value.text not in ("", "/dev/null"):
-            yield from self._loaded(name, value)
-        elif name in _LIBRARIES and value.text:
-            target = self.path(value)
-            built = target.zone is Zone.PROJECT and places.is_build(target.path)
-            if target.zone is not Zone.SYSTEM and not built:
-                yield self.effect("code.unknown", (target,), note=f"{name} loads code into every program")
-        elif name in _HISTORY:
-            if (lasting or not self.command.argv) and value.text in ("/dev/null", "0", ""):
-                target = Target("the shell's history", "other")
-                yield self.effect("sys.log", (target,), note="nothing more is recorded", possible=True)
-        elif name == "PATH" and _anybodys(value.text.partition(":")[0]):
-            target = Target(value.text.partition(":")[0] or ".", "other")
-            yield self.effect(
-                "code.unknown", (target,), note="programs would be taken from there before any other place"
-            )
-        elif name in _OPTIONS and (found := _LOADED.search(value.text)):
-            yield from self._loaded(name, Word(found.group(1)))
-
-    def _loaded(self, name: str, file: Word) -> Iterator[Effect]:
-        """A file that runs before anything else, because a variable says so."""
-        for effect in self.on("code.run", [file]):
-            yield effect
-            target = effect.targets[0]
-            if target.zone not in (Zone.PROJECT, Zone.SYSTEM) and target.path and self.facts.text(target.path) is None:
-                yield self.effect("code.unknown", (target,), note=f"{name} has it run before anything else")
 
     def sent(self, files: Sequence[Word]) -> Iterator[Effect]:
         """Files of this machine that go somewhere else: a secret among them is one that gets out."""
@@ -468,17 +417,6 @@ class Call:
             recoverable = reversible
         certainty = Certainty.POSSIBLE if uncertain else Certainty.CERTAIN
         return Effect(cls, what, targets, certainty, recoverable, self._by or self.by, note)
-
-
-def _anybodys(directory: str) -> bool:
-    """Whether anybody may put programs there: the place for temporary files, hidden below it, or wherever one happens to be."""
-    if directory.rstrip("/") in _OPEN_PLACES:
-        return UNKNOWN not in directory
-    inside = directory.startswith(("/tmp/", "/var/tmp/", "/dev/shm/")) and UNKNOWN not in directory
-    return inside and ("/." in directory or (directory.rstrip("/").count("/") < 3 and not directory.endswith("bin")))
-
-
-_OPEN_PLACES = words(". .. /tmp /var/tmp /dev/shm")
 
 
 def shown(argv: Sequence[Word]) -> str:

@@ -214,8 +214,10 @@ class Reading:
         return found
 
     def _assigned(self, call: Call, name: str, value: Word) -> list[Effect]:
+        from verdikt.effects.variable import assigned
+
         found: list[Effect] = []
-        for effect in call.assigned(name, value):
+        for effect in assigned(call, name, value):
             found.append(effect)
             # A file that a shell runs before anything else.
             if effect.what == "code.run" and effect.targets[0].path and (text := self._read(effect.targets[0].path)):

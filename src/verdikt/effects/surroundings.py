@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from verdikt.effects.call import Call
     from verdikt.shell.command import Command, Word
 
 _ENGINES = frozenset(("docker", "podman", "nerdctl", "finch", "docker-compose", "podman-compose"))
@@ -57,6 +58,11 @@ def surroundings_of(command: Command, commands: Sequence[Command]) -> Surroundin
     if "run" not in before and "create" not in before:
         return Surroundings("container")
     return Surroundings("fresh", tuple(_mounts(outer.argv[1:])), _value(words, "-w", "--workdir"))
+
+
+def directory(call: Call) -> str:
+    """Where a command of this machine runs."""
+    return call.resolver.absolute(".", call.command.cwd) or call.facts.cwd
 
 
 def before(command: Command, commands: Sequence[Command]) -> Sequence[Command]:

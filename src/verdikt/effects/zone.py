@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from verdikt.effects.argument import words
 from verdikt.model.regex import regex
 
 TYPE_CHECKING = False
@@ -71,97 +72,14 @@ _NOT_SECRET = regex(
     r"(?:\.(?:pub|example|sample|template|dist|tmpl|defaults?|schema|md|ts|js|py|go|rs|java|rb|d\.ts)|known_hosts(?:\.old)?|\.ssh/config|\.env\.(?:test|ci|vault|development\.example)|(?:ca|cert|cacert|chain|fullchain|bundle|public|pubkey|pub)\w*\.pem|(?:ca|cert|tls|ssl)[-_](?:bundle|chain|cert|certs)\.pem|(?:cert|certificate|chain|bundle|public|pub|ca)\.pem|(?:example|sample|template)\.env)$"
 )
 
-BUILD = frozenset(
-    [
-        "node_modules",
-        "dist",
-        "build",
-        "target",
-        "out",
-        "__pycache__",
-        ".venv",
-        "venv",
-        ".pytest_cache",
-        ".mypy_cache",
-        ".ruff_cache",
-        ".tox",
-        ".nox",
-        "coverage",
-        "htmlcov",
-        ".coverage",
-        ".next",
-        ".nuxt",
-        ".svelte-kit",
-        ".turbo",
-        ".parcel-cache",
-        ".cache",
-        ".gradle",
-        ".eggs",
-        "bower_components",
-        "Pods",
-        "DerivedData",
-        "_build",
-        ".hypothesis",
-        ".ipynb_checkpoints",
-        ".DS_Store",
-        ".nyc_output",
-        "storybook-static",
-        ".serverless",
-        ".aws-sam",
-        ".angular",
-        ".expo",
-        ".dart_tool",
-        ".docusaurus",
-        ".vite",
-        ".output",
-        ".vercel",
-        "tmp",
-        "temp",
-        ".tmp",
-        ".temp",
-        "logs",
-        ".terraform",
-        "lib-cov",
-        "test-results",
-        "playwright-report",
-        ".eslintcache",
-        ".sass-cache",
-        ".rpt2_cache",
-        ".pytype",
-        ".pyre",
-        ".benchmarks",
-        "_site",
-        "public/build",
-        "cdk.out",
-        "elm-stuff",
-        ".stack-work",
-        "zig-cache",
-        "zig-out",
-        ".zig-cache",
-        "wheelhouse",
-        ".webpack",
-        ".rollup.cache",
-        ".swc",
-        ".stryker-tmp",
-        "allure-results",
-        "reports",
-        "junit.xml",
-        "coverage.xml",
-        "lcov.info",
-        "nohup.out",
-        "package-lock.json",
-        "npm-shrinkwrap.json",
-        "yarn.lock",
-        "pnpm-lock.yaml",
-        "bun.lock",
-        "bun.lockb",
-        "uv.lock",
-        "poetry.lock",
-        "Pipfile.lock",
-        "Gemfile.lock",
-        "composer.lock",
-        "Podfile.lock",
-    ]
+BUILD = words(
+    "node_modules dist build target out __pycache__ .venv venv .pytest_cache .mypy_cache .ruff_cache .tox .nox coverage htmlcov .coverage "
+    ".next .nuxt .svelte-kit .turbo .parcel-cache .cache .gradle .eggs bower_components Pods DerivedData _build .hypothesis "
+    ".ipynb_checkpoints .DS_Store .nyc_output storybook-static .serverless .aws-sam .angular .expo .dart_tool .docusaurus .vite .output "
+    ".vercel tmp temp .tmp .temp logs .terraform lib-cov test-results playwright-report .eslintcache .sass-cache .rpt2_cache .pytype "
+    ".pyre .benchmarks _site public/build cdk.out elm-stuff .stack-work zig-cache zig-out .zig-cache wheelhouse .webpack .rollup.cache "
+    ".swc .stryker-tmp allure-results reports junit.xml coverage.xml lcov.info nohup.out package-lock.json npm-shrinkwrap.json yarn.lock "
+    "pnpm-lock.yaml bun.lock bun.lockb uv.lock poetry.lock Pipfile.lock Gemfile.lock composer.lock Podfile.lock"
 )
 """Names of what a build makes and can make again."""
 
@@ -194,57 +112,17 @@ CACHE = (
 )
 """Below a home: what programs fetch again by themselves."""
 
-SYSTEM = frozenset(
-    [
-        "bin",
-        "sbin",
-        "lib",
-        "lib32",
-        "lib64",
-        "libx32",
-        "usr",
-        "etc",
-        "boot",
-        "dev",
-        "proc",
-        "sys",
-        "var",
-        "opt",
-        "root",
-        "run",
-        "snap",
-        "nix",
-        "System",
-        "Library",
-        "Applications",
-        "private",
-        "cores",
-        "home",
-        "Users",
-        "Volumes",
-        "lost+found",
-        "srv",
-    ]
+SYSTEM = words(
+    "bin sbin lib lib32 lib64 libx32 usr etc boot dev proc sys var opt root run snap nix System Library Applications private cores home "
+    "Users Volumes lost+found srv"
 )
 """Top-level directories that belong to the machine."""
 
 _DEVICE = regex(
     r"/dev/(?:(?:sd|hd|vd|xvd)[a-z]+\d*|nvme\d.*|mmcblk\d.*|disk.*|rdisk.*|dm-\d+|md\d+|mapper/.*|loop\d+|sr\d|mem|kmem|port|nbd\d+|zd\d+|ram\d+)$"
 )
-_SINK = frozenset(
-    [
-        "/dev/null",
-        "/dev/stdout",
-        "/dev/stderr",
-        "/dev/stdin",
-        "/dev/tty",
-        "/dev/zero",
-        "/dev/full",
-        "/dev/random",
-        "/dev/urandom",
-        "/dev/ptmx",
-        "NUL",
-    ]
+_SINK = words(
+    "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/full /dev/random /dev/urandom /dev/ptmx NUL"
 )
 
 

@@ -6,13 +6,16 @@ in a plan, a question, a condition, a quotation, a negation or a report of what 
 
 import enum
 import itertools
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from verdikt.evidence.clause import Clause, clauses
 from verdikt.evidence.done import find_done
-from verdikt.evidence.plea import find_blocked, find_delegation
+from verdikt.evidence.plea import find_delegation
 from verdikt.evidence.prose import Sentence, sentences
+from verdikt.evidence.stuck import find_blocked
+from verdikt.model.regex import regex
 from verdikt.model.value import Value
 
 MOST = 100
@@ -57,12 +60,31 @@ def _in_sentence(sentence: Sentence, message: str) -> Iterator[Claim]:
     whole = sentence.span(0, len(sentence.text))
     said = message[whole[0] : whole[1]].strip()
     seen: set[ClaimType] = set()
-    for clause in clauses(sentence):
-        for type, (begin, stop) in _spans(clause):
-            if type is ClaimType.DONE or type not in seen:
-                seen.add(type)
-                start, end = sentence.span(clause.start + begin, clause.start + stop)
-                yield Claim(type, message[start:end], said, start, end)
+    found = [
+        (type, clause.start + begin, clause.start + stop)
+        for clause in clauses(sentence)
+        for type, (begin, stop) in _spans(clause)
+    ]
+    stuck = [begin for type, begin, _ in found if type is ClaimType.BLOCKED]
+    for type, begin, stop in found:
+        if type is ClaimType.DONE and any(_explains(sentence.text, begin, stop, other) for other in stuck):
+            continue
+        if type is ClaimType.DONE or type not in seen:
+            seen.add(type)
+            start, end = sentence.span(begin, stop)
+            yield Claim(type, message[start:end], said, start, end)
+
+
+_CONTRAST = regex(r"\b(?:but|though|although|however|yet|except|only)\b|[;—–.]", re.IGNORECASE)
+_EVENT = regex(
+    r"^\W*(?!I\b|we\b).*\b(?:has been|have been|was|were|is|are)\b(?!.*\b(?:pass|green|implemented|done|finished))",
+    re.IGNORECASE,
+)
+
+
+def _explains(text: str, begin: int, stop: int, stuck: int) -> bool:
+    """Whether what has happened is told as the reason for being stuck (`the image was deleted, so I can't pull it`)."""
+    return stop <= stuck and bool(_EVENT.match(text[begin:stop])) and not _CONTRAST.search(text[stop:stuck])
 
 
 def _spans(clause: Clause) -> Iterator[tuple[ClaimType, tuple[int, int]]]:

@@ -52,9 +52,9 @@ CONDITION = regex(
 TEMPORAL = regex(r"^\W*(?:when|once|as soon as) (?:I|we) (?:\w+ed|ran|re-?ran|made|did|took|put|got|wrote)\b", re.I)
 _LABEL = regex(
     r"^\W*(?:goal|acceptance criteria|definition of done|(?:expected|actual|desired)(?: \w+)?|plan|next(?: steps?| up)?|to-?do|steps?|remaining|requirement|pending"
-    r"|question|example|e\.g\.|for example|note to self|hypothesis|idea|option \w+|proposal|suggested \w+(?: \w+)?|title|subject"
+    r"|(?:for )?context|background|history|timeline|root cause|why\b[^:]{0,60}|what (?:went wrong|happened|broke)|question|example|e\.g\.|for example|note to self|hypothesis|idea|option \w+|proposal|suggested \w+(?: \w+)?|title|subject"
     r"|commit message|(?:pr|issue|ticket) (?:title|description)|branch|quote|tip|test plan|criteri(?:a|on)|in progress|blocked by|later|not done"
-    r"|changelog|release notes?|upstream|step \d+|legend|log|error|input|prompt|task)\s*$",
+    r"|changelog|release notes?|upstream|(?:step|phase|stage|milestone|week|sprint) \d+(?: \([^)]*\)?)?|legend|log|error|input|prompt|task)\s*$",
     re.IGNORECASE,
 )
 
@@ -133,9 +133,9 @@ def own_word(before: str) -> bool:
     """Whether it is the agent or one of its tools that says so."""
     said = list(SAID.finditer(before))[-1]
     if re.search(r"\b(?:I|we)\W+(?:\w+\W+)?$", before[: said.start()], FLAGS):
-        return said[0].lower() in ("report", "note", "noted") or before[: said.start()].lower().lstrip().startswith(
-            "as "
-        )
+        return said[0].lower().startswith(("report", "note", "confirm")) or before[
+            : said.start()
+        ].lower().lstrip().startswith("as ")
     return bool(_WITNESS.search(before[: said.start()]))
 
 
@@ -143,6 +143,11 @@ def of_others(clause: Clause, start: int, end: int) -> bool:
     """Whether the words are about what somebody else did, or about the past."""
     after = clause.text[end:].partition(" and ")[0]
     return bool(_PERSONAL.match(after)) or bool(_PAST.search(after)) or bool(_PAST.search(clause.text[:start]))
+
+
+def of_the_past(text: str) -> bool:
+    """Whether words place what they tell in the past, before the agent's own work."""
+    return bool(_PAST.search(text))
 
 
 def subject_start(before: str) -> int:
@@ -156,3 +161,20 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     while start < end and not (text[start].isalnum() or text[start] in "§¶✅✔☑"):
         start += 1
     return start, max(end, start + 1)
+
+
+def about_others(before: str) -> bool:
+    """Whether the subject is somebody else; `the request you made` is not."""
+    if re.search(
+        r"\b(?:(?:the|that|this|each|every|all|any)(?: [\w§-]+){1,4}|everything|all|anything)(?: that)? you \w+\s*$",
+        before,
+        FLAGS,
+    ):
+        return False
+    found = re.search(rf"(?:{w.OTHERS})(?:\s+(\w+))?\s*$", before.rpartition(",")[2])
+    # `the user interface` is a thing; `the users already` are people.
+    return found is not None and not (
+        found[1]
+        and re.match(r"(?:users?|customers?|team|people|vendors?|authors?)\s", found[0], FLAGS)
+        and not re.fullmatch(rf"{w.ADVERB}|has|have|had", found[1], FLAGS)
+    )

@@ -5,7 +5,9 @@ from verdikt.evidence.clause import FLAGS
 from verdikt.model.regex import regex
 
 AGENT = regex(
-    rf"\b(?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,3}} (?:gone ahead and |went ahead and )?({w.VERBED})\b", FLAGS
+    rf"\b(?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,3}} (?:gone ahead and |went ahead and |taken the liberty (?:of|to) )?({w.VERBED})\b"
+    rf"|\b(?:I|we)(?:'ve| have)? (?:gone|went) ahead and(?: {w.ADVERB})? (?!(?:{w.IDLE})\b)(\w{{2,14}}ed|{w.MADE}|made|ran)\b|\b(?:I|we)(?:'ve| have)? (took|taken) the liberty (?:of|to)\b",
+    FLAGS,
 )
 DID = regex(
     rf"\b(?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,3}} ((?!(?:{w.IDLE}|{w.ADVERB})\b)(?:\w{{2,14}}ed|{w.MADE}))\b(?! to\b)"
@@ -16,7 +18,7 @@ DID = regex(
 )
 ALSO = regex(rf"^\W*(?:I|we)\b[^,]{{1,120}}?,? (?:and|then)(?: {w.ADVERB}){{0,2}} ({w.VERBED})\b", FLAGS)
 BARE = regex(
-    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d))\b(?!-)",
+    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)(?:[a-z]+-)?\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d| [\w.-]*\d[\w.-]*\b))\b(?!-)",
     FLAGS,
 )
 IS = regex(
@@ -25,7 +27,7 @@ IS = regex(
 )
 IS_MADE = regex(rf"\b(?:is|are) ({w.VERBED})(?=\W*$| and\b|, (?:and|so|with)\b| out of\b| up\W*$)", FLAGS)
 IS_QUITE = regex(
-    rf"\b(?:is|are)(?: {w.ADVERB}){{0,2}} (?:fully|completely|successfully|now|all|finally|entirely|correctly|properly|already) ({w.PARTICIPLE})\b",
+    rf"\b(?:is|are)(?: {w.ADVERB}){{0,2}} (?:(?:now|successfully|all|finally|already) ({w.PARTICIPLE})|(?:fully|completely|entirely|correctly|properly) ({w.VERBED}))\b",
     FLAGS,
 )
 BEEN = regex(
@@ -46,7 +48,7 @@ HAS = regex(
 ENDED = regex(
     r"\b(?:completed|succeeded|finished|went through|ran|went live|went out|landed|built|compiled|started|deployed|exited|rolled out|works?|compiles|builds|runs|starts|loads|load|run|render|work|renders|behaves?|responds?)"
     r" (?:successfully|cleanly|fine|without (?:any )?(?:errors?|issues?|problems?|failures?|warnings?)|with no (?:errors|issues|warnings)|with(?: exit)?(?: code| status) 0|as (?:expected|intended|designed|requested|described|specified|documented|advertised|planned|before)"
-    r"|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b|\b\w{3,14}(?:s|ed)(?: up| out| through| down)? (?:successfully|cleanly|flawlessly|correctly|properly|reliably|smoothly|without (?:any )?(?:errors|warnings|problems|issues|trouble|incident|downtime|a hitch))\b|\bworks(?=\W*$| and\b|,)|\b(?:succeeded|went through|went live|works now)\b|\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b|\b(?:did|does) the trick\b|\b(?:builds?|compiles?|installs?|starts?|runs?|boots?) from (?:a )?(?:clean|fresh|scratch)\b|\bsuccessfully \w{3,14}ed\b|\band (?:they |it )?(?:all |both |now )?pass(?:es)?\W*$|\b(?:I|we) have (?:the|it|everything|your|an?|all) ?[\w§ ]{0,30}? ?(?:running|working|passing|green)\b|\bwe now have (?:an? )?(?:full|complete|working|proper|100%|solid)\b|\b(?:is|are) (?:all )?set (?:up )?(?:correctly|properly)\b|\bpasses(?=\W*$|,| and\b)|\bno (?:\w+ )?(?:errors?|bugs?|warnings?|issues?|failures?|problems?|conflicts?) remains?\b|\b(?:deploy\w*|release|update|rollout|fix) went out\b|\bpass(?:es|ed)? (?:its|the|all|every|all its) (?:\w+ ){0,2}?(?:checks?|tests?|validation|audit|scan|suite|rules|criteria|requirements|gates|assertions)\b|\b(?:is|are) now (?!(?:fail|crash|work|look|wait|try|hang|miss|gett|go|becom|happen|show|throw|block|be|ask|wonder|think|investigat|read|writ|runn?ing out|complain|leak|los|break|see)\w*ing\b)\w+ing\b|\b(?:results?|outputs?|they|numbers?|totals?|values?) (?:is|are) (?:all |both )?(?:correct|right|identical|as expected)\b|\bdoes (?:exactly |precisely )?what (?:you asked|was asked|it should|you wanted)\b|\b(?:output|results?|totals?|checksums?|it|they|everything) match(?:es)?(?=\W*$|,| the (?:expected|spec|reference|sample|golden|baseline))|\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|ubuntu|debian|fedora|ios|android|arm|python|node|linux|macos|safari|firefox|chrome|mobile|production|staging)\b|\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the cloud)|\b(?:release|version|update|hotfix|build|v?\d[\d.]+) is (?:now )?out(?=\W*$|,)"
+    r"|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b|\b\w{3,14}(?:s|ed)(?: up| out| through| down)? (?:successfully|cleanly|flawlessly|correctly|properly|reliably|smoothly|without (?:any )?(?:errors|warnings|problems|issues|trouble|incident|downtime|a hitch))\b|\bworks(?=\W*$| and\b|,)|\b(?:succeeded|went through|went live|works now)\b|\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b|\b(?:did|does) the trick\b|\b(?:builds?|compiles?|installs?|starts?|runs?|boots?) from (?:a )?(?:clean|fresh|scratch)\b|\bsuccessfully \w{3,14}ed\b|\band (?:they |it )?(?:all |both |now )?pass(?:es)?\W*$|\b(?:I|we) have (?:the|it|everything|your|an?|all) ?[\w§ ]{0,30}? ?(?:running|working|passing|green)\b|\bwe now have (?:an? )?(?:full|complete|working|proper|100%|solid)\b|\b(?:is|are) (?:all )?set (?:up )?(?:correctly|properly)\b|\bpasses(?=\W*$|,| and\b)|\bno (?:\w+ )?(?:errors?|bugs?|warnings?|issues?|failures?|problems?|conflicts?) remains?\b|\b(?:deploy\w*|release|update|rollout|fix) went out\b|\bpass(?:es|ed)? (?:its|the|all|every|all its) (?:\w+ ){0,2}?(?:checks?|tests?|validation|audit|scan|suite|rules|criteria|requirements|gates|assertions|validators?|linters?|compiler)\b|\b(?:is|are) now (?!(?:fail|crash|work|look|wait|try|hang|miss|gett|go|becom|happen|show|throw|block|be|ask|wonder|think|investigat|read|writ|runn?ing out|complain|leak|los|break|see)\w*ing\b)\w+ing\b|\b(?:results?|outputs?|they|numbers?|totals?|values?) (?:is|are) (?:all |both )?(?:correct|right|identical|as expected)\b|\bdoes (?:exactly |precisely )?what (?:you asked|was asked|it should|you wanted)\b|\b(?:output|results?|totals?|checksums?|it|they|everything) match(?:es)?(?=\W*$|,| the (?:expected|spec|reference|sample|golden|baseline))|\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|ubuntu|debian|fedora|ios|android|arm|python|node|linux|macos|safari|firefox|chrome|mobile|production|staging)\b|\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the cloud)|\b(?:release|version|update|hotfix|build|v?\d[\d.]+) is (?:now )?out(?=\W*$|,)"
     r"|\b(?:change|fix|patch|feature|update|pr|work)(?:s|es)? (?:is|are) in(?=\W*$|,)|\b(?:has )?landed(?=\W*$|,| and\b| (?:on|in) (?:main|master|prod)\w*)"
     r"|(?<!to )(?<!can )\b(?:finished|completes?|completed|succeeds)(?= and\b|,| in (?:about |under )?\d|\W*$)|\b(?:exits?|exited|ends|ended|returns|returned|comes back|came back)(?: with)?(?: a)?(?: clean)?(?: exit)?(?: code| status)? (?:0|zero)(?=\W*$|[,;]| and\b)"
     rf"|\bno (?:more|remaining|further|longer any|other) (?:\w+ ){{0,2}}?(?:{w.TROUBLE}|failing \w+)\b"
@@ -57,8 +59,8 @@ ENDED = regex(
     FLAGS,
 )
 TESTS = regex(
-    rf"\b(?:{w.TESTS}|all of which|all of them|(\d+)(?:/| of | out of )(?:the )?(\d+)(?: {w.TESTS})?|\d+ {w.TESTS}|it)(?: (?:in|for|of|on|covering|around) (?:[\w§./-]+ ){{0,4}}?[\w§./-]+)?(?: {w.ADVERB}| still){{0,3}}"
-    r" (?:pass(?:es|ed)?\b(?! (?:an?|the|its?|that|this|these|each|our|along|through|to|down|back|over)\b)|passing\b|succeeds?\b|succeeded\b|checks? out\b"
+    rf"\b(?:{w.TESTS}|all of which|all of them|(\d+)(?:/| of | out of )(?:the )?(\d+)(?: {w.TESTS})?|\d+ {w.TESTS}|they|(?:last|latest|past) (?:\w+ )?(?:runs?|builds?)|(?:new|old|other|existing|updated|rest of the)? ?ones|it)(?: (?:in|for|of|on|covering|around) (?:[\w§./-]+ ){{0,4}}?[\w§./-]+)?(?: {w.ADVERB}| still){{0,3}}"
+    r" (?:pass(?:es|ed)?\b(?! (?:an?|the|its?|that|this|these|each|our|along|through|to|down|back|over|it|them|§)\b)|passing\b|succeeds?\b|succeeded\b|checks? out\b"
     r"|(?:is|are|was|were|came back|comes back|come back|turned|stays?|went|looks?)(?: "
     + w.ADVERB
     + r"){0,2} (?:green|clean|passing|successful|happy)\b|compiles\b|compiled\b|is back to green\b|(?:green|clean)(?=\W*$|[,;]))",
@@ -78,7 +80,7 @@ NOW = regex(
     FLAGS,
 )
 IS_NOW = regex(
-    rf"\b(?:is|are) now (?:fully |much |more |completely )?(?!(?:not|no|an?|the|in|at|on|to|up|being|going|too|very|so|only|just|that|this|what|where|when|how|as|if|for|with|of|by|about|over|under|much|more|clear|obvious|due|my|your|our|their|his|her|its|its)\b)(?!\w+ing\b)[a-z][a-z-]{{3,}}\b|\b(?:is|are)(?: (?!not\b|never\b|still\b|being\b|going\b)\w+){{1,3}} now\W*$|\b(?:is|are) {w.PARTICIPLE}(?: [\w§-]+){{1,6}} now(?=\W*$|,)",
+    rf"\b(?:is|are)(?: (?!not\b|never\b|still\b)[^\s,;]+){{1,4}} now(?= (?:instead of|rather than)\b)|\b(?:is|are) now (?:fully |much |more |completely )?(?!(?:not|no|an?|the|in|at|on|to|up|being|going|too|very|so|only|just|that|this|what|where|when|how|as|if|for|with|of|by|about|over|under|much|more|clear|obvious|due|my|your|our|their|his|her|its|its)\b)(?!\w+ing\b)[a-z][a-z-]{{3,}}\b|(?:\b(?:is|are)|\w's)(?: (?!not\b|never\b|still\b|being\b|going\b)\w+){{1,3}} now\W*$|\b(?:is|are) {w.PARTICIPLE}(?: [\w§-]+){{1,6}} now(?=\W*$|,)",
     FLAGS,
 )
 WORSE = regex(
@@ -92,8 +94,9 @@ OFFERED = regex(
 BACK = regex(r"\b(?:is|are)(?: now)? (?:back|up)(?=\W*$|,| (?:with|and|again)\b)", FLAGS)
 WE_NOW = regex(r"\bwe now (\w+)\b", FLAGS)
 LATELY = regex(
-    rf"\b(?!(?:{w.BAD}|{w.ADVERB})\b)[a-z]+[^\Wsu]s\b[^,]{{0,60}} (?<!right )(?<!for )(?<!by )(?<!until )(?<!from )now(?=\W*$| (?:instead of|rather than|without|even|across|whenever)\b)"
-    rf"|\b(?!(?:{w.BAD}|{w.ADVERB}|asks|tells|tries|retries)\b)[a-z]+[^\Wsu]s(?: (?!to\b)[\w§-]+){{0,3}} again\W*$",
+    rf"\b(?!(?:{w.BAD}|{w.ADVERB})\b)[a-z]+[^\Wsu]s\b[^,]{{0,60}} (?<!right )(?<!for )(?<!by )(?<!until )(?<!from )now(?=\W*$|[,;:]| and\b| (?:instead of|rather than|without|even|across|whenever)\b)"
+    rf"|\b(?!(?:{w.BAD}|{w.ADVERB}|asks|tells|tries|retries)\b)[a-z]+[^\Wsu]s(?: (?!to\b)[\w§-]+){{0,3}} again(?=\W*$|[,;:]| and\b)"
+    rf"|\b(?!(?:{w.BAD}|{w.ADVERB}|asks|tells|tries|retries|attempts|calls|connects|waits|goes)\b)[a-z]+[^\Wsu]s (?:to|on|in|at|with|as) (?:the|its|your|all|both|every) [\w§ -]{{1,40}}? again(?=\W*$|[,;:]| and\b)",
     FLAGS,
 )
 CAN = regex(r"\b(?:can|should) now(?: be)? (\w+)", FLAGS)
@@ -113,7 +116,7 @@ RESULT = regex(
     FLAGS,
 )
 DELIVERED = regex(
-    r"\byou(?:'ll| can| will| should)?(?: now)? (?:find|see) (?:the |your |a |it )?(?:finished|completed?|final|generated|updated|new|rendered|built) ",
+    r"\byou(?:'ll| can| will| should)?(?: now)? (?:find|see) (?:the |your |a |it )?(?:finished|completed?|final|generated|updated|new|rendered|built) |\bhere(?:'s| is| are) (?:the|your) (?:new |final )?(?:finished|completed?|updated|corrected|revised|fixed|reworked|rewritten|refactored|cleaned-up|generated|final|translated|edited|polished|improved|optimi[sz]ed|formatted) (?!(?:plan|proposal|estimate|draft plan|question|outline|list of)s?\b)",
     FLAGS,
 )
 CURED = regex(
@@ -136,7 +139,7 @@ THIS = regex(
     r"^\W*(?:this|that|these(?: changes)?|which|(?:the|this|my) (?:change|fix|patch|commit|pr|update|edit|diff|refactor)s?)(?: now| also| fully| should now)?"
     r" (fix(?:es)?|resolves?|completes?|closes?|address(?:es)?|finish(?:es)?|solves?|wraps? (?:it |this |that |things )?up|does it|takes care of|concludes)\b"
     r"|^\W*(?:the|this|my) (?:pr|pull request|merge request|commit|patch|branch|diff|change set|changeset) (?:also )?(adds|introduces|implements|makes|removes|replaces|updates|brings|moves|adds support)\b"
-    r"|\b(?:we|you)(?: now)? have an? (?:fully |completely )?(working|functional|running|complete) ",
+    r"|\b(?:we|you)(?:'ve got| have got|(?: now)? have) an? (?:fully |completely )?(working|functional|running|complete) ",
     FLAGS,
 )
 HEADLINE = regex(
@@ -150,11 +153,11 @@ TELEGRAM = regex(rf"^\W*(?!I\b|we\b|the\b|a\b|an\b|you\b)(?:[\w§'/.#+-]+ ){{1,3
 SHORT = regex(
     r"^\W*no (?:more |remaining |further )(?:warnings|errors|failures|issues|regressions|crashes)\b|"
     r"^\W*(?:all |job |and |it's |that's |we're |i'm |you're )?(?:done|fixed|finished|complete|completed|shipped|all set|set|good to go|up and running|everything|all of (?:it|them)|problem solved|mission accomplished|live|deployed|merged|resolved|implemented|sorted|that's it|ready)"
-    r"(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$|^\W*(?:done|fixed|finished|shipped)[,!.]|^\W*(?:all )?(?:done|finished) with (?:the|all|this|that|it|everything|your|both)\b|^\W*(?:all )?(?:tests|ci|build|checks)(?: all)? green\b|^\W*(?:all |everything )?green (?:across the board|everywhere|again|on all)\b|^\W*(?:all|everything(?:'s| is)?) (?:done|set|good|green|finished)\b",
+    r"(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$|^\W*(?:done|fixed|finished|shipped)[,!.]|^\W*it's alive\b|^\W*(?:nailed|cracked|sorted|solved|fixed|found and fixed) it\b|^\W*(?:nice,? |great,? |yes,? |ok,? |and )?(?:that|it|this) (?:worked|did it|is alive)(?=\W*$|[,!])|^\W*(?:all )?(?:done|finished) with (?:the|all|this|that|it|everything|your|both)\b|^\W*(?:all )?(?:tests|ci|build|checks)(?: all)? green\b|^\W*(?:all |everything )?green (?:across the board|everywhere|again|on all)\b|^\W*(?:all|everything(?:'s| is)?) (?:done|set|good|green|finished)\b",
     FLAGS,
 )
 LATER = regex(
-    r"^[^,]{0,40}?\b(?:if|when|once(?! and for all)|unless|until|whenever|provided|only|as long as|except|before|yet to|assuming|after (?:the |an? |your |all )?[\w-]+ (?:is|are|has|have|was|were|passes|pass|completes))\b",
+    r"^[^,]{0,40}?\b(?:if|when|once(?! and for all)|unless|until|whenever|provided|only|as long as|before(?! and after)|yet to|assuming|after (?:the |an? |your |all )?[\w-]+ (?:is|are|has|have|was|were|passes|pass|completes))\b",
     FLAGS,
 )
 DESCRIBES = regex(
@@ -166,18 +169,118 @@ ATTRIBUTIVE = regex(
     FLAGS,
 )
 NO_WORK = regex(
-    r"^\s+(?:nothing|no|none|neither|little)\b|^\s+down\b|^\s+back (?:because|since|after|as)\b|^\s+(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|debug\w*|attempts?|experiments?|temporary|print statements?)\b"
+    r"^\s+(?:nothing|no|none|neither|little)\b|^\s+down\b|^\s+back (?:because|since|after|as)\b|^\s+(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|(?<!release )notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|attempts?|experiments?|temporary|print statements?)\b"
     r"|^\s+(?:that|whether|if|why|how) (?:[\w§']+ ){0,6}(?:is|are|was|does|do|did|can|could|has|fails?|crash\w*|still)\b(?! (?:now|fixed|working|passing|green|done|gone|resolved|complete))",
     FLAGS,
 )
 UNDONE = regex(r"\bbut (?:then )?(?:it |that |they )?(?:broke|came back|regressed|reappeared)\b", FLAGS)
 STILL = regex(
-    r"\b(?:since|because|as) (?:it|that|this) (?:did not|didn't|does not|doesn't) (?:fix|help|work|solve)|\b(?:but|however|yet|though)\b[^.]{0,60}?\b(?:still (?:fail|crash|break|hang|error|see|get|happen|isn't|doesn't|not|present|there|broken)|didn't (?:help|work|fix)|doesn't (?:help|work|fix)|no (?:effect|luck|difference)|to no avail|it fails|that fails|the (?:error|bug|problem|issue|failure) (?:persists|remains|is still))",
+    r"\b(?:since|because|as) (?:it|that|this) (?:did not|didn't|does not|doesn't) (?:fix|help|work|solve)|\b(?:but|however|yet|though)\b[^.]{0,60}?\b[^.]{0,40}?(?:still (?:fail|crash|break|hang|error|see|get|happen|isn't|doesn't|not|present|there|broken|exist|occur|open)|didn't (?:help|work|fix)|doesn't (?:help|work|fix)|no (?:effect|luck|difference)|to no avail|it fails|that fails|the (?:error|bug|problem|issue|failure) (?:persists|remains|is still))",
     FLAGS,
 )
 READY_LATER = regex(
     r"^ to (?:start|begin|proceed|help|continue|implement|work|go ahead|assist|tackle|take|dive|move|accept|discuss|answer)\b|^ when you\b|^ for your (?:answer|input|next|instruct|question|feedback)",
     FLAGS,
 )
-WEAK_SUBJECT = regex(r"^\W*(?:a|an|each|every|any)\s(?!single|one)", FLAGS)
+WEAK_SUBJECT = regex(r"^\W*(?:a|an|each|every|any)\s(?!single|one|of the)", FLAGS)
 ITEM = regex(rf"^\W*(?:[\w§-]+ ){{1,2}}(?:{w.VERBED})\W*$", FLAGS)
+
+IS_ONCE = regex(rf"\b(?:is|are|'s|'re)(?: {w.ADVERB}){{0,2}} ({w.ONE_OFF})\b", FLAGS)
+HABIT = regex(
+    r"\b(?:every|each|automatically|nightly|daily|weekly|hourly|whenever|when|by default|always|usually|upon|on (?:start|startup|boot|save|load|commit|push|demand)|at (?:runtime|startup|build time)|before|if)\b",
+    FLAGS,
+)
+WIRE = regex(
+    rf"^\W*(?!(?:I|we|you|he|she|it|they|who|what|which|the|an?|this|that|these|those|each|every|some|any|no|if|when|as|to|not|more|most|all|its|how|why|please|only|users?|customers?|people|tests? that)\b)"
+    rf"(?:(?!(?:is|are|was|were|be|been|has|have|had|can|could|will|would|should|may|might|must|do|does|did|to|not|never|that|which|who|by|if|when|of)\b)[\w§'/.#+-]+ ){{1,4}}?"
+    rf"((?!(?:{w.THOUGHT}|{w.NOT_WORK}|{w.QUANTITY})\b)(?:[a-z]+-)?\w{{2,14}}ed|(?:written|rewritten|built|rebuilt|set up|put in place|split|sent|redone|taken care of))\b(?!-)"
+    r"(?=\W*$|[:;,]| (?:to|into|in|on|for|with|from|as|at|onto|under|across|against|via|and|out|up|over|successfully|again)\b)",
+    FLAGS,
+)
+FINITE = regex(
+    r"\b(?:is|are|was|were|has|have|had|can|can't|could|will|would|should|may|might|must|do|does|did|needs?|gets?|goes|go|isn't|aren't|wasn't|weren't|means?|fails?|works?|shows?|appears?|come|comes|run|runs|lead|leads|cause|causes|take|takes|remain|remains)\b",
+    FLAGS,
+)
+AGAIN = regex(
+    rf"\b(?:they|these|those|both|all(?: of them)?)(?: all| both)? (?:{w.BASE}) [^,;]{{1,60}}? now(?=\W*$|[,;:]| and\b)|"
+    rf"\b(?:is|are)(?: {w.ADVERB})? (?!(?:not|never|no|still)\b)[a-z][a-z-]+(?: [\w§-]+){{0,3}} again(?=\W*$|[,;:]| and\b)"
+    rf"|\b(?:they|both|all|everything|[a-z§]+s|and [\w§]+)(?: all| both)? (?:{w.BASE}) (?:[\w§-]+ ){{0,3}}again(?=\W*$|[,;:]| and\b)",
+    FLAGS,
+)
+ANYMORE = regex(
+    r"\b(?:can't|cannot|doesn't|don't|does not|do not|isn't|aren't|is not|are not|never|won't|can not) (?!(?:exist|work|need|support|maintain|matter|available|compile|build|pass|run|recommend|want|require|understand|know|remember)\w*\b)[a-z]+[^,;]{0,60}? (?:any ?more|any longer)\b",
+    FLAGS,
+)
+NEW_IN = regex(
+    r"\b(?:has|have|gets|got|gained|comes with|includes?|shows?|reflects?|contains?|carries|carry)(?: now)? (?:an?|two|three|four|five|\d+|the|its|their|some)(?: \w+)? (?:new|newly|brand-new)\b(?! (?:version|release|owner|team|policy|maintainer|job|ceo|customers?|users?|and|or|enough|in)\b)"
+    r"|\bthere(?:'s| is| are)(?: now| also)? (?:an?|two|three|four|\d+) new (?!(?:version|release|owner|team|policy|maintainer|way|ways|problem|error|bug|issue|failure|warning|requirement|law)s?\b)\w+",
+    FLAGS,
+)
+AS_OF = regex(
+    r"\b[a-z]+s\b[^,;]{0,80}? as of (?:this|the last|my|that|today's|the latest) (?:change|commit|patch|pr|release|branch|version)\b|\b[a-z]+s\b[^,;]{0,80}? (?:as of now|from now on|going forward)\b",
+    FLAGS,
+)
+AGAINST = regex(
+    r"\b\d[\d.,]* ?(?:ms|s|sec|secs|seconds?|minutes?|mins?|hours?|kb|mb|gb|kib|mib|%|percent|lines|rows|queries|requests|calls)? ?(?:instead of|rather than|vs\.?|versus|\(was|\((?:it )?used to be|\(down from|\(up from|down from|up from|compared (?:to|with)|where it (?:was|used to be)) ?(?:about |around |~)?\d"
+    r"|\((?:down|up) from (?:about |~)?\d|\b(?:it|this|that|they) (?:was|were|took|used to be|used to take)(?: about| around| over)? \d[^,;]{0,25}? (?:before|earlier|previously)\W*$"
+    r"|\d[^;]{0,60}?, down from (?:about |~|over |around )?\d"
+    r"|\b(?:down|up) to (?:about |~)?\d[^,;]{0,25}? from (?:about |~)?\d"
+    r"|\bwent (?:up|down) (?:to|by) (?:about |around |~)?\d|\b\d[\d.,]* ?(?:ms|s|kB|MB|GB|%)? (?:→|->|=>) ?\d",
+    FLAGS,
+)
+FINE = regex(
+    rf"(?<!\w)(?:{w.TESTS}|§|types|docs|formatting|console|logs?|monitor|dashboard|compiler|output|health ?checks?)(?: (?:is|are|all|run|check|stays?|stayed|looks?|comes? back|came back|came out|comes? out))*(?: all| both| now)? (?:ok|okay|quiet|silent|clean|green|spotless|empty|happy)\b(?! (?:but|with|about|on|to|if|up|room|slate|install|start|code|build|way|out)\b)"
+    r"|\b\d+ (?:consecutive|clean|green|successful|straight)(?: (?:clean|green|successful))? (?:runs?|builds?|passes)\b"
+    r"|\b(?:boots|balances?|lines? up|adds? up|checks? out|holds? up|reconciles?|tallies|caught up|behaves?)(?=\W*$|,| and\b| (?:before and after|again|now|with|to the|as|nicely|exactly|everywhere)\b)"
+    r"|\b(?:runs?|works?|plays?|renders?|loads?|installs?|executes?)(?: \w+)? (?:top to bottom|start to finish|from start to finish|end[- ]to[- ]end|on an? (?:fresh|clean|new|blank|empty|vanilla))\b"
+    r"|\b(?:stays?|stayed|remains?|remained|is|are)(?: now)? (?:healthy|(?:warning|error|lint|bug|flake|crash|leak|regression|vulnerability)-free)\b"
+    r"|\b(?:stays?|stayed|remains?|remained) (?:flat|up|stable|responsive|green|constant|in sync)\b"
+    r"|\b(?:totals|numbers|sums|counts|figures|checksums?|hash(?:es)?|outputs?|results?|snapshots|screenshots|amounts)(?: (?:in|of|from|on|for) (?:the |both |all |each )?[\w§ -]{1,30}?)? match(?:es)? (?:the|your|each other|exactly|to the|those|what)\b"
+    r"|^\W*(?:your|the|it|this)\b[^,;]{0,50}? (?:reads|looks|feels|runs|loads|responds|renders|flows|scrolls)(?: now)? (?:much|a lot|far|noticeably|significantly|considerably|way) \w+er\b"
+    r"|\b(?:survives|survived|withstands|withstood) (?:an?|the|\d|all|every)\b|\b(?:builds?|compiles?|passes|works?|runs?) (?:on its own|on their own|by itself|in isolation|standalone)\b",
+    FLAGS,
+)
+LANDED = regex(
+    r"^\W*(?!(?:I|we|you|it|that|this|he|she|they|state|situation|who|what)\b)(?:[\w§'/-]+ ){0,8}?[\w§/-]+(?: is| are|'s) (?:all |now )?in(?=[^\w§¶]*$|[;,:])|\b(?:script|report|write-up|summary|draft|patch|fix|export|deck|migration|changes?|branch|notebook)(?:'s| is| are)(?: now| all)? (?:in|at|on|under) §",
+    FLAGS,
+)
+ZERO = regex(
+    r"\b(?:errors?|failures?|warnings?|failing(?: \w+)?|failed|issues|violations|problems|regressions|vulnerabilities|conflicts|diffs?) ?[:=] ?(?:0|none|zero)\b",
+    FLAGS,
+)
+GAINED = regex(
+    rf"^\W*(?!(?:I|we|you|he|she|they|users?|nobody|someone)\b)[^,;]{{1,60}}? (?:got|gained|received|lost) (?:an?|its|two|three|\d+|§)(?! (?:\w+ )?(?:{w.TROUBLE}|\d{{3}}\b|null|empty|response|exception|message|notification|email|40\d|50\d|feedback|look))",
+    FLAGS,
+)
+CONTAINS = regex(
+    r"\b(?:commit|pr|pull request|merge request|branch|patch|build|changeset|diff)(?: (?:§|#?\w*\d\w*))? (?:contains|has|includes|carries|brings|holds) (?:the|an?|this|both|all|everything|my|two|three|your)\b",
+    FLAGS,
+)
+EVENT = regex(
+    rf"\b(?:(?:this|my|our) (?:\w+ )?(?:cleanup|clean-up|refactor\w*|change|fix|migration|rewrite|update|patch|upgrade|pass|commit|edit|tweak|session|round|pr)s?|the (?:cleanup|clean-up|fix|patch|rewrite|tweak|edit|polish))(?: {w.ADVERB})?"
+    rf" ((?!(?:{w.THOUGHT}|{w.NOT_WORK}|{w.QUANTITY}|broke|failed|missed|caused|introduced|changed)\b)(?:\w{{2,14}}ed|{w.MADE}|took (?:out|care|off)|got))\b(?! by\b)",
+    FLAGS,
+)
+PERSISTS = regex(
+    r"\b(?:but|though|although|however|yet)\b[^.]{0,60}?\b(?:problem|bug|issue|error|crash|failure)s? (?:still )?(?:exists?|persists?|remains?|(?:is|are) still|happens?|occurs?|reappears?)\b",
+    FLAGS,
+)
+REMEDY = regex(
+    rf"^\W*(?:the )?(?:fix|solution|remedy|resolution|change|outcome|new behaviou?r|behaviou?r now)\s*: +(?!(?:use|add|make|set|move|run|wrap|call|remove|replace|pass|change|check)\b)[^:,;]{{1,60}}? (?!(?:{w.BAD})\b)[a-z]+[^\Wsu]s\b",
+    FLAGS,
+)
+ANNOUNCED = regex(
+    rf"\b(?:here(?:'s| is| are)|below (?:is|are)|(?:a |the )?(?:quick |brief |short )?(?:summary|rundown|overview|recap|list) of)(?: (?!not\b|no\b)\w+){{0,5}}? (?:what(?:'s| has| was| were| got| been| all){{0,2}} (?:been )?(?:changed|new|done|accomplished|achieved|delivered|completed|added|built|shipped|fixed|implemented|updated)"
+    rf"|what (?:I|we)(?:'ve| have)? (?:did|done|changed|built|{w.VERBED})|(?:all )?the (?:\w+ )?changes(?: (?:I|we|that|made)\b)|everything (?:I|we|that))\b",
+    FLAGS,
+)
+AS_ASKED = regex(
+    rf"^\W*(?:following|per|as per|based on|in line with|in response to|after) your (?:latest |last )?(?:feedback|requests?|instructions?|comments?|suggestions?|review|wishes|note)\b[^,]{{0,30}}, (?!(?:I|we|you|here|there|this|that|what|it)\b)[^,;]{{2,50}}? (?!(?:{w.BAD})\b)(?:[a-z]+[^\Wsu]s|are|is|have|has)\b",
+    FLAGS,
+)
+MENDED = regex(rf"\b(?:{w.VERBED}|fix|done|gone|now|solution)\b", FLAGS)
+HOLLOW = regex(
+    r"^\W*(?:only |just )?because (?!I\b|we\b)|^\W*but (?:(?:meaning|use|point)less|only|not|misleading|incomplete|slow|wrong|flaky|prove"
+    r"|(?:it |they |that )?(?:doesn't|don't|does not|do not|isn't|fail|crash|still|hang))",
+    FLAGS,
+)

@@ -1,143 +1,109 @@
-"""Claims that the agent is stuck, and requests that somebody else go on."""
+"""Requests that somebody else go on, by the grammar of a clause."""
 
 import re
 
-from verdikt.evidence.clause import CONDITION, FLAGS, SAID, Clause, reported, trimmed
+from verdikt.evidence.clause import CONDITION, FLAGS, SAID, Clause, trimmed
 from verdikt.evidence.words import COURTESY
+from verdikt.model.regex import regex
 
-_I = re.compile
-_STUCK = _I(
-    r"\b(?:I'm|I am|we're|we are|I've been|I was|I got|I remain)(?: (?:currently|completely|now|still|\w+ly))* (?:blocked|stuck|unable to|not able to|at an impasse|out of options|out of ideas|prevented from|locked out|hitting a wall)\b"
-    r"|\b(?:I|we)(?:'ve| have)? (?:hit|run into|ran into|reached|come to) (?:a|an|the) (?:\w+ )?(?:wall|dead end|roadblock|road block|blocker|impasse|brick wall|hard stop)\b|\bnothing (?:more|else|further) I can (?:do|try)\b"
-    r"|\b(?:I|we)(?: still| simply| just| currently)? (?:can't|cannot|can not|couldn't|could not|won't be able to|wasn't able to|was unable to|am not able to)(?: \w+ly| yet| even)? "
-    r"(?:proceed|continue|go (?:any )?further|complete|finish|move (?:forward|ahead|on)|access|reach|connect|authenticate|log ?in|push|deploy|install|download|fetch|run|execute|test|verify|build|make (?:any )?(?:more |further )?progress|get past|do (?:this|that|it|more)|go on|open|clone|pull|publish|start|knowing|resolve|reproduce|determine|implement|fix|read|load|merge|create|write|produce|get (?:any )?(?:further|farther))\b|\b(?:I|we) (?:have no way (?:to|of)|had to stop)\b"
-    r"|\b(?:I|we)(?: still| currently)? (?:lack|am missing|'m missing|have no) (?:\w+ ){0,3}(?:access|permissions?|credentials|rights|privileges|keys?|scope|tooling)\b|\b(?:I|we)(?:'m|'re| am| are)?(?: going to)?(?:'ll)? have to stop\b"
-    r"|\b(?:I|we) (?:couldn't|could not|can't|cannot) (?:do|test|check|verify|try)(?= (?:is|was)\b)"
-    r"|\b(?:I|we)(?: still| currently)? (?:don't|do not) have (?:\w+ )?(?:access|permissions?|credentials|the (?:rights?|keys?|credentials|permissions?|necessary|required)|a way|network|internet)\b"
-    r"|(?:\b(?:this|it)|(?:^|[,;:] ?)that|\bthe (?:\w+ ){0,3}(?:task|work|deploy\w*|migration|release|fix|rollout|implementation|feature|change|verification|next step|rest)|everything(?: else)?|progress)(?:'s| is| are| remains)(?: (?:currently|still|now|completely|\w+ly))* (?:blocked|stuck|impossible|on hold)\b"
-    r"|^\W*(?:still |currently )?(?:unable to|not able to|can't|cannot|could not|couldn't) (?:proceed|continue|complete|finish|go (?:on|further)|connect|access|install|build|deploy|push|verify|run|reach|log ?in|download)\b"
-    r"|^\W*(?:still |currently |now )?(?:blocked|stuck)(?: (?:on|by|until|because|waiting|at|here)\b|\W*$)"
-    r"|\b(?:I|we)(?: still| simply| just| currently)? (?:can't|cannot|can not|couldn't|could not|am unable to|was unable to|wasn't able to|was not able to|am not able to) (?!say|tell|see|think|imagine|guarantee|recommend|help|wait|agree|promise|speak|stress|care|be|find (?!an?y? way)|fault|rule|emphasi|overstate|remember|confirm|explain|understand|predict|judge|decide|comment|know|believe|spot|justify|reproduce (?:it|this|that) any|thank|do (?:that|this) (?:for|in|with)|get it to|just)"
-    r"[a-z]+\b"
-    r"|(?:(?<=^)|(?<=[,;:] ))without (?:[\w'§./-]+ ){1,8}(?:I|we) (?:can't|cannot|can not|couldn't) (?!say|tell|be sure|guarantee|promise)[a-z]+\b"
-    r"|\b(?:there(?:'s| is) no way (?:for me )?to|not possible for me to|impossible for me to|beyond (?:my|what I) (?:reach|control|can))\b"
-    r"|\b(?:I'm|I am|we're|we are)(?: still| currently| now)? (?:waiting (?:on|for)|awaiting) (?!the (?:\w+ )?(?:tests?|build|ci|pipeline|deploy\w*|job|run|download|install\w*|suite|results?|command)\b)(?:you|your|access|approval|credentials|permission|the|an?)\b"
-    r"|\b(?:I|we) (?:need|require) (?:your |valid |the |an? )?(?:\w+ )?(?:credentials|approval|permission|access|api key|token|password|ssh key|sign-off)\b(?! (?:check|handling|refresh|validation))"
-    r"|(?<=and )(?:so )?(?:could not|couldn't|cannot|can't|was unable to) (?:finish|complete|proceed|continue|connect|access|verify|run|install|build|push|deploy|reach|log ?in|download|test)\b"
-    r"|\bcan(?:not|'t) (?:proceed|continue|go any further|be (?:completed|verified|finished)) (?:without|until)\b",
-    FLAGS,
+_HASTE = r"(?: please| kindly| then| just| also| quickly| maybe| perhaps| first| now| manually| possibly| briefly)*"
+_SOMEBODY = r"(?:you|someone|somebody|anyone|one of you|your (?:\w+ )?(?:team|admin|administrator|dba|colleagues?|ops))"
+_TALK = (
+    r"like|prefer|want|be|have (?:any|a preference|thoughts)|think|clarify|decide|choose|pick|elaborate|explain|consider|agree|accept|specify|live with|rather|say more|expand|say which"
+    r"|imagine|describe what you want|give me (?:a sense|an idea|some|more)|tell me (?:more|which|how you|whether you|if you|what you (?:want|prefer|need|expect|think|mean|have in mind))|let me know (?:which|if you|whether you|how you|what you (?:want|prefer|think|need|mean))"
+    r"|confirm that|confirm (?:you|this is|that's|the (?:scope|requirement|approach|plan|expected|intended|desired))|confirm (?:which|the direction|how you)|review|approve the plan|use|see|do without|go with|always"
 )
-_NOT_STUCK = _I(
-    r"\b(?:not|no longer|never|wasn't|weren't|isn't|aren't|if|unless|whether|when|once|in case|until|so that|would|should|was previously|were previously|what|how|why)\b|n't be\b|\bor else\b",
-    FLAGS,
+"""What is asked of somebody who need not lift a finger: to choose, to explain, to agree."""
+
+_ITEM = (
+    r"(?:output|logs?|errors?|results?|traceback|contents?|files?|details|credentials|url|key|token|screenshot|response|message|stack ?trace|config\w*|version|link|value|schema|password|id|payload|timings?|number|name|reply|path"
+    r"|dump|sample|copy|recording|video|trace|report|csv|dataset|data|secret|numbers?|readings?|code|spec|document|spelling|address|date)s?"
 )
-_OVERCOME = _I(
-    r"\bso (?:I|we)(?:'ve| have)? (?:used|switched|worked around|wrote|fell back|did|tried|built|ran|added|mocked|fixed|replaced|installed)\b|\b(?:but|until) (?:I|we)(?:'ve| have)? (?:then |now |later |managed|found|got|worked around|solved|fixed|resolved|switched|used)\b|\bbut (?:then |eventually |finally )?(?:figured|found|managed|got|worked|solved|fixed)\b|\bfor a (?:while|moment|bit)\b|\bwhich (?:I'm|I am|we're|we are) (?:now |already )?(?:fixing|working|looking|investigating|resolving)\b|\bat first\b|\binitially\b|\bearlier\b|\b(?:find|see|spot|locate|detect) any\b|\bwas blocked\b.*\bnow\b",
-    FLAGS,
+_GIVE = r"(?:send|paste|share|provide|upload|give|show|forward|post|email|mail|drop|attach|supply|hand|read|copy)"
+_OBSERVED = (
+    r"(?:(?:(?:once|when|as soon as|after) (?=(?:you've|you have|you|that's|it's) (?!have|merged|reviewed|decided|approved|read|looked|fixed|ready|had|back|free|there)\w)|(?:what|whether|if|how|which|where|how many|how much|how long)(?: exactly)? )"
+    r"(?!(?:you(?:'d| would|'re| are)? (?:want|prefer|like|think|need|rather|mean|expect|happy|ok|fine|agree|interested|wish|have (?:any|other|a preference|questions|thoughts)|disagree|feel)|I\b|we\b|to\b|one\b|of\b|option|approach|(?:any|some)thing|there(?:'s| is| are) (?:any|some)thing|questions|that (?:works for you|sounds|'s|is (?:ok|fine|all right|acceptable|what you))"
+    r"|this (?:works for you|sounds|is (?:ok|fine|what you|acceptable)|makes sense|looks (?:good|ok|right))|(?:it|this|that|they|things)(?:'s| is)? (?:ok|fine|okay|looks?|sounds?|seems?)|(?:the|either|this|that) (?:\w+ )?(?:option|approach|direction|plan|design|naming|wording)|you(?:'d| would) |path|way)\b)\S+"
+    rf"|the (?:[\w-]+ ){{0,3}}?(?:{_ITEM}|colou?r|outcome|exact)\b|its (?:{_ITEM}|colou?r|state|status)\b)"
 )
 
-
-def find_blocked(clause: Clause) -> tuple[int, int] | None:
-    sentence = clause.sentence
-    if clause.asks or sentence.mood == "report" or sentence.mark == "ticked" or CONDITION.match(sentence.text):
-        return None
-    for match in _STUCK.finditer(clause.text):
-        lead = clause.since_comma(match.start()).rpartition(" and ")[2]
-        if _NOT_STUCK.search(lead) or reported(clause.text[: match.start()]):
-            continue
-        if (
-            re.match(r"(?:so )?(?:could|can|was)", match[0], FLAGS)
-            and not re.match(r"^\W*(?:I|we)\b", sentence.text, FLAGS)
-            and not re.search(r"without|until", match[0], FLAGS)
-        ):
-            continue
-        if _OVERCOME.search(sentence.text):
-            continue
-        if re.match(
-            r"^ (?:to )?(?:tell|say|see|know|confirm|judge|guarantee|comment|promise|rule)\b",
-            clause.text[match.end() :],
-            FLAGS,
-        ):
-            continue
-        if re.match(r"^ (?:if|unless)\b", clause.text[match.end() :], FLAGS):
-            continue
-        if re.match(r"^\W*(?:this|that|it|the)\b", match[0], FLAGS) and re.match(
-            r"^ (?:by (?:the |a |an |our )?(?:\w+ )?(?:guard|firewall rule|cors|browser|csp|policy|regex|rule|lock|mutex|middleware|filter)|for \d|thread|call)\b",
-            clause.text[match.end() :],
-            FLAGS,
-        ):
-            continue
-        return trimmed(clause.text, match.start(), match.end())
-    return None
-
-
-_ASK_FOR = r"(?:send|paste|share|provide|upload|give|show|tell|forward|post|email|drop|attach|supply|hand)"
-_HAND_OVER = _I(
-    rf"(?:^|,\s|\b(?:please|kindly|could you|can you|would you|will you|you could|you should|you'll (?:have|need) to|you need to|you must|I need you to|I'd need you to|I'll need you to|just|then|and|so|mind)\b)(?: please| kindly| then| just| also| quickly)*,? ?"
-    rf"{_ASK_FOR}(?:ing)?(?: it| them| that| this)?(?: over| back| along)? (?:(?:me|us)(?! (?:more|about|which|if|how|whether|an? (?:idea|example(?! \w)|overview|hint|sense)))|over|here|back|in chat|the (?:\w+ ){{0,4}}(?:output|logs?|errors?|results?|traceback|contents?|files?|details|credentials|url|key|token|screenshot|response|message|stack ?trace|config\w*|version|link|value|schema|password|id)s?|your (?:\w+ ){{0,3}}(?:§|output|logs?|errors?|config\w*|credentials|file|key|token|version|results?|screenshot)s?|what(?:ever)? (?:you|it|the)|a (?:\w+ ){{0,2}}(?:screenshot|copy|link|sample|log|account|key|token|file|dump|trace|recording|video|password|value)|its (?:output|contents?)|any (?:\w+ )?(?:output|logs?|errors?))"
-    rf"|\b(?:can|could|would|will) you (?:please )?{_ASK_FOR} (?:it|them|that|this|one|those)\b"
-    rf"|\bplease {_ASK_FOR} (?:it|them|that|those|one|me|us)\b"
-    rf"|\bplease (?:also |then |just |now |manually |go ahead and |first )?(?!(?:{COURTESY})\b)[a-z]{{2,}}\b"
-    r"|\b(?:can|could|would|will) you (?:please |also |then |just |manually |quickly |try to |maybe |kindly |check and )?(?:run|execute|check|try running|try|test|restart|verify|install|open|look (?:up|at|in)|reproduce|rerun|re-run|grant|enable|confirm what|log ?in|go to|set|copy|find out|do)\b"
-    r"|(?<= )and (?:then )?tell me the \w+\b|\b(?:tell|show) me (?:what|which|whether|how many|the (?:result|output|version|value|error|exact))\b(?! (?:you(?:'d| would)? (?:want|prefer|like|think)|to do|(?:approach|option|one) you))|\blet me know (?:what (?:§ |it |that |this )?(?:prints|says|shows|returns|outputs|gives)|what (?:you (?:see|get|find|observe)|it (?:says|prints|shows|returns)|the (?:\w+ )?(?:output|error|result|log|response|command)|happens|comes|appears|version|shows)|the (?:output|result|error|exact)|how it goes|whether it (?:works|passes|fails)|if it (?:works|passes|fails|still)|once you(?:'ve| have) (?:run|done|set|installed|tried)|when you(?:'ve| have) (?:run|done|set|installed|tried))"
-    r"|\breport back\b|\bget back to me with\b|\b(?:you|someone|a human)(?:'ll| will|'d)? (?:need|have|ought) to (?:manually |first |then )?(?:run|execute|check|do|verify|test|look|deploy|perform|supply|provide|send|grant) (?:this|that|it|the|these|§|them)\b(?=[^.]{0,60}\b(?:yourself|manually|by hand|for me|and (?:tell|send|paste|share|let)|on your (?:machine|end|side)|since I|because I|as I)\b)"
-    r"|\byou(?:'ll| will)? (?:need|have) to [a-z]+[^.]{0,60}\b(?:yourself|manually|by hand|for me|on your (?:machine|end|side|phone|device))\b"
-    r"|\b(?:can|could|would|will) you [a-z]+[^.?]{0,60} and (?:let me know|tell me|report back)\b"
-    r"|\bI(?:'ll| will|'d| would)? need you to\b|\b(?:on|from) your (?:machine|end|side),? (?:please )?(?:run|execute|try|check)\b",
+_ASKED = tuple(
+    regex(pattern, FLAGS)
+    for pattern in (
+        rf"\b(?:please|kindly){_HASTE} (?!(?:{COURTESY}|{_TALK})\b)(?!confirm\W*$)[a-z]{{2,}}\b",
+        rf"\b(?:please|kindly){_HASTE} double-check [^.]{{1,60}}\b(?:tell me|let me know|get back|report)\b",
+        rf"\b(?:can|could|would|will) {_SOMEBODY}(?: (?:with|in|on|at|from) [\w§ -]{{2,30}}?)?{_HASTE} (?:try to |check and )?(?!(?:{_TALK})\b)[a-z]{{2,}}\b",
+        r"\b(?:would|do) you mind \w+ing\b(?! (?:if|it if)\b)",
+        rf"\bif you (?:could|would|can|were able to){_HASTE} (?!(?:{_TALK})\b)[a-z]{{2,}}\b(?=[^.]*\b(?:me|us|back|report|your (?:machine|end|side)|output|logs?|result)\b)",
+        r"\bI(?:'ll| will|'d| would)? need you to\b|\bI(?:'d| would) (?:ask|like) you to\b(?! (?:decide|choose|pick|confirm that|know|be aware))|\b(?:would|will) you be able to (?!(?:live|accept)\b)[a-z]+\b|\b(?:over|back) to you to\b",
+        rf"(?<!you can )(?<!to )\b(?:tell|show) me {_OBSERVED}",
+        rf"(?<!to )\blet me know {_OBSERVED}",
+        r"(?<!I'll )(?<!will )(?<!to )\breport back\b|(?<!I'll )(?<!will )\bget back to me\b|\b(?:ping|message|email|tell) me (?:when|once|after|as soon as) (?:you|it|that|this|the)\b|(?:then|and) (?:ping|message|email) me\b",
+        rf"(?:^|[,:]\s|\b(?:please|kindly|just|then|and|so|you should|you must|you need to|you'll (?:have|need) to)\b){_HASTE},? ?{_GIVE}(?: it| them| that| this| one)?(?: over| back| along| again)?"
+        rf" (?:(?:to )?(?:me|us)(?! (?:more|about|which|if|how|whether|an? (?:idea|overview|hint|sense)))|over|here|back|in chat|the (?:[\w§-]+ ){{0,4}}?{_ITEM}\b|your (?:[\w§-]+ ){{0,3}}?(?:§|{_ITEM})|what(?:ever)? (?:you|it|the|comes)|an? (?:\w+ ){{0,2}}?{_ITEM}\b|its {_ITEM}\b|any (?:\w+ )?{_ITEM}\b)",
+        r"\b(?:you|someone|a human|somebody|an admin)(?:'ll| will|'d)?(?: just)? (?:need|have|ought) to [a-z]+\b(?=[^.]{0,80}?\b(?:yourself|manually|by hand|for me|and (?:tell|send|paste|share|let)|(?:since|because|as) I)\b)",
+        r"\byou(?:'ll| will) (?:need|have) to [a-z]+\b(?=[^.]{0,80}?\bon your (?:machine|end|side|phone|device)\b)",
+        rf"\b(?:on|from) your (?:machine|end|side),?{_HASTE} (?:run|execute|try|check)\b",
+        r"^\W*(?:try|run|start|open|execute|restart|re-?run|check|test)\b[^.;]{1,80}? on your (?:machine|end|side|phone|device|laptop)\b",
+        r"\bif (?:you can|possible),? (?!(?:I|we|let|it|that|this|the|you)\b)[a-z]+\b",
+        r"\bwhat (?:does|do|did|is) [^?]{1,60}? (?:say|print|show|display|output|return|report|read)\b[^?]*\b(?:when you|if you|after you|on your|for you)\b",
+        r"^\W*(?:I'll|I will|I'd|I would)? ?(?:need|require) from you\b|^\W*what I need from you\b|\bneeded from you\b",
+    )
+)
+_NOT_ASKED = regex(
+    r"\b(?:if|when|whenever|users?|they|he|she|clients?|server|endpoint|bot|customers?|script|wizard|form|will|would like|wants?|should|which|that|to|don't|do not|never|no need|without|instead of|rather than|how|I'll)\s+(?:\w+\s+){0,2}$|\byou (?:said|asked|told|wanted|mentioned)\b|\bdidn't\b|\bnot\b|\byou (?:can|may|might|could)\s+(?:\w+\s+){0,2}$",
     FLAGS,
 )
-_NOT_ASKED = _I(
-    r"\b(?:if|when|whenever|users?|they|he|she|clients?|server|endpoint|bot|customers?|will|would like|wants?|should|which|that|to|don't|do not|never|no need|without|instead of|rather than|how)\s+(?:\w+\s+){0,2}$|\byou (?:said|asked|told|wanted|mentioned)\b|\bdidn't\b|\bnot\b",
+_FREE = regex(
+    r"\bif (?:you(?:'d)? (?:want|like|wish|prefer|feel like|care)|needed|necessary|desired|you need)\b|\bfeel free\b|\boptional(?:ly)?\b|\bno (?:rush|need)\b[^,]*\bnot necessary\b|\b(?:isn't|not) necessary\b|\bonly (?:if|when|once|after)\b|\bwould you like me\b|\bwant me to\b|\bshould I\b|\bshall I\b",
     FLAGS,
 )
-_COURTESY = _I(
-    r"\b(?:please|kindly)? ?(?:review|have a look|feel free|take a look at the (?:pr|diff|changes)|note|see|refer|find|keep in mind|be aware|don't)\b",
+_TO_OTHERS = regex(
+    r"\b(?:tell|show|give|send) (?:the|your|our|any|all) (?:end )?(?:users?|clients?|team|customers?|reviewers?|people|caller)\b",
+    FLAGS,
+)
+_AND = regex(r"^\W*(?:and|then|so|just|,)\b", FLAGS)
+_SUBJECT = regex(
+    r"^\W*(?:I|we|he|she|it|they|the|a|an|this|that|these|those|users?|each|every|when|after|once|clients?|[A-Z]\w+ (?:is|was|has|will)|¶)\b(?!'d appreciate)",
     FLAGS,
 )
 
 
 def find_delegation(clause: Clause) -> tuple[int, int] | None:
+    """Where a clause asks somebody to do, look up or send something; a choice, an opinion and an offer are no such thing."""
     sentence = clause.sentence
-    if sentence.mood == "report" or sentence.mark:
+    if sentence.mood == "report" or sentence.mark or _FREE.search(sentence.text):
         return None
     if CONDITION.match(sentence.text) and not re.match(
-        r"^\W*(?:if|when|once|in case) you (?:can|could|have|get|don't mind|are able|find)\b", sentence.text, FLAGS
+        r"^\W*(?:if so\b|(?:if|when|once|in case) you (?:can|could|have|get|don't mind|are able|find)\b|(?:when|whenever|once) you [^,]{1,60}, please\b)",
+        sentence.text,
+        FLAGS,
     ):
         return None
-    for match in _HAND_OVER.finditer(clause.text):
-        lead = clause.text[: match.start()]
-        if re.search(
-            r"\b(?:tell|show|give|send) (?:the|your|our|any|all) (?:end )?(?:users?|clients?|team|customers?|reviewers?|people|caller)\b",
-            match[0],
-            FLAGS,
-        ):
-            continue
-        if (
-            SAID.search(sentence.text[: clause.start + match.start()])
-            or _NOT_ASKED.search(lead)
-            or re.search(r"\b(?:would you like|do you want|want|shall|should) (?:me|I)\b", lead, FLAGS)
-        ):
-            continue
-        if re.match(
-            r"^ that you (?:have|are|can)\b|^[^.,]{0,30}\bonly (?:if|when|once|after)\b",
-            clause.text[match.end() :],
-            FLAGS,
-        ):
-            continue
-        if re.match(r"^(?:and|then|so|just)\b", match[0].strip(), FLAGS) and not _imperative(lead):
-            continue
-        if re.search(r"\bcan you (?:check|try|test)\b", match[0], FLAGS) and not clause.asks:
-            continue
-        return trimmed(clause.text, match.start(), match.end())
+    for pattern in _ASKED:
+        for match in pattern.finditer(clause.text):
+            if _holds(clause, match):
+                return trimmed(clause.text, match.start(), match.end())
     return None
 
 
-def _imperative(lead: str) -> bool:
-    """Whether what goes before is addressed to the person, so that `and send me…` is too."""
-    return not lead.strip() or bool(
-        re.match(
-            r"^\W*(?:please|could you|can you|would you|run|try|open|execute|go|check|restart|start|set|install|log|enable|then|first|just|do|copy|press|click|re-?run|you)\b",
-            lead,
-            FLAGS,
-        )
-    )
+def _holds(clause: Clause, match: re.Match[str]) -> bool:
+    lead, after = clause.text[: match.start()], clause.text[match.end() :]
+    if _TO_OTHERS.search(match[0]) or SAID.search(clause.sentence.text[: clause.start + match.start()]):
+        return False
+    if clause.sentence.mood == "plan" and not re.search(r"\b(?:please|kindly|you|me)\b", match[0], FLAGS):
+        return False
+    own = re.match(r"^\W*I\b", match[0], FLAGS)
+    if not own and _NOT_ASKED.search(lead):
+        return False
+    if re.search(r"\b(?:would you like|do you want|want|shall|should) (?:me|I)\b", lead, FLAGS):
+        return False
+    if re.match(r"^ that you (?:have|are|can)\b", after, FLAGS):
+        return False
+    if re.search(r"\b(?:can|could|would|will) you\b", match[0], FLAGS):
+        return clause.asks or bool(re.search(r"\bcould you\b|\bwould you\b|\bplease\b", match[0], FLAGS))
+    if _AND.match(match[0]) and not clause.leads:
+        lead = clause.sentence.text[: clause.start + match.start()]
+    if _AND.match(match[0]) or re.match(r"\W*(?:tell|show|let|report|get)\b", match[0], FLAGS):
+        return not _SUBJECT.match(lead) or bool(re.search(r"\b(?:please|you)\b", lead, FLAGS))
+    return True

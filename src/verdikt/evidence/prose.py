@@ -9,6 +9,9 @@ from verdikt.model.value import Record, Value
 LONGEST = 200_000
 """Characters of a message that are read; a longer one is read from its end, where an agent says what came of it."""
 
+SENTENCE = 1_000
+"""Characters of a sentence that are read as one."""
+
 CODE = "§"
 """Stands in a sentence for a piece of code or a link: a name for something, as far as grammar goes."""
 
@@ -42,12 +45,12 @@ _PLANNED = regex(
     r"\b(?:next|to-?dos?|to do|remain\w*|plans?|planned|follow[- ]?ups?|future|pending|backlog|roadmap|propos\w+"
     r"|suggest\w*|recommend\w*|criteria|definition of done|requirements?|goals?|expected|checklist|left|missing"
     r"|blockers?|known issues|limitations|options?|examples?|would|could|should|will|if|you can|needs?|i'll|going to"
-    r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify|causes?|reasons?|hypothes\w+|symptoms?|reproduce|possible|possibly|maybe|ideas?|alternatives?|assumptions?)\b",
+    r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify|causes?|reasons?|hypothes\w+|symptoms?|reproduce|possible|possibly|maybe|ideas?|alternatives?|assumptions?|what happens|happens when|works|walk (?:you )?through|when you|lifecycle|sequence|process|workflow|tried|attempts?|attempted|experiments?|tells? apart|test plan)\b",
     re.IGNORECASE,
 )
 _REPORTED = regex(
     r"\b(?:says?|said|wrote|writes|report\w*|according|changelog|release notes|commit messages?|history|git log|previous\w*"
-    r"|upstream|readme|ticket|claims?|earlier|you (?:asked|wrote|said|mentioned)|transcript|quoting|quote)\b",
+    r"|upstream|readme|ticket|claims?|earlier|you (?:asked|wrote|said|mentioned)|transcript|quoting|quote|meeting|minutes|stand-?up|retro\w*|timeline|incident|root cause|background|what (?:went wrong|happened)|why)\b",
     re.IGNORECASE,
 )
 
@@ -125,13 +128,22 @@ class _Block(Record):
                     break
         text = "".join(char for char, _ in chars)
         start, first = 0, True
-        for end in [*(match.end() for match in _END.finditer(text)), len(text)]:
+        for end in _cut([*(match.end() for match in _END.finditer(text)), len(text)]):
             while start < end and text[start].isspace():
                 start += 1
             if text[start:end].strip():
                 yield text[start:end], [place for _, place in chars[start:end]], mark, first
                 first = False
             start = max(start, end)
+
+
+def _cut(ends: list[int]) -> Iterator[int]:
+    """Where sentences end, and where one that never ends is cut, so that no text takes more than its share of time."""
+    start = 0
+    for end in ends:
+        yield from range(start + SENTENCE, end, SENTENCE)
+        yield end
+        start = end
 
 
 def _ending(pattern: re.Pattern[str], chars: list[tuple[str, int]]) -> int:

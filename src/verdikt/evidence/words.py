@@ -29,7 +29,7 @@ STATE = (
     "|in sync|available again|available now|reachable again|cleared out|tidied up|ironed out|buttoned up|hooked in|connected up|rewired"
     "|regenerated|rebuilt|rewritten|reworked|restored|reverted|upgraded|unblocked|consolidated|pinned|renamed|replaced|converted|extracted"
     "|checked off|ticked off|stable again|healthy again|out on|out in|closed out|signed off|all green|fully green|bug-free|in production|in prod|in main|in master|on main|on master|on staging|on pypi|on npm|on production"
-    "|in the main branch|wired|exposed|hardened|patched|supported|handled|enforced|secured|protected|validated|escaped|preserved|respected|ticked|good to merge|good to ship"
+    "|in the main branch|wired|exposed|hardened|patched|supported|handled|enforced|secured|validated|escaped|preserved|respected|ticked|good to merge|good to ship"
     "|good to deploy|clear to merge|free to merge|backported|cherry-picked"
 )
 
@@ -111,7 +111,7 @@ UNREAL = (
     r"|expect(?:s|ed|ing)?|hope|hoping|wish|want(?:s|ed)?|need(?:s|ed)?|requires?|should|must|would|could|might|may|will"
     r"|shall|going to|let's|let me|want|goal|idea|plan(?:s|ned)?|when|remember|try(?:ing)?|tried|attempt(?:ed|ing)?"
     r"|before|until|while|start(?:ed|ing)?|begin|began|beginning|working on|in progress|in the middle|halfway|way to"
-    r"|wait(?:ing)?|criterion|criteria|definition|considered|counts?|marked|marks?|treated|assert(?:s|ing)?|guarantees?"
+    r"|wait(?:ing)?|criterion|criteria|definition|considered|counts?(?= as\b)|marked|it (?:seems|appears|looks (?:like|as if|as though))|seemingly|marks?|treated|assert(?:s|ing)?|guarantees?"
     r"|tests? (?:verif(?:y|ies)|checks?|ensures?|asserts?) that|means that|implies|doubts?|i (?:guess|suspect|suppose|imagine)|unclear|unsure|not sure|question|wonder(?:ing)?|think about|decide)\b|'ll\b|(?<!\bi)'d\b"
 )
 
@@ -119,49 +119,87 @@ WONDERING = r"(?<!, )\b(?:whatever|whichever|whoever|anything that|what|how|why|
 
 SAID = (
     r"\b(?:said|says?|saying|claim(?:s|ed|ing)?|report(?:s|ed|ing)?|reads|wrote that|writes|told|tells|mention(?:s|ed)?|stat(?:es|ed|ing)"
-    r"|announce[sd]?|assert(?:s|ed)|insist(?:s|ed)?|suggest(?:s|ed)?|indicat(?:es|ed)|according to|thinks|believes|noted"
-    r"|notes|quot(?:es|ed|ing)|asks|asked (?:if|whether|that|why)|heard|described|describes|called|promised|assumed|shows? as|listed|labell?ed|titled"
-    r"|print(?:s|ed)|message|notification|announcement|commented|asserted|wants)\b|^\s*(?:per|as per|in) (?:the|your|their|his|her) (?:readme|docs?|issue|ticket|log|changelog|commit|comment|message|pr)"
+    r"|announce[sd]?|confirm(?:s|ed)?(?= (?:that|the|it|all|this|everything)\b)|assert(?:s|ed)|insist(?:s|ed)?|suggest(?:s|ed)?|indicat(?:es|ed)|according to|thinks|believes|noted"
+    r"|notes|quot(?:es|ed|ing)|asks(?! for\b)|asked (?:if|whether|that|why)|heard|described|describes|called|promised|assumed|shows? as|listed|labell?ed|titled"
+    r"|by (?:their|his|her|its) own account|reportedly|print(?:s|ed)|(?:shows?|showed|reveals?|revealed) that|message|notification|announcement|commented|asserted|wants)\b|^\s*(?:per|as per|in) (?:the|your|their|his|her) (?:readme|docs?|issue|ticket|log|changelog|commit|comment|message|pr)"
 )
 
 WITNESS = (
     r"\b(?:i|we|pytest|tests?|output|suite|ci|build|mypy|ruff|eslint|tsc|jest|vitest|cargo|linter|curl|runs?|results?|compiler"
-    r"|terminal|checker|pipeline)\b[^,;:]{0,30}$"
+    r"|terminal|checker|pipeline|benchmarks?|measurements?|profiler?|screenshots?)\b[^,;:]{0,30}$"
 )
 """Who may say that something holds without being somebody else: the agent and its tools."""
 
 OTHERS = (
     r"\b(?:he|she|they|you|your (?:team|team-?mates?|colleagues?|co-?workers?|manager|changes|commits?|last|previous)|users?|team|colleagues?|co-?workers?|maintainers?|developers?|someone|somebody|upstream|contributors?"
-    r"|vendors?|customers?|authors?|previous|other (?:agent|session|developer|team|engineer)|another|people|folks|others|claude|copilot"
+    r"|vendors?|customers?|candidates?|compan(?:y|ies)|competitors?|engineers?|students?|employees?|teams|authors?|previous|other (?:agent|session|developer|team|engineer)|another|people|folks|others|claude|copilot"
     r"|[A-Z][a-z]+ and [A-Z][a-z]+)\b|@\w+"
 )
 
 PAST = (
     r"\b(?:last (?:week|year|month|night|sprint|release|quarter|time)|yesterday|(?<!minutes )(?<!minute )(?<!hours )(?<!hour )(?<!seconds )(?<!moments )(?<!moment )ago|in (?:19|20)\d\d|since (?:v?\d|19|20)|back in|used to"
-    r"|in v?\d+\.\d+|in (?:version|release|commit|pr|react|node|python|django|rails|go|rust) ?(?:#|v?\d)|previously|originally|upstream|in an earlier|in the past|at the time|long before|earlier this|the original|historically|in older"
+    r"|in v?\d+\.\d+|in (?:version|release|commit|pr|react|node|python|django|rails|go|rust) ?(?:#|v?\d)|previously|originally|upstream|elsewhere|in an earlier|in the past|at the time|long before|earlier this|the original|historically|in older"
     r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))\b"
 )
 
-PERSONAL = r"^\s*(?:,\s*)?by (?!\w+ing\b)(?:the (?:\w+ )?(?:contributors?|community|client|customer|reviewers?|bot|students?|previous \w+|team|user|maintainers?|author|developer|vendor|agent|platform|ops|infra)|someone|another|you|him|her|them|upstream|[A-Z][a-z]+|@\w+|a (?:colleague|previous|different|contributor|coworker|co-worker|user|maintainer))"
+PERSONAL = r"^\s*(?:,\s*)?by (?!\w+ing\b)(?:the (?:\w+ )?(?:contributors?|community|client|customer|reviewers?|bot|students?|previous \w+|team|user|maintainers?|author|developer|vendor|agent|platform|ops|infra|provider|host|hoster|registrar|admin\w*|colleague|company|bank|customer|support|security|legal|marketing)|someone|another|you|him|her|them|upstream|[A-Z][a-z]+|@\w+|a (?:colleague|previous|different|contributor|coworker|co-worker|user|maintainer))"
 
-COURTESY = "make sure|ensure|review|see|note|wait|hold|stand by|stop|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|bear|remember|allow|double|take|consider|excuse|forgive|accept|enjoy|read|join|look forward"
+COURTESY = "treat|assume|ignore|disregard|advise|mind|hang on|be aware|bear with|think|respect|make sure|ensure|review|see|note|wait|hold|stand by|stop|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|bear|remember|allow|double|take|consider|excuse|forgive|accept|enjoy|read|join|look forward"
 """What one asks of somebody out of politeness, and not for want of being able to do it."""
 
-IDLE = (
-    "need|feed|proceed|exceed|succeed|embed|looked|checked|read|found|noticed|tried|started|identified|asked|wondered|assumed|considered|investigated|searched|reviewed"
-    "|analy[sz]ed|traced|needed|wanted|planned|used|learned|explored|examined|inspected|watched|decided|expected|attempted|stopped"
-    "|failed|happened|mentioned|called|observed|suspected|compared|explained|outlined|listed|described|suggested|proposed|guessed"
-    "|hoped|skipped|waited|listened|remembered|missed|walked|scanned|opened|clicked|logged|queried|encountered|reproduced|debugged"
-    "|measured|concluded|determined|discovered|figured|gathered|grepped|pulled|fetched|downloaded|loaded|viewed|visited|browsed"
-    "|focused|intended|believed|doubted|seemed|followed|studied|discussed|answered|claimed|reported|stated|noted|promised|preferred"
-    "|liked|agreed|worked|struggled|experienced|ended|based|talked|viewed|located|mapped|counted|summari[sz]ed|paused|interrupted"
-    "|assessed|evaluated|estimated|collected|touched|mistyped|misread|misunderstood|introduced the bug|caused|broke|experimented|drafted"
-    "|sketched|prepared to|hesitated|prioriti[sz]ed|recalled|realised|realized|recommended|requested|referenced|relied|resumed|continued"
+THOUGHT = (
+    "need|feed|proceed|exceed|succeed|embed|looked|checked|read|found|noticed|tried|started|identified|asked"
+    "|wondered|assumed|considered|investigated|searched|reviewed|analy[sz]ed|traced|needed|wanted|planned|used"
+    "|learned|explored|examined|inspected|watched|decided|expected|attempted|stopped|failed|happened|mentioned"
+    "|called|observed|suspected|compared|explained|outlined|listed|described|suggested|proposed|guessed|hoped"
+    "|skipped|waited|listened|remembered|missed|walked|encountered|reproduced|debugged|concluded|determined"
+    "|discovered|figured|viewed|visited|browsed|focused|intended|believed|doubted|seemed|followed|studied|discussed"
+    "|answered|claimed|reported|stated|noted|promised|preferred|liked|agreed|worked|struggled|experienced|ended"
+    "|based|talked|located|paused|interrupted|assessed|evaluated|touched|mistyped|misread|misunderstood"
+    "|introduced the bug|caused|broke|experimented|prepared to|hesitated|prioriti[sz]ed|recalled|realised|realized"
+    r"|recommended|requested|referenced|relied|resumed|continued|exhausted|reached(?! (?:\d|the (?:goal|target)|our|your))|arrived|run out|landed on|hit"
 )
+"""Verbs of looking, trying, thinking and talking."""
+
+GATHERED = "scanned|opened|clicked|logged|queried|gathered|grepped|pulled|fetched|downloaded|loaded|mapped|counted|summari[sz]ed|collected|measured|estimated|drafted|sketched"
+"""Verbs of getting hold of things: whoever did only that has prepared work."""
+
+IDLE = f"{GATHERED}|{THOUGHT}"
 """Verbs of looking, trying, thinking and talking: whoever did only that has not said that work is done."""
 
-MADE = "wrote|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave|took|hid|drew|shrank|redid|ran the migration"
+MADE = "taught|got rid of|dealt with|threw|froze|wove|swept|fed|laid|wound|overrode|shut|struck|stuck|upped|lent|wrote|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave|took|hid|drew|shrank|redid|ran the migration"
 """Irregular past forms of doing."""
+
+ONE_OFF = (
+    "renewed|regenerated|reformatted|rewritten|reworked|refactored|restructured|reorgani[sz]ed|renamed|rebased|rebuilt|redone|redrawn|retitled|relabell?ed|recompiled|reimplemented"
+    "|corrected|translated|transcribed|bumped|upgraded|downgraded|backported|cherry-picked|moderni[sz]ed|deduplicated|de-duplicated|decommissioned|retired|tidied|trimmed|typed out|proofread|polished"
+    "|squashed|split out|factored out|broken out|carved out|unified|consolidated|modulari[sz]ed|ported|rolled out|rolled back|reverted|restored|revised|reinstated|repaired|patched up|fleshed out|filled in|drawn up|written up|put together"
+)
+"""What is done to a thing once, by whoever works on it, and not by a program each time it runs."""
+
+QUANTITY = (
+    "dropped|increased|decreased|changed|moved|happened|occurred|appeared|disappeared|arrived|lasted|remained|stayed|resulted|varied|differed|existed|belonged|ended|stopped"
+    "|crashed|leaked|jumped|climbed|surged|peaked|tripled|doubled|halved|complained|voted|joined|responded|replied|panicked|timed|errored|emerged|grew|rose|fell|lapsed|hung|included|excluded|relied|worked"
+)
+"""What things do by themselves."""
+
+ENDS = frozenset(
+    {
+        "done",
+        "fixed",
+        "complete",
+        "completed",
+        "finished",
+        "ready",
+        "live",
+        "working",
+        "pushed",
+        "merged",
+        "committed",
+        "set up",
+    }
+)
+"""States that are never a step of a program."""
 
 BAD_FOR_US = r"(?:need|have|know|see|understand|want|get|face|are|must|can|should|could|would|will|think|depend|risk|expect|wait|require|do)\b"
 """What `we now …` may go on with without anything being done."""

@@ -5,9 +5,9 @@ import re
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.invocation import Invocation
+from verdikt.shell.option import options
 from verdikt.shell.quoting import unescape
 from verdikt.shell.redirect import contents
-from verdikt.shell.wrapper import options
 
 _OPTIONS = "F v f e i l --field-separator --assign --file --source --include --load"
 _STRING = r'"(?:[^"\\\n]|\\.)*+"'

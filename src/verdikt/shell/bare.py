@@ -99,17 +99,7 @@ def _simple(simple: Simple, pipe_from: int | None, drafts: list[Draft]) -> bool:
     redirects = _redirects(simple) if simple.redirects else ()
     if redirects is None or not is_quiet(words):
         return False
-    draft = Draft()
-    draft.argv = tuple(words)
-    draft.redirects = redirects
-    draft.assignments = draft.via = ()
-    draft.cwd = draft.stdin = draft.feeds = draft.pipe_to = None
-    draft.where = ""
-    draft.pipe_from = pipe_from
-    draft.background = draft.conditional = draft.repeated = False
-    draft.span = (simple.start, simple.end)
-    draft.depth = 0
-    drafts.append(draft)
+    drafts.append(Draft.plain(words, redirects, (simple.start, simple.end), pipe_from))
     return True
 
 

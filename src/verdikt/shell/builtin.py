@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.option import options
 from verdikt.shell.scope import UNSET, Scope, Value
-from verdikt.shell.wrapper import options
 
 if TYPE_CHECKING:
     from verdikt.shell.frame import Frame

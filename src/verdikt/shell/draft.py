@@ -44,6 +44,23 @@ class Draft(_Layout):
     depth: int
     feeds: int | None
 
+    @classmethod
+    def plain(
+        cls, words: list[Word], redirects: tuple[Redirect, ...], span: tuple[int, int], pipe_from: int | None
+    ) -> Draft:
+        """A command that stands in the outermost text, runs in the foreground and where it is told to, and surely runs."""
+        draft = cls()
+        draft.argv = tuple(words)
+        draft.redirects = redirects
+        draft.assignments = draft.via = ()
+        draft.cwd = draft.stdin = draft.feeds = draft.pipe_to = None
+        draft.where = ""
+        draft.pipe_from = pipe_from
+        draft.background = draft.conditional = draft.repeated = False
+        draft.span = span
+        draft.depth = 0
+        return draft
+
     def finished(self) -> Command:
         """The same object, closed."""
         self.__class__ = Command  # type: ignore[assignment]

@@ -4,8 +4,8 @@ from posixpath import basename, join
 
 from verdikt.shell.command import Word
 from verdikt.shell.invocation import Invocation
+from verdikt.shell.option import options, permuted
 from verdikt.shell.redirect import place, written
-from verdikt.shell.wrapper import options, permuted
 
 _PROGRAMS = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/")
 

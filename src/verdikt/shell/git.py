@@ -5,8 +5,8 @@ import re
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.invocation import Invocation
+from verdikt.shell.option import options
 from verdikt.shell.scope import Scope
-from verdikt.shell.wrapper import options
 
 _GLOBAL = "c C --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source"
 _RUNS = regex(

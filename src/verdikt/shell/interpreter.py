@@ -8,9 +8,9 @@ from verdikt.model.value import Value
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.escape import spoken
 from verdikt.shell.invocation import Invocation
+from verdikt.shell.option import options, valued
 from verdikt.shell.redirect import contents, written
 from verdikt.shell.scope import Scope
-from verdikt.shell.wrapper import options, valued
 
 _SHELLS = frozenset(
     ("sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh", "yash", "bash.exe", "sh.exe")

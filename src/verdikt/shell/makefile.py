@@ -5,9 +5,9 @@ import re
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.invocation import Invocation
+from verdikt.shell.option import permuted
 from verdikt.shell.redirect import contents
 from verdikt.shell.scope import Scope
-from verdikt.shell.wrapper import permuted
 
 _MOST_LINES = 200
 _MOST_RULES = 60

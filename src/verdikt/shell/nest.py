@@ -12,11 +12,12 @@ from verdikt.shell.git import runs_nothing as git_runs_nothing
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.justfile import just
 from verdikt.shell.makefile import make
+from verdikt.shell.option import Given, options, permuted, valued
 from verdikt.shell.package import node
 from verdikt.shell.plain import is_plain_sed
 from verdikt.shell.scope import Scope
 from verdikt.shell.sed import sed
-from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS, Given, Wrapper, options, permuted, valued
+from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS, Wrapper
 
 Handler = Callable[[Invocation], str | None]
 

@@ -4,9 +4,9 @@ import json
 
 from verdikt.shell.command import Word
 from verdikt.shell.invocation import Invocation
+from verdikt.shell.option import options
 from verdikt.shell.redirect import contents
 from verdikt.shell.scope import Scope
-from verdikt.shell.wrapper import options
 
 _NODE_VERBS = {
     "npm": frozenset(("run", "run-script", "rum", "urn")),

@@ -88,7 +88,7 @@ def plain(text: str, quiet: Quiet | None = None) -> tuple[Command, ...] | None:
             return None  # something stands in it that is no token, or more than a blank stands between two
     if ">" not in text and "|" not in text and "&&" not in text:
         words = [*map(_word, tokens)]
-        return (_draft(words, (), (0, len(text)), None).finished(),) if quiet(words, False, False) else None
+        return (Draft.plain(words, (), (0, len(text)), None).finished(),) if quiet(words, False, False) else None
     drafts = _several(tokens, quiet)
     return None if drafts is None else tuple([draft.finished() for draft in drafts])
 
@@ -108,7 +108,7 @@ def _several(tokens: list[str], quiet: Quiet) -> list[Draft] | None:
                 return None
             if words[0].text in FILED and (before or token) and {"&&", "||"} & {*tokens}:
                 return None
-            draft = _draft(words, tuple(redirects), (start, at - 1), index - 1 if fed else None)
+            draft = Draft.plain(words, tuple(redirects), (start, at - 1), index - 1 if fed else None)
             draft.pipe_to = index + 1 if token == "|" else None
             draft.conditional = before in ("&&", "||") or (fed and drafts[-1].conditional)
             drafts.append(draft)
@@ -128,20 +128,6 @@ _SOURCES = frozenset("mkdir touch chmod which".split())
 """Programs of the lists whose output is known."""
 _NOWHERE = Redirect(">", 2, Word("/dev/null", "/dev/null"))
 _TOGETHER = Redirect(">&", 2, Word("1", "1"))
-
-
-def _draft(words: list[Word], redirects: tuple[Redirect, ...], span: tuple[int, int], pipe_from: int | None) -> Draft:
-    draft = Draft()
-    draft.argv = tuple(words)
-    draft.redirects = redirects
-    draft.assignments = draft.via = ()
-    draft.cwd = draft.stdin = draft.feeds = draft.pipe_to = None
-    draft.where = ""
-    draft.pipe_from = pipe_from
-    draft.background = draft.conditional = draft.repeated = False
-    draft.span = span
-    draft.depth = 0
-    return draft
 
 
 @lru_cache(maxsize=4096)

@@ -3,8 +3,8 @@
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.invocation import Invocation
+from verdikt.shell.option import options
 from verdikt.shell.redirect import contents
-from verdikt.shell.wrapper import options
 
 _OPTIONS = "e f l --expression --file --line-length"
 _ADDRESS = regex(r"[ \t;]*(?:(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*|[+~]\d+)[ \t]*,?[ \t]*)*!*[ \t]*")

@@ -1,10 +1,14 @@
 """The hook started by its path: isolated, without `site`, and with everything it needs."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.contract.hook import fire
-from verdikt.adapters.wiring.registration import LAUNCH, is_ours
+from verdikt.adapters.wiring.registration import LAUNCH, Registration, is_ours
 
 BARE = (sys.executable, "-I", "-S")
 HOOK = (*BARE, LAUNCH, "claude", "PreToolUse")
@@ -31,4 +35,55 @@ def test_a_line_that_starts_the_script_is_known_as_ours() -> None:
     """However it was written down, in this version or an earlier one."""
     assert is_ours(f"guard.sh 20 closed python -I -S {LAUNCH} claude PreToolUse")
     assert is_ours("guard.sh 20 closed python -I -m verdikt.adapters.entry claude PreToolUse")
+    assert is_ours(
+        "/h/verdikt-hook 20 closed python -I -S /x/launch.py claude PreToolUse || /bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'"
+    )
     assert not is_ours("python my/adapters/launch.py")
+
+
+WRAPPERS = {
+    "a block": ("echo '{}'; echo no >&2; exit 2", 2, "{}\n"),
+    "no opinion": ("echo '{}'", 0, "{}\n"),
+    "killed": ("kill -9 $$", 2, ""),
+    "a fault": ("kill -SEGV $$", 2, ""),
+    "another status": ("exit 7", 2, ""),
+}
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash"])
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_what_is_registered_blocks_when_its_wrapper_does_not_live(shell: str, wrapper: str, tmp_path: Path) -> None:
+    """With a word on stderr, without which some clients run the tool; a block in words gets no other."""
+    script, code, out = WRAPPERS[wrapper]
+    file = tmp_path / "verdikt-hook"
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    said = registered(shell, str(file))
+
+    assert (said.returncode, said.stdout) == (code, out)
+    words = {"a block": "no\n", "no opinion": ""}
+    assert said.stderr == words.get(wrapper, said.stderr)
+    assert ("verdikt: blocked\n" in said.stderr) == (wrapper not in words)
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash"])
+@pytest.mark.parametrize("way", ["missing", "closed", "of another machine"])
+def test_what_is_registered_blocks_when_its_wrapper_cannot_be_run(shell: str, way: str, tmp_path: Path) -> None:
+    """Gone, not executable, or no program that this machine runs."""
+    file = tmp_path / "verdikt-hook"
+    if way != "missing":
+        file.write_bytes(b"\x7fELF\1\1\1")
+        file.chmod(0o755 if way == "of another machine" else 0o600)
+    said = registered(shell, str(file))
+
+    assert (said.returncode, said.stdout) == (2, "")
+    assert said.stderr.endswith("verdikt: blocked\n")
+
+
+def registered(shell: str, wrapper: str) -> subprocess.CompletedProcess[str]:
+    """What a host hears of the registered line."""
+    line = Registration(guard=wrapper, python=("/p",)).command("codex", "PreToolUse", closed=True)
+    env = {"PATH": os.environ["PATH"]}
+    return subprocess.run(
+        [shell, "-c", line], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )

@@ -101,7 +101,7 @@ def test_what_is_registered_is_absolute_explicit_and_closed(project: Path, verdi
     assert {path.name: path.read_bytes() for path in hooks.iterdir()} == wrapper.shipped()
     assert before["command"] == (
         f"{guard} 20 closed {sys.executable} -I -S {LAUNCH} claude PreToolUse"
-        " || /bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'"
+        " || { [ $? = 2 ] || echo 'verdikt: blocked' >&2; exit 2; }"
     )
     assert (before["timeout"], before["onFailure"]) == (30, "block")
     assert claude["ConfigChange"][0]["hooks"][0]["onFailure"] == "block"
@@ -274,7 +274,7 @@ def test_for_everybody_the_wrapper_lies_where_nobody_who_is_governed_can_change_
         assert command.startswith("/etc/verdikt/hooks/verdikt-hook --socket /run/verdikt/daemon.sock 20 closed /")
     else:
         assert "launch.py --socket /run/verdikt/daemon.sock claude PreToolUse" in command
-    assert command.endswith("|| /bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'")
+    assert command.endswith("|| { [ $? = 2 ] || echo 'verdikt: blocked' >&2; exit 2; }")
 
 
 @pytest.mark.parametrize(

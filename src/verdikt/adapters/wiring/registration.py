@@ -23,8 +23,9 @@ NAMES = (NATIVE, SCRIPT)
 
 _OURS = regex(r"\bverdikt[./]adapters[./](entry|launch)\b|\bverdikt-hook\b")
 
-_MISSING = "/bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'"
-"""What runs when the wrapper itself is gone. One plain command, so that it means the same in every shell."""
+_MISSING = "{ [ $? = 2 ] || echo 'verdikt: blocked' >&2; exit 2; }"
+"""What follows a wrapper that did not end with 0: it has blocked in its own words, or it is gone or was killed, which blocks too. With
+a word on stderr, without which Codex and Gemini CLI run the tool. For every POSIX shell: clients use sh, bash or zsh."""
 
 
 class Registration(Value, kw_only=True):

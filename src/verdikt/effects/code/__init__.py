@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from verdikt.effects.argument import words
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -9,26 +11,7 @@ if TYPE_CHECKING:
     from verdikt.effects.call import Call
     from verdikt.model.effect import Effect
 
-_TOKENS = frozenset(
-    [
-        "node",
-        "javascript",
-        "perl",
-        "ruby",
-        "php",
-        "lua",
-        "awk",
-        "julia",
-        "tcl",
-        "groovy",
-        "java",
-        "r",
-        "osascript",
-        "elixir",
-        "go",
-        "c",
-    ]
-)
+_TOKENS = words("node javascript perl ruby php lua awk julia tcl groovy java r osascript elixir go c")
 
 
 def read_code(language: str, text: str, call: Call) -> Iterator[Effect]:

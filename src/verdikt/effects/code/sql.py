@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from verdikt.effects.argument import words
 from verdikt.effects.call import Call
 from verdikt.model.effect import Effect, Target
 from verdikt.model.regex import regex
@@ -21,63 +22,16 @@ _RISKY = regex(
 )
 """Without any of these nothing is lost, and the tokenizer need not be loaded."""
 
-_HOLDS_DATA = frozenset(
-    (
-        "TABLE",
-        "DATABASE",
-        "SCHEMA",
-        "KEYSPACE",
-        "TABLESPACE",
-        "CATALOG",
-        "OWNED",
-        "COLLECTION",
-        "DATASET",
-        "WAREHOUSE",
-        "BUCKET",
-        "STREAM",
-        "TOPIC",
-        "GRAPH",
-        "SPACE",
-        "STAGE",
-    )
+_HOLDS_DATA = words(
+    "TABLE DATABASE SCHEMA KEYSPACE TABLESPACE CATALOG OWNED COLLECTION DATASET WAREHOUSE BUCKET STREAM TOPIC GRAPH SPACE STAGE"
 )
 _ACCOUNTS = frozenset(("USER", "ROLE", "LOGIN", "GROUP", "SYSTEM", "SERVER", "CREDENTIAL", "PROFILE"))
-_REACHES_OUT = frozenset(
-    (
-        "XP_CMDSHELL",
-        "LO_EXPORT",
-        "LO_IMPORT",
-        "LOAD_EXTENSION",
-        "LOAD_FILE",
-        "PG_READ_FILE",
-        "PG_WRITE_FILE",
-        "SYS_EXEC",
-        "SYS_EVAL",
-        "OUTFILE",
-        "DUMPFILE",
-        "SP_CONFIGURE",
-        "PG_LS_DIR",
-    )
+_REACHES_OUT = words(
+    "XP_CMDSHELL LO_EXPORT LO_IMPORT LOAD_EXTENSION LOAD_FILE PG_READ_FILE PG_WRITE_FILE SYS_EXEC SYS_EVAL OUTFILE DUMPFILE SP_CONFIGURE "
+    "PG_LS_DIR"
 )
-_BEFORE_NAME = frozenset(
-    (
-        "IF",
-        "EXISTS",
-        "ONLY",
-        "FROM",
-        "TABLE",
-        "TEMPORARY",
-        "TEMP",
-        "CONCURRENTLY",
-        "LOW_PRIORITY",
-        "IGNORE",
-        "QUICK",
-        "INTO",
-        "OR",
-        "REPLACE",
-        "NOT",
-        "TOP",
-    )
+_BEFORE_NAME = words(
+    "IF EXISTS ONLY FROM TABLE TEMPORARY TEMP CONCURRENTLY LOW_PRIORITY IGNORE QUICK INTO OR REPLACE NOT TOP"
 )
 _ALWAYS = regex(r"^(?:TRUE|1|(\S+)\s*=\s*\1|NOT\s+FALSE|NOT\s+0|1\s*(?:<>|!=|>)\s*0)$")
 

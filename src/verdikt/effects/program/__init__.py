@@ -83,10 +83,13 @@ FAMILIES: dict[str, str] = {
     ),
     "package": (
         "pip pip3 pip2 pip3.9 pip3.10 pip3.11 pip3.12 pip3.13 pip3.14 pip-sync uv uvx pipx poetry pdm hatch flit rye "
-        "pipenv twine setup.py anaconda conda mamba micromamba npm pnpm yarn bun cnpm yarnpkg npx bunx pnpx lerna "
-        "changeset semantic-release release-it np auto-release goreleaser vsce ovsx jsr cargo go gem bundle bundler "
-        "composer mvn mvnw gradle gradlew sbt dotnet nuget pod cabal stack luarocks cpan cpanm conan flutter pub rustup "
-        "nvm fnm volta pyenv rbenv asdf mise sdk jenv n goenv tfenv nodenv rtx sdkman"
+        "pipenv twine setup.py anaconda conda mamba micromamba cargo go gem bundle bundler composer mvn mvnw gradle "
+        "gradlew sbt dotnet nuget pod cabal stack luarocks cpan cpanm conan flutter pub rustup nvm fnm volta pyenv rbenv "
+        "asdf mise sdk jenv n goenv tfenv nodenv rtx sdkman"
+    ),
+    "node": (
+        "npm pnpm yarn bun cnpm yarnpkg npx bunx pnpx lerna changeset semantic-release release-it np auto-release "
+        "goreleaser vsce ovsx jsr"
     ),
     "distribution": (
         "apt apt-get aptitude nala apt-cache apt-file apt-config apt-mark dpkg-query debsums add-apt-repository "

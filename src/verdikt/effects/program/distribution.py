@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from verdikt.effects.argument import words
 from verdikt.effects.call import Call
-from verdikt.effects.program.package import ADD, install
+from verdikt.effects.program.registry import ADD, install
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target
 

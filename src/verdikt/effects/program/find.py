@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from verdikt.effects.argument import words
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.effects.zone import is_secret
 from verdikt.model.effect import Target, Zone
@@ -15,38 +16,9 @@ if TYPE_CHECKING:
     from verdikt.model.effect import Effect
     from verdikt.shell.command import Command
 
-_TESTS = frozenset(
-    [
-        "-name",
-        "-iname",
-        "-path",
-        "-ipath",
-        "-wholename",
-        "-iwholename",
-        "-regex",
-        "-iregex",
-        "-mtime",
-        "-mmin",
-        "-atime",
-        "-amin",
-        "-ctime",
-        "-cmin",
-        "-newer",
-        "-anewer",
-        "-cnewer",
-        "-size",
-        "-user",
-        "-group",
-        "-perm",
-        "-inum",
-        "-links",
-        "-uid",
-        "-gid",
-        "-fstype",
-        "-used",
-        "-samefile",
-        "-lname",
-    ]
+_TESTS = words(
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer -size "
+    "-user -group -perm -inum -links -uid -gid -fstype -used -samefile -lname"
 )
 _FILES = frozenset(["-fprint", "-fprint0", "-fls", "-fprintf"])
 

@@ -4,11 +4,9 @@ from collections.abc import Callable, Iterator
 
 from verdikt.effects.argument import Arguments, words
 from verdikt.effects.call import Call
-from verdikt.effects.commit_check import is_checked
 from verdikt.effects.program.table import Program
-from verdikt.effects.surroundings import before
+from verdikt.effects.surroundings import directory
 from verdikt.model.effect import Effect, Target, Zone
-from verdikt.model.regex import regex
 from verdikt.shell.command import Command, Word
 
 Part = Callable[[Call, Arguments], Iterator[Effect]]
@@ -28,34 +26,21 @@ _WRITE = words(
     "push rebase filter-branch filter-repo reflog gc prune prune-packed update-ref symbolic-ref config remote replace checkout-index difftool hook shell upload-pack receive-pack fetch-pack send-pack http-push"
 )
 
-_EXEC_KEYS = regex(
-    r"^(?:core\.(?:hookspath|fsmonitor|sshcommand|gitproxy|askpass|pager|editor|alternaterefscommand|worktree)|sequence\.editor|pager\..*|diff\.external|"
-    r"diff\..*\.(?:command|textconv)|merge\..*\.driver|filter\..*\.(?:clean|smudge|process)|credential\.(?:.*\.)?helper|gpg\.(?:.*\.)?program|"
-    r"url\..*\.(?:push)?insteadof|include(?:if\..*)?\.path|init\.templatedir|protocol\..*allow|browser\..*\.cmd|web\.browser|man\..*\.cmd|mergetool\..*\.cmd|"
-    r"difftool\..*\.cmd|interactive\.difffilter|sendemail\..*cmd|uploadpack\.packobjectshook|remote\..*\.(?:uploadpack|receivepack|proxy|vcs)|submodule\..*\.update|"
-    r"receive\..*|http\.(?:.*\.)?(?:proxy|sslverify|cookiefile|extraheader)|trailer\..*\.(?:cmd|command)|tar\..*\.command|instaweb\..*)$"
-)
-_HOOKS_PATH = "core.hookspath"
-_LEADS_TO_HOOKS = regex(r"^(?:core\.hookspath|include(?:if\..*)?\.path)$")
-"""The settings by which git looks for its hooks elsewhere, by themselves or in another file."""
-_PLAIN = words(
-    "vim vi nvim nano emacs code subl less more cat bat delta diff-so-fancy meld kdiff3 vimdiff opendiff bcompare p4merge cache store osxkeychain manager manager-core libsecret wincred gpg gpg2 false true"
-)
-
-
-_SKIPS = {"HUSKY": ("0",), "HUSKY_SKIP_HOOKS": ("1", "true"), "LEFTHOOK": ("0", "false"), "SKIP": ()}
-"""Variables by which tools that run hooks leave them out; pre-commit's names the hooks, and others may be left out."""
-
 
 def _git(call: Call) -> Iterator[Effect]:
     argv = call.command.argv[1:]
     index = 0
-    yield from _surroundings(call)
+    if call.command.assignments:
+        from verdikt.effects.program.git_setting import surroundings
+
+        yield from surroundings(call)
     while index < len(argv) and argv[index].text.startswith("-"):
         flag, equals, value = argv[index].text.partition("=")
         following = argv[index + 1] if index + 1 < len(argv) else Word("")
         if flag == "-c":
-            yield from _setting(call, following.text)
+            from verdikt.effects.program.git_setting import setting
+
+            yield from setting(call, following.text)
         elif flag == "-C":
             call.command = _inside(call, following)
         elif flag == "--exec-path" and equals and value:
@@ -68,31 +53,6 @@ def _git(call: Call) -> Iterator[Effect]:
         yield call.effect("git.write", possible=True)
         return
     yield from _subcommand(call, sub.text, rest, expand=True)
-
-
-def _surroundings(call: Call) -> Iterator[Effect]:
-    """What variables before the command tell git to do: `-c` by another name, or hooks left out."""
-    given = {name: value for name, value in call.command.assignments if name.startswith("GIT_CONFIG") or name in _SKIPS}
-    for name, value in given.items():
-        if name.startswith("GIT_CONFIG_KEY_"):
-            setting = given.get(name.replace("_KEY_", "_VALUE_"), Word(""))
-            yield from _configure(call, value.text.lower(), setting, passing=True)
-        elif name == "GIT_CONFIG_PARAMETERS" and _HOOKS_PATH in value.text.lower():
-            yield call.effect("git.hook.skip.path", note="changes which hooks git runs")
-        elif name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM") and value.text not in ("", "/dev/null"):
-            if is_checked(_directory(call), call.facts):
-                yield call.effect("git.hook.skip.path", (call.path(value),), note="may change which hooks git runs")
-        elif name in _SKIPS and value.text in _SKIPS[name]:
-            yield _skipped(call, f"{name} leaves hooks out")
-        elif name == "SKIP" and "verdikt" in value.text:
-            yield _skipped(call, "leaves the commit check out")
-
-
-def _skipped(call: Call, note: str) -> Effect:
-    """Hooks are left out for once: ours, or somebody else's."""
-    return call.effect(
-        "git.hook.skip.check" if is_checked(_directory(call), call.facts) else "git.hook.skip", note=note
-    )
 
 
 def _subcommand(call: Call, name: str, rest: tuple[Word, ...], *, expand: bool) -> Iterator[Effect]:
@@ -112,7 +72,7 @@ def _subcommand(call: Call, name: str, rest: tuple[Word, ...], *, expand: bool) 
 
 
 def _alias(call: Call, name: str, rest: tuple[Word, ...]) -> Iterator[Effect]:
-    aliases = call.facts.git(_directory(call)).aliases or {}
+    aliases = call.facts.git(directory(call)).aliases or {}
     meaning = aliases.get(name, "")
     if meaning.startswith("!"):
         yield from call.shell(meaning[1:])
@@ -123,10 +83,6 @@ def _alias(call: Call, name: str, rest: tuple[Word, ...]) -> Iterator[Effect]:
         yield call.effect("unknown.program", note=f"git {name}")
 
 
-def _directory(call: Call) -> str:
-    return call.resolver.absolute(".", call.command.cwd) or call.facts.cwd
-
-
 def _inside(call: Call, directory: Word) -> Command:
     """The same command as if run in the directory that `-C` names."""
     from dataclasses import replace
@@ -135,112 +91,6 @@ def _inside(call: Call, directory: Word) -> Command:
         return replace(call.command, cwd=directory)
     path = call.resolver.absolute(directory.text, call.command.cwd)
     return replace(call.command, cwd=Word(path or directory.text))
-
-
-def _setting(call: Call, text: str) -> Iterator[Effect]:
-    """`-c key=value` for this one command."""
-    key, _, value = text.partition("=")
-    yield from _configure(call, key.lower(), Word(value), passing=True)
-
-
-_GIVES_UP = {
-    ("safe.directory", "*"),
-    ("commit.gpgsign", "false"),
-    ("tag.gpgsign", "false"),
-    ("fetch.fsckobjects", "false"),
-}
-
-
-def _configure(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
-    text = value.text
-    if key.startswith("alias."):
-        if text.startswith("!"):
-            yield from call.shell(text[1:])
-            if not passing:
-                yield call.effect("git.config.exec", (Target(key, "other"),), note="an alias that runs a program")
-        elif not passing:
-            yield call.effect("git.config", (Target(key, "other"),))
-        return
-    if not _EXEC_KEYS.match(key):
-        if not passing and (key, text) in _GIVES_UP:
-            yield call.effect("git.config.exec", (Target(f"{key}={text}", "other"),), note="gives a protection up")
-        elif not passing:
-            yield call.effect("git.config", (Target(key, "other"),))
-        return
-    if _LEADS_TO_HOOKS.match(key) and is_checked(_directory(call), call.facts):
-        yield call.effect("git.hook.skip.path", (Target(key, "other"),), note="changes which hooks git runs")
-        return
-    if key == _HOOKS_PATH:
-        target = call.path(value) if text else Target(key)
-        inside = target.zone is Zone.PROJECT and not passing
-        yield call.effect(
-            "git.config.exec" if inside else "persist.hook" if text not in ("", "/dev/null") else "git.hook.skip.path",
-            (target,),
-            note="changes which hooks git runs",
-        )
-        return
-    yield from _configure_program(call, key, value, passing=passing)
-
-
-def _configure_program(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
-    """A setting that names a program which git runs."""
-    text = value.text
-    first = text.lstrip("!").split()[0].rsplit("/", 1)[-1] if text.strip("! ") else ""
-    if key.startswith("credential") and first == "store" and not passing:
-        yield call.effect("git.config.exec", (Target(f"{key}=store", "other"),), note="keeps passwords in the clear")
-        return
-    if key.startswith(
-        ("core.pager", "core.editor", "sequence.editor", "credential", "pager.", "diff.", "merge", "gpg")
-    ) and (first in _PLAIN or first in ("true", "false", "")):
-        if not passing:
-            yield call.effect("git.config", (Target(key, "other"),))
-        return
-    if key.startswith(
-        (
-            "core.",
-            "sequence.",
-            "diff.",
-            "filter.",
-            "merge",
-            "pager.",
-            "credential",
-            "gpg",
-            "interactive",
-            "mergetool",
-            "difftool",
-        )
-    ):
-        yield from call.shell(text.removeprefix("!"))
-    if (first == "ssh" and passing) or (key == "http.sslverify" and text != "false"):
-        return
-    yield call.effect("git.config.exec", (Target(f"{key}={value.shown}", "other"),))
-
-
-def _config(call: Call, args: Arguments) -> Iterator[Effect]:
-    operands = list(args.operands)
-    verb = operands[0].text if operands else ""
-    if verb in ("set", "get", "list", "unset", "edit", "rename-section", "remove-section", "get-all"):
-        operands = operands[1:]
-    if verb in ("get", "list", "get-all") or args.has(
-        "--get --get-all --get-regexp --list -l --get-urlmatch --get-color --show-origin"
-    ):
-        yield call.effect("git.read")
-        return
-    if verb == "edit" or args.has("-e --edit"):
-        yield call.effect("git.config")
-        return
-    key = operands[0].text.lower() if operands else ""
-    if verb == "unset" or args.has("--unset --unset-all --remove-section --rename-section"):
-        dropped = verb == "remove-section" or args.has("--remove-section")
-        what = "git.config.exec" if key == _HOOKS_PATH or (dropped and args.has("--global --system")) else "git.config"
-        if key in (_HOOKS_PATH, "core") and is_checked(_directory(call), call.facts):
-            what = "git.hook.skip.path"
-        yield call.effect(what, (Target(key, "other"),))
-        return
-    if len(operands) < 2 and verb != "set":
-        yield call.effect("git.read")
-        return
-    yield from _configure(call, key, operands[1] if len(operands) > 1 else Word(""), passing=False)
 
 
 def _discard(call: Call, targets: list[Word], note: str = "") -> Iterator[Effect]:
@@ -380,73 +230,6 @@ def _stash(call: Call, args: Arguments) -> Iterator[Effect]:
         yield call.effect("git.write")
 
 
-def _push(call: Call, args: Arguments) -> Iterator[Effect]:
-    if args.has("-n --dry-run"):
-        yield call.effect("git.read")
-        return
-    if args.has("--no-verify"):
-        yield _skipped(call, "skips the pre-push hook")
-    remote, specs = args.operands[:1], args.operands[1:]
-    if args.has("--mirror"):
-        yield call.effect("git.push.mirror", _hosts(remote))
-        return
-    if args.has("--prune"):
-        everything = (Target("everything", "ref"),)
-        yield call.effect("git.push.delete", everything, note="deletes every branch that is not here")
-        return
-    yield from _refs(call, args, specs)
-    if remote and _just_added(call, remote[0].text):
-        yield call.effect("net.send.file", _hosts(remote), note="pushes to an address that was added only now")
-    if remote and ("://" in remote[0].text or "@" in remote[0].text or remote[0].text.startswith("ext::")):
-        yield call.effect("net.send.file", _hosts(remote), note="pushes to an address that is no named remote")
-    if (command := args.value("--receive-pack --exec")) is not None:
-        yield from call.shell(command.text)
-
-
-def _just_added(call: Call, remote: str) -> bool:
-    """Whether a remote was added shortly before; the first one of a new repository is nothing special."""
-    if remote in ("origin", "upstream") or len(call.commands) < 2:
-        return False
-    return any(
-        command.name == "git" and [word.text for word in command.argv[1:4]] == ["remote", "add", remote]
-        for command in before(call.command, call.commands)
-    )
-
-
-def _refs(call: Call, args: Arguments, specs: list[Word]) -> Iterator[Effect]:
-    """What a push does to each branch that it names, or to the current one."""
-    leased = args.has("--force-with-lease --force-if-includes")
-    forced = args.has("-f --force")  # which also takes away the lease
-    plain = "git.push.lease" if leased else "git.push"
-    for spec in specs:
-        text, target = spec.text, (Target(_branch_of(spec.text), "ref"),)
-        if args.has("-d --delete") or (text.startswith((":", "+:")) and len(text) > 1):
-            yield call.effect("git.push.delete", target, possible=not spec.known)
-        elif forced or text.startswith("+"):
-            yield call.effect("git.push.force", target, possible=not spec.known)
-        else:
-            yield call.effect(plain, target)
-    if specs:
-        return
-    name = "the current branch"
-    if forced:
-        everything = args.has("--all --tags --branches")
-        name = "everything" if everything else call.facts.git(_directory(call)).branch or name
-    yield call.effect("git.push.force" if forced else plain, (Target(name, "ref"),))
-
-
-def _hosts(remote: list[Word]) -> tuple[Target, ...]:
-    return tuple(Target(word.shown, "host") for word in remote)
-
-
-def _branch_of(spec: str) -> str:
-    """The branch at the remote that a refspec names."""
-    name = spec.lstrip("+").rpartition(":")[2] or spec.lstrip("+:")
-    if name.endswith("*"):
-        return "everything"
-    return name.removeprefix("refs/heads/").removeprefix("refs/tags/")
-
-
 def _worktree(call: Call, args: Arguments) -> Iterator[Effect]:
     verb = args.operands[0].text if args.operands else ""
     if verb == "remove" and args.has("-f --force"):
@@ -545,44 +328,6 @@ def _merge(call: Call, args: Arguments) -> Iterator[Effect]:
     yield call.effect("git.write")
 
 
-def _submodule(call: Call, args: Arguments) -> Iterator[Effect]:
-    verb = args.operands[0].text if args.operands else "status"
-    if verb == "foreach":
-        yield from call.shell(" ".join(word.text for word in args.operands[1:]))
-    elif verb == "deinit" and args.has("-f --force"):
-        yield call.effect("git.discard", tuple(call.path(word) for word in args.operands[1:]))
-    elif verb in ("status", "summary"):
-        yield call.effect("git.read")
-    else:
-        yield call.effect("git.fetch" if verb in ("update", "add") else "git.write")
-
-
-def _fetch(call: Call, args: Arguments) -> Iterator[Effect]:
-    for word in args.operands:
-        if word.text.startswith("ext::"):
-            yield from call.shell(word.text[5:])
-            yield call.effect("code.unknown", note="the ext:: transport runs a program")
-            return
-    for setting in args.all("-c --config"):
-        yield from _setting(call, setting.text)
-    if (command := args.value("--upload-pack -u")) is not None and call.subcommand != "pull":
-        yield from call.shell(command.text)
-    yield call.effect("git.fetch", tuple(Target(word.shown, "host") for word in args.operands[:1]))
-    if call.subcommand == "clone" and len(args.operands) > 1:
-        yield from call.on("fs.write", args.operands[1:2])
-
-
-def _remote(call: Call, args: Arguments) -> Iterator[Effect]:
-    verb = args.operands[0].text if args.operands else ""
-    if verb in ("add", "set-url", "remove", "rm", "rename", "set-head", "set-branches"):
-        yield call.effect(
-            "git.remote.url" if verb in ("set-url", "remove", "rm") else "git.remote",
-            tuple(Target(word.shown, "host") for word in args.operands[1:]),
-        )
-    else:
-        yield call.effect("git.read")
-
-
 def _switch(call: Call, args: Arguments) -> Iterator[Effect]:
     if args.has("-f --force --discard-changes"):
         yield from _discard(call, [Word(".")], "throws away every uncommitted change")
@@ -627,15 +372,50 @@ def _bundle(call: Call, args: Arguments) -> Iterator[Effect]:
         yield from call.on("fs.overwrite", args.operands[1:2])
 
 
-def _lfs(call: Call, args: Arguments) -> Iterator[Effect]:
-    yield call.effect("git.write")
-
-
 def _credential(call: Call, args: Arguments) -> Iterator[Effect]:
     if args.operands and args.operands[0].text in ("fill", "get"):
         yield call.effect("cred.read", (Target("git's stored credentials", "other"),))
     else:
         yield call.effect("git.write")
+
+
+def _skipped(call: Call, note: str) -> Effect:
+    from verdikt.effects.program.git_setting import skipped
+
+    return skipped(call, note)
+
+
+# Settings and remotes have files of their own, which most commands need not load.
+
+
+def _config(call: Call, args: Arguments) -> Iterator[Effect]:
+    from verdikt.effects.program.git_setting import config
+
+    return config(call, args)
+
+
+def _push(call: Call, args: Arguments) -> Iterator[Effect]:
+    from verdikt.effects.program.git_remote import push
+
+    return push(call, args)
+
+
+def _fetch(call: Call, args: Arguments) -> Iterator[Effect]:
+    from verdikt.effects.program.git_remote import fetch
+
+    return fetch(call, args)
+
+
+def _remote(call: Call, args: Arguments) -> Iterator[Effect]:
+    from verdikt.effects.program.git_remote import remote
+
+    return remote(call, args)
+
+
+def _submodule(call: Call, args: Arguments) -> Iterator[Effect]:
+    from verdikt.effects.program.git_remote import submodule
+
+    return submodule(call, args)
 
 
 _PARTS: dict[str, Part] = {

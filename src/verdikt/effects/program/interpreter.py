@@ -9,75 +9,13 @@ from verdikt.model.effect import Effect, Target
 from verdikt.model.value import replace
 from verdikt.shell.command import Word
 
-_SERVERS = frozenset(
-    [
-        "http.server",
-        "SimpleHTTPServer",
-        "pyftpdlib",
-        "smtpd",
-        "aiosmtpd",
-        "uvicorn",
-        "gunicorn",
-        "flask",
-        "django",
-        "streamlit",
-        "jupyter",
-        "hypercorn",
-    ]
+_SERVERS = words(
+    "http.server SimpleHTTPServer pyftpdlib smtpd aiosmtpd uvicorn gunicorn flask django streamlit jupyter hypercorn"
 )
-_BUILD = frozenset(
-    [
-        "pytest",
-        "unittest",
-        "doctest",
-        "nose",
-        "nose2",
-        "tox",
-        "nox",
-        "mypy",
-        "ruff",
-        "black",
-        "isort",
-        "flake8",
-        "pylint",
-        "pyflakes",
-        "coverage",
-        "build",
-        "compileall",
-        "py_compile",
-        "timeit",
-        "cProfile",
-        "profile",
-        "trace",
-        "pdb",
-        "json.tool",
-        "venv",
-        "virtualenv",
-        "ensurepip",
-        "zipfile",
-        "tarfile",
-        "calendar",
-        "this",
-        "site",
-        "sysconfig",
-        "platform",
-        "inspect",
-        "dis",
-        "ast",
-        "tokenize",
-        "pydoc",
-        "sphinx",
-        "mkdocs",
-        "cython",
-        "IPython",
-        "ipykernel",
-        "jupyter",
-        "bandit",
-        "vulture",
-        "pyright",
-        "pre_commit",
-        "twine.check",
-    ]
+_BUILD = words(
+    "pytest unittest doctest nose nose2 tox nox mypy ruff black isort flake8 pylint pyflakes coverage build compileall py_compile timeit "
+    "cProfile profile trace pdb json.tool venv virtualenv ensurepip zipfile tarfile calendar this site sysconfig platform inspect dis ast "
+    "tokenize pydoc sphinx mkdocs cython IPython ipykernel jupyter bandit vulture pyright pre_commit twine.check"
 )
 
 

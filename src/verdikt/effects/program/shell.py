@@ -6,6 +6,7 @@ from verdikt.effects.argument import words
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.effects.surroundings import before
+from verdikt.effects.variable import assigned
 from verdikt.model.effect import Effect, EffectClass, Target
 from verdikt.model.regex import regex
 from verdikt.shell.command import Word
@@ -63,7 +64,7 @@ def _history(call: Call) -> Iterator[Effect]:
 
 def _type(call: Call) -> Iterator[Effect]:
     """Tells what a name stands for; in the shell of Windows, shows a file."""
-    from verdikt.effects.code.windows import reads
+    from verdikt.effects.code.drive import reads
 
     yield from reads([word.raw for word in call.args.operands if word.raw[1:3] == ":\\"], call)
 
@@ -107,7 +108,7 @@ def _export(call: Call) -> Iterator[Effect]:
         if equals and name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
             yield call.effect("git.hook.skip", note="git leaves the person's settings aside, hooks among them")
         elif equals:
-            yield from call.assigned(name, Word(value, word.raw), lasting=True)
+            yield from assigned(call, name, Word(value, word.raw), lasting=True)
     if not call.args.operands and call.name in ("export", "declare", "typeset") and not call.args.has("-f -F -a -A"):
         yield call.effect(_whole_environment(call))
 

@@ -145,7 +145,7 @@ def _delete(call: Call) -> Iterator[Effect]:
     texts = _texts(call)
     tree = "/s" in texts
     names = [word for word in call.command.argv[1:] if not word.text.startswith("/") or len(word.text) > 2]
-    from verdikt.effects.code.windows import deletes
+    from verdikt.effects.code.drive import deletes
 
     yield from deletes([_as_written(word) for word in names], "fs.delete.tree" if tree else "fs.delete", call)
 
@@ -157,7 +157,7 @@ def _as_written(word: Word) -> str:
 
 def _robocopy(call: Call) -> Iterator[Effect]:
     """A mirror deletes at its end what is not at its beginning."""
-    from verdikt.effects.code.windows import deletes
+    from verdikt.effects.code.drive import deletes
 
     texts = [_as_written(word) for word in call.command.argv[1:]]
     names = [text for text in texts if not text.startswith("/")]

@@ -1,0 +1,208 @@
+"""What Python expressions come to, as far as imports and simple assignments tell."""
+
+import ast
+
+from verdikt.effects.argument import words
+from verdikt.shell.command import UNKNOWN
+
+DECODE = words(
+    "base64.b64decode base64.b32decode base64.b16decode base64.urlsafe_b64decode base64.a85decode bytes.fromhex codecs.decode "
+    "binascii.unhexlify zlib.decompress"
+)
+
+HIDDEN = "?"
+"""Stands for the name of an attribute that is made at run time."""
+
+
+class Constants:
+    """Names of one module and the constants that they stand for."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.values: dict[str, str] = {}
+
+    def learn(self, node: ast.AST) -> None:
+        """Takes in what a statement says of a name: by an import, by assignment, in a loop, in a `with`."""
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                self.names[alias.asname or alias.name.split(".")[0]] = (
+                    alias.name if alias.asname else alias.name.split(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                self.names[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}"
+        else:
+            self._named(node)
+
+    def _named(self, node: ast.AST) -> None:
+        """What a name stands for: by assignment, in a loop, in a `with`."""
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            self._assign(node.targets[0].id, node.value)
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple):
+            self._assign_each(node.targets[0].elts, node.value)
+        elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Tuple):
+            if not _is_choosy(node):
+                self._walked(node.target.elts, node.iter)
+        elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
+            if self.text(node.iter) != "*" or not _is_choosy(node):
+                self._assign(node.target.id, node.iter)
+        elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
+            self._assign(node.optional_vars.id, node.context_expr)
+
+    def _assign_each(self, names: list[ast.expr], value: ast.expr) -> None:
+        """`a, b = 1, 2`, and `handle, path = tempfile.mkstemp()`."""
+        values = value.elts if isinstance(value, ast.Tuple | ast.List) else [value] * len(names)
+        temporary = isinstance(value, ast.Call) and self.dotted(value.func).startswith("tempfile.")
+        if (temporary or len(values) == len(names)) and (temporary or not isinstance(value, ast.Call)):
+            for name, one in zip(names, values, strict=True):
+                if isinstance(name, ast.Name):
+                    self._assign(name.id, one)
+
+    def _walked(self, names: list[ast.expr], walk: ast.expr) -> None:
+        """`for place, directories, files in os.walk(top)`: everything below the top, by its place and its name."""
+        if isinstance(walk, ast.Call) and self.dotted(walk.func) == "os.walk" and walk.args and len(names) == 3:
+            top = self.text(walk.args[0])
+            for name, value in zip(names, (f"{top.rstrip('/')}/**", "*", "*"), strict=True):
+                if isinstance(name, ast.Name) and UNKNOWN not in value:
+                    self.values[name.id] = value
+
+    def _assign(self, name: str, value: ast.expr) -> None:
+        text = self.text(value)
+        if UNKNOWN not in text:
+            self.values[name] = text
+
+    def dotted(self, node: ast.expr) -> str:
+        """`os.path.join` for the expression that means it, however it was imported."""
+        if isinstance(node, ast.Name):
+            return self.names.get(node.id, node.id)
+        if isinstance(node, ast.Attribute):
+            inner = self.dotted(node.value)
+            return f"{inner}.{node.attr}" if inner else f".{node.attr}"
+        if isinstance(node, ast.Subscript) and self.dotted(node.value) == "sys.modules":
+            return _constant(node.slice)
+        if isinstance(node, ast.Call):
+            function = self.dotted(node.func)
+            if function in ("__import__", "importlib.import_module") and node.args:
+                return _constant(node.args[0])
+            if function in ("sys.modules.get",) and node.args:
+                return _constant(node.args[0])
+            if function == "getattr" and len(node.args) > 1:
+                name = self.text(node.args[1])
+                return f"{self.dotted(node.args[0])}.{HIDDEN if UNKNOWN in name else name}"
+        return ""
+
+    def text(self, node: ast.expr | None, depth: int = 0) -> str:
+        """The string that an expression comes to, with `UNKNOWN` for what is not constant."""
+        if node is None or depth > 20:
+            return UNKNOWN
+        if isinstance(node, ast.Constant):
+            value = node.value
+            return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+        if isinstance(node, ast.Name):
+            return self.values.get(node.id, UNKNOWN)
+        if isinstance(node, ast.JoinedStr):
+            return "".join(
+                self.text(part.value if isinstance(part, ast.FormattedValue) else part, depth + 1)
+                for part in node.values
+            )
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            return self.text(node.left, depth + 1) + self.text(node.right, depth + 1)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            return f"{self.text(node.left, depth + 1).rstrip('/')}/{self.text(node.right, depth + 1)}"
+        if isinstance(node, ast.List | ast.Tuple):
+            return " ".join(quoted(self.text(item, depth + 1)) for item in node.elts)
+        if isinstance(node, ast.Call):
+            return self._result(node, depth)
+        if isinstance(node, ast.Subscript) and self.dotted(node.value) == "os.environ":
+            return "~" if self.text(node.slice, depth + 1) == "HOME" else UNKNOWN
+        return UNKNOWN
+
+    def _result(self, node: ast.Call, depth: int) -> str:
+        function = self.dotted(node.func)
+        arguments = [self.text(argument, depth + 1) for argument in node.args]
+        if function in (
+            "os.path.expanduser",
+            "os.path.abspath",
+            "os.path.realpath",
+            "pathlib.Path",
+            "Path",
+            "str",
+            "os.fspath",
+            "pathlib.PurePath",
+        ):
+            return "/".join(arguments)
+        if function.endswith(
+            (".expanduser", ".resolve", ".absolute", ".strip", ".decode", ".encode", ".lower")
+        ) and isinstance(node.func, ast.Attribute):
+            return self.text(node.func.value, depth + 1)
+        if function in ("os.path.join",):
+            return "/".join(
+                argument.rstrip("/") if index < len(arguments) - 1 else argument
+                for index, argument in enumerate(arguments)
+            )
+        if function in ("pathlib.Path.iterdir", "os.listdir", "os.scandir") or function.endswith(".iterdir"):
+            inside = self.text(node.func.value, depth + 1) if isinstance(node.func, ast.Attribute) else UNKNOWN
+            return f"{(arguments[0] if arguments else inside).rstrip('/')}/*"
+        if function in ("pathlib.Path.home", "Path.home") or (
+            function in ("os.environ.get", "os.getenv") and arguments[:1] == ["HOME"]
+        ):
+            return "~"
+        if function.startswith("tempfile."):
+            return "/tmp/made-by-python"
+        if function in ("glob.glob", "glob.iglob", "sorted", "list") and arguments:
+            return arguments[0]
+        if function.endswith((".glob", ".rglob")) and isinstance(node.func, ast.Attribute) and arguments:
+            deep = "**/" if function.endswith(".rglob") else ""
+            return f"{self.text(node.func.value, depth + 1).rstrip('/')}/{deep}{arguments[0]}"
+        if function in DECODE and arguments and UNKNOWN not in arguments[0]:
+            return _decode(function, arguments[0])
+        if function in ("os.getcwd", "pathlib.Path.cwd", "Path.cwd"):
+            return "."
+        if (
+            function.endswith(".join")
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Constant)
+            and node.args
+            and isinstance(node.args[0], ast.List | ast.Tuple)
+        ):
+            return _constant(node.func.value).join(self.text(item, depth + 1) for item in node.args[0].elts)
+        if function == "chr" and arguments and arguments[0].isdigit() and int(arguments[0]) < 0x110000:
+            return chr(int(arguments[0]))
+        return UNKNOWN
+
+
+def _is_choosy(node: ast.For | ast.comprehension) -> bool:
+    """Whether a loop passes over some of what it goes through."""
+    if isinstance(node, ast.comprehension):
+        return bool(node.ifs)
+    return any(
+        isinstance(inner, ast.If | ast.IfExp) or (isinstance(inner, ast.comprehension) and inner.ifs)
+        for inner in ast.walk(node)
+    )
+
+
+def _constant(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def quoted(word: str) -> str:
+    """A word as it stands in a text for a shell."""
+    if word and all(c.isalnum() or c in "-_./=:,@%+~*" for c in word):
+        return word
+    return "'" + word.replace("'", "'\\''") + "'"
+
+
+def _decode(function: str, text: str) -> str:
+    import base64
+    import binascii
+
+    try:
+        if function.endswith("b64decode"):
+            return base64.b64decode(text).decode(errors="replace")
+        if function.endswith("b32decode"):
+            return base64.b32decode(text).decode(errors="replace")
+        if function in ("bytes.fromhex", "binascii.unhexlify", "base64.b16decode"):
+            return bytes.fromhex(text).decode(errors="replace")
+    except (ValueError, binascii.Error):
+        return UNKNOWN
+    return UNKNOWN

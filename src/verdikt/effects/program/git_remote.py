@@ -1,0 +1,121 @@
+"""What git sends and fetches: branches pushed, overwritten and deleted elsewhere, and where elsewhere is."""
+
+from collections.abc import Iterator
+
+from verdikt.effects.argument import Arguments
+from verdikt.effects.call import Call
+from verdikt.effects.surroundings import before, directory
+from verdikt.model.effect import Effect, Target
+from verdikt.shell.command import Word
+
+
+def push(call: Call, args: Arguments) -> Iterator[Effect]:
+    """What a push publishes, overwrites and deletes, and whether it goes where nobody looked."""
+    if args.has("-n --dry-run"):
+        yield call.effect("git.read")
+        return
+    if args.has("--no-verify"):
+        from verdikt.effects.program.git_setting import skipped
+
+        yield skipped(call, "skips the pre-push hook")
+    remote, specs = args.operands[:1], args.operands[1:]
+    if args.has("--mirror"):
+        yield call.effect("git.push.mirror", _hosts(remote))
+        return
+    if args.has("--prune"):
+        yield call.effect("git.push.delete", _hosts(remote), possible=True, note="deletes branches that are not here")
+        return
+    yield from _refs(call, args, specs)
+    if remote and _just_added(call, remote[0].text):
+        yield call.effect("net.send.file", _hosts(remote), note="pushes to an address that was added only now")
+    if remote and ("://" in remote[0].text or "@" in remote[0].text or remote[0].text.startswith("ext::")):
+        yield call.effect("net.send.file", _hosts(remote), note="pushes to an address that is no named remote")
+    if (command := args.value("--receive-pack --exec")) is not None:
+        yield from call.shell(command.text)
+
+
+def _just_added(call: Call, remote: str) -> bool:
+    """Whether a remote was added shortly before; the first one of a new repository is nothing special."""
+    if remote in ("origin", "upstream") or len(call.commands) < 2:
+        return False
+    return any(
+        command.name == "git" and [word.text for word in command.argv[1:4]] == ["remote", "add", remote]
+        for command in before(call.command, call.commands)
+    )
+
+
+def _refs(call: Call, args: Arguments, specs: list[Word]) -> Iterator[Effect]:
+    """What a push does to each branch that it names, or to the current one."""
+    leased = args.has("--force-with-lease --force-if-includes")
+    forced = args.has("-f --force")  # which also takes away the lease
+    plain = "git.push.lease" if leased else "git.push"
+    for spec in specs:
+        text, target = spec.text, (Target(_branch_of(spec.text), "ref"),)
+        if args.has("-d --delete") or (text.startswith((":", "+:")) and len(text) > 1):
+            yield call.effect("git.push.delete", target, possible=not spec.known)
+        elif forced or text.startswith("+"):
+            yield call.effect("git.push.force", target, possible=not spec.known)
+        else:
+            yield call.effect(plain, target)
+    if specs:
+        return
+    name = "the current branch"
+    if forced:
+        everything = args.has("--all --tags --branches")
+        name = "everything" if everything else call.facts.git(directory(call)).branch or name
+    yield call.effect("git.push.force" if forced else plain, (Target(name, "ref"),))
+
+
+def _hosts(remote: list[Word]) -> tuple[Target, ...]:
+    return tuple(Target(word.shown, "host") for word in remote)
+
+
+def _branch_of(spec: str) -> str:
+    """The branch at the remote that a refspec names."""
+    name = spec.lstrip("+").rpartition(":")[2] or spec.lstrip("+:")
+    if name.endswith("*"):
+        return "everything"
+    return name.removeprefix("refs/heads/").removeprefix("refs/tags/")
+
+
+def fetch(call: Call, args: Arguments) -> Iterator[Effect]:
+    """`clone`, `fetch`, `pull`, `ls-remote`: where from, and the programs that they may be told to run."""
+    for word in args.operands:
+        if word.text.startswith("ext::"):
+            yield from call.shell(word.text[5:])
+            yield call.effect("code.unknown", note="the ext:: transport runs a program")
+            return
+    for given in args.all("-c --config"):
+        from verdikt.effects.program.git_setting import setting
+
+        yield from setting(call, given.text)
+    if (command := args.value("--upload-pack -u")) is not None and call.subcommand != "pull":
+        yield from call.shell(command.text)
+    yield call.effect("git.fetch", tuple(Target(word.shown, "host") for word in args.operands[:1]))
+    if call.subcommand == "clone" and len(args.operands) > 1:
+        yield from call.on("fs.write", args.operands[1:2])
+
+
+def remote(call: Call, args: Arguments) -> Iterator[Effect]:
+    """Where commits go and come from, from now on."""
+    verb = args.operands[0].text if args.operands else ""
+    if verb in ("add", "set-url", "remove", "rm", "rename", "set-head", "set-branches"):
+        yield call.effect(
+            "git.remote.url" if verb in ("set-url", "remove", "rm") else "git.remote",
+            tuple(Target(word.shown, "host") for word in args.operands[1:]),
+        )
+    else:
+        yield call.effect("git.read")
+
+
+def submodule(call: Call, args: Arguments) -> Iterator[Effect]:
+    """Repositories inside the repository."""
+    verb = args.operands[0].text if args.operands else "status"
+    if verb == "foreach":
+        yield from call.shell(" ".join(word.text for word in args.operands[1:]))
+    elif verb == "deinit" and args.has("-f --force"):
+        yield call.effect("git.discard", tuple(call.path(word) for word in args.operands[1:]))
+    elif verb in ("status", "summary"):
+        yield call.effect("git.read")
+    else:
+        yield call.effect("git.fetch" if verb in ("update", "add") else "git.write")

@@ -1,0 +1,157 @@
+"""What git is told to be: settings, for good or for one command, and hooks that are left out."""
+
+from collections.abc import Iterator
+
+from verdikt.effects.argument import Arguments, words
+from verdikt.effects.call import Call
+from verdikt.effects.commit_check import is_checked
+from verdikt.effects.surroundings import directory
+from verdikt.model.effect import Effect, Target, Zone
+from verdikt.model.regex import regex
+from verdikt.shell.command import Word
+
+_EXEC_KEYS = regex(
+    r"^(?:core\.(?:hookspath|fsmonitor|sshcommand|gitproxy|askpass|pager|editor|alternaterefscommand|worktree)|sequence\.editor|pager\..*|diff\.external|"
+    r"diff\..*\.(?:command|textconv)|merge\..*\.driver|filter\..*\.(?:clean|smudge|process)|credential\.(?:.*\.)?helper|gpg\.(?:.*\.)?program|"
+    r"url\..*\.(?:push)?insteadof|include(?:if\..*)?\.path|init\.templatedir|protocol\..*allow|browser\..*\.cmd|web\.browser|man\..*\.cmd|mergetool\..*\.cmd|"
+    r"difftool\..*\.cmd|interactive\.difffilter|sendemail\..*cmd|uploadpack\.packobjectshook|remote\..*\.(?:uploadpack|receivepack|proxy|vcs)|submodule\..*\.update|"
+    r"receive\..*|http\.(?:.*\.)?(?:proxy|sslverify|cookiefile|extraheader)|trailer\..*\.(?:cmd|command)|tar\..*\.command|instaweb\..*)$"
+)
+_HOOKS_PATH = "core.hookspath"
+_LEADS_TO_HOOKS = regex(r"^(?:core\.hookspath|include(?:if\..*)?\.path)$")
+"""The settings by which git looks for its hooks elsewhere, by themselves or in another file."""
+_PLAIN = words(
+    "vim vi nvim nano emacs code subl less more cat bat delta diff-so-fancy meld kdiff3 vimdiff opendiff bcompare p4merge cache store osxkeychain manager manager-core libsecret wincred gpg gpg2 false true"
+)
+_SKIPS = {"HUSKY": ("0",), "HUSKY_SKIP_HOOKS": ("1", "true"), "LEFTHOOK": ("0", "false"), "SKIP": ()}
+"""Variables by which tools that run hooks leave them out; pre-commit's names the hooks, and others may be left out."""
+
+
+def surroundings(call: Call) -> Iterator[Effect]:
+    """What variables before the command tell git to do: `-c` by another name, or hooks left out."""
+    given = {name: value for name, value in call.command.assignments if name.startswith("GIT_CONFIG") or name in _SKIPS}
+    for name, value in given.items():
+        if name.startswith("GIT_CONFIG_KEY_"):
+            setting = given.get(name.replace("_KEY_", "_VALUE_"), Word(""))
+            yield from _configure(call, value.text.lower(), setting, passing=True)
+        elif name == "GIT_CONFIG_PARAMETERS" and _HOOKS_PATH in value.text.lower():
+            yield call.effect("git.hook.skip.path", note="changes which hooks git runs")
+        elif name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM") and value.text not in ("", "/dev/null"):
+            if is_checked(directory(call), call.facts):
+                yield call.effect("git.hook.skip.path", (call.path(value),), note="may change which hooks git runs")
+        elif name in _SKIPS and value.text in _SKIPS[name]:
+            yield skipped(call, f"{name} leaves hooks out")
+        elif name == "SKIP" and "verdikt" in value.text:
+            yield skipped(call, "leaves the commit check out")
+
+
+def skipped(call: Call, note: str) -> Effect:
+    """Hooks are left out for once: ours, or somebody else's."""
+    return call.effect("git.hook.skip.check" if is_checked(directory(call), call.facts) else "git.hook.skip", note=note)
+
+
+def setting(call: Call, text: str) -> Iterator[Effect]:
+    """`-c key=value` for this one command."""
+    key, _, value = text.partition("=")
+    yield from _configure(call, key.lower(), Word(value), passing=True)
+
+
+_GIVES_UP = {
+    ("safe.directory", "*"),
+    ("commit.gpgsign", "false"),
+    ("tag.gpgsign", "false"),
+    ("fetch.fsckobjects", "false"),
+}
+
+
+def _configure(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
+    text = value.text
+    if key.startswith("alias."):
+        if text.startswith("!"):
+            yield from call.shell(text[1:])
+            if not passing:
+                yield call.effect("git.config.exec", (Target(key, "other"),), note="an alias that runs a program")
+        elif not passing:
+            yield call.effect("git.config", (Target(key, "other"),))
+        return
+    if not _EXEC_KEYS.match(key):
+        if not passing and (key, text) in _GIVES_UP:
+            yield call.effect("git.config.exec", (Target(f"{key}={text}", "other"),), note="gives a protection up")
+        elif not passing:
+            yield call.effect("git.config", (Target(key, "other"),))
+        return
+    if _LEADS_TO_HOOKS.match(key) and is_checked(directory(call), call.facts):
+        yield call.effect("git.hook.skip.path", (Target(key, "other"),), note="changes which hooks git runs")
+        return
+    if key == _HOOKS_PATH:
+        target = call.path(value) if text else Target(key)
+        inside = target.zone is Zone.PROJECT and not passing
+        yield call.effect(
+            "git.config.exec" if inside else "persist.hook" if text not in ("", "/dev/null") else "git.hook.skip.path",
+            (target,),
+            note="changes which hooks git runs",
+        )
+        return
+    yield from _configure_program(call, key, value, passing=passing)
+
+
+def _configure_program(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
+    """A setting that names a program which git runs."""
+    text = value.text
+    first = text.lstrip("!").split()[0].rsplit("/", 1)[-1] if text.strip("! ") else ""
+    if key.startswith("credential") and first == "store" and not passing:
+        yield call.effect("git.config.exec", (Target(f"{key}=store", "other"),), note="keeps passwords in the clear")
+        return
+    if key.startswith(
+        ("core.pager", "core.editor", "sequence.editor", "credential", "pager.", "diff.", "merge", "gpg")
+    ) and (first in _PLAIN or first in ("true", "false", "")):
+        if not passing:
+            yield call.effect("git.config", (Target(key, "other"),))
+        return
+    if key.startswith(
+        (
+            "core.",
+            "sequence.",
+            "diff.",
+            "filter.",
+            "merge",
+            "pager.",
+            "credential",
+            "gpg",
+            "interactive",
+            "mergetool",
+            "difftool",
+        )
+    ):
+        yield from call.shell(text.removeprefix("!"))
+    if (first == "ssh" and passing) or (key == "http.sslverify" and text != "false"):
+        return
+    yield call.effect("git.config.exec", (Target(f"{key}={value.shown}", "other"),))
+
+
+def config(call: Call, args: Arguments) -> Iterator[Effect]:
+    """`git config`: what it changes for good."""
+    operands = list(args.operands)
+    verb = operands[0].text if operands else ""
+    if verb in ("set", "get", "list", "unset", "edit", "rename-section", "remove-section", "get-all"):
+        operands = operands[1:]
+    if verb in ("get", "list", "get-all") or args.has(
+        "--get --get-all --get-regexp --list -l --get-urlmatch --get-color --show-origin"
+    ):
+        yield call.effect("git.read")
+        return
+    if verb == "edit" or args.has("-e --edit"):
+        yield call.effect("git.config")
+        return
+    key = operands[0].text.lower() if operands else ""
+    if verb == "unset" or args.has("--unset --unset-all --remove-section --rename-section"):
+        dropped = verb == "remove-section" or args.has("--remove-section")
+        what = "git.config.exec" if key == _HOOKS_PATH or (dropped and args.has("--global --system")) else "git.config"
+        if key in (_HOOKS_PATH, "core") and is_checked(directory(call), call.facts):
+            what = "git.hook.skip.path"
+        yield call.effect(what, (Target(key, "other"),))
+        return
+    if len(operands) < 2 and verb != "set":
+        yield call.effect("git.read")
+        return
+    yield from _configure(call, key, operands[1] if len(operands) > 1 else Word(""), passing=False)

@@ -1,0 +1,78 @@
+"""Variables that make other programs run something, or leave something aside."""
+
+from __future__ import annotations
+
+from verdikt.effects import zone as places
+from verdikt.effects.argument import words
+from verdikt.model.effect import Target, Zone
+from verdikt.model.regex import regex
+from verdikt.shell.command import UNKNOWN, Word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdikt.effects.call import Call
+    from verdikt.model.effect import Effect
+
+_COMMANDS = words(
+    "PAGER GIT_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_ASKPASS SSH_ASKPASS LESSOPEN LESSCLOSE "
+    "MANPAGER BROWSER PROMPT_COMMAND FZF_DEFAULT_COMMAND SUDO_ASKPASS SYSTEMD_PAGER HGEDITOR SVN_EDITOR PSQL_EDITOR PSQL_PAGER KUBE_EDITOR AWS_PAGER"
+)
+"""Variables whose value other programs run as a command."""
+_AROUND = words(
+    "CLAUDE_CODE_SIMPLE CLAUDE_CONFIG_DIR CLAUDE_CODE_MANAGED_SETTINGS_PATH CLAUDE_CODE_PERSONAL_HOOKS_OFF CLAUDE_CODE_RESTRICT_PERSONAL_CONFIG "
+    "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP CODEX_HOME GEMINI_CLI_HOME GEMINI_CLI_SYSTEM_SETTINGS_PATH GEMINI_CLI_SYSTEM_DEFAULTS_PATH "
+    "GEMINI_CLI_TRUSTED_FOLDERS_PATH COPILOT_HOME COPILOT_ALLOW_ALL OPENCODE_CONFIG OPENCODE_CONFIG_DIR OPENCODE_CONFIG_CONTENT "
+    "OPENCODE_DISABLE_PROJECT_CONFIG OPENCODE_PURE OPENCODE_PERMISSION OPENCODE_TEST_HOME OPENCODE_TEST_MANAGED_CONFIG_DIR"
+)
+"""Variables that tell an agent to leave its settings, and our hooks in them, aside."""
+_FILES = words("BASH_ENV ENV PYTHONSTARTUP")
+_HISTORY = words("HISTFILE HISTSIZE HISTFILESIZE")
+_OPTIONS = words("NODE_OPTIONS PERL5OPT RUBYOPT")
+_LOADED = regex(r"(?:--require|--import|--loader|-r|-M|-I)[= ]?(\.{0,2}/\S+)")
+_LIBRARIES = words("LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES")
+
+
+def assigned(call: Call, name: str, value: Word, *, lasting: bool = False) -> Iterator[Effect]:
+    """What giving a variable a value makes other programs run; `lasting` for all that follow."""
+    if name.startswith("VERDIKT_") or name in _AROUND:
+        yield call.effect("guard.environment", (Target(name, "other"),))
+    elif name in _COMMANDS and value.text not in ("", "cat"):
+        yield from call.shell(value.text)
+    elif name in _FILES and value.text not in ("", "/dev/null"):
+        yield from _loaded(call, name, value)
+    elif name in _LIBRARIES and value.text:
+        target = call.path(value)
+        built = target.zone is Zone.PROJECT and places.is_build(target.path)
+        if target.zone is not Zone.SYSTEM and not built:
+            yield call.effect("code.unknown", (target,), note=f"{name} loads code into every program")
+    elif name in _HISTORY:
+        if (lasting or not call.command.argv) and value.text in ("/dev/null", "0", ""):
+            target = Target("the shell's history", "other")
+            yield call.effect("sys.log", (target,), note="nothing more is recorded", possible=True)
+    elif name == "PATH" and _anybodys(value.text.partition(":")[0]):
+        target = Target(value.text.partition(":")[0] or ".", "other")
+        yield call.effect("code.unknown", (target,), note="programs would be taken from there before any other place")
+    elif name in _OPTIONS and (found := _LOADED.search(value.text)):
+        yield from _loaded(call, name, Word(found.group(1)))
+
+
+def _loaded(call: Call, name: str, file: Word) -> Iterator[Effect]:
+    """A file that runs before anything else, because a variable says so."""
+    for effect in call.on("code.run", [file]):
+        yield effect
+        target = effect.targets[0]
+        if target.zone not in (Zone.PROJECT, Zone.SYSTEM) and target.path and call.facts.text(target.path) is None:
+            yield call.effect("code.unknown", (target,), note=f"{name} has it run before anything else")
+
+
+def _anybodys(directory: str) -> bool:
+    """Whether anybody may put programs there: the place for temporary files, hidden below it, or wherever one happens to be."""
+    if directory.rstrip("/") in _OPEN_PLACES:
+        return UNKNOWN not in directory
+    inside = directory.startswith(("/tmp/", "/var/tmp/", "/dev/shm/")) and UNKNOWN not in directory
+    return inside and ("/." in directory or (directory.rstrip("/").count("/") < 3 and not directory.endswith("bin")))
+
+
+_OPEN_PLACES = words(". .. /tmp /var/tmp /dev/shm")

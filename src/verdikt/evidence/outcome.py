@@ -1,0 +1,50 @@
+"""Claims that a check came out well: `all tests pass`, `42 passed`, `mypy is clean`, `the build succeeded`."""
+
+import re
+from collections.abc import Iterator
+
+from verdikt.evidence import phrase as p
+from verdikt.evidence.clause import FLAGS, Clause, about_others, of_others, subject_start, trimmed, unreal
+from verdikt.evidence.found import Veto, find_all
+from verdikt.model.regex import regex
+
+_VETOES = (
+    Veto("words", regex(r"^it (?!.*(?:pass|green|clean|succe|checks|compil))", FLAGS), (p.TESTS,)),
+    Veto("after", p.LATER),
+    Veto("rest", p.HOLLOW),
+    Veto(
+        "before",
+        regex(
+            r"^(?!\W*(?:I|we)\b).*\b(?:makes?|making|lets?|letting|helps?|gets?|getting)(?: the| all| your| both| these)?\s*$",
+            FLAGS,
+        ),
+    ),
+    Veto("rest", regex(r"\b(?:don't|doesn't|do not|does not)\W*$", FLAGS), (p.ENDED,)),
+    Veto("after", regex(r"^\s+by (?:accident|chance|luck|mistake)\b", FLAGS)),
+    Veto("before", regex(r"\b(?:old|previous|former|original|earlier)\s*$", FLAGS)),
+    Veto("since", regex(r"\bafter\b(?! that\b| this\b)", FLAGS)),
+    Veto("whole", regex(r"^\W*(?:an?|any)\s", FLAGS), (p.TESTS, p.CLEAR, p.ENDED, p.FINE)),
+)
+
+
+def by_outcome(clause: Clause) -> Iterator[tuple[int, int]]:
+    """Where a clause says that a check came out well."""
+    text = clause.text
+    if p.FAILING.search(clause.sentence.text):
+        return
+    for found in find_all(clause, (p.TESTS, p.COUNT, p.CLEAR, p.ENDED, p.FINE), _VETOES):
+        match, before = found.match, found.before
+        start, end = match.span()
+        if found.pattern is p.TESTS and match[1] and match[1] != match[2]:
+            continue  # `3/4 pass`
+        said = start if found.pattern in (p.COUNT, p.CLEAR, p.FINE) else end
+        if unreal(clause, start, said) or of_others(clause, start, end) or _relative(before) or about_others(before):
+            continue
+        yield trimmed(text, subject_start(before) if found.pattern is p.ENDED else start, end)
+
+
+def _relative(before: str) -> bool:
+    """Whether the words are in a relative clause (`the tests that pass`), and not in what the agent vouches for."""
+    if not re.search(r"\S\s+(?:that|which|who)\s*$", before, FLAGS):
+        return False
+    return not re.search(r"\b(?:confirm\w*|verif\w+|so|see|show\w*|means) (?:that|which)\s*$", before, FLAGS)
