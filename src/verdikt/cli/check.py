@@ -28,7 +28,11 @@ BAD_POLICY = 65
 @click.option("--posture", type=click.Choice([posture.value for posture in Posture]), help="Who is there to answer.")
 @click.option("--profile", type=click.Choice(PROFILES), help="A shipped profile instead of the policy in force here.")
 @click.option("--policy", "policy_file", type=click.Path(dir_okay=False), help="A policy file instead of it.")
-@click.option("--manifest", type=click.Path(dir_okay=False, path_type=Path), help="Decide by what this manifest says of tools, and nothing else.")
+@click.option(
+    "--manifest",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Decide by what this manifest says of tools, and nothing else.",
+)
 @click.option("--cwd", default="", help="Where it would happen; here when not given.")
 @click.option("--json", "as_json", is_flag=True, help="The canonical receipt and a newline.")
 @click.option("--batch", is_flag=True, help="Read JSON lines {id, tool, input, cwd}; answer each with a line.")
