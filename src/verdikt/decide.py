@@ -117,7 +117,7 @@ def _decide(
             "engine": engine,
             "policy": policy.digest,
             "action": action_record(action),
-            "facts": facts.record(),
+            "facts": facts.written(),
             "session": inputs | asked.answers,
             "grants": [grant.record() for grant in considered],
             "ruled": None if ruled is verdict else verdict_record(ruled),

@@ -172,6 +172,8 @@ def redact_action(action: Action) -> tuple[Action, tuple[str, ...]]:
     kinds: set[str] = set()
 
     def clean(value: Any) -> Any:
+        if value == "":
+            return value
         # What already looks like a token is told apart from those that we put in: nothing may hide behind a forged one.
         return _redact(_unforge(value, MAX_DEPTH), kinds, MAX_DEPTH)
 
