@@ -74,11 +74,12 @@ class Place:
         self.env["VERDIKT_DAEMON_IDLE"] = "600"
         self.cold_env = self.env | {"VERDIKT_DAEMON": "off"}
         self.python = (sys.executable, "-I", "-S", LAUNCH, "claude", "PreToolUse")
-        program = self.data / "hooks" / "verdikt-hook"
-        program.parent.mkdir(parents=True)
-        program.write_bytes(wrapper.native())
-        program.chmod(0o755)
-        self.native = (str(program), "20", "closed", *self.python)
+        hooks = self.data / "hooks"
+        hooks.mkdir(parents=True)
+        for name, data in wrapper.shipped().items():
+            (hooks / name).write_bytes(data)
+            (hooks / name).chmod(0o755)
+        self.native = (str(hooks / "verdikt-hook"), "20", "closed", *self.python)
         if rules:
             says = {"verdict": "block", "reason": "no", "fix": "do not"}
             listed = [{"name": f"r{i}", "command": f"tool-r{i} run", **says} for i in range(rules)]

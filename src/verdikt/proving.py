@@ -11,7 +11,7 @@ from verdikt.ledger.store import Writer
 from verdikt.model.action import Action, Outcome
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.moment import Answer, Prompt, Turn
-from verdikt.model.secret import redact_text
+from verdikt.model.redaction import redact_text
 from verdikt.model.value import replace
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.home import expand
@@ -33,6 +33,9 @@ GATE_CRASHES = "_gate_crash.json"
 
 _CHECKS = frozenset({"test", "build", "lint", "commit"})
 """Runs after which the sources are looked at, so that a later change of them shows whoever made it."""
+
+_HOPS = 20
+"""Requests to go on that are followed back to what was asked for."""
 
 _LOOKS = 30
 """How often a transcript is looked at again whose last words are not written yet."""
@@ -153,7 +156,7 @@ class Proving:
         message = redact_text(transcript.message if turn.message is None else turn.message)[0]
         state = self.store.project("evidence", session)
         evidence = replace(self.turn(session, state), usual=self._usual_checks(os.path.join(self._here, turn.cwd)))
-        holes = [f"{tool} {id}" for id, tool in transcript.tool_uses if id and id not in evidence.decided]
+        holes = self._holes(session, state, transcript.tool_uses, evidence.decided)
         faults = self._final_faults(message, evidence.contract, session)
         judged = judge_turn(
             find_claims(message),
@@ -194,10 +197,39 @@ class Proving:
 
         entries = self.store.entries(session, since=state["turn"])
         turn = read_turn(entries, best=state["best"], trusted=self._vouched)
+        if (asked := self._first_asked(session, state["contract"])) and asked < state["turn"]:
+            before = (entry for entry in self.store.entries(session, since=asked) if entry.seq <= state["turn"])
+            turn = replace(turn, earlier=read_turn(before).calls)
         looked = [*(one.tree[0] for one in turn.passes), *(call.tree[0] for call in turn.calls)]
         roots = list(dict.fromkeys(root for root in reversed(looked) if root))[:ROOTS]
         trees = {root: tree for root in roots if (tree := self._tree(root)) and tree.root == root}
         return replace(turn, trees=trees) if trees else turn
+
+    def _first_asked(self, session: str, contract: int) -> int:
+        """Where the person asked for what the present turn goes on with; 0 when it goes on with nothing."""
+        first = 0
+        for _ in range(_HOPS):
+            entry = self.store.reader.entry(session, contract)
+            before = entry.body.get("extends", 0) if entry and entry.kind is EntryKind.CONTRACT else 0
+            if not isinstance(before, int) or not 0 < before < contract:
+                break
+            first = contract = before
+        return first
+
+    def _holes(
+        self, session: str, state: Mapping[str, Any], uses: Sequence[tuple[str, str]], decided: frozenset[str]
+    ) -> list[str]:
+        """The tool uses of a transcript's turn that were never decided on.
+
+        For a transcript a turn lasts until the next prompt, for the log until the agent is let go; so what is missing
+        since then is looked for since the prompt.
+        """
+        open_uses = [(id, tool) for id, tool in uses if id and id not in decided]
+        if open_uses and 0 < state["contract"] < state["turn"]:
+            before = self.store.entries(session, since=state["contract"])
+            known = {str(entry.body.get("call_id", "")) for entry in before if entry.kind is EntryKind.DECISION}
+            open_uses = [(id, tool) for id, tool in open_uses if id not in known]
+        return [f"{tool} {id}" for id, tool in open_uses]
 
     def validated(self, session: str, claim: str, name: str, arguments: Mapping[str, str]) -> "Proof":
         """What a validator says of an explicit claim in the present turn; a pass is signed into the log."""

@@ -115,7 +115,7 @@ class FakeWarm:
         self._server.shutdown(socket.SHUT_RDWR)
         self._server.close()
         for thread in self._threads:
-            thread.join(timeout=20)
+            thread.join(timeout=60)
 
     def _thread(self, target: Callable[..., None], *given: object) -> None:
         thread = threading.Thread(target=target, args=given, daemon=True)
@@ -132,7 +132,7 @@ class FakeWarm:
 
     def _one(self, connection: socket.socket) -> None:
         with connection:
-            connection.settimeout(20)
+            connection.settimeout(60)
             try:
                 self._behaviour(connection)
             except (OSError, protocol.Malformed):

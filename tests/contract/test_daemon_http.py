@@ -27,7 +27,7 @@ class Web:
         """Status and document of a response."""
         given = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(method, path, body, {name: value for name, value in given.items() if value})
             response = connection.getresponse()
@@ -107,7 +107,7 @@ def test_what_cannot_be_read_is_blocked(web: Web, body: bytes) -> None:
 
 def test_a_body_without_end_is_blocked(web: Web) -> None:
     """By what it announces, before it is sent."""
-    connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=60)
     connection.putrequest("POST", "/hook/claude/PreToolUse")
     connection.putheader("Authorization", f"Bearer {web.token}")
     connection.putheader("Content-Length", str(protocol.PAYLOAD_BYTES + 1))
@@ -161,7 +161,7 @@ def test_the_port_is_taken_over_by_the_process_that_follows(web: Web) -> None:
     texts = ["0.0.0-other", "claude", "PreToolUse", "", "/", protocol.PYTHON]
     with pytest.raises(client.Going):
         client.ask(web.warm.path, protocol.question(texts, web.warm.env, b""), 10)
-    web.warm.started[0].wait(timeout=20)
+    web.warm.started[0].wait(timeout=60)
     eventually("another process listens", web.warm.reachable)
 
     assert web.warm.status()["http"] == web.port

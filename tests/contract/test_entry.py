@@ -232,7 +232,7 @@ def test_a_signal_is_a_block(number: signal.Signals, env: dict[str, str]) -> Non
     hook = python("codex", "PreToolUse", env=env)
     eventually("its handlers are in place", lambda: catches(hook.pid, signal.SIGHUP))
     hook.send_signal(number)
-    stdout, stderr = hook.communicate(timeout=20)
+    stdout, stderr = hook.communicate(timeout=60)
 
     assert hook.returncode == 2
     assert json.loads(stdout)["decision"] == "block"

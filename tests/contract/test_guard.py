@@ -216,7 +216,11 @@ def test_the_hook_gets_the_environment_as_it_is() -> None:
 def test_without_timeout_perl_keeps_the_time(tmp_path: Path, failure: str) -> None:
     """As on macOS."""
     script = tmp_path / "guard.sh"
-    script.write_text(GUARD.read_text().replace("command -v timeout", "command -v no-such-timeout"))
+    script.write_text(
+        GUARD.read_text()
+        .replace("/usr/bin/timeout", "/nowhere")
+        .replace("command -v timeout", "command -v no-such-timeout")
+    )
 
     assert guard("closed", *FAILURES[failure], script=script, seconds=patience(failure)).returncode == 2
     assert guard("closed", "echo", "{}", script=script).stdout == "{}\n"

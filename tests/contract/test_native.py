@@ -228,11 +228,13 @@ def test_a_warm_process_that_takes_too_long_blocks(place: Place, pace: str) -> N
             warm.ask(connection)
         for byte in ANSWER * 3 if pace == "slow" else b"":
             connection.sendall(bytes([byte]))
-            time.sleep(0.2)
-        time.sleep(3)
+            over.wait(0.2)
+        over.wait()
 
+    over = threading.Event()
     with FakeWarm(place.data, behave) as warm:
         assert_blocked(place.ask(MANY, seconds="2"), "the warm process did not answer in time")
+        over.set()
     assert not (place.data / "heard").exists()
 
 

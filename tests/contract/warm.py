@@ -16,7 +16,7 @@ from verdikt import __version__
 from verdikt.daemon import client, protocol
 from verdikt.ledger.files import FileStore
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 
 
 def eventually(what: str, holds: Any) -> Any:

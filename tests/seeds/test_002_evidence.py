@@ -726,6 +726,51 @@ def test_coverage_names_tool_uses_without_a_decision(tmp_path: Path) -> None:
     assert "no decision in the log: Bash t9" in answer.reason
 
 
+def test_coverage_knows_what_was_decided_before_the_agent_was_sent_round(tmp_path: Path) -> None:
+    """A turn that goes on without a new prompt has no holes where it began."""
+    scene = Scene(tmp_path, more="  coverage: enforce\n")
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.say("Looking at it.")
+    scene.run("pytest -q", GREEN)
+    uses = [{"type": "tool_use", "id": name, "name": "Bash"} for name in ("t1", "t2", "t9")]
+    path = scene.transcript(
+        {"type": "user", "message": {"content": "Fix src/app.py"}},
+        {"type": "assistant", "message": {"content": [*uses, {"type": "text", "text": "All tests pass."}]}},
+    )
+
+    scene.say(None, transcript_path=path)
+
+    assert scene.last["holes"] == ["Bash t9"]
+
+
+@pytest.mark.parametrize("word", ["go on", "Yes, continue.", "ok"])
+def test_what_was_done_before_the_person_said_go_on_is_not_undone(scene: Scene, word: str) -> None:
+    """The files that the request names may have been touched before; the checks are those of this turn."""
+    scene.ask("Fix src/app.py and src/util.py")
+    scene.edit("src/app.py")
+    scene.edit("src/util.py")
+    scene.say("Shall I run the tests?")
+    scene.ask(word)
+    unchecked = scene.say("Both bugs are fixed.")
+    scene.run("pytest -q", GREEN)
+
+    assert not unchecked.allowed
+    assert scene.say("Both bugs are fixed.").allowed
+
+
+def test_another_request_starts_with_nothing_done(scene: Scene) -> None:
+    """What a request names has to be touched after it was made."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run("pytest -q", GREEN)
+    scene.say("Fixed.")
+    scene.ask("Now fix src/app.py for Windows too")
+    scene.run("pytest -q", GREEN)
+
+    assert "nothing was done about `src/app.py`" in scene.say("Fixed.").reason
+
+
 def test_a_parent_cannot_rest_on_a_sub_agents_unproven_claim(tmp_path: Path) -> None:
     """Until it has checked for itself."""
     parent = Scene(tmp_path)

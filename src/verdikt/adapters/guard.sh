@@ -15,7 +15,8 @@ seconds=$1 mode=$2
 shift 2
 
 limit() {
-    if timeout=$(command -v timeout); then
+    timeout=/usr/bin/timeout
+    if [ -x "$timeout" ] || timeout=$(command -v timeout); then
         PATH=$path "$timeout" -s KILL "$seconds" "$@"
     else
         # macOS has no timeout(1), but it has perl.

@@ -28,7 +28,7 @@ COMMANDS: dict[str, str] = {
     "init": "make this project governed: policy and hooks",
     "uninstall": "take the hooks out, files as they were",
     "doctor": "prove that the hooks fire",
-    "daemon": "the warm process that answers hooks: start, stop, status, logs",
+    "daemon": "the warm process that answers hooks: start, stop, status, hooks, logs",
     "pause": "let everything but red lines through for a while, on record",
 }
 """Command → what it is for. `verdikt.cli.<command>` (dashes as underscores) holds `command`, a click command."""

@@ -66,7 +66,8 @@ def start(
     click.echo(f"{'started' if begun else 'runs already'}: process {found['pid']}")
     if found.get("http"):
         click.echo(
-            f"http hooks: http://127.0.0.1:{found['http']}/hook/<host>/<event>, token in `{directory}/http.token`"
+            f"http hooks: http://127.0.0.1:{found['http']}/hook/<host>/<event>, token in `{directory}/http.token`; "
+            "`verdikt daemon hooks` prints settings for a project"
         )
 
 
@@ -105,6 +106,35 @@ def status(*, sock: Path | None, as_json: bool) -> None:
         click.echo(_shown(found, place))
     if found is None:
         sys.exit(NOT_RUNNING)
+
+
+@command.command()
+@click.option(
+    "--project", type=click.Path(exists=True, file_okay=False), default=".", help="The project; default: here."
+)
+def hooks(*, project: str) -> None:
+    """Prints hooks that ask by http, for a project's `.claude/settings.json`. `verdikt init` wires commands instead.
+
+    Needs `verdikt daemon start --http PORT`, and Claude Code 2.1.295 or newer, which blocks when nobody listens.
+
+    Example: verdikt daemon hooks > hooks.json
+    """
+    from verdikt.adapters.wiring import web
+    from verdikt.adapters.wiring.install import Installation
+    from verdikt.ledger.home import data_home
+
+    run = warm.directory()
+    found = warm.status(run / "daemon.sock")
+    port = (found or {}).get("http")
+    if not port:
+        raise DaemonError(
+            "nobody listens on a port: run `verdikt daemon start --http 8787` (`verdikt daemon stop` first)"
+        )
+    here = Installation(project=os.path.realpath(project), data=str(data_home(os.environ)), env=os.environ)
+    click.echo(json.dumps(web.hooks(here, port), indent=2))
+    click.echo(
+        f"start the client with {web.TOKEN}=$(cat '{run}/http.token'); `verdikt doctor` tries the hooks", err=True
+    )
 
 
 @command.command()

@@ -51,17 +51,17 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
             reports.append(report)
             if not as_json:
                 _print(report)
-        general = _general(here, {report["scope"] for report in reports})
+        general = _general(here, {report["scope"] for report in reports if report["wrapped"]})
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
     hooks = general["git"]
-    wrapped = general["wrapper"] == "intact" or not reports
+    wrapped = general["wrapper"] == "intact" or not any(report["wrapped"] for report in reports)
     healthy = bool(reports or hooks["installed"]) and all(report["healthy"] for report in reports) and wrapped
     healthy = healthy and not (hooks["installed"] and hooks["missing"])
     if as_json:
         click.echo(json.dumps({"healthy": healthy, "hosts": reports, **general}))
     else:
-        _print_general(general, wired=bool(reports))
+        _print_general(general, wrapped=wrapped)
         if not reports and not hooks["installed"]:
             click.echo(_bad("nothing is wired here") + ": run `verdikt init`")
         elif healthy:
@@ -96,6 +96,7 @@ def _report(here: Installation, found: Wired, firing: Firing, *, live: bool) -> 
         "scope": found.scope,
         "file": found.file,
         "events": sorted(found.commands),
+        "wrapped": found.wrapped,
         "missing": list(found.missing),
         "trusted": found.trusted,
         "firing": asdict(firing),
@@ -212,7 +213,7 @@ def _times(firing: dict[str, Any]) -> str:
     return f"{times} {over}; slow, because {why}: see `verdikt daemon status`"
 
 
-def _print_general(general: dict[str, Any], *, wired: bool) -> None:
+def _print_general(general: dict[str, Any], *, wrapped: bool) -> None:
     hooks = general["git"]
     if hooks["installed"]:
         lacking = _bad(f"; missing: {', '.join(hooks['missing'])}") + "; run `verdikt init --host git`"
@@ -221,7 +222,7 @@ def _print_general(general: dict[str, Any], *, wired: bool) -> None:
             f"{mark} {click.style('git', bold=True)} ({', '.join(hooks['installed'])})"
             + (lacking if hooks["missing"] else "")
         )
-    if wired and general["wrapper"] != "intact":
+    if not wrapped:
         click.echo(_bad(f"✗ the wrapper is {general['wrapper']}") + "; run `verdikt init`")
     for fault in general["unreadable"]:
         click.echo(click.style("! ", fg="yellow") + f"not looked at: {fault}")

@@ -128,4 +128,5 @@ def _unblocked(said: "subprocess.CompletedProcess[str]") -> str:
         return f"the command cannot be run: {said.stderr.strip()}{node}"
     if said.returncode == 124 and not said.stdout:
         return f"no answer within {CALL_SECONDS} seconds"
-    return "the canary was not blocked"
+    words = said.stderr.strip()
+    return f"the canary was not blocked: {words}" if words and said.returncode else "the canary was not blocked"

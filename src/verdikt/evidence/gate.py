@@ -328,11 +328,12 @@ _PUSHED = Validator("pushed", "done", "the work was pushed or merged", _pushed)
 
 
 def _untouched(turn: TurnEvidence) -> tuple[str, ...]:
-    """The files that the request names and nothing in the turn was about."""
+    """The files that the request names and nothing since then was about."""
     if turn.contract is None:
         return ()
     everything = any(not selects(one.argv) for call in turn.calls for one in call.speaking("test"))
-    seen = " ".join(f"{call.command} {call.target} {' '.join(call.edited)}" for call in turn.calls)
+    since = (*turn.earlier, *turn.calls)
+    seen = " ".join(f"{call.command} {call.target} {' '.join(call.edited)}" for call in since)
     names = {word.strip("'\"`,;:()") for word in seen.split()}
     return tuple(
         path

@@ -24,6 +24,7 @@ class TurnEvidence(Value):
     unproven_child: int = 0  # where in the log a sub-agent ended without proof; 0: none did
     trees: Mapping[str, SourceTree] = field(default_factory=dict)  # root → the sources as they are now
     usual: Mapping[str, str] = field(default_factory=dict)  # kind of check → what the project is usually checked with
+    earlier: tuple[LoggedCall, ...] = ()  # calls of turns before, when this one goes on with what was asked for then
 
     @property
     def edits(self) -> tuple[LoggedCall, ...]:

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.warm import eventually
 from tests.unit.cli.conftest import Verdikt
+from verdikt.adapters.wiring.place import PLACES
+from verdikt.adapters.wiring.shape import flaw
 from verdikt.daemon.client import holder
 
 
@@ -19,6 +22,8 @@ def test_it_is_started_shown_and_stopped(verdikt: Verdikt, run: Path) -> None:
     pid = holder(run)
     stopped = verdikt("daemon", "stop")
     gone = verdikt("daemon", "stop", "--json")
+    # It gives its place up first, so that the next hook need not wait for it.
+    eventually("its last words are written", lambda: "ended" in verdikt("daemon", "logs").stdout)
     logs = verdikt("daemon", "logs")
 
     assert (none.returncode, none.stdout) == (3, "not running; the next hook starts it\n")
@@ -44,6 +49,45 @@ def test_http_hooks_are_switched_on_by_hand(verdikt: Verdikt, run: Path) -> None
     assert f"http://127.0.0.1:{told['http']}/hook/<host>/<event>, token in `{run}/http.token`" in started.stdout
     assert refused.returncode == 1
     assert "it runs already, without a port" in refused.stderr
+
+
+def test_hooks_that_ask_by_http_are_printed_and_tried(project: Path, verdikt: Verdikt, run: Path) -> None:
+    """Ready for the settings file; the doctor sends its canary where they say, with the token that it was given."""
+    unheard = verdikt("daemon", "hooks")
+    verdikt("daemon", "start", "--http")
+    port = json.loads(verdikt("daemon", "status", "--json").stdout)["http"]
+    printed = verdikt("daemon", "hooks")
+    settings = json.loads(printed.stdout)
+    before = settings["hooks"]["PreToolUse"][0]["hooks"][0]
+    file = project / ".claude/settings.json"
+    file.parent.mkdir()
+    file.write_text(printed.stdout)
+    token = {"VERDIKT_TOKEN": (run / "http.token").read_text().strip()}
+    tried = verdikt("doctor", "--json", "--calls", "2", **token)
+    stranger = verdikt("doctor", "--calls", "1")
+    del before["onFailure"]
+    settings["hooks"]["Stop"].append(settings["hooks"]["SessionStart"][0])
+    file.write_text(json.dumps(settings))
+    loose = verdikt("doctor", "--calls", "1", **token)
+    verdikt("daemon", "stop")
+    closed = verdikt("doctor", "--calls", "1", **token)
+
+    assert unheard.returncode == 1
+    assert "nobody listens on a port: run `verdikt daemon start --http 8787`" in unheard.stderr
+    assert set(settings["hooks"]) == set(PLACES["claude"].events)
+    assert before["url"] == f"http://127.0.0.1:{port}/hook/claude/PreToolUse"
+    assert before["headers"]["X-Verdikt-CLAUDE_PROJECT_DIR"] == str(project)
+    assert "onFailure" not in settings["hooks"]["PostToolUse"][0]["hooks"][0]
+    assert flaw("claude", settings) == ""
+    assert f"VERDIKT_TOKEN=$(cat '{run}/http.token')" in printed.stderr
+    assert tried.returncode == 0, tried.stdout
+    assert json.loads(tried.stdout)["hosts"][0]["missing"] == []
+    assert "expected the token of the warm process" in stranger.stdout
+    assert loose.returncode == 1
+    assert "the http hook for PreToolUse lets the tool run when nobody listens" in loose.stdout
+    assert "a command and an http hook are both called (Stop)" in loose.stdout
+    assert (stranger.returncode, closed.returncode) == (1, 1)
+    assert "gave no answer, which the client takes for consent" in closed.stdout
 
 
 @pytest.mark.parametrize("words", [["--system"], ["--socket", "/x"], ["--system", "--socket", "/x"], ["--allow", "1"]])

@@ -224,8 +224,9 @@ def test_export_to_jsonl_is_the_log(run: Run, home: Path, tmp_path: Path) -> Non
 
 def test_export_to_in_toto_gives_statements(run: Run) -> None:
     """Subject: the entry by its hash, which the predicate's fields give back."""
-    for line in run("ledger", "export", "--format", "in-toto").output.splitlines():
-        statement = json.loads(line)
+    statements = [json.loads(line) for line in run("ledger", "export", "--format", "in-toto").stdout_bytes.splitlines()]
+    assert len(statements) == 4
+    for statement in statements:
         assert statement["_type"] == "https://in-toto.io/Statement/v1"
         predicate = statement["predicate"]
         fields = {name: value for name, value in predicate.items() if name not in SEALS}

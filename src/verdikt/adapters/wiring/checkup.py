@@ -9,12 +9,12 @@ from typing import Any
 
 from verdikt import __version__, adapters
 from verdikt.adapters.moment import MomentKind
-from verdikt.adapters.wiring import codex, codex_trust, settings, toml
+from verdikt.adapters.wiring import codex, codex_trust, settings, toml, web
 from verdikt.adapters.wiring.change import read
-from verdikt.adapters.wiring.hole import Hole, holes, twice, unread
+from verdikt.adapters.wiring.hole import Hole, by_http, holes, twice, unread
 from verdikt.adapters.wiring.install import Installation
 from verdikt.adapters.wiring.place import PLACES, SCOPES, Place
-from verdikt.adapters.wiring.registration import NATIVE, is_ours
+from verdikt.adapters.wiring.registration import NAMES, NATIVE, is_ours
 from verdikt.errors import WiringError
 from verdikt.model.value import Value, replace
 from verdikt.observe.breach import recent_lines
@@ -31,6 +31,11 @@ class Wired(Value, kw_only=True):
     missing: tuple[str, ...]
     trusted: bool
     holes: tuple[Hole, ...]
+
+    @property
+    def wrapped(self) -> bool:
+        """Whether the host calls the wrapper."""
+        return self.host == "opencode" or any(name in line for line in self.commands.values() for name in NAMES)
 
     @property
     def before(self) -> str:
@@ -60,7 +65,8 @@ def _in_settings(here: Installation) -> Iterator[Wired]:
             present, fault = _settings(file), ""
         except WiringError as error:
             present, fault = {}, str(error)
-        if any(settings.commands(present)) or (fault and _speaks_of_us(file)):
+        named = any(settings.commands(present)) or any(web.posts(present))
+        if named or (fault and _speaks_of_us(file)):
             found = _wired(here, place, scope, file, present)
             yield replace(found, holes=(unread(fault), *found.holes)) if fault else found
 
@@ -104,7 +110,8 @@ def _speaks_of_us(file: str) -> bool:
 
 
 def _wired(here: Installation, place: Place, scope: str, file: str, present: Mapping[str, Any]) -> Wired:
-    commands = dict(settings.commands(present))
+    posts = dict(web.posts(present)) if place.host == web.HOST else {}
+    commands = {event: web.command(handler) for event, handler in posts.items()} | dict(settings.commands(present))
     return Wired(
         host=place.host,
         scope=scope,
@@ -112,7 +119,7 @@ def _wired(here: Installation, place: Place, scope: str, file: str, present: Map
         commands=commands,
         missing=tuple(event for event in place.events if event not in commands),
         trusted=place.host != "codex" or scope == "managed" or _codex_trusted(here, present, file),
-        holes=tuple(holes(place.host, here, scope)),
+        holes=(*by_http(posts, dict(settings.commands(present))), *holes(place.host, here, scope)),
     )
 
 

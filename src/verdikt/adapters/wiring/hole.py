@@ -1,13 +1,15 @@
 """What each host lets happen past the hook, and how to close it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from verdikt import adapters
 from verdikt.adapters.wiring import codex, git, settings, shape, toml
 from verdikt.adapters.wiring.change import read
 from verdikt.adapters.wiring.install import Installation
 from verdikt.adapters.wiring.place import PLACES, SCOPES
+from verdikt.adapters.wiring.web import HOST
 from verdikt.errors import WiringError
 from verdikt.model.value import Value
 from verdikt.observe.git import find_root
@@ -56,6 +58,23 @@ def twice(host: str, other: str) -> Hole:
         what=f"{other} names the hook as well, and both are called: every call is decided, counted and logged twice",
         fix=f"keep one of them: `verdikt uninstall --host {host}` in the project takes out the project's",
     )
+
+
+def by_http(posts: Mapping[str, Mapping[str, Any]], commands: Mapping[str, str]) -> Iterator[Hole]:
+    """Http hooks: a client takes a closed port for silence, and may call a command as well."""
+    closed = adapters.host(HOST).EVENTS
+    for event, handler in posts.items():
+        if event in closed and closed[event].closed and handler.get("onFailure") != "block":
+            yield Hole(
+                what=f"the http hook for {event} lets the tool run when nobody listens at {handler.get('url')}",
+                fix='set `"onFailure": "block"` on it (Claude Code 2.1.295 or newer), or use the commands of `verdikt init`',
+                open=True,
+            )
+    if both := sorted(set(posts) & set(commands)):
+        yield Hole(
+            what=f"a command and an http hook are both called ({', '.join(both)}): every call is decided, counted and logged twice",
+            fix="take one of them out",
+        )
 
 
 def unread(fault: str) -> Hole:
