@@ -1,10 +1,14 @@
-# Everything a newcomer needs: `make run`, `make test`, `make check`, `make bench`.
+# `make` lists what there is; each sets up what it needs in .venv.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: run test clients check bench docs clean
+.DEFAULT_GOAL := help
+.PHONY: help run test clients check bench docs clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s%s\n", $$1, $$2}' Makefile
 
 $(VENV)/installed: pyproject.toml setup.py $(wildcard src/verdikt/daemon/native/*.c src/verdikt/daemon/native/build.py)
 	$(PYTHON) -m venv $(VENV)
@@ -23,26 +27,25 @@ $(VENV)/installed-bench: $(VENV)/installed-test
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	touch $@
 
-run: $(VENV)/installed
+run: $(VENV)/installed ## a scripted session: blocks, an ask, a verified log, a replay
 	@$(BIN)/verdikt demo
 
-test: $(VENV)/installed-test
+test: $(VENV)/installed-test ## every test
 	$(BIN)/python -m pytest -n $(JOBS)
 
-# The real clients, at pinned versions, into a cache; the tests install what is missing themselves.
-clients: $(VENV)/installed-test
+clients: $(VENV)/installed-test ## the real clients at pinned versions, into a cache; the tests install what is missing themselves
 	$(BIN)/python -m tests.clients.install
 
-check: $(VENV)/installed-check test
+check: $(VENV)/installed-check test ## tests, ruff, ruff format, mypy --strict
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/installed-bench
+bench: $(VENV)/installed-bench ## benchmarks: ratios in one run
 	@for b in benchmarks/*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
-docs: $(VENV)/installed-test
+docs: $(VENV)/installed-test ## writes the generated tables of the docs anew
 	@$(BIN)/python -m tests.documents
 
-clean:
+clean: ## takes .venv and caches away
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -27,13 +27,13 @@ from verdikt.model.memory import Memory, Recalled, marking
 from verdikt.model.moment import Answer, Turn
 from verdikt.model.posture import Posture, strictest_posture
 from verdikt.model.receipt import action_record
-from verdikt.model.secret import redact_action, redact_text
+from verdikt.model.redaction import redact_action, redact_text
 from verdikt.model.session import SessionState
 from verdikt.model.value import replace
 from verdikt.model.verdict import Verdict
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.guarded import guarded_paths
-from verdikt.observe.world import RealWorld, project_root
+from verdikt.observe.world import RealWorld, absolute, project_root
 from verdikt.projections import projections
 
 TYPE_CHECKING = False
@@ -440,7 +440,7 @@ class Governance:
         return Posture(kept) if kept else self.policy.posture
 
     def _real(self, cwd: str) -> World:
-        here = os.path.abspath(os.path.join(self.here, cwd))
+        here = absolute(cwd if cwd.startswith("/") else os.path.join(self.here, cwd))
         home = self._env.get("HOME", "")
         root = project_root(here, home)
         guarded = guarded_paths(root, self._env)

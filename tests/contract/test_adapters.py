@@ -13,6 +13,7 @@ from verdikt.adapters.moment import Moment, MomentKind
 from verdikt.adapters.reply import Reply
 from verdikt.adapters.ruling import Ruling
 from verdikt.errors import HookError
+from verdikt.govern import Governance
 from verdikt.model.action import ActionKind
 from verdikt.model.posture import Posture
 from verdikt.model.verdict import Verdict, VerdictKind
@@ -91,6 +92,7 @@ def test_every_recorded_payload_is_understood(name: str) -> None:
         ("claude/PermissionRequest.Write", "Write", ActionKind.WRITE, "/home/dev/proj/.claude/settings.local.json"),
         ("codex/PreToolUse.Bash", "Bash", ActionKind.BASH, "echo RAN-42 | tee ran.txt"),
         ("codex/PreToolUse.spawn_agent", "spawn_agent", ActionKind.AGENT, ""),
+        ("codex/PreToolUse.multi_agent_v1wait_agent", "wait_agent", ActionKind.OTHER, ""),
         ("gemini/BeforeTool.run_shell_command", "run_shell_command", ActionKind.BASH, "echo RAN-42 | tee ran.txt"),
         ("gemini/BeforeTool.replace", "replace", ActionKind.WRITE, "/home/dev/proj/a.txt"),
         ("copilot/preToolUse.bash", "bash", ActionKind.BASH, "echo RAN-42 | tee ran.txt"),
@@ -108,6 +110,19 @@ def test_the_same_action_from_every_host(name: str, tool: str, kind: ActionKind,
 
     assert action is not None
     assert (action.tool, action.kind, action.command or action.path) == (tool, kind, text)
+
+
+def test_every_tool_that_a_client_was_seen_to_call_is_known(tmp_path: Path) -> None:
+    """Or the agent would be stopped at its own client's tools: nobody could be asked about them."""
+    env = {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "data")}
+    governance = Governance.load(cwd=str(tmp_path), env=env)
+    calls = [moment.action for name in RECORDED if (moment := decode(name)).kind is MomentKind.BEFORE]
+    known = [action for action in calls if action and action.kind is not ActionKind.MCP]
+    verdicts = {action.tool: governance.before(action).verdict.guard for action in known}
+    governance.store.close()
+
+    assert len(verdicts) > 20
+    assert [tool for tool, guard in verdicts.items() if guard == "unknown_tool"] == []
 
 
 @pytest.mark.parametrize(
@@ -139,6 +154,100 @@ def test_what_came_of_an_action(name: str, success: bool, code: int | None, outp
 
     assert outcome is not None
     assert (outcome.success, outcome.exit_code, outcome.output) == (success, code, output)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "expected"),
+    [
+        ("claude/PostToolUse.Bash.in_subagent", {"tool_response": {"stdout": "o", "stderr": "e"}}, (True, 0, "o", "e")),
+        ("claude/PostToolUse.Bash.in_subagent", {"tool_response": {"interrupted": True}}, (True, None, "", "")),
+        ("claude/PostToolUse.Bash.in_subagent", {"tool_response": {"backgroundTaskId": "b"}}, (True, None, "", "")),
+        (
+            "claude/PostToolUse.Bash.in_subagent",
+            {"tool_response": {"stdout": "x", "returnCodeInterpretation": "No matches found"}},
+            (True, None, "x", ""),
+        ),
+        ("claude/PostToolUse.WebSearch", {"tool_response": {"result": "found"}}, (True, None, "found", "")),
+        ("claude/PostToolUse.Read", {"tool_response": [{"text": "a"}, {"text": "b"}]}, (True, None, "a\nb", "")),
+        (
+            "claude/PostToolUseFailure.Bash",
+            {"error": "Exit code 137\nkilled"},
+            (False, 137, "", "Exit code 137\nkilled"),
+        ),
+        ("claude/PostToolUseFailure.Bash", {"error": None}, (False, None, "", "")),
+        ("codex/PostToolUse.apply_patch", {"tool_response": "Exit code: 1\nno"}, (False, 1, "Exit code: 1\nno", "")),
+        ("codex/PostToolUse.Bash", {"tool_response": "Exit code: 1\nno"}, (True, None, "Exit code: 1\nno", "")),
+        (
+            "codex/PostToolUse.mcp__mock__echo",
+            {"tool_response": {"isError": True, "content": [{"text": "BOOM"}]}},
+            (False, None, "BOOM", ""),
+        ),
+        (
+            "gemini/AfterTool.run_shell_command",
+            {"tool_response": {"llmContent": "x", "error": {"message": "m"}}},
+            (False, None, "x", "m"),
+        ),
+        (
+            "gemini/AfterTool.read_file",
+            {"tool_response": {"llmContent": "\nExit Code: 3"}},
+            (True, None, "\nExit Code: 3", ""),
+        ),
+        ("copilot/postToolUse.bash", {"toolResult": {"resultType": "failure"}}, (False, None, "", "")),
+        (
+            "copilot/postToolUse.bash",
+            {"toolResult": {"resultType": "success", "textResultForLlm": "<shellId: 0 completed with exit code 2>"}},
+            (False, 2, "<shellId: 0 completed with exit code 2>", ""),
+        ),
+        ("cursor/postToolUse.Shell", {"error_message": "no"}, (False, None, "ok", "no")),
+        (
+            "opencode/tool.execute.after",
+            {"output": {"output": "x", "metadata": {"exit": 2}}},
+            (False, 2, "x", ""),
+        ),
+        ("generic/after", {"outcome": {"success": False}}, (False, None, "", "")),
+        ("generic/after", {"outcome": {"exit_code": 4, "output": "o"}}, (False, 4, "o", "")),
+        ("generic/after", {"outcome": "text"}, (True, None, "text", "")),
+        ("generic/after", {"outcome": "text", "error": "x"}, (False, None, "text", "")),
+    ],
+)
+def test_how_an_action_can_end(name: str, change: dict[str, Any], expected: tuple[bool, int | None, str, str]) -> None:
+    """As each host tells it: success, status, output and error."""
+    host = name.split("/", maxsplit=1)[0]
+    outcome = adapters.host(host).decode(load(name)["payload"] | change, event_of(name)).outcome
+
+    assert outcome is not None
+    assert (outcome.success, outcome.exit_code, outcome.output, outcome.error) == expected
+
+
+@pytest.mark.parametrize(
+    ("host", "payload"),
+    [
+        ("copilot", {"toolName": "bash", "toolInput": {"command": "ls"}}),
+        ("generic", {"tool": "bash", "args": {"command": "ls"}}),
+        ("generic", {"toolName": "bash", "toolArgs": {"command": "ls"}}),
+        ("generic", {"tool_name": "bash", "parameters": {"command": "ls"}}),
+        ("generic", {"tool": "bash", "input": {"command": "ls"}}),
+        ("cursor", {"hook_event_name": "beforeMCPExecution", "tool_name": "bash", "tool_input": '{"command": "ls"}'}),
+        ("cursor", {"hook_event_name": "beforeShellExecution", "command": "ls", "workspace_roots": ["/home/dev/proj"]}),
+        (
+            "opencode",
+            {
+                "ev": "event",
+                "type": "tool.execute.before",
+                "input": {"tool": "bash"},
+                "output": {"args": {"command": "ls"}},
+            },
+        ),
+    ],
+)
+def test_other_names_for_the_same_things(host: str, payload: dict[str, Any]) -> None:
+    """Which hosts were seen to use, or their documentation has."""
+    moment = adapters.host(host).decode(payload)
+
+    assert moment.kind is MomentKind.BEFORE
+    assert moment.action is not None
+    assert moment.action.command == "ls"
+    assert moment.cwd == payload.get("workspace_roots", [""])[0]
 
 
 def test_a_failed_mcp_call_in_gemini_is_a_failure() -> None:

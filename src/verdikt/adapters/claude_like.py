@@ -5,12 +5,14 @@ from collections.abc import Collection
 from verdikt.adapters.moment import Moment, MomentKind
 from verdikt.adapters.reply import NEUTRAL, Reply, refuse, say
 from verdikt.adapters.ruling import Ruling
+from verdikt.model.verdict import VerdictKind
 
 
 def answer(moment: Moment, ruling: Ruling, *, go_on: str, contexts: Collection[str]) -> Reply:
     """What holds there: `go_on` is how a stop is refused, `contexts` are the events whose context reaches the model."""
     text = ruling.context
-    if ruling.blocked:
+    # An ask is none there: Codex would run the tool, Gemini CLI wait without end.
+    if ruling.blocked or (ruling.kind is VerdictKind.ASK and moment.kind is MomentKind.BEFORE):
         if moment.kind is MomentKind.STOP:
             return say({"decision": go_on, "reason": ruling.reason})
         if moment.kind is not MomentKind.AFTER:

@@ -28,11 +28,16 @@ EVENTS: dict[str, MomentKind] = {
 
 _CONTEXT = {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"}
 
+_NAMESPACE = regex(r"^multi_agent_v\d+_*(?=[a-z])")
+"""What Codex puts before the names of some tools for sub-agents, and not of all."""
+
 _EXIT = regex(r"Exit code: (\d{1,3})\n")
 
 
 def decode(payload: object, event: str = "", env: Mapping[str, str] | None = None) -> Moment:
     """The moment that a Codex payload stands for."""
+    if isinstance(payload, Mapping) and isinstance(tool := payload.get("tool_name"), str):
+        payload = {**payload, "tool_name": _NAMESPACE.sub("", tool)}
     return read(payload, host="codex", events=EVENTS, outcome=_outcome, event=event)
 
 
@@ -41,7 +46,7 @@ def encode(moment: Moment, ruling: Ruling) -> Reply:
     if moment.event == "PermissionRequest":
         decision = {"behavior": "deny", "message": ruling.reason}
         specific = {"hookEventName": moment.event, "decision": decision}
-        return say({"hookSpecificOutput": specific}) if ruling.blocked else NEUTRAL
+        return say({"hookSpecificOutput": specific}) if ruling.blocked else NEUTRAL  # the person is being asked already
     return answer(moment, ruling, go_on="block", contexts=_CONTEXT)
 
 

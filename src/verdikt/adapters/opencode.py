@@ -8,6 +8,7 @@ from verdikt.adapters.payload import Fields, Keys, read
 from verdikt.adapters.reply import Reply, refuse, say
 from verdikt.adapters.ruling import Ruling
 from verdikt.model.action import Action, Outcome
+from verdikt.model.verdict import VerdictKind
 
 EVENTS: dict[str, MomentKind] = {
     "session.created": MomentKind.START,
@@ -27,7 +28,7 @@ def decode(payload: object, event: str = "", env: Mapping[str, str] | None = Non
 
 def encode(moment: Moment, ruling: Ruling) -> Reply:
     """The plugin throws on `decision: block` and on any status but 0; it hands `context` to the model where it can."""
-    if ruling.blocked:
+    if ruling.blocked or (ruling.kind is VerdictKind.ASK and moment.kind is MomentKind.BEFORE):
         if moment.kind in (MomentKind.STOP, MomentKind.AFTER):
             return say({"decision": "block", "reason": ruling.reason, "context": ruling.context})
         return refuse(ruling.reason)

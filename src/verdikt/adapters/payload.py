@@ -61,7 +61,9 @@ class Fields:
 
     def text(self, key: str) -> str:
         """A text field, empty when absent."""
-        text: str = self._member(key, str, "")
+        text = self.raw.get(key)
+        if type(text) is not str:
+            text = self._member(key, str, "")
         return text
 
     def table(self, key: str) -> Mapping[str, Any]:
@@ -111,7 +113,7 @@ def read(
     asks = asks and name in events
     agent_id = fields.text("agent_id")
     common = {
-        "session_id": ".".join(part for part in (fields.text(keys.session), agent_id) if part) or "default",
+        "session_id": ".".join([part for part in (fields.text(keys.session), agent_id) if part]) or "default",
         "cwd": fields.text(keys.cwd),
         "host": host,
         "agent": fields.text("agent_type") or agent_id,

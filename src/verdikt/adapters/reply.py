@@ -31,6 +31,8 @@ def document(value: Mapping[str, Any]) -> str:
 
 def say(value: Mapping[str, Any]) -> Reply:
     """A document with status 0."""
+    if not value:
+        return NEUTRAL
     return Reply(stdout=document(value))
 
 

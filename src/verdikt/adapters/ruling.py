@@ -62,6 +62,8 @@ class Ruling(Value, kw_only=True):
     @classmethod
     def of_verdict(cls, verdict: Verdict, *, warnings: tuple[Verdict, ...] = (), approved: bool = False) -> Ruling:
         """A verdict in words for the model: who refuses, why, and what to do instead."""
+        if verdict.kind is VerdictKind.PASS and not warnings and not approved:
+            return _SILENCE
         heard = [verdict, *warnings] if verdict.kind is VerdictKind.WARN else warnings
         notes = [f"{warning.reason}\nInstead: {warning.fix}" if warning.fix else warning.reason for warning in heard]
         context = "\n".join(f"{MARK} {note}" for note in dict.fromkeys(notes) if note)
@@ -75,6 +77,8 @@ class Ruling(Value, kw_only=True):
     def of_answer(cls, answer: Answer) -> Ruling:
         """An answer in words for the model."""
         context = f"{MARK} {answer.context}" if answer.context else ""
+        if answer.allowed and not context:
+            return _SILENCE
         if answer.allowed:
             return cls(context=context)
         by = f" ({answer.guard})" if answer.guard else ""
@@ -86,3 +90,6 @@ class Ruling(Value, kw_only=True):
             return self
         note = "Nobody can be asked in this session, so this counts as a block."
         return replace(self, kind=VerdictKind.BLOCK, reason=f"{self.reason}\n{note}")
+
+
+_SILENCE = Ruling()

@@ -28,7 +28,11 @@ BAD_POLICY = 65
 @click.option("--posture", type=click.Choice([posture.value for posture in Posture]), help="Who is there to answer.")
 @click.option("--profile", type=click.Choice(PROFILES), help="A shipped profile instead of the policy in force here.")
 @click.option("--policy", "policy_file", type=click.Path(dir_okay=False), help="A policy file instead of it.")
-@click.option("--manifest", type=click.Path(dir_okay=False, path_type=Path), help="Seed 003's hook by this manifest.")
+@click.option(
+    "--manifest",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Decide by what this manifest says of tools, and nothing else.",
+)
 @click.option("--cwd", default="", help="Where it would happen; here when not given.")
 @click.option("--json", "as_json", is_flag=True, help="The canonical receipt and a newline.")
 @click.option("--batch", is_flag=True, help="Read JSON lines {id, tool, input, cwd}; answer each with a line.")
@@ -91,7 +95,7 @@ def _refuse(error: VerdiktError, status: int) -> NoReturn:
 
 
 def _spine(manifest: Path, words: tuple[str, ...], tool: str | None, posture: Posture) -> NoReturn:
-    """Seed 003's hook: the eight-field receipt on stdout, and nothing else anywhere."""
+    """A call by a manifest alone: the eight-field receipt on stdout, and nothing else anywhere."""
     from verdikt.cli.manifest import read_manifest
     from verdikt.effects.declared import ToolCall, judge, receive
 
@@ -129,7 +133,7 @@ def the_action(words: tuple[str, ...], tool: str | None, cwd: str) -> "Action":
 
 
 def _received(data: bytes, cwd: str) -> tuple[str, dict[str, Any], str]:
-    """Tool, input and place of a call, in seed 003's words or in a host's."""
+    """Tool, input and place of a call, in our own words or in a host's."""
     from verdikt.effects.declared import receive
     from verdikt.errors import CanonicalError
     from verdikt.model.canonical import parse

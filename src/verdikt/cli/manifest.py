@@ -1,4 +1,4 @@
-"""`verdikt manifest`: tool manifests of seed 003, validated and asked."""
+"""`verdikt manifest`: manifests of tools, validated and asked."""
 
 import sys
 from pathlib import Path

@@ -5,6 +5,7 @@ import os
 import sys
 
 from verdikt.daemon import protocol
+from verdikt.ledger.place import data_place
 
 TYPE_CHECKING = False  # the name is what type checkers know; `typing` costs more than all else here
 if TYPE_CHECKING:
@@ -33,13 +34,8 @@ class NoAnswer(TimeoutError):
 
 def run_directory(env: "Mapping[str, str]") -> str:
     """`run/` in verdikt's data directory; empty when there is no place for one, or only a relative one."""
-    if env.get("VERDIKT_HOME"):
-        home = env["VERDIKT_HOME"]
-    elif env.get("XDG_DATA_HOME"):
-        home = f"{env['XDG_DATA_HOME']}/verdikt"
-    else:
-        home = f"{env['HOME']}/.local/share/verdikt" if env.get("HOME") else ""
-    return f"{home}/run" if home.startswith("/") else ""
+    place = data_place(env)
+    return f"{place}/run" if place.startswith("/") else ""
 
 
 def relay(

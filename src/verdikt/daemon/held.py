@@ -76,7 +76,7 @@ class HeldPolicies:
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
-        self._by_stamp: Newest[tuple[tuple[str, str, Stamp], ...], Policy] = Newest(MOST_PLACES)
+        self._by_stamp: Newest[tuple[tuple[tuple[str, str], ...], tuple[Stamp, ...]], Policy] = Newest(MOST_PLACES)
         self._by_content: Newest[tuple[tuple[str, str, bytes], ...], Policy] = Newest(MOST_POLICIES)
 
     def __len__(self) -> int:
@@ -86,7 +86,7 @@ class HeldPolicies:
         """The policy in force at a directory. A `PolicyError` holds every fault of every file; it is not remembered."""
         places = policy_places(directory, env)
         # Taken before the files are read, so that a change in between shows at the next call.
-        seen = tuple((layer, path, stamp(path)) for layer, path in places)
+        seen = places, tuple([stamp(path) for _, path in places])
         policy = self._by_stamp.get(seen)
         if policy is not None:
             return policy
@@ -97,7 +97,7 @@ class HeldPolicies:
             # From the files alone: what an asker's data directory keeps of them would count for everybody.
             policy = self._by_content.keep(content, build_policy(files))
         settled = int(self._clock.now() * 1e9) - FRESH_NS
-        if all(found is None or (found and max(found[-2:]) < settled) for _, _, found in seen):
+        if all(found is None or (found and max(found[-2:]) < settled) for found in seen[1]):
             self._by_stamp.keep(seen, policy)
         return policy
 

@@ -1,6 +1,7 @@
 """What a client of the warm process asks, and who it is."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from verdikt.daemon import protocol
 from verdikt.model.value import Value
@@ -30,9 +31,7 @@ class Question(Value, kw_only=True):
     @classmethod
     def read(cls, head: bytes, payload: bytes, peer: Peer) -> "Question":
         """The question in a head; `Malformed` when there is none."""
-        (version, host, event, argument, cwd, asker), env = protocol.read_head(head)
-        if cwd and not cwd.startswith("/"):
-            raise protocol.Malformed("expected an absolute working directory")
+        (version, host, event, argument, cwd, asker), env = (_known if len(head) < FAMILIAR else _words)(head)
         return cls(
             version=version,
             host=host,
@@ -44,6 +43,20 @@ class Question(Value, kw_only=True):
             peer=peer,
             asker=asker,
         )
+
+
+FAMILIAR = 4096
+"""Heads up to this length are remembered: they are the same from call to call, and memory must stay bounded."""
+
+
+def _words(head: bytes) -> tuple[list[str], Mapping[str, str]]:
+    words, env = protocol.read_head(head)
+    if words[4] and not words[4].startswith("/"):
+        raise protocol.Malformed("expected an absolute working directory")
+    return words, env
+
+
+_known = lru_cache(maxsize=256)(_words)
 
 
 class Said(Value):

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Hashable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import verdikt
@@ -18,6 +19,7 @@ from verdikt.daemon.question import Question, Said
 from verdikt.errors import VerdiktError
 from verdikt.govern import Governance
 from verdikt.ledger.later import Later
+from verdikt.ledger.place import data_place
 from verdikt.observe.clock import Clock, SystemClock
 
 MOST_GOVERNANCES = 128
@@ -34,6 +36,7 @@ class Warm:
 
     def __init__(self, home: Path, clock: Clock | None = None, package: str = verdikt.__file__) -> None:
         self.home = home
+        self._place = str(home)
         self.clock = clock or SystemClock()
         self._package = package
         self._installed = _print(package)
@@ -57,7 +60,7 @@ class Warm:
         if not self._at_home(question):
             away = f"expected a question about `{self.home}`, found one about another data directory"
             return Pending(Said.refused(away))
-        if any(value[:1] not in ("", "/") for name, value in question.env.items() if name not in NOT_PATHS):
+        if not _fixed(tuple(question.env.items())):
             return Pending(_elsewhere(question))
         call = HookCall([question.host, question.event, question.argument], question.env, question.cwd)
 
@@ -108,12 +111,11 @@ class Warm:
 
     def _at_home(self, question: Question) -> bool:
         """Whether a question is about the data directory of this process, however it is spelt."""
-        run = client.run_directory(question.env)
-        if not run:
-            return False
-        home = os.path.dirname(run)
+        place = data_place(question.env)
+        if place == self._place:
+            return True
         try:
-            return home == str(self.home) or os.path.samefile(home, self.home)
+            return place.startswith("/") and os.path.samefile(place, self.home)
         except (OSError, ValueError):
             return False
 
@@ -148,6 +150,12 @@ def _said(reply: Reply, note: str = "") -> Said:
     words = f"{reply.stderr}\n" if reply.stderr else ""
     err = f"{note}{words}".encode("utf-8", "replace")
     return Said(protocol.ANSWER, reply.code, reply.stdout.encode("ascii") + b"\n", err)
+
+
+@lru_cache(maxsize=64)
+def _fixed(env: tuple[tuple[str, str], ...]) -> bool:
+    """Whether every variable means the same wherever one stands."""
+    return all(value[:1] in ("", "/") for name, value in env if name not in NOT_PATHS)
 
 
 def _print(path: str) -> tuple[int, int, int]:

@@ -1,6 +1,6 @@
 """Action → effects: manifest, classifier, native tools, programs. Pure.
 
-Seed 003's names live here: `EffectClass`, `PRECEDENCE` and `most_restrictive` in this package, the manifest in
+Names for callers: `EffectClass`, `PRECEDENCE` and `most_restrictive` in this package, the manifest in
 `verdikt.effects.manifest`, its classifier in `verdikt.effects.declared`, postures in `verdikt.model.posture` and receipts
 in `verdikt.model.spine` (eight fields) and `verdikt.model.receipt` (all that a decision rests on).
 """

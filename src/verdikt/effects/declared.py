@@ -1,4 +1,4 @@
-"""The classifier of seed 003: a tool call has the effects that the manifest declares for the tool, whatever its arguments."""
+"""Calls of declared tools: a call has the effects that the manifest declares for the tool, whatever its arguments."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -78,7 +78,7 @@ def receive(payload: str | bytes) -> ToolCall:
 
 
 def judge(call: ToolCall, manifest: Manifest, posture: Posture = Posture.INTERACTIVE) -> SpineReceipt:
-    """The whole of seed 003 in one step: what a manifest and a posture make of a call, as a receipt."""
+    """Everything in one step: what a manifest and a posture make of a call, as a receipt."""
     tool = manifest.get(call.tool)
     classification = _classification(tool)
     return SpineReceipt(

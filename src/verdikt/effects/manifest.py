@@ -1,4 +1,4 @@
-"""The tool manifest of seed 003: which effects a tool declares, in which postures it may run, whether a person confirms."""
+"""The tool manifest: which effects a tool declares, in which postures it may run, whether a person confirms."""
 
 from __future__ import annotations
 

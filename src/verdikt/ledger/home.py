@@ -6,6 +6,7 @@ import os
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.path import DataPath
+from verdikt.ledger.place import data_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,16 +15,11 @@ if TYPE_CHECKING:
 
 
 def data_home(env: Mapping[str, str]) -> Path:
-    """`$VERDIKT_HOME`, else `$XDG_DATA_HOME/verdikt`, else `~/.local/share/verdikt`."""
-    if env.get("VERDIKT_HOME"):
-        place = env["VERDIKT_HOME"]
-        return DataPath(place if place[0] != "~" else os.path.expanduser(place))
-    if env.get("XDG_DATA_HOME"):
-        return DataPath(env["XDG_DATA_HOME"]) / "verdikt"
-    home = env.get("HOME")
-    if not home:
+    """The directory of `data_place`; a `LedgerError` when there is none."""
+    place = data_place(env)
+    if not place:
         raise LedgerError("no place for verdikt's data: set VERDIKT_HOME, XDG_DATA_HOME or HOME")
-    return DataPath(home) / ".local/share/verdikt"
+    return DataPath(place)
 
 
 def make_private(directory: Path) -> Path:

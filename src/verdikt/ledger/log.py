@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from verdikt.errors import ChainBroken, LedgerError
 from verdikt.ledger.home import sync_directory, sync_file, write_all
@@ -15,7 +15,7 @@ from verdikt.observe.clock import SystemClock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
     from typing import Any
 
@@ -37,6 +37,7 @@ class LogFile:
         self.head: Head | None = None
         """Where the chain ended when we last held the lock; None when nobody looked yet."""
         self.size = -1
+        self._found = -1
         self.states: dict[str, Any] = {}
         """The projections' states at `head`; whoever folds them makes new ones."""
         self.behind: dict[str, int] = {}
@@ -60,6 +61,7 @@ class LogFile:
         self._busy = False
         self._told = threading.Condition()
         self._syncing = False
+        self._waiters = 0
         self._begun = 0
         self.written = 0
         """How many writes there were; read under the lock, it is what to `sync` for."""
@@ -67,25 +69,34 @@ class LogFile:
         self._lost = 0
         self._fd = -1
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Alone on the session, against threads and processes; on the file that stands at the path now."""
+    def locked(self) -> LogFile:
+        """Inside `with`: alone on the session, against threads and processes; on the file that stands at the path now."""
+        return self
+
+    def __enter__(self) -> None:
         if not self._thread.acquire(timeout=WAIT_SECONDS):
             raise self._taken()
+        if self._busy:
+            self._thread.release()
+            raise LedgerError(f"an update of `{self.path.name}` is already under way in this thread")
+        self._busy = True
         try:
-            if self._busy:
-                raise LedgerError(f"an update of `{self.path.name}` is already under way in this thread")
-            self._busy = True
-            try:
-                self._lock_file()
-                try:
-                    yield
-                finally:
-                    fcntl.flock(self._fd, fcntl.LOCK_UN)
-            finally:
-                self._busy = False
-                if self._retired:
-                    self.close()
+            self._lock_file()
+        except BaseException:
+            self._unlock()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+        finally:
+            self._unlock()
+
+    def _unlock(self) -> None:
+        self._busy = False
+        try:
+            if self._retired:
+                self.close()
         finally:
             self._thread.release()
 
@@ -116,8 +127,8 @@ class LogFile:
         return self._fd
 
     def unchanged(self) -> bool:
-        """Whether nobody wrote since we last did, so that what we remember is still true."""
-        return self.head is not None and os.fstat(self._fd).st_size == self.size
+        """Whether nobody wrote since we last did, so that what we remember is still true. Only under the lock."""
+        return self.head is not None and self._found == self.size
 
     def last(self) -> tuple[Entry | None, bytes, bytes]:
         """The last entry, its line when it is damaged, and the torn bytes after it."""
@@ -161,7 +172,7 @@ class LogFile:
         with self._told:
             # Whoever finds nobody at it does it; the others are woken when it is done, and need not take turns.
             while self._syncing and self._synced < wanted and self._lost < wanted:
-                self._told.wait()
+                self._wait()
             if self._lost >= wanted:
                 raise LedgerError(f"cannot write `{self.path}`: an earlier write failed; check the disk")
             if self._synced >= wanted:
@@ -185,13 +196,19 @@ class LogFile:
                     # The kernel forgets what it could not write, lines that were begun meanwhile among it: for all of
                     # those a later success proves nothing.
                     self._lost, self.head = self._begun, None
-                self._told.notify_all()
+                if self._waiters:
+                    self._told.notify_all()
+
+    def _wait(self) -> None:
+        self._waiters += 1
+        self._told.wait()
+        self._waiters -= 1
 
     def _shut(self) -> None:
         """Closes the file, when nobody waits for the disk with it."""
         with self._told:
             while self._syncing:
-                self._told.wait()
+                self._wait()
             if self._fd >= 0:
                 os.close(self._fd)
             self._fd = -1
@@ -211,7 +228,8 @@ class LogFile:
             except FileNotFoundError:
                 there = None
             here = os.fstat(self._fd)
-            if there is not None and (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino):
+            if there is not None and there.st_ino == here.st_ino and there.st_dev == here.st_dev:
+                self._found = here.st_size
                 return
             # rotation put another file in its place while we waited
             self._shut()

@@ -39,10 +39,12 @@ Append = Callable[[str], None]
 class Written:
     """Canonical text that was written before and is taken over as it is, wherever it stands in a value."""
 
-    __slots__ = ("text",)
+    __slots__ = ("brackets", "text")
 
     def __init__(self, data: bytes) -> None:
         self.text = data.decode()
+        self.brackets = data.count(b"{") + data.count(b"[")
+        """Only many of them can nest deeply; what may do so is looked at as if it had not been written before."""
 
 
 def canonical(value: Any) -> bytes:
@@ -93,9 +95,7 @@ def _write(value: Any, append: Append, depth: int) -> None:
     elif kind is float:
         append(_number(value))
     elif kind is Written:
-        # Only many brackets can nest deeply; what may do so is looked at as if it had not been written before.
-        shallow = value.text.count("{") + value.text.count("[") <= depth
-        append(value.text) if shallow else _write(load(value.text), append, depth)
+        append(value.text) if value.brackets <= depth else _write(load(value.text), append, depth)
     else:
         _write(_plain(value), append, depth)
 
@@ -115,19 +115,23 @@ def _write_mapping(value: dict[str, Any], append: Append, depth: int) -> None:
         layout = _layout(tuple(value))
     for key, before in layout:
         inner = value[key]
-        append(before)
         kind = type(inner)
         if kind is str:
-            append(_quote(inner))
+            append(before + _quote(inner))
         elif not inner and depth > 1 and kind in _EMPTY:
-            append(_EMPTY[kind])
+            append(before + _EMPTY[kind])
         elif kind is bool:
-            append("true" if inner else "false")
+            append(before + ("true" if inner else "false"))
+        elif kind is int and -MAX_EXACT <= inner <= MAX_EXACT:
+            append(f"{before}{inner}")
         elif kind is dict:
+            append(before)
             _write_mapping(inner, append, depth - 1)
-        elif kind is list:
+        elif kind is list or kind is tuple:
+            append(before)
             _write_sequence(inner, append, depth - 1)
         else:
+            append(before)
             _write(inner, append, depth - 1)
     append("}")
 

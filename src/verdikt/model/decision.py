@@ -5,7 +5,7 @@ from __future__ import annotations
 from verdikt.errors import VerdiktError
 from verdikt.model.effect import EffectClass, Effects
 from verdikt.model.posture import READ_ONLY, Posture
-from verdikt.model.receipt import DISPOSITIONS, VERSION, Receipt, effects_record, verdict_record
+from verdikt.model.receipt import DISPOSITIONS, VERSION, Receipt, effects_written, verdict_record
 from verdikt.model.value import Value
 from verdikt.model.verdict import Verdict, VerdictKind
 
@@ -64,10 +64,10 @@ def decision_record(
     approved: bool,
     would_be: Verdict | None,
 ) -> dict[str, Any]:
-    """What a decision says, as its receipt holds it."""
+    """What a decision says, as its receipt holds it: data that can be written."""
     return {
         "posture": {"before": posture._value_, "after": posture_after._value_},
-        "effects": effects_record(effects),
+        "effects": effects_written(effects),
         "classes": [cls._value_ for cls in classes],
         "dominant": dominant and dominant._value_,
         "verdict": verdict_record(verdict),

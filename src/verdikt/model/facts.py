@@ -7,10 +7,12 @@ answers always give the same decision, which is what makes it replayable.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
+from verdikt.model.canonical import Written, canonical
 from verdikt.model.protocol import Protocol
+from verdikt.model.redaction import redact, redact_text, shield, unforged
 from verdikt.model.row import Row
-from verdikt.model.secret import redact, redact_text, shield, unforged
 from verdikt.model.value import Value, fields_of, replace
 
 TYPE_CHECKING = False
@@ -130,7 +132,8 @@ class Facts:
         self._text: dict[str, str | None] = {}
         self._git: dict[str, GitFact] = {}
         self._stamp: dict[str, str] = {}
-        self._memory = world.memory() if isinstance(world, RecordedWorld) else memory or {}
+        # Not by its length, which a memory that is looked up when it is needed would have to look up.
+        self._memory = world.memory() if isinstance(world, RecordedWorld) else {} if memory is None else memory
         self._kept: dict[str, Any] = {}  # what was asked for of the memory
         self._noted: set[str] = set()  # what was asked for of the place
         self._own: set[str] = set()  # the paths asked about that are verdikt's own
@@ -271,11 +274,25 @@ class Facts:
 
     def record(self) -> dict[str, Any]:
         """Everything asked and answered, as plain data; `RecordedWorld` gives the same answers again."""
+        return self._recorded(self._recorded_place())
+
+    def written(self) -> dict[str, Any]:
+        """The same as a receipt holds it: data that can be written."""
+        place = self._recorded_place()
+        try:
+            return self._recorded(place if "now" in place else _written(tuple(place.items())))
+        except TypeError:
+            return self._recorded(place)  # of a world that tells lists
+
+    def _recorded_place(self) -> dict[str, Any]:
         place = dict(self._place)
         if "now" not in self._noted:
             place.pop("now", None)
         if "guarded" not in self._noted:
-            place["guarded"] = sorted(self._own)
+            place["guarded"] = tuple(sorted(self._own)) if self._own else ()
+        return place
+
+    def _recorded(self, place: Any) -> dict[str, Any]:
         return {
             "place": place,
             "path": {path: fact.record() for path, fact in self._path.items()},
@@ -286,6 +303,12 @@ class Facts:
             **({"stamp": self._stamp} if self._stamp else {}),
             **({"kept": self._kept} if self._kept else {}),
         }
+
+
+@lru_cache(maxsize=64)
+def _written(place: tuple[tuple[str, Any], ...]) -> Written:
+    """A place as it is written, which is that of the call before."""
+    return Written(canonical(dict(place)))
 
 
 class RecordedWorld:
@@ -340,7 +363,7 @@ class RedactedWorld:
 
     def place(self) -> Mapping[str, Any]:
         """Where and when."""
-        return {key: _writable(value) for key, value in self._world.place().items()}
+        return {key: value if type(value) is float else _writable(value) for key, value in self._world.place().items()}
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
         """What is at an absolute path."""
@@ -372,11 +395,14 @@ def _writable(value: Any) -> Any:
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, Mapping):
         return {_writable(key): _writable(inner) for key, inner in value.items()}
+    if type(value) is tuple:
+        return _writable_texts(value)
     if isinstance(value, (list, tuple)):
-        try:
-            if "".join(value).isascii():
-                return list(value)
-        except TypeError:
-            pass  # not all of them are texts
         return [_writable(inner) for inner in value]
     return value
+
+
+@lru_cache(maxsize=64)
+def _writable_texts(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The same of many texts, which are those of the call before."""
+    return tuple([_writable(text) for text in texts])

@@ -62,7 +62,7 @@ def plan_hash(
     scope_mode: str,
     contents: Mapping[str, str] | None = None,
 ) -> str:
-    """The hash of a plan; without contents it is seed 000's, byte for byte."""
+    """The hash of a plan; without contents it covers the names of the files alone."""
     named: dict[str, Any] = {
         "agents": list(agents),
         "files": list(files),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.canonical import MAX_DEPTH, Written, canonical, parse, sha256
@@ -59,7 +60,7 @@ class Receipt(Value):
         return body
 
     def spine(self) -> SpineReceipt:
-        """The eight-field form of seed 003. An action without effects observes, so it reads."""
+        """The eight-field form. An action without effects observes, so it reads."""
         body = self.dump()
         action, verdict = body["action"], body["verdict"]
         effects = tuple(EffectClass(name) for name in body["classes"]) or (EffectClass.READ,)
@@ -101,6 +102,20 @@ def recorded_action(record: Mapping[str, Any]) -> Action:
 def effects_record(effects: Effects) -> list[dict[str, Any]]:
     """Effects as plain data, in order."""
     return [_effect_record(effect) for effect in effects]
+
+
+def effects_written(effects: Effects) -> Written:
+    """The same as a receipt holds it."""
+    items = effects.items
+    if len(items) <= 8 and sum([len(effect.by) for effect in items]) < 1000:
+        return _known_effects(items)
+    return Written(canonical(effects_record(effects)))
+
+
+@lru_cache(maxsize=256)
+def _known_effects(items: tuple[Effect, ...]) -> Written:
+    """The same, remembered: most commands are like ones before, and memory must stay bounded."""
+    return Written(canonical([_effect_record(effect) for effect in items]))
 
 
 def _effect_record(effect: Effect) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The eight-field receipt of seed 003."""
+"""The eight-field receipt: what a manifest and a posture make of a call."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from functools import lru_cache
 
 from verdikt.observe.agent import host_project
@@ -125,8 +126,11 @@ def _named(project_root: str, roots: tuple[str, ...], given: tuple[str | None, .
 
 def _git_directory(project_root: str) -> str:
     """Where the repository keeps its hooks; in a work tree that is the main repository's directory."""
-    git = os.path.join(project_root, ".git")
-    if not os.path.isfile(git):
+    git = f"{project_root}/.git" if project_root[-1:] != "/" else f"{project_root}.git"
+    try:
+        if not stat.S_ISREG(os.stat(git).st_mode):
+            return git
+    except (OSError, ValueError):
         return git
     try:
         with open(git, encoding="utf-8") as file:

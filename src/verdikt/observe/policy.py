@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from functools import lru_cache
 
 from verdikt.errors import PolicyError
 from verdikt.model.value import Value
@@ -53,8 +54,10 @@ def _problem(error: Exception) -> str:
 
 def user_policy(environ: Mapping[str, str]) -> str:
     """`$XDG_CONFIG_HOME/verdikt/governance.yaml`, by default below `~/.config`."""
-    home = environ.get("HOME") or os.path.expanduser("~")
-    return os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "verdikt", NAME)
+    config = environ.get("XDG_CONFIG_HOME")
+    if not config:
+        config = os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".config")
+    return os.path.join(config, "verdikt", NAME)
 
 
 def resolved(directory: str) -> str:
@@ -89,13 +92,14 @@ def project_policies(start: str, environ: Mapping[str, str]) -> list[str]:
 
 def _upwards(here: str, environ: Mapping[str, str]) -> list[str]:
     """Policy files from the top of the repository down to a directory without links in its path."""
-    home = resolved(environ.get("HOME") or os.path.expanduser("~"))
+    home = ""
     found: list[str] = []
     while True:
-        found.append(os.path.join(here, NAME))
-        above = os.path.dirname(here)
-        if os.path.lexists(os.path.join(here, ".git")):
+        inside = here if here[-1:] == "/" else f"{here}/"
+        found.append(inside + NAME)
+        if os.path.lexists(f"{inside}.git"):
             break
+        above, home = os.path.dirname(here), home or resolved(environ.get("HOME") or os.path.expanduser("~"))
         if above in (here, home) or here == home:
             # Outside a repository only the directory itself speaks: what lies around it is not this project's.
             readable = [path for path in found if os.path.lexists(path)]
@@ -113,19 +117,24 @@ def _between(top: str, here: str) -> list[str]:
     return found[::-1]
 
 
-def policy_places(start: str, environ: Mapping[str, str], *, managed: str = MANAGED) -> list[tuple[str, str]]:
+def policy_places(start: str, environ: Mapping[str, str], *, managed: str = MANAGED) -> tuple[tuple[str, str], ...]:
     """Where a policy file would be in force at `start`, as layer and path, the highest layer first; few of them exist."""
+    more = environ.get("VERDIKT_MANAGED_POLICY", "")
+    return _layered(managed, more, user_policy(environ), tuple(project_policies(start, environ)))
+
+
+@lru_cache(maxsize=256)
+def _layered(managed: str, more: str, user: str, project: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     places = [("managed", managed)]
-    if more := environ.get("VERDIKT_MANAGED_POLICY"):
+    if more:
         # It comes beside the system's own file and never in its place, or a variable could switch that off.
         places.append(("managed", more))
-    places.append(("user", user_policy(environ)))
-    project = project_policies(start, environ)
+    places.append(("user", user))
     top = os.path.dirname(project[0]) if project else ""
     for path in project:
         below = os.path.dirname(path)[len(top) :].strip("/")  # they all lie at the top or below it
         places.append((f"project {below}" if below else "project", path))
-    return places
+    return tuple(places)
 
 
 def read_policy_files(start: str, environ: Mapping[str, str], *, managed: str = MANAGED) -> list[PolicyFile]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from functools import lru_cache
 
 from verdikt.model.canonical import sha256
 from verdikt.model.facts import PathFact
@@ -58,7 +59,7 @@ class RealWorld:
     ) -> None:
         self._env = env
         self._root = root
-        self._cwd = os.path.abspath(cwd or ".")
+        self._cwd = absolute(cwd or ".")
         self._home = home or env.get("HOME") or "/root"
         self._guarded = guarded
         self._clock = clock or SystemClock()
@@ -73,8 +74,8 @@ class RealWorld:
             "home": self._home,
             "project_root": (self._root or project_root(self._cwd, self._home)) if self._seen else self._cwd,
             "user": self._env.get("USER") or self._env.get("LOGNAME") or "",
-            "temp": list(dict.fromkeys(["/tmp", "/var/tmp", *([os.path.abspath(temp)] if temp else [])])),
-            "guarded": list(self._guarded),
+            "temp": tuple(dict.fromkeys(("/tmp", "/var/tmp", absolute(temp)))) if temp else ("/tmp", "/var/tmp"),
+            "guarded": self._guarded,
         }
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
@@ -148,6 +149,14 @@ class RealWorld:
         from verdikt.observe.git import path_state
 
         return path_state(path, self._env)
+
+
+def absolute(path: str) -> str:
+    """`os.path.abspath`, remembered where it does not depend on the directory that this process is in."""
+    return _normal(path) if path.startswith("/") else os.path.abspath(path)
+
+
+_normal = lru_cache(maxsize=256)(os.path.normpath)
 
 
 def project_root(cwd: str, home: str) -> str:
