@@ -149,8 +149,6 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
     for found in _OPEN.finditer(text):
         yield from _opened(found, call)
     yield from _addressed(text, call)
-    if language == "awk":
-        yield from _awk(text, call)
     if language == "osascript":
         yield from _driven(text, call)
 
@@ -296,15 +294,3 @@ def _opened(found: "re.Match[str]", call: Call) -> Iterator[Effect]:
         yield from call.on(what, [_word(path)])
     elif path.startswith("http"):
         yield call.effect("net.fetch", (Target(host.host(path), "host"),))
-
-
-def _awk(text: str, call: Call) -> Iterator[Effect]:
-    """`system("…")` is found above; here `print > "file"`, `print | "command"`, `"command" | getline`."""
-    for found in re.finditer(rf"(>>?|\|)\s*{_STRING}", text):
-        target = next(g for g in found.groups()[1:] if g is not None)
-        if found.group(1) == "|":
-            yield from call.shell(target)
-        elif target not in ("/dev/stderr", "/dev/stdout"):
-            yield from call.on("fs.append" if found.group(1) == ">>" else "fs.overwrite", [_word(target)])
-    for found in re.finditer(rf"{_STRING}\s*\|\s*getline", text):
-        yield from call.shell(next(g for g in found.groups() if g is not None))
