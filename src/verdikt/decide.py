@@ -20,7 +20,7 @@ from verdikt.model.effect import EffectClass, Effects
 from verdikt.model.grant import covering
 from verdikt.model.posture import READ_ONLY
 from verdikt.model.receipt import VERSION, Receipt, action_record, tamed, verdict_record
-from verdikt.model.secret import shield
+from verdikt.model.redaction import shield
 from verdikt.model.session import SessionState
 from verdikt.model.value import replace
 from verdikt.model.verdict import Verdict, VerdictKind
@@ -77,19 +77,7 @@ def _decide(
     grants: Collection[Grant],
     engine: str,
 ) -> Decision:
-    # The host's id for the call is not in the receipt, so nothing may depend on it.
-    judged = action
-    if action.call_id or facts.secrets:
-        judged = Action(
-            kind=action.kind,
-            tool=action.tool,
-            payload=shield(action.payload) if facts.secrets else action.payload,
-            session_id=action.session_id,
-            task_type=action.task_type,
-            cwd=action.cwd,
-            host=action.host,
-            agent=action.agent,
-        )
+    judged = _judged(action, facts)
     asked = _AskedSession(session)
     inputs = {name: getattr(session, name) for name in COUNTERS}
     ctx = _AskedContext(judged, session=asked, facts=facts, posture=posture, risk_score=session.risk * RISK_KEPT)
@@ -129,6 +117,22 @@ def _decide(
     session.action_count += 1
     remember(session, ctx, verdict)
     return Decision(receipt=receipt, **said)
+
+
+def _judged(action: Action, facts: Facts) -> Action:
+    """The action as guards see it: what was a secret is untold, and the host's id for the call, which no receipt has, is gone."""
+    if not action.call_id and not facts.secrets:
+        return action
+    return Action(
+        kind=action.kind,
+        tool=action.tool,
+        payload=shield(action.payload) if facts.secrets else action.payload,
+        session_id=action.session_id,
+        task_type=action.task_type,
+        cwd=action.cwd,
+        host=action.host,
+        agent=action.agent,
+    )
 
 
 def _evaluate(action: Action, ctx: GovernanceContext, policy: Policy) -> Verdict:

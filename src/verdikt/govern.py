@@ -27,7 +27,7 @@ from verdikt.model.memory import Memory, Recalled, marking
 from verdikt.model.moment import Answer, Turn
 from verdikt.model.posture import Posture, strictest_posture
 from verdikt.model.receipt import action_record
-from verdikt.model.secret import redact_action, redact_text
+from verdikt.model.redaction import redact_action, redact_text
 from verdikt.model.session import SessionState
 from verdikt.model.value import replace
 from verdikt.model.verdict import Verdict

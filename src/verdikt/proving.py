@@ -11,7 +11,7 @@ from verdikt.ledger.store import Writer
 from verdikt.model.action import Action, Outcome
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.moment import Answer, Prompt, Turn
-from verdikt.model.secret import redact_text
+from verdikt.model.redaction import redact_text
 from verdikt.model.value import replace
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.home import expand

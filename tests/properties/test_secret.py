@@ -14,7 +14,8 @@ from tests.planted import PEM, PLANTED
 from verdikt.errors import CanonicalError
 from verdikt.model.action import Action
 from verdikt.model.canonical import canonical
-from verdikt.model.secret import find, redact, redact_action, redact_text, shield
+from verdikt.model.redaction import redact, redact_action, redact_text, shield
+from verdikt.model.secret import find
 from verdikt.model.tool import kind_of
 
 PAYLOADS: dict[str, dict[str, Any]] = {

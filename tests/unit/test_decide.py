@@ -17,7 +17,7 @@ from verdikt.model.decision import Decision
 from verdikt.model.facts import Facts
 from verdikt.model.grant import Grant
 from verdikt.model.posture import Disposition, Posture
-from verdikt.model.secret import redact_action
+from verdikt.model.redaction import redact_action
 from verdikt.model.session import SessionState
 from verdikt.model.tool import kind_of
 from verdikt.model.verdict import Verdict, VerdictKind

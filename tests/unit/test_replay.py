@@ -14,7 +14,7 @@ from verdikt.model.canonical import canonical, parse
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.facts import Facts, GitFact, PathFact
 from verdikt.model.posture import Posture
-from verdikt.model.secret import redact_action
+from verdikt.model.redaction import redact_action
 from verdikt.model.session import SessionState
 from verdikt.policy import parse_policy, restore_policy
 from verdikt.replay import Recorded, compare, differences, recorded, replay

@@ -9,7 +9,7 @@ from verdikt.model.action import Action
 from verdikt.model.canonical import canonical
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.receipt import action_record
-from verdikt.model.secret import redact_action, redact_text
+from verdikt.model.redaction import redact_action, redact_text
 
 RECENT = 64
 ENTRIES_PER_CALL = 16

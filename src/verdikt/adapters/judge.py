@@ -7,7 +7,7 @@ import os
 from verdikt.adapters.moment import MomentKind
 from verdikt.adapters.ruling import MARK, Ruling
 from verdikt.model.entry import EntryKind
-from verdikt.model.secret import redact_text
+from verdikt.model.redaction import redact_text
 from verdikt.model.verdict import VerdictKind
 
 TYPE_CHECKING = False

@@ -15,7 +15,7 @@ from verdikt.model.decision import Decision, failed
 from verdikt.model.effect import Effect
 from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
-from verdikt.model.secret import redact_action
+from verdikt.model.redaction import redact_action
 from verdikt.model.session import SessionState
 from verdikt.model.tool import kind_of
 from verdikt.observe.guarded import guarded_paths

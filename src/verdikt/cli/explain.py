@@ -96,7 +96,7 @@ def _read(action: "Action") -> tuple[list["Step"], list[str]]:
     from verdikt.effects.target import Resolver
     from verdikt.model.action import ActionKind
     from verdikt.model.facts import Facts
-    from verdikt.model.secret import redact_action
+    from verdikt.model.redaction import redact_action
     from verdikt.observe.guarded import guarded_paths
     from verdikt.observe.world import RealWorld, project_root
     from verdikt.shell import analyse

@@ -17,8 +17,10 @@ RAW = frozenset("nc ncat netcat telnet socat openssl socket nc.traditional nc.op
 """Programs that open a bare connection."""
 
 _LOOKUPS = frozenset("dig nslookup host drill ping ping6 kdig whois traceroute".split())
-OUT = ("net.send", "net.fetch", "net.connect", "net.lookup", "message.send")
+OUT = ("net.send", "net.fetch", "net.connect", "net.lookup", "message.send", "repo.write", "repo.gist", "git.fetch")
 """How the names of effects begin by which something leaves."""
+_BY_WORDS = ("repo.", "git.")
+"""By these only what stands in their own words leaves, or comes through a pipe."""
 _PUTS = ("fs.write", "fs.append", "fs.overwrite")
 _NARROW = ("grep", "egrep", "rg", "head", "wc")
 _CARRIES = frozenset("cat base64 base32 tee gzip sort xxd openssl tr gpg zstd".split())
@@ -48,6 +50,26 @@ def follow(commands: Sequence[Command], found: list[list[Effect]]) -> None:
             found[index] += _sent(index, sends[0], commands, found, (secret[index], env, worded))
 
 
+def hand_over(commands: Sequence[Command], found: list[list[Effect]]) -> None:
+    """Takes back that a secret is read where a program asks a service for it and only a login gets to see it."""
+    for index, effects in enumerate(found):
+        if any(e.what == "cred.read" for e in effects) and _is_handed(commands[index], commands):
+            found[index] = [
+                of("keys.list", e, (), note="for a login")
+                if e.what == "cred.read" and not any(target.path for target in e.targets)
+                else e
+                for e in effects
+            ]
+
+
+def _is_handed(command: Command, commands: Sequence[Command]) -> bool:
+    if any(r.op == ">" and r.fd == 1 and r.target.text == "/dev/null" for r in command.redirects):
+        return True
+    if command.pipe_to is None or not 0 <= command.pipe_to < len(commands):
+        return False
+    return any(word.text in ("--password-stdin", "--with-token") for word in commands[command.pipe_to].argv)
+
+
 def _is_here(target: Target) -> bool:
     """This machine, or where a cloud tells it who it is."""
     return host.is_local(target.text) or host.is_metadata(target.text)
@@ -69,8 +91,12 @@ def _sent(
         effects.append(of("cred.send", send, send.targets, possible=True, note="in the name that is asked for"))
     if send.what == "net.send" and any(e.what == "fs.read" for i in _above(index, commands) for e in found[i]):
         effects.append(of("net.send.file", send, send.targets))
+    if send.what.startswith(_BY_WORDS):
+        worded = any(e.what.startswith("cred.read") for i in feeders for e in found[i])
     if secret or (worded and not inside):
         effects.append(of("cred.send", send, send.targets))
+    elif any(e.what == "env.read.all" for e in found[index]):
+        effects.append(of("cred.send", send, send.targets, note="the whole environment"))
     elif env[index] or (not inside and any(env[i] for i in feeders)):
         # All of it is the secrets too; a part may be what is harmless.
         part = not _is_whole_environment([commands[i] for i in [*feeders, *_above(index, commands)]])

@@ -6,7 +6,7 @@ from verdikt.effects import host
 from verdikt.effects.call import Call
 from verdikt.effects.code import read_code
 from verdikt.effects.consequence import consequences, hidden, is_foreign, of
-from verdikt.effects.flow import OUT, RAW, SHELLS, copies, follow
+from verdikt.effects.flow import OUT, RAW, SHELLS, copies, follow, hand_over
 from verdikt.effects.made import keep, spare
 from verdikt.effects.program import lookup
 from verdikt.effects.program.table import Program
@@ -133,6 +133,7 @@ class Reading:
                 self._copies.update(copies(index, commands, found))
         if loose:
             loose += consequences(loose, facts)
+        hand_over(commands, found)
         follow(commands, found)
         keep(commands, found, self._resolver)
         spare(text, commands, found, self._resolver)

@@ -85,8 +85,7 @@ class Resolver:
             return self._partial(word, cwd)
         # The shell has put the home directory in the place of a tilde that stands for it. One that comes out of a
         # variable is a name like any other to most shells, but whoever put it there means the home.
-        meant = raw[:1] not in _QUOTES or (raw[:1] == "$" and raw[1:2] not in ("'", '"'))
-        path = self.absolute(text, cwd, tilde=text[:1] == "~" and meant)
+        path = self.absolute(text, cwd, tilde=text[:1] == "~" and _means_home(raw))
         if not path:
             return Target(text)
         if glob:
@@ -204,6 +203,10 @@ class Resolver:
         tail = word.text[len(prefix) :].replace(UNKNOWN, "x")
         zone = self.zone(f"{directory.rstrip('/')}/{prefix.rsplit('/', 1)[-1]}{tail}")
         return Target(word.shown, "path", "", zone)
+
+
+def _means_home(raw: str) -> bool:
+    return raw[:1] not in _QUOTES or (raw[:1] == "$" and raw[1:2] not in ("'", '"'))
 
 
 def recoverable(target: Target) -> bool:

@@ -20,7 +20,7 @@ _GUARD = """
 governance.yaml ~/.config/verdikt/** ~/.local/share/verdikt/** /etc/verdikt/** /etc/claude-code/** /etc/codex/** .verdikt/**
 /Library/Application?Support/ClaudeCode/** /Library/Application?Support/GeminiCli/** /Library/Application?Support/Cursor/**
 ~/.config/opencode/opencode.jsonc ~/.config/opencode/config.json opencode.jsonc ~/.gemini/trustedFolders.json /etc/cursor/** /etc/opencode/**
-~/Library/Application?Support/verdikt/** ~/.copilot/hooks/** ~/.copilot/config.json ~/.copilot/settings.json
+bin/verdikt bin/verdikt-hook ~/Library/Application?Support/verdikt/** ~/.copilot/hooks/** ~/.copilot/config.json ~/.copilot/settings.json
 """
 
 _HOOK = ".git/hooks/** .git/hooks"
@@ -200,7 +200,7 @@ _ODD_ENDS = tuple(
     "_rsa .pem .key .p12 .pfx .jks .keystore .kdbx .ppk .env .ovpn .kubeconfig .tfstate .pth .dat .db .bak .conf .plist".split()
 )
 _ODD_NAMES = frozenset(
-    "governance.yaml opencode.json opencode.jsonc credentials.json logins.json kubeconfig sitecustomize.py usercustomize.py _netrc".split()
+    "governance.yaml opencode.json opencode.jsonc credentials.json logins.json kubeconfig verdikt verdikt-hook sitecustomize.py usercustomize.py _netrc".split()
 )
 _ODD_STARTS = ("id_", "client_secret", "service", "gcp-key", "secrets", "auth.json", "gen_", "terraform.tfstate")
 _ODD_PLACES = ("/etc", "/lib", "/usr/lib", "/usr/local/lib", "/var", "/run", "/proc", "/Library", "~/Library", "~/_")

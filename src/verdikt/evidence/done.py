@@ -123,7 +123,9 @@ def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
 def _announced(clause: Clause) -> bool:
     """Whether a colon before the clause says that what was done comes now."""
     lead = clause.sentence.text[: clause.start].rstrip()
-    return lead.endswith(":") and not (SAID.search(lead) or UNREAL.search(lead) or NEGATIVE.search(lead))
+    return lead.endswith((":", "→", "=>", "->")) and not (
+        SAID.search(lead) or UNREAL.search(lead) or NEGATIVE.search(lead)
+    )
 
 
 def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:

@@ -22,6 +22,14 @@ _VETOES = (
     Veto("rest", regex(r"\b(?:don't|doesn't|do not|does not)\W*$", FLAGS), (p.ENDED,)),
     Veto("after", regex(r"^\s+by (?:accident|chance|luck|mistake)\b", FLAGS)),
     Veto("before", regex(r"\b(?:old|previous|former|original|earlier)\s*$", FLAGS)),
+    Veto(
+        "before",
+        regex(
+            r"\b(?:your|this|that|either|each|their) (?:\w+ )?(?:approach|idea|suggestion|proposal|design|method|example|code)\s*$",
+            FLAGS,
+        ),
+        (p.ENDED,),
+    ),
     Veto("since", regex(r"\bafter\b(?! that\b| this\b)", FLAGS)),
     Veto("whole", regex(r"^\W*(?:an?|any)\s", FLAGS), (p.TESTS, p.CLEAR, p.ENDED, p.FINE)),
 )

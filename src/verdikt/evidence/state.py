@@ -21,7 +21,7 @@ _DESCRIBED = regex(
     FLAGS,
 )
 _RUNTIME = regex(
-    r"\b(?:requests?|responses?|messages?|events?|tokens?|sessions?|cookies?|packets?|connections?|records?|payloads?|promises?|threads?|locks?|sockets?|callbacks?|values?|variables?|elements?|hash(?:es)?|orders?|users?|visitors?|commits?|clicks?|jobs?)\W*$",
+    r"\b(?:requests?|responses?|messages?|events?|tokens?|sessions?|cookies?|packets?|connections?|records?|payloads?|promises?|threads?|locks?|sockets?|callbacks?|values?|variables?|elements?|hash(?:es)?|orders?|users?|visitors?|commits?|clicks?|jobs?)(?: (?:that|which|who)\b[^,;]{0,40})?\W*$",
     FLAGS,
 )
 _CLOCK = regex(
@@ -124,7 +124,7 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
         return False
     if _RUNTIME.search(before) and not sure and state not in w.ENDS:
         return False  # what a program does with it each time
-    if state in w.CURES and re.match(r"^\s*by \w+ing\b", after, FLAGS):
+    if state in w.CURES and re.match(r"^\s*(?:by \w+ing\b|in §)", after, FLAGS):
         return True
     if state in w.INSTALLED and re.match(r"^\s*(?:on|under|at|to|for|behind|across|with the new)\b", after, FLAGS):
         # `configured to run the tests` says what a thing is for.

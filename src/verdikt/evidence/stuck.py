@@ -20,7 +20,7 @@ _NO_WORK = (
 
 _MEANS = (
     r"(?:access|permissions?|credentials?|rights?|privileges?|keys?|scopes?|tooling|tokens?|passwords?|passphrases?|accounts?|licen[cs]es?|secrets?"
-    r"|network|internet|connectivity|connection|vpn|shell|hardware|devices?|gpus?|browser|login|logins|authori[sz]ation|approval|clearance|sudo|root|certificates?|tools?|means|way|membership)"
+    r"|network|internet|connectivity|connection|vpn|shell|hardware|devices?|gpus?|browser|login|logins|authori[sz]ation|approval|clearance|sudo|root|certificates?|tools?|means|way|ability|capability|membership)"
 )
 """What one works with, and may have been given or not."""
 
@@ -61,7 +61,7 @@ _STUCK = tuple(
         rf"\b(?:isn't|is not|not|impossible|wasn't|was not) (?:possible )?for me to\b|\b(?:isn't|is not|wasn't|not) (?:possible|doable|an option|feasible|accessible|available|reachable)(?: for me| to me| {_HERE})(?! you\b)",
         r"\b(?:there(?:'s| is) no way (?:for me )?to|beyond (?:my|what I) (?:reach|control|can|am allowed)|read-only (?:for|to) me|off[- ]limits (?:for|to) me|closed to me|out of my (?:reach|hands))\b",
         rf"\b(?:can't|cannot|can not|couldn't|could not) be [a-z]+(?: [a-z]+)? {_HERE}\b",
-        r"\b(?:can't|cannot|can not|couldn't|could not) be (?:completed|verified|finished|tested|run|built|deployed|exercised|triggered|done|checked|validated|continued|reproduced|published|released|installed|merged|pushed|shipped) (?:without|until)\b",
+        r"\b(?:can't|cannot|can not|couldn't|could not) be (?:completed|verified|finished|tested|run|built|deployed|exercised|triggered|done|checked|validated|continued|reproduced|published|installed) (?:without|until)\b",
         r"\bcan(?:not|'t) (?:proceed|continue|go any further|go ahead|move forward) (?:without|until)\b",
         # what I would need is not there
         rf"\b(?:I|we){_ADVERB} (?:lack|am missing|'m missing|have no|had no|(?:wasn't|was not|haven't been|have not been|was never) (?:given|granted|provided with)|(?:don't|do not|didn't) have)(?: \w+){{0,4}}? {_MEANS}\b(?! (?:check|handling|refresh|validation))",

@@ -125,7 +125,7 @@ SAID = (
 )
 
 WITNESS = (
-    r"\b(?:i|we|pytest|tests?|output|suite|ci|build|mypy|ruff|eslint|tsc|jest|vitest|cargo|linter|curl|runs?|results?|compiler"
+    r"\b(?:i|we)\b[^,;:]{0,8}$|\b(?:pytest|tests?|output|suite|ci|build|mypy|ruff|eslint|tsc|jest|vitest|cargo|linter|curl|runs?|results?|compiler"
     r"|terminal|checker|pipeline|benchmarks?|measurements?|profiler?|screenshots?)\b[^,;:]{0,30}$"
 )
 """Who may say that something holds without being somebody else: the agent and its tools."""
@@ -137,7 +137,7 @@ OTHERS = (
 )
 
 PAST = (
-    r"\b(?:last (?:week|year|month|night|sprint|release|quarter|time)|yesterday|(?<!minutes )(?<!minute )(?<!hours )(?<!hour )(?<!seconds )(?<!moments )(?<!moment )ago|in (?:19|20)\d\d|since (?:v?\d|19|20)|back in|used to"
+    r"\b(?:last (?:week|year|month|night|sprint|release|quarter|time)|yesterday|(?<!minutes )(?<!minute )(?<!hours )(?<!hour )(?<!seconds )(?<!moments )(?<!moment )ago|in (?:19|20)\d\d|since (?:v?\d|19|20|january|february|march|april|may|june|july|august|september|october|november|december|last|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|back in|used to"
     r"|in v?\d+\.\d+|in (?:version|release|commit|pr|react|node|python|django|rails|go|rust) ?(?:#|v?\d)|previously|originally|upstream|elsewhere|in an earlier|in the past|at the time|long before|earlier this|the original|historically|in older"
     r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))\b"
 )

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from verdikt.ledger.home import make_private
-from verdikt.model.secret import redact_text
+from verdikt.model.redaction import redact_text
 
 FILE = "_gate_extraction_errors.log"
 MOST_BYTES = 1024 * 1024

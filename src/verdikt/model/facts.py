@@ -11,8 +11,8 @@ from functools import lru_cache
 
 from verdikt.model.canonical import Written, canonical
 from verdikt.model.protocol import Protocol
+from verdikt.model.redaction import redact, redact_text, shield, unforged
 from verdikt.model.row import Row
-from verdikt.model.secret import redact, redact_text, shield, unforged
 from verdikt.model.value import Value, fields_of, replace
 
 TYPE_CHECKING = False

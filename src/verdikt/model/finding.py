@@ -7,8 +7,8 @@ from typing import Any
 
 from verdikt.errors import FindingError
 from verdikt.model.canonical import sha256
+from verdikt.model.redaction import redact_text
 from verdikt.model.regex import regex
-from verdikt.model.secret import redact_text
 from verdikt.model.value import Value
 
 

@@ -1,18 +1,14 @@
-"""Secrets in what an agent does, found and replaced before anything is evaluated or recorded.
+"""What in a text is a secret.
 
-A secret becomes `<secret:kind:hash>`: the kind says what it was, eight hex digits of its SHA-256 tell two apart. Two sorts
-are found: those whose issuers gave them a form of their own (`secret_format`), and those that stand where a secret is
-assigned (`password=`, `"api_key":`, `--token`, `Authorization:`) and look like one. A long random string by itself is
+Two sorts are found: those whose issuers gave them a form of their own (`secret_format`), and those that stand where a secret
+is assigned (`password=`, `"api_key":`, `--token`, `Authorization:`) and look like one. A long random string by itself is
 neither: commit ids, checksums in lock files and images in base64 are left alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache, lru_cache
 
-from verdikt.model.action import Action
-from verdikt.model.canonical import MAX_DEPTH, sha256
 from verdikt.model.secret_format import FORMATS, REACH
 from verdikt.model.value import Value, replace
 
@@ -22,10 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-UNTOLD = "\ufffc"
-"""What stands for a replaced secret while an action is evaluated: the shell's mark for what the text does not tell."""
-
-_TOKEN = r"<secret:[a-z0-9-]{1,40}:[0-9a-f]{8}>"
 _WINDOW = 4000
 """How far beyond its literal a pattern is tried, where it begins before it."""
 
@@ -70,7 +62,7 @@ class Secret(Value):
 
 def find(text: str) -> list[Secret]:
     """The secrets in a text, in order, none overlapping another."""
-    if len(text) < _SHORT and not _telling(text):
+    if not telling(text):
         return []
     found = [*_issued(text), *_assigned(text)]
     if len(found) < 2:
@@ -85,10 +77,10 @@ def find(text: str) -> list[Secret]:
     return apart
 
 
-def _telling(text: str) -> bool:
-    """Whether anything in a short text could announce a secret, or be one; where it says no, there is none."""
+def telling(text: str) -> bool:
+    """Whether anything in a text could announce a secret, or be one; where it says no, there is none."""
     if len(text) > _FAMILIAR:
-        return _tells(text)
+        return len(text) >= _SHORT or _tells(text)
     try:
         return _familiar(text)
     except _TellingError:
@@ -140,110 +132,6 @@ class _Glance:
 
 
 _tells = _Glance().tells
-
-
-def redact_text(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text with every secret replaced, and the kinds that were found. Doing it twice changes nothing more."""
-    found = find(text)
-    if not found:
-        return text, ()
-    parts: list[str] = []
-    at = 0
-    for secret in found:
-        parts += (text[at : secret.start], token(secret.kind, text[secret.start : secret.end]))
-        at = secret.end
-    parts.append(text[at:])
-    return "".join(parts), tuple(sorted({secret.kind for secret in found}))
-
-
-def token(kind: str, secret: str) -> str:
-    """What is written in a secret's place."""
-    return f"<secret:{kind}:{sha256(secret.encode('utf-8', 'surrogatepass'))[:8]}>"
-
-
-def redact(value: Any) -> tuple[Any, tuple[str, ...]]:
-    """Plain data with every secret in it replaced, keys included, and the kinds that were found."""
-    kinds: set[str] = set()
-    return _redact(value, kinds, MAX_DEPTH), tuple(sorted(kinds))
-
-
-def redact_action(action: Action) -> tuple[Action, tuple[str, ...]]:
-    """The action as it may be evaluated and recorded, and the kinds of secrets that it held."""
-    kinds: set[str] = set()
-
-    def clean(value: Any) -> Any:
-        if value == "":
-            return value
-        # What already looks like a token is told apart from those that we put in: nothing may hide behind a forged one.
-        return _redact(_unforge(value, MAX_DEPTH), kinds, MAX_DEPTH)
-
-    redacted = Action(
-        kind=action.kind,
-        tool=clean(action.tool),
-        payload=clean(action.payload),
-        session_id=action.session_id,
-        task_type=clean(action.task_type),
-        cwd=clean(action.cwd),
-        host=action.host,
-        agent=clean(action.agent),
-        call_id=clean(action.call_id),
-    )
-    return redacted, tuple(sorted(kinds))
-
-
-def shield(value: Any, depth: int = MAX_DEPTH) -> Any:
-    """Redacted data as the evaluation sees it, each token standing for something that is not told."""
-    if isinstance(value, str):
-        return _compiled(_TOKEN).sub(UNTOLD, value) if "<secret:" in value else value
-    if isinstance(value, Mapping) and depth:
-        return {key: shield(inner, depth - 1) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)) and depth:
-        return [shield(inner, depth - 1) for inner in value]
-    return value
-
-
-def _unforge(value: Any, depth: int) -> Any:
-    """The same to every shell, and no longer a token."""
-    if isinstance(value, str):
-        return value.replace("<secret:", "< secret:") if "<secret:" in value else value
-    if (type(value) is dict or isinstance(value, Mapping)) and depth:
-        return {key: _unforge(inner, depth - 1) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)) and depth:
-        return [_unforge(inner, depth - 1) for inner in value]
-    return value
-
-
-def unforged(text: str) -> str:
-    """A foreign text in which nothing looks like a token of ours."""
-    forged: str = _unforge(text, 0)
-    return forged
-
-
-def _redact(value: Any, kinds: set[str], depth: int) -> Any:
-    if isinstance(value, str):
-        if len(value) < _SHORT and not _telling(value):
-            return value
-        text, found = redact_text(value)
-        kinds.update(found)
-        return text
-    if (type(value) is dict or isinstance(value, Mapping)) and depth:
-        return {_redact(key, kinds, 0): _field(key, inner, value, kinds, depth) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)) and depth:
-        return [_redact(inner, kinds, depth - 1) for inner in value]
-    return value
-
-
-def _field(key: Any, inner: Any, around: Mapping[Any, Any], kinds: set[str], depth: int) -> Any:
-    """A field's value, for which its key, or the name beside it, may say that it is a secret."""
-    if isinstance(inner, (str, int)) and not isinstance(inner, bool):
-        name = around.get("name", around.get("key", "")) if key == "value" else key
-        kind = _named(name) if isinstance(name, str) else ""
-        if kind:
-            scheme, space, text = str(inner).rpartition(" ") if kind == "authorization" else ("", "", str(inner))
-            if _plausible(text if kind != "password" else text.replace(" ", ""), kind, literal=True):
-                kinds.add(kind)
-                return f"{scheme}{space}{token(kind, text)}"
-    return _redact(inner, kinds, depth - 1)
 
 
 # Secrets that have a form of their own
@@ -419,13 +307,13 @@ def _value_after(text: str, at: int, end: int, kind: str) -> Iterator[Secret]:
         return
     shouted = sep == "=" and name.strip("-").isupper()
     literal = match["quote"][-1] != "`" if quoted else flag or element or shouted
-    if _plausible(value[0], kind, literal=literal):
+    if plausible(value[0], kind, literal=literal):
         for run in _compiled(_SAFE).finditer(value[0]):
             if len(run[0]) > 2:
                 yield Secret(value.start() + run.start(), value.start() + run.end(), kind)
 
 
-def _named(name: str) -> str:
+def announced_by(name: str) -> str:
     """The kind of secret that the name of a field announces, or an empty string."""
     return _announced(name) if len(name) <= 100 else ""
 
@@ -447,7 +335,7 @@ def _page_mark(name: str) -> bool:
 _PAGE_MARKS = ("nexttoken", "pagetoken", "continuationtoken", "locktoken", "changetoken", "synctoken", "cursortoken")
 
 
-def _plausible(value: str, kind: str, *, literal: bool) -> bool:
+def plausible(value: str, kind: str, *, literal: bool) -> bool:
     """Whether a value in a secret's place is one. `literal` says that it cannot be a variable or an expression."""
     if (
         _compiled(_REFERENCE).match(value)

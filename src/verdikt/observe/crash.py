@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from verdikt.model.secret import redact_text
+from verdikt.model.redaction import redact_text
 from verdikt.observe.clock import SystemClock
 
 TYPE_CHECKING = False

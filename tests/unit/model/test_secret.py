@@ -16,21 +16,8 @@ from tests.planted import PEM, PLANTED
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.canonical import canonical, sha256
 from verdikt.model.facts import GitFact, RedactedWorld
-from verdikt.model.secret import (
-    _HINTS,
-    _LITERALS,
-    _MANY,
-    UNTOLD,
-    _assigned,
-    _issued,
-    _telling,
-    find,
-    redact,
-    redact_action,
-    redact_text,
-    shield,
-    token,
-)
+from verdikt.model.redaction import UNTOLD, redact, redact_action, redact_text, shield, token
+from verdikt.model.secret import _HINTS, _LITERALS, _MANY, _assigned, _issued, find, telling
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "secret.yaml").read_text())
 
@@ -204,8 +191,8 @@ def test_a_short_text_that_is_told_at_a_glance_holds_nothing(parts: list[str], c
     """What the glance passes over has none of the literals and none of the words that announce a secret."""
     text = cased("".join(parts))
     for _ in range(_MANY):
-        _telling("")
+        telling("")
 
-    if not _telling(text):
+    if not telling(text):
         assert [*_issued(text), *_assigned(text)] == []
         assert not any(literal in text for literal, _ in _LITERALS)

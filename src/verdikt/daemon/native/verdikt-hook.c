@@ -148,6 +148,7 @@ static bool put_beside(char *path, size_t size, const char *name) {
 
 _Noreturn static void answer(int status, const char *out, size_t out_length, const char *err, size_t err_length) {
     call.answering = true; /* a signal must not cut the document in half */
+    (void)alarm(ASK_SECONDS);
     (void)write_all(STDERR_FILENO, err, err_length);
     if (!write_all(STDOUT_FILENO, out, out_length)) status = call.open ? 0 : 2; /* it alone must say it */
     _exit(status);

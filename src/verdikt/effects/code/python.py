@@ -147,6 +147,26 @@ class _Module(Constants):
             return False
         return _WHOLE_ENV.match(ast.unparse(node).replace("__import__('os')", "os")) is not None
 
+    def _holds_secret(self, nodes: list[ast.expr]) -> bool:
+        """Whether a secret of the environment stands among these expressions."""
+        from verdikt.effects.program.network import SECRET_NAME
+
+        asked = [inner for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Subscript | ast.Call)]
+        for inner in asked:
+            if isinstance(inner, ast.Subscript) and self.dotted(inner.value) == "os.environ":
+                name = self.text(inner.slice)
+            elif (
+                isinstance(inner, ast.Call)
+                and self.dotted(inner.func) in ("os.getenv", "os.environ.get")
+                and inner.args
+            ):
+                name = self.text(inner.args[0])
+            else:
+                continue
+            if SECRET_NAME.search(name):
+                return True
+        return False
+
     def _method(self, node: ast.Call, function: str) -> None:
         """Methods of paths, files and connections, told by their names alone."""
         name = function.rpartition(".")[2]
@@ -266,6 +286,8 @@ class _Module(Constants):
             map(self._whole_environment, node.args)
         ):
             yield self.call.effect("cred.send", hosts, note="the whole environment")
+        elif self._holds_secret([*node.args, *(k.value for k in node.keywords if k.arg in ("data", "json", "params"))]):
+            yield self.call.effect("cred.send", hosts, possible=True, note="a secret from the environment")
         elif sends:
             yield self.call.effect("net.send", hosts, possible=UNKNOWN in text)
         else:

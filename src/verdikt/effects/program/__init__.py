@@ -27,7 +27,7 @@ FAMILIES: dict[str, str] = {
     "text": (
         "grep egrep fgrep zgrep rgrep bzgrep xzgrep ugrep ag ack ack-grep rg ripgrep sift pt sed gsed awk gawk mawk "
         "nawk busybox-awk sort gsort uniq cut paste join comm fold fmt pr expand unexpand rev column colrm tsort ptx "
-        "look tr true: seq yes factor numfmt shuf strings od hexdump hd base32 basenc base64 gbase64 uuencode uudecode "
+        "look tr true: seq yes factor numfmt shuf ul cpp pygmentize highlight ccat bsdcat strings od hexdump hd base32 basenc base64 gbase64 uuencode uudecode "
         "xxd diff cmp diff3 sdiff colordiff vimdiff wdiff icdiff difft delta patch jq gojq jaq fx yq xmllint xmlstarlet "
         "xsltproc csvcut csvgrep csvlook csvstat csvjson mlr tomlq htmlq pup dasel gron jc glow mdcat iconv enca tidy "
         "pandoc dos2unix unix2dos sponge less more most zless zmore bat batcat view pg vim vi nvim gvim ex emacs "

@@ -8,7 +8,7 @@ from verdikt.effects.call import Call
 from verdikt.effects.code.sql import read_sql
 from verdikt.effects.program.storage import bucket_copy, is_here
 from verdikt.effects.program.table import Does, Program, programs
-from verdikt.model.effect import Effect, Target
+from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.regex import regex
 
 _WATCHMEN = words(
@@ -60,6 +60,15 @@ def verbs(
         light = verb.recreated(path[max(index - 1, 0) : index + 1])
         yield call.effect(f"{room}.delete", target, recoverable=light or None)
     else:
+        if pieces & {"upload", "import", "cp", "copy", "sync", "put"}:
+            files = [
+                word
+                for word in (*call.args.operands, *call.args.all("-f --file --source --body --path"))
+                if "/" in word.text
+            ]
+            secrets = tuple(t for t in map(call.path, files) if t.zone is Zone.SECRET)
+            if secrets:
+                yield call.effect("cred.send", secrets)
         what = _changes(pieces) or f"{room}.write"
         if what in ("cloud.open", "cloud.iam") and _EVERYBODY.search(call.by):
             what = "cloud.expose"

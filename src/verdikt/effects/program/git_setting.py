@@ -98,12 +98,27 @@ def _configure(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[
 def _configure_program(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
     """A setting that names a program which git runs."""
     text = value.text
+    if key in ("core.fsmonitor", "init.templatedir") and "/" in text and not passing:
+        target = call.path(value)
+        if target.zone is not Zone.PROJECT:
+            yield call.effect("persist.hook", (target,), note="git would run what lies there")
+            return
     first = text.lstrip("!").split()[0].rsplit("/", 1)[-1] if text.strip("! ") else ""
     if key.startswith("credential") and first == "store" and not passing:
         yield call.effect("git.config.exec", (Target(f"{key}=store", "other"),), note="keeps passwords in the clear")
         return
     if key.startswith(
-        ("core.pager", "core.editor", "sequence.editor", "credential", "pager.", "diff.", "merge", "gpg")
+        (
+            "core.pager",
+            "core.editor",
+            "core.fsmonitor",
+            "sequence.editor",
+            "credential",
+            "pager.",
+            "diff.",
+            "merge",
+            "gpg",
+        )
     ) and (first in _PLAIN or first in ("true", "false", "")):
         if not passing:
             yield call.effect("git.config", (Target(key, "other"),))

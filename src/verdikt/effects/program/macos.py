@@ -75,7 +75,7 @@ def _launchctl(call: Call) -> Iterator[Effect]:
     verb = words[0] if words else ""
     target = tuple(Target(word.shown, "unit") for word in call.args.operands[1:])
     if verb in ("load", "bootstrap", "enable", "submit"):
-        yield call.effect("persist.unit", target, possible=True)
+        yield call.effect("persist.unit", target, possible=verb != "submit")
     elif verb in ("unload", "bootout", "disable", "remove", "stop", "kill"):
         from verdikt.effects.program.system import is_protection
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from verdikt.effects.argument import words
 from verdikt.effects.call import Call
 from verdikt.effects.code.sql import read_sql
+from verdikt.effects.program.storage import is_here
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.effects.surroundings import before
 from verdikt.model.effect import Effect, Target
@@ -27,6 +28,18 @@ def _live(call: Call) -> bool:
     return any(name.endswith(("ENV", "ENVIRONMENT")) and _LIVE.search(value.text) for name, value in assigned) or any(
         _LIVE.search(word.text) for word in named
     )
+
+
+def _forward(call: Call) -> Effect:
+    """A schema moved forth: of a database that others may use, unless its address is on this machine."""
+    around = (
+        *[c for c in before(call.command, call.commands) if len(c.via) < len(call.command.via)][-1:],
+        call.command,
+    )
+    addresses = [value.text for c in around for name, value in c.assignments if name.endswith(("URL", "DSN", "URI"))]
+    if addresses and all(map(is_here, addresses)):
+        return call.effect("db.schema", note="on this machine")
+    return call.effect("db.migrate.live", (Target("the configured database", "database"),))
 
 
 def _for_tests(judge: Callable[[Call], Iterator[Effect]]) -> Callable[[Call], Iterator[Effect]]:
@@ -81,7 +94,7 @@ def _migration(sure: str = "", lose: str = "", back: str = "", *, change: str = 
             ) or call.args.has("--all -all")
             yield call.effect("db.migrate.back", target, note="back to nothing" if whole else "")
         elif any(phrase.replace(" ", "+") in changing for phrase in phrases):
-            yield call.effect("db.migrate.live", target)
+            yield _forward(call)
         else:
             yield call.effect("db.schema")
 
@@ -110,7 +123,7 @@ def _prisma(call: Call) -> Iterator[Effect]:
     elif names == ["db", "push"] and call.args.has("--force-reset --accept-data-loss"):
         yield call.effect("db.drop", target)
     elif names in (["migrate", "deploy"], ["db", "execute"], ["migrate", "resolve"]):
-        yield call.effect("db.migrate.live", target)
+        yield _forward(call)
     else:
         yield call.effect("db.schema")
 

@@ -96,7 +96,11 @@ def _httpie(call: Call) -> Iterator[Effect]:
     items = [word for word in operands[2 if given else 1 :] if "=" in word.text or "@" in word.text]
     hosts = tuple(host.target(word) for word in urls)
     local = all(host.is_local(target.text) or target.text.startswith(":") for target in hosts)
-    yield call.effect("net.local" if local else "net.send" if items else "net.fetch", hosts)
+    files = [Word(word.text.partition("@")[2], word.raw) for word in items if "@" in word.text.partition("=")[0]]
+    yield from call.on("fs.read", files) if local else call.sent(files)
+    yield call.effect(
+        "net.local" if local else "net.send.file" if files else "net.send" if items else "net.fetch", hosts
+    )
     yield from _asked(call, verb if given else "POST" if items else "GET", urls, local=local)
 
 

@@ -129,7 +129,15 @@ _READ = Does("sys.read")
 _SET = Does("sys.setting", "*", "other", bare=True)
 
 
+def _ps(call: Call) -> Iterator[Effect]:
+    """Processes; with the letter `e` and no dash, with everything in their environment."""
+    first = call.command.argv[1].text if len(call.command.argv) > 1 else ""
+    shown = first[:1] not in ("-", "") and first.isalpha() and "e" in first
+    yield call.effect("env.read.all" if shown else "proc.read")
+
+
 PROGRAMS: dict[str, Program] = {
+    "ps": Program(call=_ps),
     "loginctl": Program(
         _READ,
         subs={
@@ -154,7 +162,7 @@ PROGRAMS: dict[str, Program] = {
     "fuser": Program(call=_fuser, values="-n --namespace"),
     **programs("renice cpulimit prlimit", Program(Does("proc.exec"))),
     **programs(
-        "utmpdump last lastb lastlog who w uptime free vmstat lscpu lsusb lspci dmidecode lsmod modinfo uname arch id groups whoami logname users finger ps top htop atop btop pgrep pidof pstree lsof ss netstat sar mpstat pidstat systemd-analyze systemd-cgls systemd-cgtop coredumpctl systemd-detect-virt busctl lsb_release sensors nstat ipcs",
+        "utmpdump last lastb lastlog who w uptime free vmstat lscpu lsusb lspci dmidecode lsmod modinfo uname arch id groups whoami logname users finger top htop atop btop pgrep pidof pstree lsof ss netstat sar mpstat pidstat systemd-analyze systemd-cgls systemd-cgtop coredumpctl systemd-detect-virt busctl lsb_release sensors nstat ipcs",
         Program(_READ),
     ),
 }

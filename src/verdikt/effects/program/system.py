@@ -54,7 +54,8 @@ def _service(call: Call, verb: str, units: list[Word]) -> Iterator[Effect]:
         else:
             yield call.effect("sys.service.stop", _units(units))
     elif verb in ("enable", "reenable", "preset", "link", "add-wants", "add-requires", "edit"):
-        yield call.effect("persist.unit", _units(units), possible=True)
+        # One by its path is a new one; one by its name was there before.
+        yield call.effect("persist.unit", _units(units), possible=not any("/" in word.text for word in units))
     elif verb in (
         "suspend",
         "hibernate",
