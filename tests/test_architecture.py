@@ -26,10 +26,11 @@ ROOMS: dict[str, set[str]] = {
     "policy": {"errors", "model", "effects", "graph", "guards", "guidance", "evidence", "council", "observe"},
     "compiled": {"errors", "graph", "ledger", "observe", "policy"},
     "proving": {"errors", "model", "evidence", "ledger", "observe"},
+    "guiding": {"errors", "model", "effects", "graph", "guidance", "council", "ledger", "observe", "proving"},
     "decide": {"errors", "model", "effects", "graph"},
     "replay": {"errors", "model", "graph", "decide"},
     "govern": {"errors", "model", "effects", "graph", "guidance", "evidence", "council", "observe", "ledger"}
-    | {"projections", "report", "policy", "compiled", "proving", "decide"},
+    | {"projections", "report", "policy", "compiled", "proving", "guiding", "decide"},
     "adapters": {"errors", "model", "govern", "observe", "ledger", "daemon"},  # of the daemon, only its client
 }
 """Room → the rooms it may import besides itself. A room not named here (cli, web, daemon) may import every other."""
