@@ -30,6 +30,14 @@ _VETOES = (
         ),
         (p.ENDED,),
     ),
+    Veto(
+        "sentence",
+        regex(
+            r"\b(?:call|request|query|response|upload|download|login|command|deploy\w*|job|first \w+) (?:succeeded|completed|went through|finished|passed)\b[^,;]{0,40}, but (?:the|it|no|nothing|there)\b",
+            FLAGS,
+        ),
+        (p.ENDED,),
+    ),
     Veto("since", regex(r"\bafter\b(?! that\b| this\b)", FLAGS)),
     Veto("whole", regex(r"^\W*(?:an?|any)\s", FLAGS), (p.TESTS, p.CLEAR, p.ENDED, p.FINE)),
 )

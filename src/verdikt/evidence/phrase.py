@@ -68,7 +68,7 @@ TESTS = regex(
 )
 COUNT = regex(
     r"\bno (?:tests?|checks?|specs?) (?:fails?|failed|(?:is|are) failing)\b|\bnothing (?:fails|failed|broke|breaks|is broken|is left to (?:do|fix)|left to (?:do|fix))\b|"
-    r"\b\d[\d,]* (?:tests? |specs? )?pass(?:ed|ing)\b|\b(?:0|zero|no) (?:failures|failed|failing|type errors|lint errors|errors and|errors,)",
+    r"\b\d[\d,]* (?:tests? |specs? )?pass(?:ed|ing)\b|\b(?:0|zero|no) (?:failures|failed|failing(?! tests? (?:for|that|yet))|type errors|lint errors|errors and|errors,)",
     FLAGS,
 )
 FAILING = regex(
@@ -80,7 +80,7 @@ NOW = regex(
     FLAGS,
 )
 IS_NOW = regex(
-    rf"\b(?:is|are)(?: (?!not\b|never\b|still\b)[^\s,;]+){{1,4}} now(?= (?:instead of|rather than)\b)|\b(?:is|are) now (?:fully |much |more |completely )?(?!(?:not|no|an?|the|in|at|on|to|up|being|going|too|very|so|only|just|that|this|what|where|when|how|as|if|for|with|of|by|about|over|under|much|more|clear|obvious|due|my|your|our|their|his|her|its|its)\b)(?!\w+ing\b)[a-z][a-z-]{{3,}}\b|(?:\b(?:is|are)|\w's)(?: (?!not\b|never\b|still\b|being\b|going\b|question|matter|problem|issue|bug)\w+){{1,6}} now\W*$|\b(?:is|are) {w.PARTICIPLE}(?: [\w§-]+){{1,6}} now(?=\W*$|,)",
+    rf"\b(?:is|are)(?: (?!not\b|never\b|still\b)[^\s,;]+){{1,4}} now(?= (?:instead of|rather than)\b)|\b(?:is|are) now (?:fully |much |more |completely )?(?!(?:not|no|an?|the|in|at|on|to|up|being|going|too|very|so|only|just|that|this|what|where|when|how|as|if|for|with|of|by|about|over|under|much|more|clear|obvious|due|my|your|our|their|his|her|its|its)\b)(?!\w+ing\b)[a-z][a-z-]{{3,}}\b|(?:\b(?:is|are)|\b\w+'s)(?: (?!not\b|never\b|still\b|being\b|going\b|question|matter|problem|issue|bug)\w+){{1,6}} now\W*$|\b(?:is|are) {w.PARTICIPLE}(?: [\w§-]+){{1,6}} now(?=\W*$|,)",
     FLAGS,
 )
 WORSE = regex(
@@ -169,7 +169,7 @@ ATTRIBUTIVE = regex(
     FLAGS,
 )
 NO_WORK = regex(
-    r"^\s+(?:nothing|no|none|neither|little)\b|^\s+down\b|^\s+back (?:because|since|after|as)\b|^\s+(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|(?<!release )notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|attempts?|experiments?|temporary|print statements?)\b"
+    r"^\s+(?:nothing|no|none|neither|little)\b|^\s+down\b|^\s+back (?:because|since|after|as)\b|^\s+(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|(?<!release )notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|attempts?|experiments?|temporary|print statements?)\b|^\s+(?:my|a few|some) (?:\w+ )?(?:comments?|remarks?|feedback|thoughts?|suggestions?|questions?)\b"
     r"|^\s+(?:that|whether|if|why|how) (?:[\w§']+ ){0,6}(?:is|are|was|does|do|did|can|could|has|fails?|crash\w*|still)\b(?! (?:now|fixed|working|passing|green|done|gone|resolved|complete))",
     FLAGS,
 )

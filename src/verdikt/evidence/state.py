@@ -122,6 +122,8 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
         return False
     if state in _UNLIKE and _UNLIKE[state].match(after):
         return False
+    if "already" in adverbs and state in w.DESCRIPTIVE and not sure:
+        return False  # it was so before
     if _RUNTIME.search(before) and not sure and state not in w.ENDS:
         return False  # what a program does with it each time
     if state in w.CURES and re.match(r"^\s*(?:by \w+ing\b|in §)", after, FLAGS):
