@@ -11,7 +11,9 @@ from verdikt.model.regex import regex
 _VETOES = (
     Veto("words", regex(r"^it (?!.*(?:pass|green|clean|succe|checks|compil))", FLAGS), (p.TESTS,)),
     Veto("after", p.LATER),
+    Veto("whole", regex(r"\b(?:I|we)(?: \w+)? went through\b", FLAGS), (p.ENDED,)),
     Veto("rest", p.HOLLOW),
+    Veto("rest", regex(r"^,? but\b", FLAGS), (p.COUNT,)),
     Veto(
         "before",
         regex(

@@ -80,7 +80,7 @@ NOW = regex(
     FLAGS,
 )
 IS_NOW = regex(
-    rf"\b(?:is|are)(?: (?!not\b|never\b|still\b)[^\s,;]+){{1,4}} now(?= (?:instead of|rather than)\b)|\b(?:is|are) now (?:fully |much |more |completely )?(?!(?:not|no|an?|the|in|at|on|to|up|being|going|too|very|so|only|just|that|this|what|where|when|how|as|if|for|with|of|by|about|over|under|much|more|clear|obvious|due|my|your|our|their|his|her|its|its)\b)(?!\w+ing\b)[a-z][a-z-]{{3,}}\b|(?:\b(?:is|are)|\b\w+'s)(?: (?!not\b|never\b|still\b|being\b|going\b|question|matter|problem|issue|bug)\w+){{1,6}} now\W*$|\b(?:is|are) {w.PARTICIPLE}(?: [\w§-]+){{1,6}} now(?=\W*$|,)",
+    rf"\b(?:is|are)(?: (?!not\b|never\b|still\b)[^\s,;]+){{1,4}} now(?= (?:instead of|rather than)\b)|\b(?:is|are) now (?:fully |much |more |completely )?(?!(?:not|no|an?|the|in|at|on|to|up|being|going|too|very|so|only|just|that|this|what|where|when|how|as|if|for|with|of|by|about|over|under|much|more|clear|obvious|due|my|your|our|their|his|her|its|its)\b)(?!\w+ing\b)[a-z][a-z-]{{3,}}\b|(?:\b(?:is|are)|\b\w+'s)(?: (?!not\b|never\b|still\b|being\b|going\b|question|matter|problem|issue|bug)\w+){{1,6}} now(?=\W*$|,)|\b(?:is|are) {w.PARTICIPLE}(?: [\w§-]+){{1,6}} now(?=\W*$|,)",
     FLAGS,
 )
 WORSE = regex(
@@ -106,7 +106,7 @@ SHOULD = regex(
     FLAGS,
 )
 CLEAR = regex(
-    rf"\b(?:{w.TESTS}|§|audits?|scans?|checkers?|analyzer|(?!I\b|we\b|you\b)\w+(?= (?:finds|reports|shows|lists) ))(?: §)? (?:com(?:es?|ing) back with|came back with|reports?|reported|shows?|showed|finds?|found|gives?|gave|returns?|returned|prints|printed|has|have) (?:no|zero|0) (?:\w+ )?"
+    rf"\b(?:{w.TESTS}|§|audits?|scans?|checkers?|analyzer|(?!I\b|we\b|you\b)\w+(?= (?:finds|reports|shows|lists) ))(?: §)? (?:com(?:es?|ing) back with|came back with|reports?|reported|shows?|showed|finds?|found|gives?|gave|returns?|returned|prints|printed|has|have) (?:no|zero|0) (?:[\w-]+ ){{0,4}}?"
     r"(?:problems|issues|errors|warnings|failures|violations|vulnerabilities|findings|complaints)\b",
     FLAGS,
 )
@@ -208,7 +208,7 @@ AGAIN = regex(
     FLAGS,
 )
 ANYMORE = regex(
-    r"\b(?:can't|cannot|doesn't|don't|does not|do not|isn't|aren't|is not|are not|never|won't|can not) (?!(?:exist|work|need|support|maintain|matter|available|compile|build|pass|run|recommend|want|require|understand|know|remember)\w*\b)[a-z]+[^,;]{0,60}? (?:any ?more|any longer)\b",
+    r"\b(?:can't|cannot|doesn't|don't|does not|do not|isn't|aren't|is not|are not|never|won't|can not) (?!(?:exist|work|need|support|maintain|matter|available|compile|build|pass|run|recommend|want|require|understand|know|remember)\w*\b)[a-z]+[^,;]{0,60}? (?:any ?more|any longer)(?=\W*$|[,;)]| (?:when|after|with|in|on|from|and|for|by|either|at)\b)",
     FLAGS,
 )
 NEW_IN = regex(
@@ -280,7 +280,7 @@ AS_ASKED = regex(
 )
 MENDED = regex(rf"\b(?:{w.VERBED}|fix|done|gone|now|solution)\b", FLAGS)
 HOLLOW = regex(
-    r"^\W*so (?:don't|do not|never|you (?:can't|cannot|must|should|shouldn't))\b|^\W*(?:whatever|no matter|regardless|anyway|even (?:if|when|though))\b|^\W*but un\w+(?:ed|ished)\b|^\W*(?:only |just )?because (?!I\b|we\b)|^\W*but (?:(?:meaning|use|point)less|only|not|misleading|incomplete|slow|wrong|flaky|prove"
+    r"^\W*and will be\b|^\W*so (?:don't|do not|never|you (?:can't|cannot|must|should|shouldn't))\b|^\W*(?:whatever|no matter|regardless|anyway|even (?:if|when|though))\b|^\W*but un\w+(?:ed|ished)\b|^\W*(?:only |just )?because (?!I\b|we\b)|^\W*but (?:(?:meaning|use|point)less|only|not|misleading|incomplete|slow|wrong|flaky|prove"
     r"|(?:it |they |that )?(?:doesn't|don't|does not|do not|isn't|fail|crash|still|hang))",
     FLAGS,
 )

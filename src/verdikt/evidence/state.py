@@ -96,6 +96,7 @@ _UNLIKE = {
         FLAGS,
     ),
     "ready": p.READY_LATER,
+    "up to date": regex(r"^ with (?:the )?(?:main|master|origin|upstream|remote|develop)", FLAGS),
     "working": regex(r"^ (?:on|with|through|toward|hard|from|out|directory|tree|around|remotely)\b", FLAGS),
 }
 """What follows a state when it is another word of the same form."""

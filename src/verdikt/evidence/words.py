@@ -137,7 +137,7 @@ OTHERS = (
 )
 
 PAST = (
-    r"\b(?:last (?:week|year|month|night|sprint|release|quarter|time)|yesterday|(?<!minutes )(?<!minute )(?<!hours )(?<!hour )(?<!seconds )(?<!moments )(?<!moment )ago|in (?:19|20)\d\d|since (?:v?\d|19|20|january|february|march|april|may|june|july|august|september|october|november|december|last|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|back in|used to"
+    r"\b(?:last (?:week|year|month|night|sprint|release|quarter|time)(?!'s)|yesterday(?!'s)|(?<!minutes )(?<!minute )(?<!hours )(?<!hour )(?<!seconds )(?<!moments )(?<!moment )ago|in (?:19|20)\d\d|since (?:v?\d|19|20|january|february|march|april|may|june|july|august|september|october|november|december|last|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|back in|used to"
     r"|in v?\d+\.\d+|in [a-z][\w+-]* v?\d+\.\d[\d.]*|in (?:version|release|commit|pr|react|node|python|django|rails|go|rust) ?(?:#|v?\d)|previously|originally|upstream|elsewhere|in an earlier|in the past|at the time|long before|earlier this|the original|historically|in older"
     r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))\b"
 )
