@@ -171,7 +171,7 @@ MADE = "taught|got rid of|dealt with|threw|froze|wove|swept|fed|laid|wound|overr
 """Irregular past forms of doing."""
 
 ONE_OFF = (
-    "renewed|regenerated|reformatted|rewritten|reworked|refactored|restructured|reorgani[sz]ed|renamed|rebased|rebuilt|redone|redrawn|retitled|relabell?ed|recompiled|reimplemented"
+    "renewed|rotated|drained|silenced|cleaned|regenerated|reformatted|rewritten|reworked|refactored|restructured|reorgani[sz]ed|renamed|rebased|rebuilt|redone|redrawn|retitled|relabell?ed|recompiled|reimplemented"
     "|corrected|translated|transcribed|bumped|upgraded|downgraded|backported|cherry-picked|moderni[sz]ed|deduplicated|de-duplicated|decommissioned|retired|tidied|trimmed|typed out|proofread|polished"
     "|squashed|split out|factored out|broken out|carved out|unified|consolidated|modulari[sz]ed|ported|rolled out|rolled back|reverted|restored|revised|reinstated|repaired|patched up|fleshed out|filled in|drawn up|written up|put together"
 )
