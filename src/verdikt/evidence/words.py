@@ -24,7 +24,7 @@ STATE = (
     "done|complete|completed|finished|ready|fixed|implemented|resolved|solved|working|functional|operational|in place"
     "|live|deployed|shipped|merged|released|published|set up|configured|integrated|installed|addressed|covered"
     "|wired up|wired in|hooked up|up and running|good to go|all set|set|taken care of|sorted|in good shape|in order"
-    "|production[- ]ready|feature[- ]complete|committed|pushed|updated|migrated|removed|gone|passing|green|clean|happy"
+    "|production[- ]ready|feature[- ]complete|committed|pushed|updated|migrated|removed|gone|history|passing|green|clean|happy"
     "|finali[sz]ed|verified|tested|applied|added|created|enabled|cleaned up|rolled out|rolled back|backed up|plugged in|merged in|checked in|uploaded|generated|scheduled|saved|documented|finished up|squashed|plugged|eliminated|squared away|over the line|wrapped up|through|closed|met|satisfied|cleared|up to date|up-to-date|back to normal|back online|back up"
     "|in sync|available again|available now|reachable again|cleared out|tidied up|ironed out|buttoned up|hooked in|connected up|rewired"
     "|regenerated|rebuilt|rewritten|reworked|restored|reverted|upgraded|unblocked|consolidated|pinned|renamed|replaced|converted|extracted"

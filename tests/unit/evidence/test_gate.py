@@ -238,3 +238,16 @@ def test_a_long_prompt_that_begins_with_go_on_is_one_of_its_own(scene: Scene) ->
     scene.ask("ok " + "and thank you very much for all of that work " * 4)
 
     assert scene.say("Fixed.").allowed
+
+
+def test_a_hole_is_only_noted_unless_coverage_is_enforced(scene: Scene) -> None:
+    """By default what nobody decided on is recorded, and the proof stands."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run("pytest -q", GREEN)
+    use = {"type": "tool_use", "id": "t9", "name": "Bash"}
+    text = {"type": "text", "text": "All tests pass."}
+    path = scene.transcript({"type": "assistant", "message": {"content": [use, text]}})
+
+    assert scene.say(None, transcript_path=path).allowed
+    assert (scene.last["result"], scene.last["holes"]) == ("proven", ["Bash t9"])
