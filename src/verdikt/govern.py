@@ -10,20 +10,18 @@ from functools import cached_property, partial
 
 from verdikt.compiled import policy_in_force
 from verdikt.decide import decide
-from verdikt.effects.classifier import classify
 from verdikt.errors import VerdiktError
-from verdikt.graph.leaf import describe
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.grants import live
 from verdikt.ledger.home import data_home
 from verdikt.ledger.pause import current
 from verdikt.ledger.policies import is_kept, keep_policy
-from verdikt.model.canonical import canonical, sha256
+from verdikt.model.canonical import sha256
 from verdikt.model.decision import failed
 from verdikt.model.effect import Zone
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
-from verdikt.model.memory import Memory, Recalled, marking
+from verdikt.model.memory import Recalled, marking
 from verdikt.model.moment import Answer, Turn
 from verdikt.model.posture import Posture, strictest_posture
 from verdikt.model.receipt import action_record
@@ -49,18 +47,16 @@ if TYPE_CHECKING:
     from verdikt.guidance.completion import (
         Completion,
         TaskCompletionChecker,
-        TaskCompletionContext,
         TaskCompletionResult,
     )
-    from verdikt.guidance.definition import Guidance, Past
+    from verdikt.guidance.definition import Guidance
     from verdikt.guidance.feedback import FeedbackProviderConfig
     from verdikt.guidance.tool_policy import ToolPolicy, ToolPolicyGuard
+    from verdikt.guiding import Guiding
     from verdikt.ledger.pause import Pause
     from verdikt.ledger.store import Writer
     from verdikt.model.action import Action, Outcome
     from verdikt.model.decision import Decision
-    from verdikt.model.effect import Effects
-    from verdikt.model.finding import Level
     from verdikt.model.moment import Prompt
     from verdikt.observe.clock import Clock
     from verdikt.proving import Proving
@@ -137,7 +133,7 @@ class Governance:
             world = self._see(clean.cwd)
 
             def decided(log: Writer) -> Decision:
-                facts = Facts(world, secrets=secrets, memory=self._recalled(log))
+                facts = Facts(world, secrets=secrets, memory=Recalled(partial(log.project, "memory")))
                 return self._decided(log, clean, facts, posture)
 
             return self.store.update(clean.session_id, decided)
@@ -169,9 +165,8 @@ class Governance:
     def stop(self, turn: Turn) -> Answer:
         """The agent wants to finish: may it? A failure refuses once; asked again, it lets go, so that nothing goes round for ever."""
         try:
-            incomplete = (
-                self.store.update(turn.session_id, partial(self._completed, turn=turn)) if self.guidance else None
-            )
+            guiding = self.guiding
+            incomplete = guiding and self.store.update(turn.session_id, partial(guiding.completed, turn=turn))
             return incomplete or self.proving.stopped(turn)
         except Exception as error:
             self._crashed("stop", error, turn.session_id)
@@ -195,19 +190,12 @@ class Governance:
 
     def try_completion(self, session: str, cwd: str) -> tuple[TaskCompletionResult, ...]:
         """What each completion check says now of the work in a directory; nothing is refused, counted or recorded."""
-        guidance, turn = self.guidance, Turn(session_id=session, cwd=cwd)
-        if guidance is None:
+        guiding, turn = self.guiding, Turn(session_id=session, cwd=cwd)
+        if guiding is None:
             return ()
         if not session or not self.store.reader.exists(session):
-            from verdikt.guidance.definition import Past
-
-            return guidance.results(self._finishing(None, turn), Memory(), Past(now=self.clock.now()))
-
-        def tried(log: Writer) -> tuple[TaskCompletionResult, ...]:
-            memory = Memory(self._recalled(log))
-            return guidance.results(self._finishing(log, turn), memory, self._past(log))
-
-        return self.store.update(turn.session_id, tried)
+            return guiding.tried(None, turn)
+        return self.store.update(session, partial(guiding.tried, turn=turn))
 
     @property
     def feedback_providers(self) -> tuple[FeedbackProviderConfig, ...]:
@@ -238,6 +226,17 @@ class Governance:
             completions=(*(given["completion"] or ()), *([made] if made else [])),
         )
         return found if found else None
+
+    @cached_property
+    def guiding(self) -> Guiding | None:
+        """Guidance at work; None when this definition has none."""
+        if self.guidance is None:
+            return None
+        from verdikt.guiding import Guiding
+
+        return Guiding(
+            self.guidance, self.policy, self.proving, self.clock, see=self._see, look=self.look, env=self._env
+        )
 
     def commit(
         self,
@@ -300,12 +299,19 @@ class Governance:
     def _decided(self, log: Writer, action: Action, facts: Facts, posture: Posture | None) -> Decision:
         """Decides and records under the session's lock, so that parallel calls see one another's counts."""
         stance = strictest_posture(self._posture(log), posture or Posture.INTERACTIVE)
-        decision = decide(action, facts, self._session(log), stance, self.policy)
+        decision = decide(action, facts, SessionState.of(log.session, log.project("session")), stance, self.policy)
         pause = None
         if not decision.passed:
             # Only when something stands in the way is it worth asking whether an operator let it through.
             if grants := live(self.store, action.session_id, self.clock.now()):
-                decision = decide(action, facts, self._session(log), stance, self.policy, grants=grants)
+                decision = decide(
+                    action,
+                    facts,
+                    SessionState.of(log.session, log.project("session")),
+                    stance,
+                    self.policy,
+                    grants=grants,
+                )
             # Nor does it take red lines away: what was let through meanwhile could make the pause one for ever.
             pause = None if decision.verdict.red_line else current(self.store)
         if not is_kept(self.store.home, self.policy.digest):
@@ -317,123 +323,13 @@ class Governance:
         return decision
 
     def _happened(self, log: Writer, action: Action, outcome: Outcome) -> Answer:
-        """Logs a call with what guidance learned from it; then what guidance has to say, which is logged too."""
+        """Logs a call, with what guidance learned from it and has to say."""
         body, artifacts = _call_record(action, outcome)
         body["evidence"] = self.proving.evidence(action, outcome)
-        guidance = self.guidance
-        if guidance is None:
-            log.append(EntryKind.TOOL_CALL, body, artifacts=artifacts)
-            return Answer()
-        memory = Memory(self._recalled(log))
-        failures: dict[str, str] = {}
-        facts = None
-        try:
-            facts = Facts(self._see(action.cwd))
-            failures = guidance.learn(action, outcome, memory, facts, partial(self._effects, action, facts))
-            canonical(memory.changes)
-        except Exception as error:
-            failures, memory = {"guidance": describe(error)}, Memory()
-        kept = {"kept": memory.changes} if memory.changes else {}
-        log.append(EntryKind.TOOL_CALL, body | kept, artifacts=artifacts)
-        if failures:
-            log.append(EntryKind.GAP, {"moment": "after", "failures": failures})
-        return self._told(log, guidance, action, facts)
-
-    def _told(self, log: Writer, guidance: Guidance, action: Action, facts: Facts | None) -> Answer:
-        """What the agent is told after a call; it is remembered only if it is delivered."""
-        if not guidance.feedback:
-            return Answer()
-        memory = Memory(self._recalled(log))
-        try:
-            findings = partial(self._open_findings, facts.project_root if facts else "")
-            told = guidance.tell(action, memory, facts, self._past(log), lambda: [title for _, title in findings()])
-            given = [
-                {"provider": each.provider_name, "severity": each.severity, "text": redact_text(each.render())[0]}
-                for each in told.feedback
-            ]
-            body = {"given": given, "failures": dict(told.failures), "kept": memory.changes}
-            canonical(body)
-        except Exception as error:
-            log.append(EntryKind.GAP, {"moment": "after", "failures": {"feedback": describe(error)}})
-            return Answer()
-        if given or told.failures:
-            log.append(EntryKind.FEEDBACK, body)
-        return Answer(context="\n\n".join(each["text"] for each in given))
-
-    def _completed(self, log: Writer, turn: Turn) -> Answer | None:
-        """The refusal of a stop whose work is incomplete; None when the completion checks have nothing against it."""
-        guidance = self.guidance
-        if guidance is None or not any(completion.covers(turn.agent) for completion in guidance.completions):
-            return None
-        memory = Memory(self._recalled(log))
-        context = self._finishing(log, turn)
-        settled = guidance.settle(context, memory, self._past(log), agent=turn.agent)
-        text = redact_text(settled.text)[0]
-        body = {
-            "by": "completion",
-            "allowed": settled.allowed,
-            "text": text,
-            "skipped": settled.skipped,
-            "unfinished": settled.unfinished,
-        }
-        log.append(EntryKind.COMPLETION, body | {"kept": memory.changes})
-        return None if settled.allowed else Answer(allowed=False, reason=text, guard="completion")
-
-    def _finishing(self, log: Writer | None, turn: Turn) -> TaskCompletionContext:
-        """What the completion checks may look at."""
-        from verdikt.guidance.completion import TaskCompletionContext
-
-        facts = Facts(self._see(turn.cwd))
-        return TaskCompletionContext(
-            session=self._session(log) if log else SessionState(turn.session_id),
-            tentative_output=turn.message,
-            filesystem=facts,
-            adapter=turn.host,
-            stop_reason=str(turn.raw.get("stop_reason") or "") or None,
-            proven=lambda validator, arguments: log is not None and self.proving.holds(log, validator, arguments),
-            findings=lambda level: self._count_findings(facts.project_root, level),
-        )
-
-    def _recalled(self, log: Writer) -> Mapping[str, Any]:
-        return Recalled(partial(log.project, "memory"))
-
-    def _past(self, log: Writer) -> Past:
-        from verdikt.guidance.definition import Past
-
-        return Past(session=self._session(log), now=self.clock.now(), **log.project("calls"))
-
-    def _effects(self, action: Action, facts: Facts) -> Effects:
-        manifest = self.policy.section("manifest")
-        declared = manifest.tools.get(action.tool) if manifest else None
-        return classify(action, facts, manifest={declared.name: declared.dump()} if declared else None)
-
-    def _open_findings(self, root: str) -> list[tuple[Level, str]]:
-        """The open findings about files below a directory, the worst first."""
-        from verdikt.council.runs import Runs, runs_directory
-
-        verdicts, _ = Runs(runs_directory(self._env), self.clock.now).recent(limit=20)
-        found = [
-            (finding.severity, finding.title)
-            for verdict in verdicts
-            for finding in verdict.findings
-            if any(self._is_there(os.path.join(root, place.file)) for place in finding.evidence)
-        ]
-        return sorted(found, key=lambda each: -each[0])
-
-    def _is_there(self, path: str) -> bool:
-        try:
-            with self.look(path):
-                return os.path.exists(path)
-        except PermissionError:
-            return False
-
-    def _count_findings(self, root: str, level: str) -> int:
-        from verdikt.model.finding import Level
-
-        return sum(severity >= Level.of(level) for severity, _ in self._open_findings(root))
-
-    def _session(self, log: Writer) -> SessionState:
-        return SessionState(log.session, **log.project("session")).copy()
+        if self.guiding is not None:
+            return self.guiding.happened(log, action, outcome, body, artifacts)
+        log.append(EntryKind.TOOL_CALL, body, artifacts=artifacts)
+        return Answer()
 
     def _posture(self, log: Writer) -> Posture:
         kept = log.project("posture")

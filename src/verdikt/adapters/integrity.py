@@ -1,6 +1,7 @@
 """Whether what decides is still what was set up: looked at when a session starts and when it ends."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -62,6 +63,8 @@ class Integrity:
         wrappers = _wrappers(self._data)
         if any((data := _quiet(path)) is not None and sha256(data) != known for path, known in wrappers.items()):
             yield "the wrapper around the hook is not the one that was installed"
+        elif any(not os.path.lexists(path) for path in wrappers):
+            yield "a wrapper around the hook is gone, and what needs it is blocked; run `verdikt init`"
         elif any(Path(path).name == NATIVE and mark not in (_quiet(path) or mark) for path in wrappers):
             yield "the native client is of another version than verdikt, which makes every call slow; run `verdikt init`"
         for path in _wired(self._data):

@@ -18,6 +18,9 @@ home_option: Callable[[Any], Any] = click.option(
     help="The data directory, instead of $VERDIKT_HOME.",
 )
 json_option: Callable[[Any], Any] = click.option("--json", "as_json", is_flag=True, help="JSON, for machines.")
+always_json_option: Callable[[Any], Any] = click.option(
+    "--json", is_flag=True, expose_value=False, help="JSON, as without it."
+)
 
 
 def the_home(home: Path | None) -> Path:

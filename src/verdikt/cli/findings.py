@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from verdikt.cli.data import json_option
+from verdikt.cli.data import always_json_option, json_option
 from verdikt.cli.findings_exchange import export, gate, import_
 from verdikt.cli.runs import found, missing, the_runs
 from verdikt.errors import FindingError, VerdiktError
@@ -81,7 +81,7 @@ def command() -> None:
 @click.option("--evidence", multiple=True, help="file, file:line or file:line:note; several may follow.")
 @click.option("--rationale", default="", help="Why it matters.")
 @click.option("--id", "id", default="", help="A key of your own; the default is made of level, agent and title.")
-@json_option
+@always_json_option
 def record(
     *,
     plan_hash: str,
@@ -91,7 +91,6 @@ def record(
     evidence: tuple[str, ...],
     rationale: str,
     id: str,
-    as_json: bool,
 ) -> None:
     """Records a finding and prints the verdict it leads to.
 
@@ -159,8 +158,8 @@ def retro(*, limit: int, min_level: str, as_json: bool) -> None:
 @click.option("--id", "id", required=True, help="The finding.")
 @click.option("--by", default=lambda: os.environ.get("USER", ""), help="Who clears it; the default is $USER.")
 @click.option("--why", required=True, help="Why it may go.")
-@json_option
-def clear(*, plan_hash: str, id: str, by: str, why: str, as_json: bool) -> None:
+@always_json_option
+def clear(*, plan_hash: str, id: str, by: str, why: str) -> None:
     """Takes a finding away; who did it and why stays.
 
     Example: verdikt findings clear --plan-hash abc123 --id 79f1b2bfa09a --why 'query is parameterised now'

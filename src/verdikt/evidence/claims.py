@@ -21,6 +21,15 @@ from verdikt.model.value import Value
 MOST = 100
 """Claims of one message that are looked at."""
 
+SENTENCES = 4_000
+"""Sentences of one message that are looked at."""
+
+STORY = 3
+"""Sentences from which on a message may be the story of what happened, to whomever."""
+
+_TOLD = regex(r"^(?!\W*(?:I|we)\b)(?!.*\bwhat w).*\b(?:was|were) \w+", re.IGNORECASE)
+"""That something was done, and not by whom or that it is so now: alone in a story, it is what happened once."""
+
 
 class ClaimType(enum.StrEnum):
     """What is claimed."""
@@ -52,8 +61,11 @@ class Claim(Value):
 
 def find_claims(message: str) -> tuple[Claim, ...]:
     """The claims that a message makes, in order. Never raises, whatever the text."""
-    found = (claim for sentence in sentences(message) for claim in _in_sentence(sentence, message))
-    return tuple(itertools.islice(found, MOST))
+    spoken = list(itertools.islice(sentences(message), SENTENCES))
+    found = list(itertools.islice((claim for one in spoken for claim in _in_sentence(one, message)), MOST))
+    if len(spoken) >= STORY and all(_TOLD.match(claim.words) for claim in found if claim.type is ClaimType.DONE):
+        found = [claim for claim in found if claim.type is not ClaimType.DONE]
+    return tuple(found)
 
 
 def _in_sentence(sentence: Sentence, message: str) -> Iterator[Claim]:

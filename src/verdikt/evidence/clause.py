@@ -93,7 +93,17 @@ def unreal(clause: Clause, start: int, end: int) -> bool:
         return False
     if re.fullmatch(r"\s*which\s*", lead) and re.match(r"(?:I|we)\b", clause.text[start:end]):
         return False  # `…, which I fixed`
-    return bool(UNREAL.search(lead)) or bool(WONDERING.search(lead))
+    return bool(UNREAL.search(lead)) or wonders(lead)
+
+
+_WHICH = regex(
+    r"\b(?:the|an?|this|that|all|every|both|two|three|\d+)(?: [\w§-]+){1,3} (?:where|which|who|whose)\b", FLAGS
+)
+
+
+def wonders(text: str) -> bool:
+    """Whether words open a question, asked or not; `the bug where it crashed` only says which bug."""
+    return bool(WONDERING.search(_WHICH.sub("", text)))
 
 
 _NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\\d+"

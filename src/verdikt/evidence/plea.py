@@ -2,7 +2,7 @@
 
 import re
 
-from verdikt.evidence.clause import CONDITION, FLAGS, SAID, Clause, trimmed
+from verdikt.evidence.clause import CONDITION, FLAGS, SAID, WONDERING, Clause, trimmed
 from verdikt.evidence.words import COURTESY
 from verdikt.model.regex import regex
 
@@ -10,7 +10,7 @@ _HASTE = r"(?: please| kindly| then| just| also| quickly| maybe| perhaps| first|
 _SOMEBODY = r"(?:you|someone|somebody|anyone|one of you|your (?:\w+ )?(?:team|admin|administrator|dba|colleagues?|ops))"
 _TALK = (
     r"like|prefer|want|be|have (?:any|a preference|thoughts)|think|clarify|decide|choose|pick|elaborate|explain|consider|agree|accept|specify|live with|rather|say more|expand|say which"
-    r"|imagine|describe what you want|give me (?:a sense|an idea|some|more)|tell me (?:more|which|how you|whether you|if you|what you (?:want|prefer|need|expect|think|mean|have in mind))|let me know (?:which|if you|whether you|how you|what you (?:want|prefer|think|need|mean))"
+    r"|imagine|describe what you want|give me (?:a sense|an idea|some|more)|tell me (?:more|a (?:bit|little) (?:more|about)|about|which|how you|whether you|if you|what you (?:want|prefer|need|expect|think|mean|have in mind))|let me know (?:which|if you|whether you|how you|what you (?:want|prefer|think|need|mean))"
     r"|confirm that|confirm (?:you|this is|that's|the (?:scope|requirement|approach|plan|expected|intended|desired))|confirm (?:which|the direction|how you)|review|approve the plan|use|see|do without|go with|always"
 )
 """What is asked of somebody who need not lift a finger: to choose, to explain, to agree."""
@@ -47,6 +47,7 @@ _ASKED = tuple(
         r"^\W*(?:try|run|start|open|execute|restart|re-?run|check|test)\b[^.;]{1,80}? on your (?:machine|end|side|phone|device|laptop)\b",
         r"\bif (?:you can|possible),? (?!(?:I|we|let|it|that|this|the|you)\b)[a-z]+\b",
         r"\bwhat (?:does|do|did|is) [^?]{1,60}? (?:say|print|show|display|output|return|report|read)\b[^?]*\b(?:when you|if you|after you|on your|for you)\b",
+        r"\bI(?:'ll|'d| will| would)?(?: still)? need (?!(?:an?|your|some|one) (?:\w+ )?(?:decision|answer|opinion|go-ahead|feedback|confirmation|preference|approval)\b)(?:[\w-]+ ){1,5}from you\b",
         r"^\W*(?:I'll|I will|I'd|I would)? ?(?:need|require) from you\b|^\W*what I need from you\b|\bneeded from you\b",
     )
 )
@@ -101,6 +102,8 @@ def _holds(clause: Clause, match: re.Match[str]) -> bool:
     if re.match(r"^ that you (?:have|are|can)\b", after, FLAGS):
         return False
     if re.search(r"\b(?:can|could|would|will) you\b", match[0], FLAGS):
+        if WONDERING.search(lead):
+            return False  # `what will you store?`
         return clause.asks or bool(re.search(r"\bcould you\b|\bwould you\b|\bplease\b", match[0], FLAGS))
     if _AND.match(match[0]) and not clause.leads:
         lead = clause.sentence.text[: clause.start + match.start()]

@@ -20,7 +20,7 @@ _NO_WORK = (
 
 _MEANS = (
     r"(?:access|permissions?|credentials?|rights?|privileges?|keys?|scopes?|tooling|tokens?|passwords?|passphrases?|accounts?|licen[cs]es?|secrets?"
-    r"|network|internet|connectivity|connection|vpn|shell|hardware|devices?|gpus?|browser|login|logins|authori[sz]ation|approval|clearance|sudo|root|certificates?|tools?|means|way|membership)"
+    r"|network|internet|connectivity|connection|vpn|shell|hardware|devices?|gpus?|browser|login|logins|authori[sz]ation|approval|clearance|sudo|root|certificates?|tools?|means|way|ability|capability|membership)"
 )
 """What one works with, and may have been given or not."""
 
@@ -61,7 +61,7 @@ _STUCK = tuple(
         rf"\b(?:isn't|is not|not|impossible|wasn't|was not) (?:possible )?for me to\b|\b(?:isn't|is not|wasn't|not) (?:possible|doable|an option|feasible|accessible|available|reachable)(?: for me| to me| {_HERE})(?! you\b)",
         r"\b(?:there(?:'s| is) no way (?:for me )?to|beyond (?:my|what I) (?:reach|control|can|am allowed)|read-only (?:for|to) me|off[- ]limits (?:for|to) me|closed to me|out of my (?:reach|hands))\b",
         rf"\b(?:can't|cannot|can not|couldn't|could not) be [a-z]+(?: [a-z]+)? {_HERE}\b",
-        r"\b(?:can't|cannot|can not|couldn't|could not) be (?:completed|verified|finished|tested|run|built|deployed|exercised|triggered|done|checked|validated|continued|reproduced|published|released|installed|merged|pushed|shipped) (?:without|until)\b",
+        r"\b(?:can't|cannot|can not|couldn't|could not) be (?:completed|verified|finished|tested|run|built|deployed|exercised|triggered|done|checked|validated|continued|reproduced|published|installed) (?:without|until)\b",
         r"\bcan(?:not|'t) (?:proceed|continue|go any further|go ahead|move forward) (?:without|until)\b",
         # what I would need is not there
         rf"\b(?:I|we){_ADVERB} (?:lack|am missing|'m missing|have no|had no|(?:wasn't|was not|haven't been|have not been|was never) (?:given|granted|provided with)|(?:don't|do not|didn't) have)(?: \w+){{0,4}}? {_MEANS}\b(?! (?:check|handling|refresh|validation))",
@@ -69,7 +69,7 @@ _STUCK = tuple(
         rf"\b(?:my|our) (?:\w+ )?{_MEANS} (?:isn't|is not|aren't|are not|doesn't|does not|don't|do not|lacks?|has no|have no|has been (?:revoked|refused|rejected)|was (?:revoked|refused|rejected|denied)|(?:is|are) (?:not|refused|rejected|denied|missing|insufficient))\b",
         r"\b(?:I|we)(?:'d|'ll| would| will)?(?: still| first)? (?:need|require) (?:your |valid |the |an? |working )?(?:[\w-]+ ){0,2}?(?:credentials|approval|permissions?|access|api keys?|tokens?|passwords?|ssh keys?|sign-off)\b(?! (?:check|handling|refresh|validation|to be|store))",
         # I wait
-        r"\b(?:I'm|I am|we're|we are)(?: still| currently| now)? (?:waiting (?:on|for)|awaiting) (?!the (?:\w+ )?(?:tests?|build|ci|pipeline|deploy\w*|job|run|download|install\w*|suite|results?|command)\b)(?!(?:the|an?|your) [\w§ -]{1,30} to (?:finish|complete|end|run|start|load|settle|come back|return)\b)(?:you|your|access|approval|credentials|permission|the|an?|someone)\b",
+        r"\b(?:I'm|I am|we're|we are)(?: still| currently| now)? (?:waiting (?:on|for)|awaiting) (?:you|your|someone|somebody|access|approval|credentials|permission|clearance|an? (?:\w+ )?(?:answer|reply|response|decision|approval|token|key|account)|the (?:\w+ ){0,2}(?:approval|access|credentials?|permissions?|decision|tokens?|keys?|password|passphrase|sign-off|go-ahead))\b",
         r"^\W*(?:still |currently |now )?(?:waiting (?:on|for)|awaiting|pending) (?:you|your|access|approval|credentials|permission|someone)\b",
     )
 )

@@ -6,6 +6,7 @@ from verdikt.model.value import Record, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 HISTORY = 32
@@ -23,6 +24,11 @@ class SessionState(Record):
     history: list[dict[str, Any]] = field(default_factory=list)
     slots: dict[str, Any] = field(default_factory=dict)
     """Guards' own counters, kept with the session: plain data only."""
+
+    @classmethod
+    def of(cls, session_id: str, kept: Mapping[str, Any]) -> SessionState:
+        """The state that the log keeps of a session, as one's own."""
+        return cls(session_id, **kept).copy()
 
     def copy(self) -> SessionState:
         """The same state, of which a change does not show here. Entries of `history` are replaced, never changed."""

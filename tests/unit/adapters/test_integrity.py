@@ -63,6 +63,14 @@ def test_a_changed_wrapper_shows_at_once(project: Path, name: str) -> None:
     assert integrity(project).start() == ["the wrapper around the hook is not the one that was installed"]
 
 
+@pytest.mark.parametrize("name", wrapper.shipped())
+def test_a_missing_wrapper_shows_at_once(project: Path, name: str) -> None:
+    """The native client needs the script beside it when nobody can be asked."""
+    (project.parent / "home/.local/share/verdikt/hooks" / name).unlink()
+
+    assert [fault for fault in integrity(project).start() if "a wrapper around the hook is gone" in fault]
+
+
 def test_a_native_client_of_another_version_shows_at_once(project: Path) -> None:
     """After an upgrade of verdikt it is not what the warm process answers."""
     data = project.parent / "home/.local/share/verdikt"

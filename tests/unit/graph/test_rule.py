@@ -214,6 +214,34 @@ def test_the_strictest_rule_decides_and_the_first_of_equals() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        {"kind": "bash"},
+        {"tool": "Bash"},
+        {"tool": "Ba*"},
+        {"host": "claude"},
+        {"agent": "dev"},
+        {"effect": "fs.delete"},
+        {"class": "destructive"},
+        {"zone": "temp"},
+        {"target": "/tmp/**"},
+        {"command": "git"},
+        {"equals": {"command": "git push origin main"}},
+        {"pattern": "push"},
+        {"posture": "interactive"},
+    ],
+    ids=str,
+)
+def test_a_rule_that_cannot_be_looked_up_hides_none_after_it(conditions: dict[str, Any]) -> None:
+    """Wherever the next is filed."""
+    rules = RuleSet(rule(name="tried", certainty="possible"), rule(name="found", **conditions))
+    effects = Effects((delete(TEMP),))
+    context = GovernanceContext(action=BASH, effects=effects, facts=Facts(FakeWorld()), posture=Posture.INTERACTIVE)
+
+    assert rules.evaluate(BASH, context).guard == "found"
+
+
 def test_a_condition_that_raises_blocks() -> None:
     """A crash never becomes permission."""
 

@@ -130,6 +130,17 @@ def test_any_of_several_checks_suffices_where_that_is_said(tmp_path: Path) -> No
     assert nested.stop().allowed
 
 
+def test_all_of_several_checks_are_needed_within_any(tmp_path: Path) -> None:
+    """`all`, nested: one of them is not enough."""
+    text = "completion: {checks: [{files: a}, {all: [{files: b}, {files: c}]}], require: any}\n"
+    agent = Guided(tmp_path, text)
+    agent.put("b")
+
+    assert not agent.stop().allowed
+    agent.put("c")
+    assert agent.stop().allowed
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

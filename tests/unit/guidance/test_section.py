@@ -25,6 +25,7 @@ GOOD = [
     "completion: {checks: [{files: a}, {files: [a, b]}, {files: {files: a, fresh: true, schema: {}}}], require: any}",
     "completion: {checks: [{command: x}, {evidence: v}, {evidence: {validator: v, args: {a: 1}}}, {findings: LOW}, findings]}",
     "completion: {checks: [{any: [{files: a}, {command: b}]}], budget: {calls: 1, cost: 0.5}, deadline_seconds: 9, refusals: 2}",
+    "completion: {checks: [{files: a}], budget: {calls: 0, tasks: 0, tokens: 0, seconds: 0, cost: 0}, deadline_seconds: 1, refusals: 100}",
 ]
 BAD = [
     "tool_policies: [once]",
