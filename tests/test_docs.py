@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -25,6 +26,8 @@ from verdikt.model.document import parse_document
 from verdikt.policy import parse_policy
 
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"(?m)(?:^    |^\$ |`)verdikt ((?!entry v1)(?:[^`\n# ]| (?! |#))+)")
+"""A call of ours, up to what is said about it."""
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)")
 
 
@@ -107,6 +110,24 @@ def check_session(body: str, where: str) -> None:
         status = result.exit_code
         pattern = "[^\n]*".join(re.escape(part) for part in expected.rstrip().split("…"))
         assert re.fullmatch(pattern, result.output.rstrip()), f"{where}: `{command}` printed\n{result.output}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_commands_that_are_shown_exist(page: Path) -> None:
+    """Subcommands and options, in running text as in examples."""
+    wrong = []
+    for shown in COMMAND.findall(page.read_text()):
+        words, command = re.sub(r"'[^']*'|\"[^\"]*\"", "quoted", shown).split(), root
+        while words and isinstance(command, click.Group) and words[0].isalpha():
+            found = command.get_command(click.Context(command), words[0])
+            if found is None:
+                wrong.append(shown)
+                break
+            words, command = words[1:], found
+        known = {"--help", *(option for parameter in command.params for option in parameter.opts)}
+        wrong += [shown for word in words if word.startswith("--") and word.partition("=")[0] not in known]
+
+    assert wrong == []
 
 
 def test_every_room_is_on_the_page_about_the_architecture() -> None:

@@ -85,7 +85,7 @@ def _reports(here: Installation, *, calls: int, live: bool) -> Iterator[dict[str
 
 def _report(here: Installation, found: Wired, firing: Firing, *, live: bool) -> dict[str, Any]:
     ran = ""
-    if live:
+    if live and not found.foreign:
         from verdikt.adapters.live.rehearsal import rehearse
 
         ran = rehearse(here, found.host)

@@ -21,6 +21,11 @@ CALL_SECONDS = 60
 
 _FAILED = ("did not work", "no decision could be made", "could not start", "verdikt: blocked\n")
 
+_FOREIGN = (
+    "not tried: the project's file names something else than this verdikt writes there, and it would be run; "
+    "look at it, then run `verdikt init`"
+)
+
 _SOCKET = re.compile(r"--socket '?([^ ']+)")
 
 
@@ -44,6 +49,8 @@ def fire(here: Installation, found: Wired, calls: int, *, patience: float = READ
     """
     if not found.before:
         return Firing(blocked=False, why="no hook before an action")
+    if found.foreign:
+        return Firing(blocked=False, why=_FOREIGN)
     payload = json.dumps(Canary(data=here.data).payload(found.host, found.before_event, here.project))
     sock = _socket(here, found.before)
     cold = _answered(sock, 0) is None

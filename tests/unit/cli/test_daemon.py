@@ -66,7 +66,8 @@ def test_hooks_that_ask_by_http_are_printed_and_tried(project: Path, verdikt: Ve
     tried = verdikt("doctor", "--json", "--calls", "2", **token)
     stranger = verdikt("doctor", "--calls", "1")
     del before["onFailure"]
-    settings["hooks"]["Stop"].append(settings["hooks"]["SessionStart"][0])
+    command = json.dumps(settings["hooks"]["SessionStart"][0])
+    settings["hooks"]["Stop"].append(json.loads(command.replace("SessionStart", "Stop")))
     file.write_text(json.dumps(settings))
     loose = verdikt("doctor", "--calls", "1", **token)
     verdikt("daemon", "stop")

@@ -253,6 +253,44 @@ def test_sessions_below_the_project_are_named(
     assert (f"a session that starts in a folder below {project} reads none" in said) == named
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        (
+            ".claude/settings.json",
+            '{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "touch OUT # verdikt-hook"}]}]}}',
+        ),
+        (".github/hooks/verdikt.json", '{"hooks": {"preToolUse": [{"bash": "touch OUT; verdikt-hook 20 closed x"}]}}'),
+        (
+            ".opencode/plugin/verdikt.js",
+            '// verdikt-hook\nimport { writeFileSync } from "node:fs"\nwriteFileSync("OUT", "")\n',
+        ),
+    ],
+)
+def test_what_a_project_names_is_not_run_unless_it_is_ours(
+    project: Path, verdikt: Verdikt, file: str, text: str
+) -> None:
+    """A project that somebody else wrote can say that anything is verdikt's hook; its clients ask before they trust it."""
+    (project / file).parent.mkdir(parents=True)
+    (project / file).write_text(text.replace("OUT", str(project / "out")))
+    done = verdikt("doctor", "--live", "--calls", "1", PATH=f"{_node()}:/usr/bin:/bin")
+
+    assert done.returncode == 1
+    assert "not tried: the project's file names something else than this verdikt writes there" in done.stdout
+    assert not (project / "out").exists()
+
+
+def test_what_is_ours_is_run_whoever_wrote_the_rest(project: Path, verdikt: Verdikt) -> None:
+    """Another name of the same interpreter included; a file that only `verdikt init` has touched needs no second look."""
+    verdikt("init", "--host", "claude", "--host", "opencode", "--yes")
+    file = project / ".claude/settings.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"model": "x"}).replace("/bin/python ", "/bin/python3 "))
+    done = verdikt("doctor", "--calls", "1", PATH=f"{_node()}:/usr/bin:/bin")
+
+    assert done.stdout.count("canary blocked") == 2, done.stdout
+    assert done.returncode == 0
+
+
 def test_what_is_not_in_order_is_summed_up(project: Path, verdikt: Verdikt) -> None:
     """The last line never says that all is well when it is not."""
     subprocess.run(["git", "init", "-q", str(project)], check=True)
@@ -262,4 +300,5 @@ def test_what_is_not_in_order_is_summed_up(project: Path, verdikt: Verdikt) -> N
     done = verdikt("doctor", "--calls", "1")
 
     assert done.returncode == 1
+    # Without a warm process the native client needs this script; where there is none, the settings name it.
     assert done.stdout.endswith("not in order: claude (project), the wrapper, git\n")

@@ -12,13 +12,16 @@ from verdikt.adapters.moment import MomentKind
 from verdikt.adapters.wiring import codex, codex_trust, settings, toml, web
 from verdikt.adapters.wiring.change import read
 from verdikt.adapters.wiring.hole import Hole, by_http, holes, twice, unread
-from verdikt.adapters.wiring.install import Installation
+from verdikt.adapters.wiring.install import Installation, plugin
 from verdikt.adapters.wiring.place import PLACES, SCOPES, Place
 from verdikt.adapters.wiring.registration import NAMES, NATIVE, is_ours
 from verdikt.errors import WiringError
+from verdikt.model.regex import regex
 from verdikt.model.value import Value, replace
 from verdikt.observe.breach import recent_lines
 from verdikt.observe.crash import FILE
+
+_PYTHON = regex(r"python[0-9.]*")
 
 
 class Wired(Value, kw_only=True):
@@ -31,6 +34,8 @@ class Wired(Value, kw_only=True):
     missing: tuple[str, ...]
     trusted: bool
     holes: tuple[Hole, ...]
+    foreign: bool = False
+    """Whether a project's file names something else than this verdikt writes there: whoever wrote the project could have anything run."""
 
     @property
     def wrapped(self) -> bool:
@@ -68,7 +73,42 @@ def _in_settings(here: Installation) -> Iterator[Wired]:
         named = any(settings.commands(present)) or any(web.posts(present))
         if named or (fault and _speaks_of_us(file)):
             found = _wired(here, place, scope, file, present)
-            yield replace(found, holes=(unread(fault), *found.holes)) if fault else found
+            ours = _is_written_here(here, found, dict(settings.commands(present)))
+            yield replace(found, foreign=not ours, holes=(*([unread(fault)] if fault else []), *found.holes))
+
+
+def _is_written_here(here: Installation, found: Wired, commands: Mapping[str, str]) -> bool:
+    """Whether the commands are those that `verdikt init` writes; what is not the project's is the person's own affair."""
+    if found.scope != "project" or is_on_record(here, found.file):
+        return True
+    kinds = adapters.host(found.host).EVENTS
+    registration = here.registration(found.scope)
+    for event, line in commands.items():
+        closed = event in kinds and kinds[event].closed
+        bare = shlex.join(registration.hook(found.host, event))
+        if not (_alike(line, registration.command(found.host, event, closed=closed)) or _alike(line, bare)):
+            return False
+    return True
+
+
+def is_on_record(here: Installation, file: str) -> bool:
+    """Whether the file is as `verdikt init` left it."""
+    record = here.record()
+    return file in record.files and record.untouched(file)
+
+
+def _alike(one: str, other: str) -> bool:
+    """The same line, but for another name of the same interpreter."""
+    try:
+        words = [shlex.split(line) for line in (one, other)]
+    except ValueError:
+        return False
+    return one == other or [_plain(word) for word in words[0]] == [_plain(word) for word in words[1]]
+
+
+def _plain(word: str) -> str:
+    directory, name = os.path.split(word)
+    return os.path.join(directory, "python") if directory and _PYTHON.fullmatch(name) else word
 
 
 def _both_are_called(one: Wired, other: Wired) -> bool:
@@ -111,7 +151,9 @@ def _speaks_of_us(file: str) -> bool:
 
 def _wired(here: Installation, place: Place, scope: str, file: str, present: Mapping[str, Any]) -> Wired:
     posts = dict(web.posts(present)) if place.host == web.HOST else {}
-    commands = {event: web.command(handler) for event, handler in posts.items()} | dict(settings.commands(present))
+    commands = {event: web.command(here, handler) for event, handler in posts.items()} | dict(
+        settings.commands(present)
+    )
     return Wired(
         host=place.host,
         scope=scope,
@@ -130,9 +172,11 @@ def _opencode(here: Installation) -> Iterator[Wired]:
         ("user", os.path.join(config, "opencode")),
     ):
         file = os.path.join(root, "plugin", "verdikt.js")
-        text = (read(file) or b"").decode(errors="replace")
+        data = read(file) or b""
+        text = data.decode(errors="replace")
         if not text:
             continue
+        foreign = scope == "project" and not is_on_record(here, file) and data != plugin(here, scope).after
         script = str(Path(adapters.__file__).with_name("opencode_canary.mjs"))
         commands = {"tool.execute.before": shlex.join(["node", script, file])} if is_ours(text) else {}
         yield Wired(
@@ -143,6 +187,7 @@ def _opencode(here: Installation) -> Iterator[Wired]:
             missing=() if commands else ("tool.execute.before",),
             trusted=True,
             holes=tuple(holes("opencode", here, scope)),
+            foreign=foreign,
         )
 
 

@@ -114,7 +114,7 @@ def plan(here: Installation, hosts: Iterable[str], *, profile: str, scope: str, 
     changes = [*_wrappers(here, scope), *_policy(here, profile, scope)]
     for host in hosts:
         if host == "opencode":
-            changes.append(_opencode(here, scope))
+            changes.append(plugin(here, scope))
         elif host != "git":
             changes += _settings(here, host, scope)
             if host == "codex" and scope != "managed":
@@ -172,7 +172,8 @@ def _settings(here: Installation, host: str, scope: str) -> list[FileChange]:
     return [FileChange(path=path, before=before, after=after, host=host, what=what)]
 
 
-def _opencode(here: Installation, scope: str) -> FileChange:
+def plugin(here: Installation, scope: str) -> FileChange:
+    """OpenCode's plugin, as it is and as it shall be."""
     if scope not in _OPENCODE:
         raise WiringError(f"`opencode` has no {scope} plugins; see docs/hosts/opencode.md")
     config = here.env.get("XDG_CONFIG_HOME") or os.path.join(here.env.get("HOME") or os.path.expanduser("~"), ".config")

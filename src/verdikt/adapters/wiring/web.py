@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +77,6 @@ def posts(settings: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
                     yield str(event), handler
 
 
-def command(handler: Mapping[str, Any]) -> str:
-    """A command that does with its input what the client does with this hook."""
-    return shlex.join([sys.executable, "-m", "verdikt.adapters.live.post", json.dumps(dict(handler))])
+def command(here: "Installation", handler: Mapping[str, Any]) -> str:
+    """A command that does with its input what the client does with this hook; nothing in the project stands in for a module of ours."""
+    return shlex.join([*here.registration().python, "-m", "verdikt.adapters.live.post", json.dumps(dict(handler))])
