@@ -416,12 +416,12 @@ def test_whatever_fails_somebody_leads_until_another_process_does(
     original, failures = getattr(running.server, where), iter([ArithmeticError()])
 
     def failing(*words: Any) -> Any:
-        for error in failures:
-            raise error
+        if where != "_look_at_clients" or running.server._open:
+            for error in failures:
+                raise error
         return original(*words)
 
     monkeypatch.setattr(running.server, where, failing)
-    # Clients are looked at while one has not asked to the end.
     _, document = heard(running.begin(length=5 if where == "_look_at_clients" else -1))
     assert document == {} or document["decision"] == "block"
     running.thread.join(60)
