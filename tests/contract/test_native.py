@@ -350,8 +350,13 @@ def test_where_nobody_can_be_asked_the_hook_decides(place: Place, why: "native.C
 
 @pytest.mark.parametrize(
     "env",
-    [{"VERDIKT_DAEMON": "off"}, {"VERDIKT_HOME": "~nobody/x"}, {"VERDIKT_MANAGED_POLICY": "x" * 70_000}],
-    ids=["off", "elsewhere", "long"],
+    [
+        {"VERDIKT_DAEMON": "off"},
+        {"VERDIKT_HOME": "~nobody/x"},
+        {"VERDIKT_HOME": f"/{'x' * 100}"},
+        {"VERDIKT_MANAGED_POLICY": "x" * 70_000},
+    ],
+    ids=["off", "elsewhere", "too far for a socket", "long"],
 )
 def test_what_cannot_be_asked_is_left_to_the_hook(place: Place, env: dict[str, str]) -> None:
     """Switched off, at a place that only Python finds, or longer than a question may be."""

@@ -1,5 +1,6 @@
 """The Unix socket through which hooks come in."""
 
+import _socket
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +19,12 @@ class UnixDoor:
         self._welcome = welcome
         self._journal = journal
         self.sock = residence.listen()
+
+    def accept(self) -> socket.socket:
+        """The next who knocked; an `OSError` when nobody has."""
+        # Without the class around it, which takes longer to make than the kernel takes to let somebody in.
+        fd, _ = self.sock._accept()  # type: ignore[attr-defined]
+        return _socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fd)  # type: ignore[return-value]
 
     def admit(self, sock: socket.socket, now: float) -> Connection | None:
         """The client that knocked; None, and it is told so, when it is another user's."""

@@ -48,6 +48,10 @@ class HttpDoor:
             raise DaemonError(f"cannot listen on 127.0.0.1:{port}: {error.strerror}; name another port") from error
         self.port: int = self.sock.getsockname()[1]
 
+    def accept(self) -> socket.socket:
+        """The next who knocked; an `OSError` when nobody has."""
+        return self.sock.accept()[0]
+
     def admit(self, sock: socket.socket, now: float) -> Connection | None:
         """Everybody: who they are, their request says."""
         connection = HttpConnection(sock, now, self.port, self.token, self._env)

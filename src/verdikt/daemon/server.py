@@ -63,6 +63,10 @@ SLOW_SECONDS = 0.00005
 MOST_FINISHERS = 7
 IDLE_TICK_SECONDS = 0.25
 
+PAUSE_SECONDS, REST_SECONDS = 0.005, 0.05
+"""When nobody has asked for so long there is time for what can wait; under load now and then, at the next occasion."""
+
+
 TURN_SECONDS = 0.02
 """How long a thread may be at one thing before another leads."""
 
@@ -78,6 +82,10 @@ class Door(Protocol):
 
     sock: socket.socket
     """Does not block."""
+
+    def accept(self) -> socket.socket:
+        """The next who knocked; an `OSError` when nobody has."""
+        ...
 
     def admit(self, sock: socket.socket, now: float) -> Connection | None:
         """The client that knocked; None when it may not come in."""
@@ -139,6 +147,9 @@ class Server:
         self._open: dict[Connection, None] = {}  # the oldest first
         self._buffered = 0
         self._looked = 0.0
+        self._tired = False
+        """Whether something was decided since there was time for what can wait."""
+        self._rested = 0.0
         self._shut = 0.0
         """When the doors were shut."""
 
@@ -263,15 +274,18 @@ class Server:
         while self._leads():
             if self._why and not self._shut:
                 self._shut_doors()
+            self._look_at_clients()
             if self._listen(0):
                 continue
             if self._held:
                 self._settle()
                 continue
-            self._at_rest()
+            if self._tired:
+                if time.monotonic() - self._rested < REST_SECONDS and self._listen(PAUSE_SECONDS):
+                    continue
+                self._at_rest()
             if self._leads():
                 self._listen(TURN_SECONDS if self._shut else TICK_SECONDS if self._open else None)
-                self._look_at_clients()
 
     def _listen(self, seconds: float | None) -> bool:
         """Lets in and hears whoever is there; whether somebody was."""
@@ -291,7 +305,7 @@ class Server:
     def _accept(self, door: Door) -> None:
         for _ in range(AT_ONCE):
             try:
-                sock, _ = door.sock.accept()
+                sock = door.accept()
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:
@@ -418,6 +432,7 @@ class Server:
         with self._lock:
             self._busy[me] = time.monotonic(), (connection,)
         self._forget(connection)
+        self._tired = True
         pending = self._decided(connection)
         with self._lock:
             leads = self._leader == me
@@ -479,8 +494,9 @@ class Server:
 
     def _at_rest(self) -> None:
         me = threading.get_ident()
+        self._tired, self._rested = False, time.monotonic()
         with self._lock:
-            self._busy[me] = time.monotonic(), ()
+            self._busy[me] = self._rested, ()
         try:
             self._rest()
         except Exception as error:

@@ -51,6 +51,8 @@ _VETOES = (
     Veto("before", regex(rf"\b(?:{w.TROUBLE}|it|I|you|he|she|we|they)\b", FLAGS), (p.BACK,)),
     Veto("words", regex(rf"now {w.BAD_FOR_US}", FLAGS), (p.WE_NOW,)),
     Veto("before", regex(r"^\s*$"), (p.NOW, p.LATELY, p.GONE)),
+    Veto("before", regex(r"\b(?:I|we)(?:'m|'re| am| are) \w+ing\b", FLAGS), (p.LATELY, p.NOW, p.IS_NOW)),
+    Veto("rest", p.HOLLOW),
     Veto("before", _SPEAKERS, (p.NOW, p.LATELY, p.GONE, p.IS_NOW, p.AGAIN, p.ANYMORE, p.NEW_IN, p.AS_OF)),
     Veto("before", regex(r"\busers?\s*$", FLAGS), (p.AGAIN, p.ANYMORE, p.NEW_IN, p.AS_OF)),
     Veto("before", regex(r"\b(?:that|which|who)\s*$", FLAGS), (p.NOW, p.ANYMORE, p.GONE, p.AGAIN, p.NEW_IN)),

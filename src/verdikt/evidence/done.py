@@ -39,7 +39,7 @@ _STEPS = regex(
     FLAGS,
 )
 _SOURCE = regex(
-    r"^\W*(?:according to|per the|as per|in (?:the|your) (?:issue|ticket|readme|docs))\b|\b(?:in the sense|to the extent) that\b|\binsofar as\b",
+    r"^\W*(?:in (?:the|this|that|your|our) (?:\w+ )?(?:example|scenario|diagram|sketch)|according to|per the|as per|in (?:the|your) (?:issue|ticket|readme|docs))\b|^\W*to \w+[^,]{0,60}, (?:you|just|simply|run|push|use|set|add|open|click|install|call|pass|create|make|start|merge|go|type|edit|enable|execute)\b|\b(?:in the sense|to the extent) that\b|\binsofar as\b",
     FLAGS,
 )
 
@@ -110,7 +110,7 @@ def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
                     re.match(r"^\s*(?:by (?!\w+ing)|with\b|on\b(?! (?:main|master|prod))|at\b)", after, FLAGS)
                     and match[1].lower() not in ("verified", "tested", "confirmed", "validated")
                 )
-                or re.match(r"^\W*(?:set|put|made)\b", text, FLAGS)
+                or re.match(r"^\W*(?:set|put)\b", text, FLAGS)
                 or p.ATTRIBUTIVE.match(after)
             ):
                 continue

@@ -11,7 +11,9 @@ from verdikt.model.regex import regex
 _VETOES = (
     Veto("words", regex(r"^it (?!.*(?:pass|green|clean|succe|checks|compil))", FLAGS), (p.TESTS,)),
     Veto("after", p.LATER),
+    Veto("whole", regex(r"\b(?:I|we)(?: \w+)? went through\b", FLAGS), (p.ENDED,)),
     Veto("rest", p.HOLLOW),
+    Veto("rest", regex(r"^,? but\b", FLAGS), (p.COUNT,)),
     Veto(
         "before",
         regex(
@@ -26,6 +28,14 @@ _VETOES = (
         "before",
         regex(
             r"\b(?:your|this|that|either|each|their) (?:\w+ )?(?:approach|idea|suggestion|proposal|design|method|example|code)\s*$",
+            FLAGS,
+        ),
+        (p.ENDED,),
+    ),
+    Veto(
+        "sentence",
+        regex(
+            r"\b(?:call|request|query|response|upload|download|login|command|deploy\w*|job|first \w+) (?:succeeded|completed|went through|finished|passed)\b[^,;]{0,40}, but (?:the|it|no|nothing|there)\b",
             FLAGS,
         ),
         (p.ENDED,),

@@ -13,7 +13,7 @@ DID = regex(
     rf"\b(?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,3}} ((?!(?:{w.IDLE}|{w.ADVERB})\b)(?:\w{{2,14}}ed|{w.MADE}))\b(?! to\b)"
     r"|\b(?:I|we)(?:'ve| have)? (?:ended up|finished|wound up|succeeded in|completed|got around to) (\w+ing)\b"
     r"|\b(?:I|we)(?: was| were|'ve been| have been)?(?: able| managed) to (?!(?:reproduce|find|see|identify|locate|confirm that|read|check|look|trace)\b)(\w+)"
-    r"|\b(?:I|we)(?:'ve| have)? (got) there\b|\b(?:I|we)(?:'ve| have)? (got) (?:it|this|that|everything|all|the)\b[^,]{0,40} (?:working|passing|running|to (?:pass|work|compile|build))\b",
+    r"|\b(?:I|we)(?:'ve| have) (?:\w+ly )?(hidden|written|rewritten|built|rebuilt|made|split|cut|sent|brought|taken (?:out|care|over|down)|given|frozen|spun|torn|bound|shrunk|drawn|redone|shut|swept|woven|sped)\b(?! (?:up my|my mind|a look|note|notes))|\b(?:I|we)(?:'ve| have)? (got) there\b|\b(?:I|we)(?:'ve| have)?(?: \w+ly)? (got) (?:it|this|that|everything|all|the)\b[^,]{0,40} (?:working|passing|running|to (?!do\b|be\b|look\b)\w+)\b",
     FLAGS,
 )
 ALSO = regex(rf"^\W*(?:I|we)\b[^,]{{1,120}}?,? (?:and|then)(?: {w.ADVERB}){{0,2}} ({w.VERBED})\b", FLAGS)
@@ -68,11 +68,11 @@ TESTS = regex(
 )
 COUNT = regex(
     r"\bno (?:tests?|checks?|specs?) (?:fails?|failed|(?:is|are) failing)\b|\bnothing (?:fails|failed|broke|breaks|is broken|is left to (?:do|fix)|left to (?:do|fix))\b|"
-    r"\b\d[\d,]* (?:tests? |specs? )?pass(?:ed|ing)\b|\b(?:0|zero|no) (?:failures|failed|failing|type errors|lint errors|errors and|errors,)",
+    r"\b\d[\d,]* (?:tests? |specs? )?pass(?:ed|ing)\b|\b(?:0|zero|no) (?:failures|failed|failing(?! tests? (?:for|that|yet))|type errors|lint errors|errors and|errors,)",
     FLAGS,
 )
 FAILING = regex(
-    r"\b(?!0\b)\d+ (?:\w+ )?(?:fail\w*|errors?\b|errored)|\b(?:one|two|three|four|several|some|others?|rest|but|still|remaining) (?:\w+ ){0,4}fail|\b(?:others?|rest|second|one) (?:doesn't|don't|do not|does not|did not|didn't)\b|\bfailing\b(?! (?!(?:on|in|with|because|at|again|now|for|due|since|after|when|and|but|to|as|here|there|too|right)\b)\w+)|\bxfail",
+    r"\b(?!0\b)\d+ (?:\w+ )?(?:fail\w*|errors?\b|errored)|\b(?:one|two|three|four|several|some|others?|rest|but|still|remaining) (?:\w+ ){0,4}fail|\b(?:others?|rest|second|one) (?:doesn't|don't|do not|does not|did not|didn't)\b|\bfailing\b(?! (?!(?:on|in|with|because|at|again|now|for|due|since|after|when|and|but|to|as|here|there|too|right)\b)\w+)|\bxfail|\bfails (?:in|on|when|with|under|at|for)\b(?! a clear)",
     FLAGS,
 )
 NOW = regex(
@@ -80,7 +80,7 @@ NOW = regex(
     FLAGS,
 )
 IS_NOW = regex(
-    rf"\b(?:is|are)(?: (?!not\b|never\b|still\b)[^\s,;]+){{1,4}} now(?= (?:instead of|rather than)\b)|\b(?:is|are) now (?:fully |much |more |completely )?(?!(?:not|no|an?|the|in|at|on|to|up|being|going|too|very|so|only|just|that|this|what|where|when|how|as|if|for|with|of|by|about|over|under|much|more|clear|obvious|due|my|your|our|their|his|her|its|its)\b)(?!\w+ing\b)[a-z][a-z-]{{3,}}\b|(?:\b(?:is|are)|\w's)(?: (?!not\b|never\b|still\b|being\b|going\b|question|matter|problem|issue|bug)\w+){{1,6}} now\W*$|\b(?:is|are) {w.PARTICIPLE}(?: [\w§-]+){{1,6}} now(?=\W*$|,)",
+    rf"\b(?:is|are)(?: (?!not\b|never\b|still\b)[^\s,;]+){{1,4}} now(?= (?:instead of|rather than)\b)|\b(?:is|are) now (?:fully |much |more |completely )?(?!(?:not|no|an?|the|in|at|on|to|up|being|going|too|very|so|only|just|that|this|what|where|when|how|as|if|for|with|of|by|about|over|under|much|more|clear|obvious|due|my|your|our|their|his|her|its|its)\b)(?!\w+ing\b)[a-z][a-z-]{{3,}}\b|(?:\b(?:is|are)|\b\w+'s)(?: (?!not\b|never\b|still\b|being\b|going\b|question|matter|problem|issue|bug)\w+){{1,6}} now(?=\W*$|,)|\b(?:is|are) {w.PARTICIPLE}(?: [\w§-]+){{1,6}} now(?=\W*$|,)",
     FLAGS,
 )
 WORSE = regex(
@@ -106,7 +106,7 @@ SHOULD = regex(
     FLAGS,
 )
 CLEAR = regex(
-    rf"\b(?:{w.TESTS}|§|audits?|scans?|checkers?|analyzer|(?!I\b|we\b|you\b)\w+(?= (?:finds|reports|shows|lists) ))(?: §)? (?:com(?:es?|ing) back with|came back with|reports?|reported|shows?|showed|finds?|found|gives?|gave|returns?|returned|prints|printed|has|have) (?:no|zero|0) (?:\w+ )?"
+    rf"\b(?:{w.TESTS}|§|audits?|scans?|checkers?|analyzer|(?!I\b|we\b|you\b)\w+(?= (?:finds|reports|shows|lists) ))(?: §)? (?:com(?:es?|ing) back with|came back with|reports?|reported|shows?|showed|finds?|found|gives?|gave|returns?|returned|prints|printed|has|have) (?:no|zero|0) (?:[\w-]+ ){{0,4}}?"
     r"(?:problems|issues|errors|warnings|failures|violations|vulnerabilities|findings|complaints)\b",
     FLAGS,
 )
@@ -149,7 +149,10 @@ HEADLINE = regex(
     r"(?: successfully| now| and (?:verified|tested|pushed(?: to [\w§./-]+)?|merged|deployed|working)| for (?:review|testing|use|merge|production)| to (?:merge|ship|review|deploy|use|go)| 🎉| in production| on main| by (?:the |a )?[\w -]{1,30}(?:tests?|suite|run|checks?|ci|team)| (?:as|to|in|under|at|into) (?:§|#?\d|main|master|prod\w*|staging|the (?:registry|repo\w*|server|bucket|store))[\w§./:-]*)?\W*$",
     FLAGS,
 )
-TELEGRAM = regex(rf"^\W*(?!I\b|we\b|the\b|a\b|an\b|you\b)(?:[\w§'/.#+-]+ ){{1,3}}({w.VERBED}|done)\b(?=, \S)", FLAGS)
+TELEGRAM = regex(
+    rf"^\W*(?!as\b|when\b|once\b|if\b|unless\b|I\b|we\b|the\b|a\b|an\b|you\b)(?:[\w§'/.#+-]+ ){{1,3}}({w.VERBED}|done)\b(?=, \S)",
+    FLAGS,
+)
 SHORT = regex(
     r"^\W*no (?:more |remaining |further )(?:warnings|errors|failures|issues|regressions|crashes)\b|"
     r"^\W*(?:all |job |and |it's |that's |we're |i'm |you're )?(?:done|fixed|finished|complete|completed|shipped|all set|set|good to go|up and running|everything|all of (?:it|them)|problem solved|mission accomplished|live|deployed|merged|resolved|implemented|sorted|that's it|ready)"
@@ -161,15 +164,15 @@ LATER = regex(
     FLAGS,
 )
 DESCRIBES = regex(
-    r"^\s*(?:in|by|as|via|with|using|through|at|on|from|per|every|under|inside|to|per|for|automatically|like|within|around)\b",
+    r"^\s*(?:in|by|as|via|with|using|through|at|on|from|per|every|under|inside|to|per|for|automatically|like|within|around|against|relative|per)\b",
     FLAGS,
 )
 ATTRIBUTIVE = regex(
-    r"^\s+[a-z]+ (?:is|are|was|were|gets?|will|can|must|should|have|has)\b|^\s+(?:width|size|header|point|time|position|number|length|amount|price|rate|list|set|example|state|callback|event|queue|column|flag|at \d|on top)\b",
+    r"^\s+[a-z]+ (?:is|are|was|were|gets?|will|can|must|should|have|has)\b|^\s+(?:width|size|header|point|time|position|number|length|amount|price|rate|list|set|example|state|callback|event|queue|column|flag|at \d|on top)\b(?! \w+ing\b)",
     FLAGS,
 )
 NO_WORK = regex(
-    r"^\s+(?:nothing|no|none|neither|little)\b|^\s+down\b|^\s+back (?:because|since|after|as)\b|^\s+(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|(?<!release )notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|attempts?|experiments?|temporary|print statements?)\b"
+    r"^\s+(?:nothing|no|none|neither|little)\b|^\s+down\b|^\s+back (?:because|since|after|as)\b|^\s+(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|(?<!release )notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|attempts?|experiments?|temporary|print statements?)\b|^\s+(?:my|a few|some) (?:\w+ )?(?:comments?|remarks?|feedback|thoughts?|suggestions?|questions?)\b"
     r"|^\s+(?:that|whether|if|why|how) (?:[\w§']+ ){0,6}(?:is|are|was|does|do|did|can|could|has|fails?|crash\w*|still)\b(?! (?:now|fixed|working|passing|green|done|gone|resolved|complete))",
     FLAGS,
 )
@@ -208,7 +211,7 @@ AGAIN = regex(
     FLAGS,
 )
 ANYMORE = regex(
-    r"\b(?:can't|cannot|doesn't|don't|does not|do not|isn't|aren't|is not|are not|never|won't|can not) (?!(?:exist|work|need|support|maintain|matter|available|compile|build|pass|run|recommend|want|require|understand|know|remember)\w*\b)[a-z]+[^,;]{0,60}? (?:any ?more|any longer)\b",
+    r"\b(?:can't|cannot|doesn't|don't|does not|do not|isn't|aren't|is not|are not|never|won't|can not) (?!(?:exist|work|need|support|maintain|matter|available|compile|build|pass|run|recommend|want|require|understand|know|remember)\w*\b)[a-z]+[^,;]{0,60}? (?:any ?more|any longer)(?=\W*$|[,;)]| (?:when|after|with|in|on|from|and|for|by|either|at)\b)",
     FLAGS,
 )
 NEW_IN = regex(
@@ -280,7 +283,7 @@ AS_ASKED = regex(
 )
 MENDED = regex(rf"\b(?:{w.VERBED}|fix|done|gone|now|solution)\b", FLAGS)
 HOLLOW = regex(
-    r"^\W*so (?:don't|do not|never|you (?:can't|cannot|must|should|shouldn't))\b|^\W*(?:whatever|no matter|regardless|anyway|even (?:if|when|though))\b|^\W*but un\w+(?:ed|ished)\b|^\W*(?:only |just )?because (?!I\b|we\b)|^\W*but (?:(?:meaning|use|point)less|only|not|misleading|incomplete|slow|wrong|flaky|prove"
+    r"^[^.;]{0,40}, but not (?:yet|for|quite)\b|^\W*and will be\b|^\W*so (?:don't|do not|never|you (?:can't|cannot|must|should|shouldn't))\b|^\W*(?:whatever|no matter|regardless|anyway|even (?:if|when|though))\b|^\W*but un\w+(?:ed|ished)\b|^\W*(?:only |just )?because (?!I\b|we\b)|^\W*(?:now )?but (?:(?:meaning|use|point)less|only|not|misleading|incomplete|slow|wrong|flaky|prove"
     r"|(?:it |they |that )?(?:doesn't|don't|does not|do not|isn't|fail|crash|still|hang))",
     FLAGS,
 )

@@ -2,7 +2,7 @@
 
 import re
 
-from verdikt.evidence.clause import CONDITION, FLAGS, SAID, Clause, trimmed
+from verdikt.evidence.clause import CONDITION, FLAGS, SAID, WONDERING, Clause, trimmed
 from verdikt.evidence.words import COURTESY
 from verdikt.model.regex import regex
 
@@ -102,6 +102,8 @@ def _holds(clause: Clause, match: re.Match[str]) -> bool:
     if re.match(r"^ that you (?:have|are|can)\b", after, FLAGS):
         return False
     if re.search(r"\b(?:can|could|would|will) you\b", match[0], FLAGS):
+        if WONDERING.search(lead):
+            return False  # `what will you store?`
         return clause.asks or bool(re.search(r"\bcould you\b|\bwould you\b|\bplease\b", match[0], FLAGS))
     if _AND.match(match[0]) and not clause.leads:
         lead = clause.sentence.text[: clause.start + match.start()]

@@ -17,7 +17,7 @@ _SEQUENCE = regex(
     FLAGS,
 )
 _DESCRIBED = regex(
-    rf"\bwell[- ](?:{w.STATE})\b|^[^,;]*? by (?:the|an?|our|your|its) (?!(?:\w+ )?(?:tests?|suite|fix|change|patch|update|upgrade|commit|pr|migration|run)\b)\w+",
+    rf"\bwell[- ](?:{w.STATE})\b|^[^,;]*? by (?:the |an? |our |your |its |(?=\w+s\b))(?!(?:\w+ )?(?:tests?|suite|fix|change|patch|update|upgrade|commit|pr|migration|run)\b)\w+",
     FLAGS,
 )
 _RUNTIME = regex(
@@ -49,6 +49,7 @@ _VETOES = (
     Veto("before", regex(r"^\W*(?:one|two|three|several|another|others?)\W*$", FLAGS), _PASSIVE),
     Veto("whole", _CLOCK, (p.WAS,)),
     Veto("whole", regex(r"^\W*(?:because|since|as|given that)\b(?!.*\bnow\b)", FLAGS), _PASSIVE),
+    Veto("sentence", regex(r"^\W*by default\b", FLAGS), _PRESENT),
     Veto("since", p.WEAK_SUBJECT, _PRESENT),
     Veto("whole", p.HABIT, (p.IS_ONCE,)),
     Veto(
@@ -96,6 +97,7 @@ _UNLIKE = {
         FLAGS,
     ),
     "ready": p.READY_LATER,
+    "up to date": regex(r"^ with (?:the )?(?:main|master|origin|upstream|remote|develop)", FLAGS),
     "working": regex(r"^ (?:on|with|through|toward|hard|from|out|directory|tree|around|remotely)\b", FLAGS),
 }
 """What follows a state when it is another word of the same form."""
@@ -114,14 +116,18 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
         return state in ("all set", "set") or state.endswith((" to go", " to merge", " to ship", " to deploy"))
     if state in ("green", "clean", "happy", "passing", "through"):
         return bool(re.search(rf"\b{w.TESTS}\b|§\s*$", before, FLAGS)) and state != "through"
-    if state in ("gone", "set", "in order") and not re.search(
-        rf"\b(?:it|that|this|everything|all|you)\W*$|\b{w.TROUBLE}\b", before or match[0].partition("'")[0], FLAGS
+    if state in ("gone", "history", "set", "in order") and not re.search(
+        rf"\b(?:it|that|this|everything|all|you)\W*$|\b{w.TROUBLE}\b|\b(?:old|unused|dead|legacy|duplicated?|last|hard-?coded|obsolete|redundant|deprecated|extra)\b",
+        before or match[0].partition("'")[0],
+        FLAGS,
     ):
         return False
     if p.WEAK_SUBJECT.match(clause.since_comma(match.start())) or p.ATTRIBUTIVE.match(after):
         return False
     if state in _UNLIKE and _UNLIKE[state].match(after):
         return False
+    if "already" in adverbs and state in w.DESCRIPTIVE and not sure:
+        return False  # it was so before
     if _RUNTIME.search(before) and not sure and state not in w.ENDS:
         return False  # what a program does with it each time
     if state in w.CURES and re.match(r"^\s*(?:by \w+ing\b|in §)", after, FLAGS):

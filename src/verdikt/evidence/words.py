@@ -24,7 +24,7 @@ STATE = (
     "done|complete|completed|finished|ready|fixed|implemented|resolved|solved|working|functional|operational|in place"
     "|live|deployed|shipped|merged|released|published|set up|configured|integrated|installed|addressed|covered"
     "|wired up|wired in|hooked up|up and running|good to go|all set|set|taken care of|sorted|in good shape|in order"
-    "|production[- ]ready|feature[- ]complete|committed|pushed|updated|migrated|removed|gone|passing|green|clean|happy"
+    "|production[- ]ready|feature[- ]complete|committed|pushed|updated|migrated|removed|gone|history|passing|green|clean|happy"
     "|finali[sz]ed|verified|tested|applied|added|created|enabled|cleaned up|rolled out|rolled back|backed up|plugged in|merged in|checked in|uploaded|generated|scheduled|saved|documented|finished up|squashed|plugged|eliminated|squared away|over the line|wrapped up|through|closed|met|satisfied|cleared|up to date|up-to-date|back to normal|back online|back up"
     "|in sync|available again|available now|reachable again|cleared out|tidied up|ironed out|buttoned up|hooked in|connected up|rewired"
     "|regenerated|rebuilt|rewritten|reworked|restored|reverted|upgraded|unblocked|consolidated|pinned|renamed|replaced|converted|extracted"
@@ -137,8 +137,8 @@ OTHERS = (
 )
 
 PAST = (
-    r"\b(?:last (?:week|year|month|night|sprint|release|quarter|time)|yesterday|(?<!minutes )(?<!minute )(?<!hours )(?<!hour )(?<!seconds )(?<!moments )(?<!moment )ago|in (?:19|20)\d\d|since (?:v?\d|19|20|january|february|march|april|may|june|july|august|september|october|november|december|last|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|back in|used to"
-    r"|in v?\d+\.\d+|in (?:version|release|commit|pr|react|node|python|django|rails|go|rust) ?(?:#|v?\d)|previously|originally|upstream|elsewhere|in an earlier|in the past|at the time|long before|earlier this|the original|historically|in older"
+    r"\b(?:last (?:week|year|month|night|sprint|release|quarter|time)(?!'s)|yesterday(?!'s)|(?<!minutes )(?<!minute )(?<!hours )(?<!hour )(?<!seconds )(?<!moments )(?<!moment )ago|in (?:19|20)\d\d|since (?:v?\d|19|20|january|february|march|april|may|june|july|august|september|october|november|december|last|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|back in|used to"
+    r"|in v?\d+\.\d+|in [a-z][\w+-]* v?\d+\.\d[\d.]*|in (?:version|release|commit|pr|react|node|python|django|rails|go|rust) ?(?:#|v?\d)|previously|originally|upstream|elsewhere|in an earlier|in the past|at the time|long before|earlier this|the original|historically|in older"
     r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))\b"
 )
 
@@ -171,7 +171,7 @@ MADE = "taught|got rid of|dealt with|threw|froze|wove|swept|fed|laid|wound|overr
 """Irregular past forms of doing."""
 
 ONE_OFF = (
-    "renewed|regenerated|reformatted|rewritten|reworked|refactored|restructured|reorgani[sz]ed|renamed|rebased|rebuilt|redone|redrawn|retitled|relabell?ed|recompiled|reimplemented"
+    "renewed|rotated|drained|silenced|cleaned|regenerated|reformatted|rewritten|reworked|refactored|restructured|reorgani[sz]ed|renamed|rebased|rebuilt|redone|redrawn|retitled|relabell?ed|recompiled|reimplemented"
     "|corrected|translated|transcribed|bumped|upgraded|downgraded|backported|cherry-picked|moderni[sz]ed|deduplicated|de-duplicated|decommissioned|retired|tidied|trimmed|typed out|proofread|polished"
     "|squashed|split out|factored out|broken out|carved out|unified|consolidated|modulari[sz]ed|ported|rolled out|rolled back|reverted|restored|revised|reinstated|repaired|patched up|fleshed out|filled in|drawn up|written up|put together"
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
 from verdikt.errors import CanonicalError, LedgerError
 from verdikt.ledger.home import make_private
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
 
 def is_kept(home: Path, digest: str) -> bool:
     """Whether the policy with this digest is there already."""
-    return os.path.exists(_place(home, digest))
+    try:
+        os.stat(_place(home, digest))
+    except OSError:
+        return False
+    return True
 
 
 def keep_policy(home: Path, digest: str, document: Mapping[str, Any]) -> None:
@@ -60,6 +65,7 @@ def kept_policy(home: Path, digest: str) -> Any:
         raise LedgerError(f"cannot read `{path}`: {error}") from error
 
 
+@lru_cache(maxsize=64)
 def _place(home: Path, digest: str) -> str:
     if not (len(digest) == 64 and digest.isalnum()):
         raise LedgerError(f"expected the digest of a policy, found `{digest}`")

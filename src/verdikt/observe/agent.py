@@ -35,7 +35,11 @@ HOST_PROJECT = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
 
 def host_project(env: Mapping[str, str]) -> str:
     """The project that the host was started in, when it says so and it is there."""
-    return next((env[name] for name in HOST_PROJECT if env.get(name) and os.path.isdir(env[name])), "")
+    for name in HOST_PROJECT:
+        place = env.get(name)
+        if place and os.path.isdir(place):
+            return place
+    return ""
 
 
 def agent_around(env: Mapping[str, str]) -> str:

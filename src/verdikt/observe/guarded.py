@@ -72,26 +72,29 @@ def guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, ...]:
     """Absolute files and directories; what lies below a directory is guarded with it. Some need not exist."""
     # Wherever the agent has gone, the project it was started in stays guarded.
     started = host_project(env)
-    found = (project_root, started) if started != project_root else (project_root,)
-    roots = tuple([root for root in found if root])
+    roots = (project_root, started) if started and started != project_root else (project_root,)
     given = (*map(env.get, _VARIABLES),)
-    repositories = tuple([_git_directory(root) for root in roots])
-    return _guarded(project_root, roots, given, "" if _is_fixed((*roots, *given)) else os.getcwd(), repositories)
+    repositories = tuple([_git_directory(root) for root in roots if root])
+    try:
+        return _guarded(roots, given, "", repositories)
+    except _Relative:
+        return _guarded(roots, given, os.getcwd(), repositories)
 
 
-@lru_cache(maxsize=64)
-def _is_fixed(paths: tuple[str | None, ...]) -> bool:
-    """Whether no path depends on the directory that this process is in."""
-    return all(path is None or path.startswith("/") for path in paths)
+class _Relative(Exception):
+    """A path that depends on the directory that this process is in."""
 
 
 @lru_cache(maxsize=64)
 def _guarded(
-    project_root: str, roots: tuple[str, ...], given: tuple[str | None, ...], cwd: str, repositories: tuple[str, ...]
+    roots: tuple[str, ...], given: tuple[str | None, ...], cwd: str, repositories: tuple[str, ...]
 ) -> tuple[str, ...]:
     """What is guarded, given what was seen of the disk. `cwd` is there when a relative path depends on it."""
+    if not cwd and not all(path is None or path.startswith("/") for path in (*filter(None, roots), *given)):
+        raise _Relative  # what is raised is not remembered
     hooks = (os.path.abspath(os.path.join(repository, "hooks")) for repository in repositories)
-    return tuple(dict.fromkeys((*_named(project_root, roots, given, cwd), *hooks)))
+    named = _named(roots[0], tuple([root for root in roots if root]), given, cwd)
+    return tuple(dict.fromkeys((*named, *hooks)))
 
 
 @lru_cache(maxsize=64)

@@ -54,10 +54,12 @@ def _problem(error: Exception) -> str:
 
 def user_policy(environ: Mapping[str, str]) -> str:
     """`$XDG_CONFIG_HOME/verdikt/governance.yaml`, by default below `~/.config`."""
-    config = environ.get("XDG_CONFIG_HOME")
-    if not config:
-        config = os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".config")
-    return os.path.join(config, "verdikt", NAME)
+    return _below(environ.get("XDG_CONFIG_HOME") or "", environ.get("HOME") or os.path.expanduser("~"))
+
+
+@lru_cache(maxsize=64)
+def _below(config: str, home: str) -> str:
+    return os.path.join(config or os.path.join(home, ".config"), "verdikt", NAME)
 
 
 def resolved(directory: str) -> str:
@@ -97,8 +99,11 @@ def _upwards(here: str, environ: Mapping[str, str]) -> list[str]:
     while True:
         inside = here if here[-1:] == "/" else f"{here}/"
         found.append(inside + NAME)
-        if os.path.lexists(f"{inside}.git"):
+        try:
+            os.lstat(f"{inside}.git")
             break
+        except (OSError, ValueError):
+            pass
         above, home = os.path.dirname(here), home or resolved(environ.get("HOME") or os.path.expanduser("~"))
         if above in (here, home) or here == home:
             # Outside a repository only the directory itself speaks: what lies around it is not this project's.

@@ -211,6 +211,10 @@ class PlainDoor:
         self.sock = socket.create_server(("127.0.0.1", 0))
         self.sock.setblocking(False)
 
+    def accept(self) -> socket.socket:
+        """The next."""
+        return self.sock.accept()[0]
+
     def admit(self, sock: socket.socket, now: float) -> Connection:
         """Everybody."""
         return Connection(sock, Peer(0, 0), now)

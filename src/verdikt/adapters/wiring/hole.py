@@ -155,7 +155,9 @@ def _gemini_holes(here: Installation, scope: str) -> Iterator[Hole]:
     place = PLACES["gemini"]
     for file in (here.file(place, scope) for scope in SCOPES):
         config = _setting(file, "hooksConfig")
-        if isinstance(config, dict) and (config.get("enabled") is False or "verdikt" in config.get("disabled", [])):
+        disabled = config.get("disabled") if isinstance(config, dict) else None
+        ours = isinstance(disabled, list) and "verdikt" in disabled
+        if isinstance(config, dict) and (config.get("enabled") is False or ours):
             yield Hole(what=f"hooks are switched off in {file}", fix="remove `hooksConfig`", open=True)
     if _checks_commits(here):
         yield Hole(

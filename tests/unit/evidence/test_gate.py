@@ -1,0 +1,253 @@
+"""The gate on turns as they are played, where a small slip in it would let something through or hold something up."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.scene import GREEN, RED, Scene
+from verdikt.model.action import ActionKind
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return Scene(tmp_path)
+
+
+def test_nothing_goes_round_for_ever(scene: Scene) -> None:
+    """Whatever is learned each time, a turn is refused twelve times at most."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    answers = []
+    for at in range(13):
+        scene.run(f"make step{at}", "", 1)
+        answers.append(scene.say("All tests pass.", stop_hook_active=at > 0).allowed)
+
+    assert answers == [False] * 12 + [True]
+    assert scene.last["result"] == "ended_unproven"
+
+
+def test_a_dry_run_is_no_news(scene: Scene) -> None:
+    """Listing the tests teaches nothing, so the count of refusals goes on."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.say("Fixed.")
+    scene.run("pytest --collect-only", "42 tests collected in 0.1s")
+    scene.say("Fixed.")
+
+    assert scene.last["refusals"] == 2
+
+
+def test_what_a_tool_elsewhere_answered_is_news(scene: Scene) -> None:
+    """A call over MCP may teach something."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.say("Fixed.")
+    scene._call(ActionKind.MCP, "mcp__ci__status", {"run": "7"}, output="red", status=0)
+    scene.say("Fixed.")
+
+    assert scene.last["refusals"] == 1
+
+
+def test_edits_nobody_asked_for_are_claimed_too(scene: Scene) -> None:
+    """Whoever changes code and says that it works is held to it, whatever the prompt was."""
+    scene.ask("What does src/app.py do?")
+    scene.edit("src/app.py")
+
+    assert not scene.say("Fixed.").allowed
+
+
+def test_a_part_of_the_tests_is_not_about_another_named_test(scene: Scene) -> None:
+    """Only whoever runs all tests has run the file that the request names."""
+    scene.ask("Fix src/app.py so that tests/test_app.py passes")
+    scene.edit("src/app.py")
+    scene.run("pytest tests/test_other.py", GREEN)
+
+    assert "nothing was done about `tests/test_app.py`" in scene.say("The bug is fixed.").reason
+
+
+def test_a_push_proves_that_it_was_committed(scene: Scene) -> None:
+    """What is not committed cannot be pushed."""
+    scene.ask("Commit src/app.py and push it")
+    scene.edit("src/app.py")
+    scene.run("git push origin main")
+
+    assert scene.say("Committed.").allowed
+
+
+def test_copying_is_not_deploying(scene: Scene) -> None:
+    """Moving files about on the machine reaches nobody."""
+    scene.ask("Deploy the service with src/app.py")
+    scene.edit("src/app.py")
+    scene.run("cp src/app.py dist/app.py")
+
+    assert not scene.say("Deployed.").allowed
+
+
+def test_a_linter_asked_by_name_says_nothing_about_tests(scene: Scene) -> None:
+    """What somebody had checked counts for what it is about."""
+    scene.ask("Fix src/app.py and run the linter")
+    scene.edit("src/app.py")
+    scene.run("ruff check .", "All checks passed!")
+    assert scene.gov.proving.validated("s1", "done", "lint_clean", {}).holds
+
+    assert not scene.say("All tests pass.").allowed
+    assert scene.say("The linter is clean.").allowed
+
+
+def test_for_a_document_no_command_is_proposed(scene: Scene) -> None:
+    """Tests would not show that it was written."""
+    scene.ask("Update docs/guide.md")
+    refused = scene.say("I updated the guide.")
+
+    assert "nothing was done about `docs/guide.md`" in refused.reason
+    assert "prove it" not in refused.reason
+
+
+def test_the_reason_is_the_one_that_tells_most(scene: Scene) -> None:
+    """That a check failed says more than that another never ran."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run("make build", "error", 2)
+
+    assert "`make build` failed" in scene.say("Fixed.").reason
+
+
+def test_the_command_that_was_asked_for_is_proposed(scene: Scene) -> None:
+    """The request's own words first."""
+    scene.ask("Fix src/app.py, then run `make test`")
+    scene.edit("src/app.py")
+
+    assert "prove it: make test" in scene.say("All tests pass.").reason
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("pytest -q", "3 passed, 1 failed in 0.1s"),
+        ("pytest -q", "no tests ran in 0.01s"),
+        ("pytest -q --collect-only", GREEN),
+        ("pytest -q", ""),
+    ],
+    ids=["one failed, whatever the status", "none ran", "a dry run", "no count"],
+)
+def test_a_status_of_zero_is_not_enough(scene: Scene, command: str, output: str) -> None:
+    """Wrappers and plug-ins end with 0 whatever happened."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run(command, output, 0)
+
+    assert not scene.say("All tests pass.").allowed
+
+
+def test_a_command_that_only_looks_proves_nothing(scene: Scene) -> None:
+    """Though its words are those of the request."""
+    scene.ask("Fix src/app.py; `make verify` must pass")
+    scene.edit("src/app.py")
+    scene.run("echo make verify")
+
+    assert not scene.gov.proving.validated("s1", "done", "command_zero_exit", {"command": "make verify"}).holds
+
+
+@pytest.mark.parametrize(("status", "proven"), [(200, True), (204, True), (301, False), (304, False), (500, False)])
+def test_only_2xx_is_an_answer(scene: Scene, status: int, proven: bool) -> None:
+    """A redirect says that the page is elsewhere."""
+    scene.ask("Verify that https://example.com/health answers")
+    scene.run("curl -i https://example.com/health", f"HTTP/1.1 {status} X", 0)
+
+    assert scene.gov.proving.validated("s1", "done", "http_2xx", {"url": "https://example.com/health"}).holds is proven
+
+
+def test_a_failed_write_is_no_edit(scene: Scene) -> None:
+    """The file is as it was."""
+    scene.ask("Fix src/app.py")
+    path = str(scene.project / "src/app.py")
+    scene._call(ActionKind.WRITE, "Write", {"file_path": path, "content": "x"}, status=1)
+
+    assert not scene.gov.proving.validated("s1", "done", "file_diff_present", {"path": "src/app.py"}).holds
+
+
+def test_one_test_of_a_file_is_not_the_file(scene: Scene) -> None:
+    """`-k` and `::` pick some."""
+    scene.ask("Fix tests/test_app.py")
+    scene.edit("tests/test_app.py")
+    scene.run("pytest tests/test_app.py::test_one", GREEN)
+    target = {"target": "tests/test_app.py"}
+
+    assert not scene.gov.proving.validated("s1", "done", "pytest_pass", target).holds
+    scene.run("pytest tests/test_app.py", GREEN)
+    assert scene.gov.proving.validated("s1", "done", "pytest_pass", target).holds
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "allowed"),
+    [
+        (RED, RED, True),
+        (RED, "===== 3 failed, 39 passed in 1.20s =====", False),
+        (RED, "===== 2 failed, 1 passed in 1.20s =====", False),
+        ("===== 2 failed in 1.20s =====", "===== 2 failed in 1.20s =====", False),
+    ],
+    ids=["as before", "worse", "fewer tests", "nothing passes"],
+)
+def test_a_failure_that_was_there_before_excuses_no_more_than_itself(
+    scene: Scene, before: str, after: str, allowed: bool
+) -> None:
+    """The work is not to blame for what was broken, and may not hide behind it."""
+    scene.ask("Fix the typo in src/app.py")
+    scene.run("pytest -q", before, 1)
+    scene.edit("src/app.py")
+    scene.run("pytest -q", after, 1)
+
+    assert scene.say("The typo is fixed.").allowed is allowed
+
+
+def test_what_was_red_before_has_to_be_run_again_after_the_edit(scene: Scene) -> None:
+    """A run from before says nothing about what was changed since."""
+    scene.ask("Fix the typo in src/app.py")
+    scene.run("pytest -q", RED, 1)
+    scene.edit("src/app.py")
+    scene.run("pytest -q", RED, 1)
+    scene.edit("src/app.py", "x = 2\n")
+
+    assert not scene.say("The typo is fixed.").allowed
+
+
+def test_a_document_edited_later_makes_nothing_stale(scene: Scene) -> None:
+    """Nor does a file that passes through `/tmp`."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run("pytest -q", GREEN)
+    scene.edit("README.md", "text\n")
+
+    assert scene.say("All tests pass.").allowed
+
+
+@pytest.mark.parametrize("prompt", ["Did you fix the tests?", "How do I run the tests?", "hello", "thanks!"])
+def test_a_question_asks_for_no_work(scene: Scene, prompt: str) -> None:
+    """So what is said in answer is held against nothing."""
+    scene.ask(prompt)
+
+    assert scene.say("All tests pass.").allowed
+
+
+def test_a_long_prompt_that_begins_with_go_on_is_one_of_its_own(scene: Scene) -> None:
+    """Only a short word carries the last request on."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run("pytest -q", GREEN)
+    scene.say("Fixed.")
+    scene.ask("ok " + "and thank you very much for all of that work " * 4)
+
+    assert scene.say("Fixed.").allowed
+
+
+def test_a_hole_is_only_noted_unless_coverage_is_enforced(scene: Scene) -> None:
+    """By default what nobody decided on is recorded, and the proof stands."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run("pytest -q", GREEN)
+    use = {"type": "tool_use", "id": "t9", "name": "Bash"}
+    text = {"type": "text", "text": "All tests pass."}
+    path = scene.transcript({"type": "assistant", "message": {"content": [use, text]}})
+
+    assert scene.say(None, transcript_path=path).allowed
+    assert (scene.last["result"], scene.last["holes"]) == ("proven", ["Bash t9"])
