@@ -156,6 +156,19 @@ def test_what_came_of_an_action(name: str, success: bool, code: int | None, outp
     assert (outcome.success, outcome.exit_code, outcome.output) == (success, code, output)
 
 
+TRAILER = "\nExit Code: 3\nProcess Group PGID: 7\n</untrusted_context>"
+
+
+def test_a_failure_without_a_word_is_still_one() -> None:
+    """The event says so."""
+    payload = load("claude/PostToolUseFailure.Bash")["payload"]
+    del payload["error"]
+    outcome = adapters.host("claude").decode(payload, "PostToolUseFailure").outcome
+
+    assert outcome is not None
+    assert not outcome.success
+
+
 @pytest.mark.parametrize(
     ("name", "change", "expected"),
     [
@@ -186,6 +199,11 @@ def test_what_came_of_an_action(name: str, success: bool, code: int | None, outp
             "gemini/AfterTool.run_shell_command",
             {"tool_response": {"llmContent": "x", "error": {"message": "m"}}},
             (False, None, "x", "m"),
+        ),
+        (
+            "gemini/AfterTool.run_shell_command",
+            {"tool_response": {"llmContent": f"x{TRAILER}", "error": {"message": "m"}}},
+            (False, None, f"x{TRAILER}", "m"),
         ),
         (
             "gemini/AfterTool.read_file",
