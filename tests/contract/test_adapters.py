@@ -320,6 +320,16 @@ def test_background_agents_are_known_at_stop() -> None:
     assert turn.transcript_path.endswith("agent-ac8961660afa0bf4c.jsonl")
 
 
+def test_the_plugin_of_opencode_tells_where_it_is_and_what_was_said_last() -> None:
+    """Which OpenCode itself does not put into its events."""
+    opencode = adapters.host("opencode")
+    call = load("opencode/tool.execute.before")["payload"] | {"directory": "/home/dev/proj"}
+    idle = load("opencode/event.session.idle")["payload"] | {"message": "all done"}
+
+    assert opencode.decode(call, "tool.execute.before").cwd == "/home/dev/proj"
+    assert (turn := opencode.decode(idle, "session.idle").turn) and turn.message == "all done"
+
+
 def test_what_only_looks_like_a_person_is_not_taken_for_one() -> None:
     """Notifications, our own refusals and a parent's words to its sub-agent come as prompts."""
     payload = load("claude/UserPromptSubmit")["payload"]
