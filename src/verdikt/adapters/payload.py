@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from verdikt.adapters.moment import Moment, MomentKind
 from verdikt.adapters.ruling import MARK
 from verdikt.errors import CanonicalError, HookError
-from verdikt.model.action import Action
+from verdikt.model.action import Action, ActionKind
 from verdikt.model.canonical import parse as strict
 from verdikt.model.moment import Prompt, Turn
 from verdikt.model.posture import MODES
@@ -120,6 +120,8 @@ def read(
     }
     action = _action(fields, keys, common) if kind in _ACTIONS else None
     mode = MODES.get(fields.text("permission_mode"))
+    if action is not None and kind.closed:
+        _refuse_illegible(action)
     return Moment(
         kind=kind,
         event=name,
@@ -151,6 +153,31 @@ def _action(fields: Fields, keys: Keys, common: Mapping[str, str]) -> Action:
     return Action(
         kind=kind_of(tool), tool=tool, payload=fields.table(keys.input), call_id=fields.text(keys.call), **common
     )
+
+
+_WORDS = frozenset([
+    "command", "cmd", "script", "code", "content", "new_string", "patch", "patchText", "prompt", "url",
+    "file_path", "path", "notebook_path", "absolute_path", "filename", "dir_path",
+])  # fmt: skip
+"""What hosts' own tools say in words, or in lists of words."""
+
+_TYPES = frozenset(["write_stdin", "write_bash", "write_powershell"])
+"""Shell tools that type into what runs already, and have no command."""
+
+
+def _refuse_illegible(action: Action) -> None:
+    """Refuses a call of a host's own tool that does not say in words what it is about: nobody could tell what it would do."""
+    if action.kind in (ActionKind.MCP, ActionKind.OTHER):
+        return
+    for key, value in action.payload.items():
+        if key not in _WORDS:
+            continue
+        words = value if isinstance(value, list) else [value]
+        if value is not None and not all(isinstance(word, str) for word in words):
+            raise HookError(f"expected `{key}` to be text, found {_KINDS.get(type(value), 'something else')}")
+    told = any(action.payload.get(key) for key in ("command", "cmd", "script"))
+    if action.kind is ActionKind.BASH and action.tool not in _TYPES and not told:
+        raise HookError("expected a command for the shell, found none")
 
 
 def _prompt(fields: Fields, keys: Keys, common: Mapping[str, str]) -> Prompt:

@@ -41,7 +41,9 @@ def answer(line: bytes, number: int, policy: Policy, *, posture: Posture, home: 
     try:
         found = parse(line)
         action = _action(found)
-    except (CanonicalError, BadLine) as error:
+    except CanonicalError as error:
+        return {"id": None, "line": number, "error": f"expected a line of JSON, found {_shown(line)}: {error}"}
+    except BadLine as error:
         name = found.get("id") if isinstance(found, Mapping) else None
         return {"id": name, "line": number, "error": str(error)}
     decision = look_and_decide(action, policy, posture, home=home_of(action.cwd, home))
@@ -54,6 +56,11 @@ def answer(line: bytes, number: int, policy: Policy, *, posture: Posture, home: 
         "fix": verdict.fix,
         "effects": [plain(effect) for effect in decision.effects],
     }
+
+
+def _shown(line: bytes) -> str:
+    text = line.strip().decode(errors="replace")
+    return f"`{text if len(text) <= 60 else text[:59] + '…'}`"
 
 
 def look_and_decide(action: Action, policy: Policy, posture: Posture, *, home: str) -> Decision:

@@ -32,6 +32,7 @@ _DECODE = words(
 _RUNNERS = words("run exec test x start task")
 _PUTS = words("fs.write fs.overwrite fs.append")
 _TEMPORARY = words("/tmp /var/tmp /private/tmp /dev/shm")
+_BELOW_TEMPORARY = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/")
 _HOLDERS = words(
     "sudo doas env nice ionice nohup setsid timeout stdbuf time command builtin exec xargs flock proxychains torsocks"
 )
@@ -299,6 +300,11 @@ class Call:
             targets = [
                 t if t.path not in _TEMPORARY else Target(t.text, "path", f"{t.path}/", Zone.TEMP) for t in targets
             ]
+        for target in targets:
+            if target.zone is Zone.SECRET and what != "fs.read" and target.path.startswith(_BELOW_TEMPORARY):
+                # What is called like a secret may be lost there like anything else.
+                targets = [t._replace(zone=Zone.TEMP) if t.path.startswith(_BELOW_TEMPORARY) else t for t in targets]
+                break
         if len(targets) == 1:
             name = _actual(what, targets[0])
             if not name:

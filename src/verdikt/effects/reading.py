@@ -60,6 +60,8 @@ _PROGRAM_UNKNOWN = regex(
     rf"(?:^|[;&|(\n{{`]|\b(?:do|then|else|if|while|until|eval|exec|time|sudo|env)\s|!\s)\s*(?:\w+=\S*\s+)*[\"']?[^\s;&|=]*{UNKNOWN}"
 )
 """Something unknown where the name of a program stands."""
+_COMPILERS = frozenset("go gcc g++ cc c++ clang clang++ rustc java javac tcc swiftc swift".split())
+_SOURCES = {".go": "go", ".c": "c", ".cc": "c", ".cpp": "c", ".rs": "rust", ".java": "java", ".swift": "swift"}
 _SAYERS = frozenset("cat echo printf".split())
 _INTO = (">", ">|", ">>", "&>", "&>>")
 
@@ -192,6 +194,8 @@ class Reading:
         effects = self._program(call)
         if name in _KEEPERS:
             self._remember(call)
+        elif name in _COMPILERS and self._written:
+            effects = [*effects, *self._compiled(call)]
         if self._near:
             effects = [*effects, *reached(call, effects)]
         return found + effects if found else effects
@@ -347,6 +351,16 @@ class Reading:
         # A program that was there before may use the library; one that this action wrote is looked at more closely.
         if language == "python" and path in self._written and _FORGES.search(text):
             found.append(call.effect("guard.forge"))
+        return found
+
+    def _compiled(self, call: Call) -> list[Effect]:
+        """What a program does that this action wrote and has compiled: nobody does that but to run it."""
+        found: list[Effect] = []
+        for word in call.command.argv[1:]:
+            language = _SOURCES.get(word.text[word.text.rfind(".") :])
+            text = self._written.get(self._resolver.absolute(word.text, call.command.cwd)) if language else None
+            if language and text is not None:
+                found += self._read_code(language, text, call)
         return found
 
     def _remember(self, call: Call) -> None:

@@ -74,17 +74,17 @@ _NOT_SECRET = regex(
 
 BUILD = words(
     "node_modules dist build target out __pycache__ .venv venv .pytest_cache .mypy_cache .ruff_cache .tox .nox coverage htmlcov .coverage "
-    ".next .nuxt .svelte-kit .turbo .parcel-cache .cache .gradle .eggs bower_components Pods DerivedData _build .hypothesis "
+    ".next .nuxt .svelte-kit .turbo .parcel-cache .cache .gradle .eggs obj bower_components Pods DerivedData _build .hypothesis "
     ".ipynb_checkpoints .DS_Store .nyc_output storybook-static .serverless .aws-sam .angular .expo .dart_tool .docusaurus .vite .output "
     ".vercel tmp temp .tmp .temp logs .terraform lib-cov test-results playwright-report .eslintcache .sass-cache .rpt2_cache .pytype "
     ".pyre .benchmarks _site public/build cdk.out elm-stuff .stack-work zig-cache zig-out .zig-cache wheelhouse .webpack .rollup.cache "
     ".swc .stryker-tmp allure-results reports junit.xml coverage.xml lcov.info nohup.out package-lock.json npm-shrinkwrap.json yarn.lock "
-    "pnpm-lock.yaml bun.lock bun.lockb uv.lock poetry.lock Pipfile.lock Gemfile.lock composer.lock Podfile.lock"
+    "pnpm-lock.yaml bun.lock bun.lockb uv.lock poetry.lock Pipfile.lock Gemfile.lock Cargo.lock mix.lock pubspec.lock composer.lock Podfile.lock"
 )
 """Names of what a build makes and can make again."""
 
 _BUILD_NAME = regex(
-    r"(?:\.(?:pyc|pyo|o|obj|class|log|tmp|swp|swo|bak|orig|rej|egg-info|tsbuildinfo|gcda|gcno|lcov|prof|coverage|map|cache|pid|lock~)|(?<=.)~)$"
+    r"(?:\.(?:pyc|pyo|o|obj|a|pdb|class|log|tmp|swp|swo|bak|orig|rej|egg-info|tsbuildinfo|gcda|gcno|lcov|prof|coverage|map|cache|pid|lock~)|(?<=.)~)$"
     r"|^(?:cmake-build-|bazel-|\.coverage\.|npm-debug|yarn-error|core\.\d)"
 )
 

@@ -136,8 +136,9 @@ _CALLED = regex(
 _SPOKEN: dict[str, re.Pattern[str]] = {
     "osascript": regex(r'do shell script\s+"(?P<text>(?:[^"\\]|\\.)*)"'),
     **dict.fromkeys(("expect", "tcl"), regex(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?P<text>[^\n;\]]+)")),
+    "scala": regex(r"""(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*)(?P=quote)\.!{1,2}"""),
     "groovy": regex(r"""(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*)(?P=quote)\.execute\("""),
-    **dict.fromkeys(("elisp", "vim", "gnuplot", "octave", "erlang", "haskell", "scheme", "scala", "bpftrace"), _CALLED),
+    **dict.fromkeys(("elisp", "vim", "gnuplot", "octave", "erlang", "haskell", "scheme", "bpftrace"), _CALLED),
 }
 """How such a language says that a shell is to run something."""
 _LONGEST = 100_000

@@ -13,7 +13,7 @@ from verdikt.shell.redirect import contents, written
 from verdikt.shell.scope import Scope
 
 _SHELLS = frozenset(
-    ("sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh", "yash", "bash.exe", "sh.exe")
+    "sh bash zsh dash ksh mksh ash rbash fish csh tcsh yash bash.exe sh.exe nu xonsh elvish osh ysh".split()
 )
 _SHELL_OPTIONS = "o O --rcfile --init-file c"
 _VERSION = regex(r"-?[\d.]+(?:\.exe)?$|\.exe$")
@@ -65,7 +65,6 @@ INTERPRETERS: dict[str, Interpreter] = {
     "swift": Interpreter("swift", "e", ""),
     "tclsh": Interpreter("tcl", "", ""),
     "expect": Interpreter("expect", "c", "f"),
-    "nu": Interpreter("nu", "c --commands", "I"),
     "jshell": Interpreter("java", "", ""),
     "ghci": Interpreter("haskell", "e", ""),
     "ghc": Interpreter("haskell", "e", "", stdin=False),
@@ -250,7 +249,10 @@ def _interpret(call: Invocation) -> str | None:
     if programs:
         _program(call, row.language, "\n".join(programs))
         return None
-    if any(option in module_options for option, _ in given):
+    module = next((value.text for option, value in given if option in module_options and value is not None), "")
+    if module == "timeit":
+        call.code(row.language, "\n".join(word.text for word in words[at:] if word.text[:1] != "-"))
+    if module:
         return None
     rest = words[at:]
     if rest and rest[0].text not in _STDIN:

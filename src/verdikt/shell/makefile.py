@@ -82,6 +82,9 @@ class _Makefile:
 
 def make(call: Invocation) -> str | None:
     """Goes inside the recipes of the targets that `make` would make."""
+    for word in call.words[1:]:
+        if word.text.startswith("SHELL=") and " " in word.text:
+            call.shell(word.text.removeprefix("SHELL="), stdin=False)
     given, words = permuted(call.words, 1, _MAKE_VALUED)
     if any(option in _DRY for option, _ in given):
         return None

@@ -14,6 +14,17 @@ HIDDEN = "?"
 """Stands for the name of an attribute that is made at run time."""
 
 
+_STARRED = {
+    "os": words(
+        "system popen remove unlink rmdir removedirs rename replace kill killpg execv execvp spawnlp walk listdir environ getenv"
+    ),
+    "subprocess": words("run call check_call check_output Popen getoutput getstatusoutput"),
+    "shutil": words("rmtree move copy copy2 copyfile copytree"),
+    "pathlib": words("Path"),
+}
+"""What `from module import *` brings, of what matters."""
+
+
 class Constants:
     """Names of one module and the constants that they stand for."""
 
@@ -30,6 +41,8 @@ class Constants:
                 )
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
+                if alias.name == "*":
+                    self.names.update({name: f"{node.module}.{name}" for name in _STARRED.get(node.module or "", ())})
                 self.names[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}"
         else:
             self._named(node)

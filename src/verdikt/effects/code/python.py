@@ -87,6 +87,8 @@ class _Module(Constants):
                 return
             if isinstance(node, ast.Call):
                 self._called(node)
+            elif isinstance(node, ast.While | ast.For | ast.ListComp | ast.GeneratorExp) and self._forks(node):
+                self.effects.append(self.call.effect("sys.crash", note="starts itself over and over"))
         if self.statements and not self.light:
             from verdikt.effects.code.sql import read_sql
 
@@ -127,14 +129,24 @@ class _Module(Constants):
             self.socket |= function in ("socket.socket", "socket.create_connection", "socket.create_server")
             self._method(node, function)
 
+    def _forks(self, loop: ast.AST) -> bool:
+        """Whether a loop without an end makes a copy of the program in every turn."""
+        if isinstance(loop, ast.For) or (isinstance(loop, ast.While) and ast.unparse(loop.test) not in ("True", "1")):
+            return False
+        if isinstance(loop, ast.ListComp | ast.GeneratorExp) and "iter(" not in ast.unparse(loop):
+            return False
+        return any(isinstance(n, ast.Call) and self.dotted(n.func) == "os.fork" for n in ast.walk(loop))
+
     def _told(self, node: ast.Call, function: str, first: ast.expr | None) -> bool:
         """Calls that are told by name and argument together; whether this was one."""
         if function in ("os.kill", "os.killpg"):
             everything = first is not None and ast.unparse(first) in ("-1", "1")
-            self.effects.append(self.call.effect("proc.kill.all" if everything else "proc.kill"))
+            self.effects.append(self.call.effect("sys.crash" if everything else "proc.kill"))
         elif function in ("print", "pprint.pprint", "json.dumps", "pprint"):
             if first is not None and len(node.args) == 1 and self._whole_environment(first):
                 self.effects.append(self.call.effect("env.read.all"))
+        elif function.endswith(".system") and first is not None and UNKNOWN not in self.text(first):
+            self.effects.extend(self._shell(first))  # whatever library it is looked up in
         elif function.endswith(f".{HIDDEN}") and function[: -len(HIDDEN) - 1] in _POWERS:
             self.effects.append(self.call.effect("code.unknown", note="calls what the text does not name"))
         else:
@@ -204,6 +216,12 @@ class _Module(Constants):
         if name in _DROPS:
             return "" if self.light else "db.drop"
         cloud = "boto3" in self.names.values()
+        if name.startswith("delete_") and any(module.startswith("kubernetes") for module in self.names.values()):
+            return "k8s.delete.all" if "namespace" in name.split("_")[1:2] else "k8s.delete"
+        if name == "prune" and "docker" in self.names.values():
+            return "container.volume.remove" if ast.unparse(owner).endswith(".volumes") else "container.prune"
+        if name in ("sendmail", "send_message") and "smtplib" in self.names.values():
+            return "message.send"
         if name in _CLOUD_DELETES or (cloud and name.startswith(_CLOUD_ENDS)):
             return "cloud.delete"
         if name == "delete" and ".all()" in (spoken := ast.unparse(owner)[-200:]) and ".objects" in spoken:

@@ -15,7 +15,7 @@ from verdikt.shell.command import UNKNOWN, Word
 _STRING = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
 
 _SHELL = regex(
-    rf"\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|os\.execute|io\.popen|do\s+shell\s+script)\b\s*[(\[]*\s*{_STRING}((?:\s*,\s*\[?\s*{_STRING})*)",
+    rf"\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|System\.cmd|exec\.Command|Command::new|os\.execute|io\.popen|do\s+shell\s+script)\b\s*[(\[]*\s*{_STRING}((?:\s*,\s*\[?\s*{_STRING})*)",
     re.DOTALL,
 )
 _BACKTICK = regex(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
@@ -23,16 +23,19 @@ _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (
         what,
         re.compile(
-            rf"(?<![\w$.])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})(?!\w)\s*[\"']?\s*[(,]?\s*(?:\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[)\s*)?{_STRING}",
+            rf"(?<![\w$.'\"])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})(?!\w)\s*[\"']?\s*[(,]?\s*(?:\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[)\s*)?{_STRING}",
             re.DOTALL,
         ),
     )
     for what, names in (
         (
             "fs.delete.tree",
-            "rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync|deleteDirectory|remove_entry|emptyDirSync|rmdir|rm",
+            "rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync|deleteDirectory|remove_entry|emptyDirSync|RemoveAll|remove_dir_all|removeItem\\(\\s*atPath:|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm",
         ),
-        ("fs.delete", "unlink|unlinkSync|unlinkIfExists|delete|remove"),
+        (
+            "fs.delete",
+            "array_map\\(\\s*['\"]unlink['\"]|unlink|unlinkSync|unlinkIfExists|deleteIfExists|remove_file|Remove|delete|remove",
+        ),
         (
             "fs.overwrite",
             "writeFileSync|writeFile|file_put_contents|createWriteStream|writeAllText|outputFileSync|outputFile|copyFileSync|ftruncate|writeTextFile|File\\.write|IO\\.write",
@@ -146,18 +149,48 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
             if not name.startswith(("http:", "https:")):
                 more = UNKNOWN if _GOES_ON[language != "php"].match(text, found.end()) else ""
                 yield from call.on(what, [_word(name + more)])
+    yield from _over_and_over(language, text, call)
     for found in _OPEN.finditer(text):
         yield from _opened(found, call)
     yield from _addressed(text, call)
-    if language == "awk":
-        yield from _awk(text, call)
     if language == "osascript":
         yield from _driven(text, call)
+
+
+_FORKS = regex(
+    r"\bfork\s+while\s+fork|\b(?:while|until)\b[^{;]{0,20}[{(;]?\s*(?:do\s+)?fork\b|\bloop\s*(?:\{|do)\s*fork\b"
+)
+_KILLS = regex(
+    r"""\b(?:Process|process)\.kill\s*\(?\s*(?:["':]?\w+["']?\s*,\s*)?-1\b|\bkill\s+["']?(?:KILL|9|TERM)["']?\s*,\s*-1\b"""
+)
+_EACH = regex(
+    rf"""\bDir\s*(?:\.glob\s*\(?|\.children\s*\(?|\[)\s*{_STRING}\s*[)\]]?\.each\b[^|]{{0,10}}\|\s*(\w+)\s*\|[^}}]{{0,80}}?(?:delete|unlink|rm\w*)\b[ (]*\4\b"""
+)
+_ANGLED = regex(r"\bunlink\s*\(?\s*<([^<>\n]+)>")
+_FOUND = regex(rf"\bfind\s*\(?\s*sub\s*\{{[^}}]*\b(?:unlink|rmtree|rmdir)\b[^}}]*\}}\s*,\s*{_STRING}")
+
+
+def _over_and_over(language: str, text: str, call: Call) -> Iterator[Effect]:
+    """What a loop does to whatever it goes through, and programs that start themselves without an end."""
+    if _FORKS.search(text):
+        yield call.effect("sys.crash", note="starts itself over and over")
+    if _KILLS.search(text):
+        yield call.effect("sys.crash", note="ends every process")
+    if language == "ruby":
+        for found in _EACH.finditer(text):
+            yield from call.on("fs.delete", [_word(next(g for g in found.groups()[:3] if g is not None))])
+    elif language == "perl":
+        for found in _ANGLED.finditer(text):
+            yield from call.on("fs.delete", [_word(found.group(1))])
+        for found in _FOUND.finditer(text):
+            yield from call.on("fs.delete.tree", [_word(next(g for g in found.groups() if g is not None))])
 
 
 def _plain(language: str, text: str) -> str:
     """The text without comments, with the home directory by its short name."""
     text = _uncomment(language, text)
+    if language == "perl":
+        text = re.sub(r"\buse\s+[\w:]+[^;]*;", ";", text)  # the names of what is imported are no calls
     if "+" in text or language in ("perl", "php", "lua"):
         text = _SPLIT_STRING.sub("", text)
     if _HOME.search(text):
@@ -296,15 +329,3 @@ def _opened(found: "re.Match[str]", call: Call) -> Iterator[Effect]:
         yield from call.on(what, [_word(path)])
     elif path.startswith("http"):
         yield call.effect("net.fetch", (Target(host.host(path), "host"),))
-
-
-def _awk(text: str, call: Call) -> Iterator[Effect]:
-    """`system("…")` is found above; here `print > "file"`, `print | "command"`, `"command" | getline`."""
-    for found in re.finditer(rf"(>>?|\|)\s*{_STRING}", text):
-        target = next(g for g in found.groups()[1:] if g is not None)
-        if found.group(1) == "|":
-            yield from call.shell(target)
-        elif target not in ("/dev/stderr", "/dev/stdout"):
-            yield from call.on("fs.append" if found.group(1) == ">>" else "fs.overwrite", [_word(target)])
-    for found in re.finditer(rf"{_STRING}\s*\|\s*getline", text):
-        yield from call.shell(next(g for g in found.groups() if g is not None))

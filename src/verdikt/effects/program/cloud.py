@@ -138,6 +138,8 @@ def _aws(call: Call) -> Iterator[Effect]:
     elif operation in _AWS_OPERATIONS:
         what, undone, note = _AWS_OPERATIONS[operation]
         undone = None if args.has("--version-id") else undone
+        for text in (word.text for word in call.command.argv if what == "infra.run" and "commands=" in word.text):
+            yield from call.shell(text.partition("commands=")[2].strip("[]\"'"))
         yield call.effect(what, (_named(call),), recoverable=undone, note=note)
     else:
         yield from verbs(call, path[:2], 1, unknown="cloud.write")
@@ -289,6 +291,8 @@ def _az(call: Call) -> Iterator[Effect]:
     elif "what-if" in path:
         yield call.effect("cloud.read")
     elif "run-command" in path[:3]:
+        for script in call.args.all("--scripts"):
+            yield from call.shell(script.text)
         yield call.effect("infra.run", (Target(phrase, "resource"),))
     elif path[:1] == ["keyvault"] and "delete" in path:
         yield call.effect(

@@ -389,7 +389,7 @@ PROGRAMS: dict[str, Program] = {
     **programs("nmap masscan zmap rustscan nikto sqlmap gobuster ffuf hydra wfuzz dirb nuclei", Program(Does("net.scan", "*", "host", bare=True))),
     **programs("hping3 slowhttptest ab siege wrk hey vegeta locust k6 loadtest", Program(Does("net.connect", "*", "host", bare=True))),
     **programs("ngrok cloudflared localtunnel lt bore frpc chisel tailscale zerotier-cli pagekite serveo gost ligolo sshuttle tmate teleconsole gsocket gs-netcat", Program(Does("net.tunnel", "*", "other", bare=True, unless="version status list help ip --help netcheck"))),
-    **programs("tcpdump tshark wireshark dumpcap ettercap", Program(Does("net.scan", note="listens to the network's traffic"), Does("fs.overwrite", "-w"), values="-i -w -r -c -s -n -f")),
+    **programs("tcpdump tshark wireshark dumpcap ettercap", Program(Does("net.scan", note="listens to the network's traffic", unless="-r --read-file"), Does("fs.read", "-r --read-file"), Does("fs.overwrite", "-w"), values="-i -w -r -c -s -n -f")),
     **programs("croc wormhole wormhole-william pastebinit wgetpaste transfer transfersh ffsend termbin gist haste sprunge ix bashupload", Program(call=_given_away, values="--code -c --relay --pass -t -a -b -d -f")),
     "smbclient": Program(call=_smb, values="-c --command -U -W -I -p -D -A"),
     "logger": Program(call=_logger, values="-f --file -n --server -p -t -P --port --priority --tag"),

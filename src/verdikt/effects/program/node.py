@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from verdikt.effects.argument import words
 from verdikt.effects.call import Call
-from verdikt.effects.program.registry import BUILD, LOGIN, PACKAGE, PUBLISH, READ, UNPUBLISH, install, setting
+from verdikt.effects.program.registry import BUILD, LOGIN, PACKAGE, PUBLISH, READ, UNPUBLISH, install, setting, usual
 from verdikt.effects.program.table import Program, programs
 from verdikt.model.effect import Effect, Target
 from verdikt.model.regex import regex
@@ -99,6 +99,9 @@ def _npm_public(call: Call, verb: str, rest: list[Word]) -> Iterator[Effect]:
 
 
 def _npx(call: Call) -> Iterator[Effect]:
+    for word in call.args.operands[:1]:
+        if word.text.startswith(("http://", "https://")) and not usual(word.text):
+            yield call.effect("code.remote", (Target(word.shown, "host"),), note="runs what it downloads")
     yield from install(call, call.args.operands[:1], "pkg.run", repositories=True)
     yield from _brought(call, call.args.operands[:1])
 

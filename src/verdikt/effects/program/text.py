@@ -73,6 +73,8 @@ def _sed_script(call: Call, script: Word) -> Iterator[Effect]:
     if len(parts) == 4 and "e" in parts[3].split(" ")[0] and "w" not in parts[3]:
         if call.command.stdin:
             yield from call.shell(call.command.stdin)
+        if "&" not in parts[2] and "\\" not in parts[2]:
+            yield from call.shell(parts[2])
         yield call.effect("code.unknown", note="sed runs the text that it makes", possible=True)
     elif len(parts) == 4 and parts[3].startswith(("w ", "gw ")):
         yield from call.on("fs.overwrite", [Word(parts[3].split(" ", 1)[1])])
