@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 KINDS = {"read": "Read", "write": "Write", "bash": "Bash"}
 """Seed 001's wiring: the first argument names the kind of the tool instead of an event."""
 
+LONGEST_CWD = 4096
+"""No system has longer ones, and what a directory means is remembered."""
+
 _ADVICE = "Instead: stop here and ask the person to run `verdikt doctor`"
 
 Govern = Callable[[str, Mapping[str, str]], "Governance"]
@@ -42,6 +45,10 @@ class HookCall:
 
         self.host = adapters.host(self.name)
         self.moment = self.host.decode(self._payload(raw), self.event, self.env)
+        if len(self.moment.cwd) > LONGEST_CWD:
+            from verdikt.errors import HookError
+
+            raise HookError(f"expected a working directory of at most {LONGEST_CWD} characters, found a longer one")
         governance = govern(os.path.join(self._here(), self.moment.cwd), self.env)
         return self.host.encode(self.moment, judge(governance, self.moment, self.env))
 

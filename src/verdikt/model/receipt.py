@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 VERSION = 1
 """Of the receipt's fields; a reader refuses what is newer than it knows."""
 
+_REMEMBERED = 4000
+"""Characters of effects up to which they are remembered as they are written."""
+
 DISPOSITIONS = {
     VerdictKind.PASS: Disposition.ALLOW,
     VerdictKind.WARN: Disposition.ALLOW,
@@ -106,16 +109,26 @@ def effects_record(effects: Effects) -> list[dict[str, Any]]:
 
 def effects_written(effects: Effects) -> Written:
     """The same as a receipt holds it."""
-    items = effects.items
-    if len(items) <= 8 and sum([len(effect.by) for effect in items]) < 1000:
-        return _known_effects(items)
-    return Written(canonical(effects_record(effects)))
+    try:
+        return _known_effects(effects.items)
+    except _TooLong as found:
+        return found.written
+
+
+class _TooLong(Exception):
+    """Effects that are too long to be remembered: their targets come from outside, and memory must stay bounded."""
+
+    def __init__(self, written: Written) -> None:
+        self.written = written
 
 
 @lru_cache(maxsize=256)
 def _known_effects(items: tuple[Effect, ...]) -> Written:
-    """The same, remembered: most commands are like ones before, and memory must stay bounded."""
-    return Written(canonical([_effect_record(effect) for effect in items]))
+    """The same, remembered: most commands are like ones before."""
+    written = Written(canonical([_effect_record(effect) for effect in items]))
+    if len(written.text) > _REMEMBERED:
+        raise _TooLong(written)  # what is raised is not remembered
+    return written
 
 
 def _effect_record(effect: Effect) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from tests.contract.warm import bash
 from verdikt import __version__
 from verdikt.daemon import protocol
 from verdikt.daemon.pending import Pending
-from verdikt.daemon.question import Peer, Question
+from verdikt.daemon.question import Peer, Question, Said
 from verdikt.daemon.warm import Warm
+from verdikt.model.receipt import _known_effects
 
 
 @pytest.fixture
@@ -92,4 +93,25 @@ def test_a_decision_that_does_not_reach_the_disk_is_a_block(tmp_path: Path, monk
     assert "an earlier write failed; check the disk" in json.loads(said[1].out)["reason"]
     assert said[2].out == b"{}\n"
     assert decide("last").settled().status == 0
+    warm.close()
+
+
+def test_what_is_remembered_stays_small_whatever_is_asked(tmp_path: Path) -> None:
+    """Neither long targets nor long directories are kept; nobody is in such a directory, so that is a block."""
+    env = {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "data")}
+    warm, words = Warm(tmp_path / "data"), {"host": "claude", "event": "PreToolUse", "argument": "", "asker": "python"}
+
+    def decide(command: str, cwd: str) -> Said:
+        payload = bash(command, cwd=cwd)
+        asked = Question(version=__version__, cwd=cwd[:20], env=env, payload=payload, peer=Peer(0, 0), **words)
+        return warm.answer(asked)
+
+    before = _known_effects.cache_info().currsize
+    for number in range(3):
+        assert decide(f"touch {number}{'a' * 100_000}", "/tmp").kind == protocol.ANSWER
+    assert _known_effects.cache_info().currsize == before
+
+    said = decide("ls", "/tmp/" + "a" * 100_000)
+    assert said.status == 2
+    assert "expected a working directory of at most" in json.loads(said.out)["reason"]
     warm.close()
