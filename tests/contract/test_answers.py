@@ -65,7 +65,8 @@ def stands_for(name: str) -> dict[str, Any]:
     if moment.turn:
         found |= {"message": moment.turn.message, "transcript": moment.turn.transcript_path}
         found |= {"again": moment.turn.stop_hook_active, "background": list(moment.turn.background)}
-    return {key: value for key, value in found.items() if value not in ("", None, [])}
+    empty = ("", None, [])
+    return {key: value for key, value in found.items() if value not in (empty if key != "message" else (None,))}
 
 
 @pytest.mark.parametrize(("host", "event"), EVENTS)

@@ -149,7 +149,10 @@ def _agreed(without_asking: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise click.UsageError("nobody is there to confirm; run it with --yes, or with --dry-run to see the changes")
-    return click.confirm("Make these changes?", default=True)
+    agreed = click.confirm("Make these changes?", default=True)
+    if not agreed:
+        click.echo("nothing was changed")
+    return agreed
 
 
 def _show(changes: list[FileChange], *, dry_run: bool, as_json: bool) -> None:

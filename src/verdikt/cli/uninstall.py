@@ -59,6 +59,7 @@ def command(*, hosts: tuple[str, ...], everything: bool, dry_run: bool, yes: boo
                     "nobody is there to confirm; run it with --yes, or with --dry-run to see the changes"
                 )
             if not click.confirm("Make these changes?", default=True):
+                click.echo("nothing was changed")
                 return
         take_back(here, changes)
         if hooks:

@@ -20,6 +20,8 @@ _ARGUMENTS = 64 * 1024
 
 _TAIL = 2000
 
+_LATE = "it did not end in time"
+
 
 def failure_id(reviewer: str) -> str:
     """The id of the finding that a reviewer failed."""
@@ -42,14 +44,15 @@ def review(
     status: int | None = 0
     failure = ""
     for words in _commands(reviewer.command, files):
-        left = seconds - (now() - start)
-        status, output, failure = _run(words, directory, clean, left)
+        status, output, failure = _run(words, directory, clean, seconds - (now() - start))
         try:
             found += read_findings(output, agent=reviewer.name, root=directory)
         except FindingError as error:
             failure = failure or f"{error}"
         if not failure and status not in reviewer.accept:
             failure = f"it ended with status {status}"
+        if failure == _LATE:
+            failure = f"it took longer than {seconds:g} seconds"
         if failure:
             break
     ceiling = Level.of(reviewer.at_most)
@@ -76,10 +79,10 @@ def _commands(command: Sequence[str], files: Sequence[str]) -> Iterator[list[str
         yield [part for word in command for part in (batch if word == FILES else [word])]
 
 
-def _run(words: list[str], directory: str, env: Mapping[str, str], seconds: float) -> tuple[int | None, bytes, str]:
-    """Status, output, and why it failed."""
-    if seconds <= 0:
-        return None, b"", "no time was left for it"
+def _run(words: list[str], directory: str, env: Mapping[str, str], left: float) -> tuple[int | None, bytes, str]:
+    """Status, output, and why it failed; `_LATE` when it did not end within the seconds that were left."""
+    if left <= 0:
+        return None, b"", _LATE
     try:
         process = subprocess.Popen(
             words,
@@ -93,14 +96,14 @@ def _run(words: list[str], directory: str, env: Mapping[str, str], seconds: floa
     except (OSError, ValueError) as error:
         return None, b"", f"`{words[0]}` cannot be started: {error}"
     try:
-        output, errors = process.communicate(timeout=seconds)
+        output, errors = process.communicate(timeout=left)
     except subprocess.TimeoutExpired:
         # With everything that it started: a scanner's children hold its output open.
         with suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=1)
-        return None, b"", f"it took longer than {seconds:.0f} seconds"
+        return None, b"", _LATE
     said = errors.decode(errors="replace").strip()[-_TAIL:]
     if process.returncode < 0:
         return process.returncode, output, f"it was ended by signal {-process.returncode}: {said}"

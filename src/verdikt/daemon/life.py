@@ -113,9 +113,9 @@ def _succeed(why: str, residence: "Residence", env: Mapping[str, str]) -> None:
     """Somebody must listen on the port after this process, unless a person has ended it."""
     from verdikt.daemon import client
     from verdikt.daemon.loopback import remember_port
-    from verdikt.daemon.server import HANGS, OTHER_VERSION
+    from verdikt.daemon.server import BROKEN, HANGS, OTHER_VERSION
 
-    if why in (HANGS, OTHER_VERSION):
+    if why in (BROKEN, HANGS, OTHER_VERSION):
         client.start(env)
     elif why in signal.Signals.__members__:
         with suppress(OSError):

@@ -28,6 +28,7 @@ from verdikt.daemon.journal import Journal
 from verdikt.daemon.pending import Pending
 from verdikt.daemon.pulse import Pulse
 from verdikt.daemon.question import Question, Said
+from verdikt.errors import DaemonError
 from verdikt.ledger.log import LogFile
 
 MOST_THREADS = 40
@@ -70,7 +71,7 @@ PAUSE_SECONDS, REST_SECONDS = 0.005, 0.05
 TURN_SECONDS = 0.02
 """How long a thread may be at one thing before another leads."""
 
-HANGS, OTHER_VERSION = "a decision hangs", "a client of another version"
+HANGS, BROKEN, OTHER_VERSION = "a decision hangs", "a thread failed", "a client of another version"
 """Why a process ends that is still wanted."""
 
 STATUS = "@status"
@@ -170,7 +171,8 @@ class Server:
         for door in self._doors:
             self._selector.register(door.sock, selectors.EVENT_READ, door)
         with self._lock:
-            self._start_thread()
+            if not self._start_thread():
+                raise DaemonError("expected to start a thread, found no room for one: end something and try again")
         checked = time.monotonic()
         while not self._why:
             self._doze()
@@ -190,16 +192,15 @@ class Server:
     def _watch(self, now: float) -> None:
         """Has another thread lead while one waits for git, for the disk or for a lock; answers those whose time is over."""
         with self._lock:
-            leader = self._leader
-            since, _ = self._busy.get(leader, (now, ()))
-        if now - since > TURN_SECONDS:
-            self._pass_on(leader)
+            since, _ = self._busy.get(self._leader, (now, ()))
+            if now - since > TURN_SECONDS:
+                self._pass_on()
         self._tell_in_time(now)
 
     def _tell_in_time(self, now: float) -> None:
         with self._lock:
-            over = [each for _, at in self._busy.values() for each in at if each.due is not None and now > each.due]
-        for connection in over:
+            waiting = [each for _, at in self._busy.values() for each in at] + [each for each, _ in self._held]
+        for connection in [each for each in waiting if each.due is not None and now > each.due]:
             if connection.answer(Said.refused("the warm process did not decide in time")):
                 self.pulse.refuse()
 
@@ -231,12 +232,16 @@ class Server:
         if not told:
             self._gone(self._why)
         self._tell_in_time(float("inf"))
+        for connection in list(self._open):  # nobody leads who could have sent them away
+            connection.answer(Said.refused("the warm process is going"))
 
     # The lead.
 
-    def _start_thread(self) -> None:
-        self._threads += 1
-        threading.Thread(target=self._work, daemon=True).start()
+    def _start_thread(self) -> bool:
+        """Whether there is one more that can lead."""
+        started = _started(self._work)
+        self._threads += started
+        return started
 
     def _work(self) -> None:
         while True:
@@ -252,15 +257,9 @@ class Server:
                     self._threads -= 1
                     return
 
-    def _pass_on(self, leader: int) -> None:
-        """Lets another thread lead, if this one does and there can be another."""
-        with self._lock:
-            if not leader or self._leader != leader:
-                return
-            if not self._waiting:
-                if self._threads >= MOST_THREADS:
-                    return
-                self._start_thread()
+    def _pass_on(self) -> None:
+        """Lets another thread lead than the one that is busy, if there can be another. Only under the lock."""
+        if self._waiting or (self._threads < MOST_THREADS and self._start_thread()):
             self._leader = 0
             self._lead.release()
 
@@ -270,22 +269,38 @@ class Server:
     # The thread that leads.
 
     def _go_on(self) -> None:
-        """Leads until it has lost the lead."""
+        """Leads until it has lost the lead; whatever fails, somebody leads."""
         while self._leads():
-            if self._why and not self._shut:
-                self._shut_doors()
-            self._look_at_clients()
-            if self._listen(0):
-                continue
-            if self._held:
-                self._settle()
-                continue
-            if self._tired:
-                if time.monotonic() - self._rested < REST_SECONDS and self._listen(PAUSE_SECONDS):
-                    continue
-                self._at_rest()
-            if self._leads():
-                self._listen(TURN_SECONDS if self._shut else TICK_SECONDS if self._open else None)
+            try:
+                self._take_turn()
+            except Exception as error:
+                self._give_up(error)
+
+    def _take_turn(self) -> None:
+        if self._why and not self._shut:
+            self._shut_doors()
+        self._look_at_clients()
+        if self._listen(0):
+            return
+        if self._held:
+            self._settle()
+            return
+        if self._tired:
+            if time.monotonic() - self._rested < REST_SECONDS and self._listen(PAUSE_SECONDS):
+                return
+            self._at_rest()
+        if self._leads():
+            self._listen(TURN_SECONDS if self._shut else TICK_SECONDS if self._open else None)
+
+    def _give_up(self, error: Exception) -> None:
+        """Makes room for another process after what should not happen; meanwhile whoever asks is answered as well as can be."""
+        self._journal.write(f"failed to lead: {type(error).__name__}")
+        with self._lock:
+            _, at = self._busy.pop(threading.get_ident(), (0.0, ()))
+        for connection in at:
+            connection.answer(Said.refused(f"the warm process failed with {type(error).__name__}"))
+        self.leave(BROKEN)
+        time.sleep(TURN_SECONDS)  # it may fail again and again
 
     def _listen(self, seconds: float | None) -> bool:
         """Lets in and hears whoever is there; whether somebody was."""
@@ -336,6 +351,14 @@ class Server:
             self._hear(connection)
 
     def _hear(self, connection: Connection) -> None:
+        """Whatever fails, the client is told."""
+        try:
+            self._take_in(connection)
+        except Exception as error:
+            self._failed(connection, error)
+            raise
+
+    def _take_in(self, connection: Connection) -> None:
         """Takes in more of a question; whatever its bytes do, the thread goes on."""
         before = len(connection.data)
         try:
@@ -449,10 +472,10 @@ class Server:
             self._settle()
 
     def _decided(self, connection: Connection) -> Pending | None:
-        if connection.gone():
-            connection.close()  # nobody waits for an answer, so nothing must be decided
-            return None
         try:
+            if connection.gone():
+                connection.close()  # nobody waits for an answer, so nothing must be decided
+                return None
             question = connection.question()
             return self._status() if question.host == STATUS else self._decide(question)
         except protocol.Malformed as error:
@@ -467,22 +490,23 @@ class Server:
         with self._lock:
             held, self._held = self._held, []
             ours, *others = [held] if self._sync_seconds < SLOW_SECONDS else _by_log(held)
+            ours = [*ours, *(each for group in others if not self._put_off(group) for each in group)]
             self._busy[me] = time.monotonic(), [connection for connection, _ in ours]
-            for group in others:
-                self._put_off(group)
         for connection, pending in ours:
             self._say(connection, pending)
         with self._lock:
             del self._busy[me]
 
-    def _put_off(self, group: Sequence[tuple[Connection, Pending]]) -> None:
-        """Leaves the wait for one log to another thread."""
+    def _put_off(self, group: Sequence[tuple[Connection, Pending]]) -> bool:
+        """Leaves the wait for one log to another thread; whether there is one. Only under the lock."""
+        if self._finishers < MOST_FINISHERS:
+            self._finishers += _started(self._finish_groups)
+        if not self._finishers:
+            return False
         self._groups_put += 1
         self._busy[-self._groups_put] = time.monotonic(), [connection for connection, _ in group]
         self._groups.put((-self._groups_put, group))
-        if self._finishers < MOST_FINISHERS:
-            self._finishers += 1
-            threading.Thread(target=self._finish_groups, daemon=True).start()
+        return True
 
     def _finish_groups(self) -> None:
         while True:
@@ -536,6 +560,15 @@ def _by_log(held: Sequence[tuple[Connection, Pending]]) -> list[list[tuple[Conne
     for connection, pending in held:
         groups.setdefault(pending.written[0][0] if pending.written else None, []).append((connection, pending))
     return list(groups.values())
+
+
+def _started(work: Callable[[], None]) -> bool:
+    """Whether a thread does it; a system may have no room for one."""
+    try:
+        threading.Thread(target=work, daemon=True).start()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _pipe() -> tuple[int, int]:

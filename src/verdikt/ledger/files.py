@@ -122,15 +122,19 @@ class FileStore:
         database = self._database()
         log = self._log(session)
         with log.locked():
-            writer, torn = self._begin(session, log, database)
-            before = writer.head.seq
-            result = fn(writer)
-            if writer.head.seq // self._checkpoint_every > before // self._checkpoint_every:
-                # Without a key the log goes on; `verify` tells how much of it no signature covers.
-                with suppress(KeyringError):
-                    writer.append(EntryKind.CHECKPOINT, {"reason": "interval"})
-            if writer.lines or writer.changed:
-                self._commit(log, writer, torn)
+            try:
+                writer, torn = self._begin(session, log, database)
+                before = writer.head.seq
+                result = fn(writer)
+                if writer.head.seq // self._checkpoint_every > before // self._checkpoint_every:
+                    # Without a key the log goes on; `verify` tells how much of it no signature covers.
+                    with suppress(KeyringError):
+                        writer.append(EntryKind.CHECKPOINT, {"reason": "interval"})
+                if writer.lines or writer.changed:
+                    self._commit(log, writer, torn)
+            except BaseException:
+                log.head = None  # what was found wrong on opening it is not written yet: the next one looks again
+                raise
             written = log.written
         if writer.lines and not (self._later and self._later.takes(log, written)):
             log.sync(written)
@@ -198,13 +202,12 @@ class FileStore:
                 self._refold(session, self.reader.head(session))
                 continue
             log = self._log(session)
-            with log.locked():
+            with self.exclusive(session):
                 log.head = None
                 writer, torn = self._begin(session, log, self.state.identity())
                 if writer.lines or writer.changed:
                     self._commit(log, writer, torn)
                 self._refold(session, writer.head)
-                log.head = None
             log.sync(log.written)
         return len(sessions)
 
@@ -233,8 +236,8 @@ class FileStore:
 
     def record(self) -> None:
         """Puts heads that were put off into `state.db`; what cannot be put there now is next time, and the log has it anyway."""
-        if not self._unrecorded:
-            return
+        if not self._unrecorded or self.state.identity() is None:
+            return  # one that is missing is begun anew by who tells of it in the log
         with self._lock:
             unrecorded, self._unrecorded = self._unrecorded, {}
         left = unrecorded
@@ -408,16 +411,12 @@ class FileStore:
         """The log, the head and now and then the projections, in one transaction of `state.db`; the log is what counts."""
         states, behind = {**log.states, **writer.states}, {**log.behind, **writer.changed}
         complete = log.stored is None or writer.head.seq - log.stored >= STORE_EVERY
-        try:
-            if complete or not self._later:
-                self._commit_all(log, writer, torn, states, behind, complete=complete)
-            else:
-                self._write(log, writer, torn)
-                with self._lock:
-                    self._unrecorded[writer.session] = log
-        except BaseException:
-            log.head = None
-            raise
+        if complete or not self._later:
+            self._commit_all(log, writer, torn, states, behind, complete=complete)
+        else:
+            self._write(log, writer, torn)
+            with self._lock:
+                self._unrecorded[writer.session] = log
         log.head = log.known = writer.head
         log.states, log.behind = states, {} if complete else behind
 

@@ -256,8 +256,9 @@ class LogFile:
                 self._fd = os.open(self.path, flags)
             except FileNotFoundError:
                 self._fd = os.open(self.path, flags | os.O_CREAT, 0o600)
-                if self._durable:
-                    sync_directory(self.path.parent)
+            # Whoever made an empty one may have been killed before its name was on the disk.
+            if self._durable and not os.fstat(self._fd).st_size:
+                sync_directory(self.path.parent)
         except OSError as error:
             raise LedgerError(f"cannot open `{self.path}`: {error.strerror}; {_advice(error)}") from error
 

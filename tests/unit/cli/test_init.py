@@ -482,6 +482,19 @@ def test_hosts_are_given_paths_that_they_can_call(project: Path, verdikt: Verdik
     assert not list(project.iterdir())
 
 
+def test_what_is_as_it_was_is_not_written_again(project: Path, verdikt: Verdikt) -> None:
+    """Somebody has put the old file back already."""
+    file = project / ".claude/settings.json"
+    write(file, "{}")
+    verdikt("init", "--host", "claude", "--yes")
+    file.write_text("{}")
+    before = file.stat()
+    done = verdikt("uninstall", "--yes")
+
+    assert f"keep {file}" in done.stdout
+    assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
 def test_a_part_of_a_repository_is_not_the_repository(project: Path, verdikt: Verdikt) -> None:
     """Sessions that start in the repository read nothing of what lies below."""
     subprocess.run(["git", "init", "-q", str(project)], check=True)

@@ -229,6 +229,15 @@ def test_a_reviewer_that_crashes_is_a_finding(repo: Repo, code: str, why: str) -
     assert repo.verdikt("council", "run").returncode == 0
 
 
+def test_a_reviewer_has_the_time_of_its_council(repo: Repo) -> None:
+    """Where it names none of its own."""
+    slow = [sys.executable, "-c", "import time; time.sleep(60)"]
+    repo.policy(reviewers={"words": {"command": slow}}, budget={"seconds": 2})
+    repo.write("a.py", "good\n")
+
+    assert "it took longer than 2 seconds" in repo.govern().commit(str(repo.path), run=True).reason
+
+
 def test_a_reviewer_that_cannot_be_started(repo: Repo) -> None:
     """A typo in its name lets nothing through."""
     repo.policy(reviewers={"words": {"command": "no-such-scanner {files}"}})

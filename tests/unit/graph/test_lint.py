@@ -101,6 +101,8 @@ def test_a_flaw_is_named_with_its_place(rules: list[str], kind: str, message: st
         ["{name: a, effect: fs.delete.tree" + SAYS, "{name: b, effect: fs.delete" + SAYS],
         ["{name: a, target: '/etc/*'" + SAYS, "{name: b, target: /etc/ssh/config" + SAYS],
         ["{name: a, zone: home, recoverable: true" + SAYS, "{name: b, zone: home" + SAYS],
+        ["{name: a, pattern: rm, field: content" + SAYS, "{name: b, pattern: rm, field: note" + SAYS],
+        ["{name: a, pattern: rm, field: content" + SAYS, "{name: b, pattern: rm" + SAYS],
     ],
 )
 def test_rules_that_only_overlap_are_left_alone(rules: list[str]) -> None:

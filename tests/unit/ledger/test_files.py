@@ -15,6 +15,7 @@ from verdikt.errors import LedgerError
 from verdikt.ledger.audit import audit
 from verdikt.ledger.fault import Corruption
 from verdikt.ledger.files import STORE_EVERY, FileStore
+from verdikt.ledger.link import LOST
 from verdikt.ledger.projection import Projection
 from verdikt.ledger.state import StateRow
 from verdikt.ledger.store import OPERATOR, Writer
@@ -89,6 +90,46 @@ def test_a_torn_line_longer_than_its_repair_is_replaced_whole(tmp_path: Path) ->
 
     assert [entry.seq for entry in store.entries("s")] == [1, 2, 3, 4, 5, 6, 7]
     assert audit(tmp_path, ["s"]).holds
+
+
+def test_what_was_found_wrong_is_written_although_the_first_who_found_it_failed(tmp_path: Path) -> None:
+    """A store that stays open has the next one look again: torn bytes, an end that was cut off, states that were behind."""
+    path = filled(tmp_path)
+    whole = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(whole[:3]) + b'{"torn')
+    store = opened(tmp_path, COUNT, CALLS)
+
+    def failing(_: Writer) -> None:
+        raise ArithmeticError
+
+    for _ in range(2):
+        with pytest.raises(ArithmeticError):
+            store.update("s", failing)
+    store.append("s", "tool_call", {})
+
+    gaps = [entry.body["reason"] for entry in store.reader.legible("s") if entry.kind is EntryKind.GAP]
+    assert gaps == [LOST, "torn"]
+    assert Corruption.STATE not in [kind for kind, _ in kinds(tmp_path)]
+
+
+def test_states_that_were_behind_are_caught_up_although_the_first_who_saw_it_failed(tmp_path: Path) -> None:
+    """What `state.db` says is folded up to the end is."""
+    filled(tmp_path)
+    other = opened(tmp_path, COUNT)  # leaves the calls behind
+    other.append("s", "tool_call", {})
+    other.close()
+    store = opened(tmp_path, COUNT, CALLS)
+
+    def failing(_: Writer) -> None:
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        store.update("s", failing)
+    store.append("s", "gap", {"reason": "test"})
+    store.close()
+
+    assert opened(tmp_path, COUNT, CALLS).project("calls", "s") == [1, 2, 3, 4, 5, 6]
+    assert [kind for kind, _ in kinds(tmp_path)] == [Corruption.GAP]
 
 
 def test_a_line_that_lost_only_its_newline_is_kept(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from verdikt.ledger.files import STORE_EVERY, FileStore
 from verdikt.ledger.later import Later
 from verdikt.ledger.link import LOST, REWRITTEN
 from verdikt.ledger.projection import Projection
+from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind
 
 COUNT = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
@@ -184,3 +185,17 @@ def test_heads_that_cannot_be_recorded_are_next_time(tmp_path: Path) -> None:
     fill(store, 1)
     store.record()
     assert recorded(store) == 3
+
+
+def test_a_database_that_goes_before_the_heads_are_recorded_is_told_of(tmp_path: Path) -> None:
+    """Recording them would make a new one, and nobody would know what went with the old."""
+    store = warm(tmp_path)
+    fill(store, 3)
+    for name in ("state.db", "state.db-wal", "state.db-shm"):
+        (tmp_path / name).unlink(missing_ok=True)
+
+    store.record()
+    fill(store, 1)
+
+    (gap,) = store.entries(OPERATOR)
+    assert gap.body["reason"] == "state.db was missing"

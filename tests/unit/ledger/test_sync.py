@@ -189,3 +189,17 @@ def test_closing_waits_for_nobody_who_waits_for_it(tmp_path: Path) -> None:
     closer.join(20)
     assert not worker.is_alive()
     assert not closer.is_alive()
+
+
+def test_a_new_file_has_its_name_on_the_disk_before_anything_is_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that somebody made who was killed before he had seen to that."""
+    synced: list[Path] = []
+    monkeypatch.setattr("verdikt.ledger.log.sync_directory", synced.append)
+    store = FileStore(tmp_path)
+    for session in ("made", "found", "found"):
+        (store.reader.ledger / "found.jsonl").touch()
+        store.append(session, EntryKind.TOOL_CALL, {})
+
+    assert synced == [store.reader.ledger] * 2
