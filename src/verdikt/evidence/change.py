@@ -52,6 +52,11 @@ _VETOES = (
     Veto("words", regex(rf"now {w.BAD_FOR_US}", FLAGS), (p.WE_NOW,)),
     Veto("before", regex(r"^\s*$"), (p.NOW, p.LATELY, p.GONE)),
     Veto("before", regex(r"\b(?:I|we)(?:'m|'re| am| are) \w+ing\b", FLAGS), (p.LATELY, p.NOW, p.IS_NOW)),
+    Veto(
+        "before",
+        regex(r"(?:^|\band )\W*(?:I|we)(?:'ve)? (?:\w+ ){1,3}(?:the |an? |my |all |these )?$", FLAGS),
+        (p.LATELY,),
+    ),
     Veto("rest", p.HOLLOW),
     Veto("before", _SPEAKERS, (p.NOW, p.LATELY, p.GONE, p.IS_NOW, p.AGAIN, p.ANYMORE, p.NEW_IN, p.AS_OF)),
     Veto("before", regex(r"\busers?\s*$", FLAGS), (p.AGAIN, p.ANYMORE, p.NEW_IN, p.AS_OF)),

@@ -138,7 +138,8 @@ def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
         and any(map(p.ITEM.match, items))
         and not _SAYS_WHEN.search(items[0])
     ):
-        if not (NEGATIVE.search(text) or UNREAL.search(text) or reported(text)):
+        plain = re.sub(r"\bnothing else\b", "", text, flags=FLAGS)
+        if not (NEGATIVE.search(plain) or UNREAL.search(text) or reported(text)):
             yield trimmed(text, 0, len(text.rstrip()))
         return
     if (said := p.ANNOUNCED.search(text)) and not (NEGATIVE.search(said[0]) or UNREAL.search(text[: said.end()])):

@@ -72,7 +72,7 @@ COUNT = regex(
     FLAGS,
 )
 FAILING = regex(
-    r"\b(?!0\b)\d+ (?:\w+ )?(?:fail\w*|errors?\b|errored)|\b(?:one|two|three|four|several|some|others?|rest|but|still|remaining) (?:\w+ ){0,4}fail|\b(?:others?|rest|second|one) (?:doesn't|don't|do not|does not|did not|didn't)\b|\bfailing\b(?! (?!(?:on|in|with|because|at|again|now|for|due|since|after|when|and|but|to|as|here|there|too|right)\b)\w+)|\bxfail|\bfails (?:in|on|when|with|under|at|for)\b(?! a clear)",
+    r"\b(?!0\b)\d+ (?:\w+ )?(?:fail\w*|errors?\b|errored)|\b(?:one|two|three|four|several|some|others?|rest|but|still|remaining) (?:\w+ ){0,4}fail|\b(?:others?|rest|second|one) (?:doesn't|don't|do not|does not|did not|didn't)\b|\bfailing\b(?! (?!(?:on|in|with|because|at|again|now|for|due|since|after|when|and|but|to|as|here|there|too|right)\b)\w+)|\bxfail|\b(?:it's|is|still) flaky\b|\bfails (?:in|on|when|with|under|at|for)\b(?! a clear)",
     FLAGS,
 )
 NOW = regex(
@@ -172,7 +172,7 @@ ATTRIBUTIVE = regex(
     FLAGS,
 )
 NO_WORK = regex(
-    r"^\s+(?:nothing|no|none|neither|little)\b|^\s+down\b|^\s+back (?:because|since|after|as)\b|^\s+(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|(?<!release )notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|attempts?|experiments?|temporary|print statements?)\b|^\s+(?:my|a few|some) (?:\w+ )?(?:comments?|remarks?|feedback|thoughts?|suggestions?|questions?)\b"
+    r"^\s+(?:nothing|no|none|neither|little)\b|^\s+down\b|^\s+back (?:because|since|after|as)\b|^\s+(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|(?<!release )notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|attempts?|experiments?|temporary|print statements?)\b|^\s+(?:my|a few|some) (?:\w+ )?(?:comments?|remarks?|feedback|thoughts?|suggestions?|questions?|findings?|observations?|conclusions?|analysis)\b"
     r"|^\s+(?:that|whether|if|why|how) (?:[\w§']+ ){0,6}(?:is|are|was|does|do|did|can|could|has|fails?|crash\w*|still)\b(?! (?:now|fixed|working|passing|green|done|gone|resolved|complete))",
     FLAGS,
 )
@@ -220,7 +220,7 @@ NEW_IN = regex(
     FLAGS,
 )
 AS_OF = regex(
-    r"\b[a-z]+s\b[^,;]{0,80}? as of (?:this|the last|my|that|today's|the latest) (?:change|commit|patch|pr|release|branch|version)\b|\b[a-z]+s\b[^,;]{0,80}? (?:as of now|from now on|going forward)\b",
+    r"\b[a-z]+s\b[^,;]{0,80}? as of (?:this|the last|my|that|today's|the latest) (?:change|commit|patch|pr|release|branch|version|deploy\w*|build)\b|\b[a-z]+s\b[^,;]{0,80}? (?:as of now|from now on|going forward)\b",
     FLAGS,
 )
 AGAINST = regex(
@@ -244,7 +244,7 @@ FINE = regex(
     FLAGS,
 )
 LANDED = regex(
-    r"^\W*(?!(?:I|we|you|it|that|this|he|she|they|state|situation|who|what)\b)(?:[\w§'/-]+ ){0,8}?[\w§/-]+(?: is| are|'s) (?:all |now )?in(?=[^\w§¶]*$|[;,:])|\b(?:script|report|write-up|summary|draft|patch|fix|export|deck|migration|changes?|branch|notebook)(?:'s| is| are)(?: now| all)? (?:in|at|on|under) §",
+    r"^\W*(?!(?:I|we|you|it|that|this|he|she|they|state|situation|who|what)\b)(?:[\w§'/-]+ ){0,8}?[\w§/-]+(?: is| are|'s) (?:all |now )?in(?=[^\w§¶]*$|[;,:])|\b(?:script|report|write-up|summary|draft|patch|fix|export|deck|migration|changes?|branch|notebook)(?:'s| is| are)(?: now| all)? (?:in|at|on|under)(?: the)? §",
     FLAGS,
 )
 ZERO = regex(

@@ -52,6 +52,7 @@ _STUCK = tuple(
         r"\b(?:my|our) hands are tied\b|\b(?:dead end|roadblock)(?=\W*$)",
         # I stop
         r"\b(?:I|we)(?:'m|'re|'ll| will| am| are)? (?:(?:going to )?have to|had to|must|need to|needed to|am forced to|was forced to|(?:am )?obliged to) (?:stop|give up|leave (?:it|this|that) (?:here|there|at)|abandon|pause|halt|break off|bail|hold off)\b",
+        r"\b(?:I|we)(?:'ve| have)? (?:gave|given) up\b",
         r"^\W*(?:I'm |I am )?(?:stopping|pausing|giving up|halting)(?: here| at this point| now| on)\b(?! (?:to|for) (?:ask|check|confirm|you))",
         r"\bnothing(?: (?:more|else|further))?(?: that)? (?:I|we) can (?:do|try)\b|\bnothing (?:more|else|further) (?:to try|can be done)\b|\b(?:I|we) (?:have no way (?:to|of)|see no (?:other )?way|don't see (?:another|any other)|have run out of (?:options|ideas|ways))\b",
         # something stops me

@@ -6,13 +6,13 @@ VERBED = (
     "|replaced|wired|hooked|patched|verified|tested|confirmed|validated|cleaned|converted|extracted|introduced|handled"
     "|corrected|addressed|optimi[sz]ed|upgraded|bumped|documented|generated|registered|rolled|reverted|restored"
     "|launched|provisioned|closed|changed|modified|adjusted|simplified|consolidated|integrated|rewrote|rewritten|wrote"
-    "|written|exposed|extended|improved|tightened|hardened|hooked|plugged|solved|repaired|ported|rebuilt|rebased"
-    "|resolved|secured|seeded|tagged|uploaded|switched|swapped|dropped|eliminated|opened (?:an?|the|a new) (?:pr|pull request|mr|merge request|issue)|saved|set up|put in place"
+    "|written|exposed|extended|improved|tightened|hardened|plugged|solved|repaired|ported|rebuilt|rebased"
+    "|secured|seeded|tagged|uploaded|switched|swapped|dropped|eliminated|opened (?:an?|the|a new) (?:pr|pull request|mr|merge request|issue)|saved|set up|put in place"
     "|done (?:the|this|that|all|both|everything|so|my)|made (?:the|all|these|those|both|your|every|it|sure)|brought|taken care|took care|sorted|scaffolded|populated"
     "|formatted|linted|backfilled|cached|covered|debugged|decoupled|downgraded|duplicated|encrypted"
     "|ensured|expanded|filled|finali[sz]ed|guarded|indexed|inlined|landed|localized|mapped"
     "|memoi[sz]ed|mocked|moderni[sz]ed|normali[sz]ed|packaged|parali?lleli[sz]ed|parametri[sz]ed|pinned|pruned|purged"
-    "|stabili[sz]ed|memoi[sz]ed|debounced|regenerated|reduced|relaxed|reordered|reorgani[sz]ed|restructured|reworked|sanitized|scheduled|stubbed|submitted"
+    "|stabili[sz]ed|debounced|regenerated|reduced|relaxed|reordered|reorgani[sz]ed|restructured|reworked|sanitized|scheduled|stubbed|submitted"
     "|synced|synchronized|throttled|translated|trimmed|typed|unified|unblocked|vendored|wrapped|re-?enabled|re-?ran"
     "|automated|delivered|accomplished|achieved|applied|attached|retired|decommissioned|archived|bundled|containeri[sz]ed|finished up|connected"
 )
@@ -45,7 +45,7 @@ NOT_WORK = (
     r"|reviewed|described|explained|noted|logged|flagged|raised(?! (?:to|from)\b)|skipped|ignored|exceeded|reached|interrupted|cancell?ed|terminated"
     r"|killed|refused|limited|restricted|needed|based|called|named|used|proposed|designed|intended|supposed|allowed|agreed"
     r"|expired|revoked|locked|compromised|leaked|received|claimed|announced|bothered|confused|worried|interested|tested against|maintained"
-    r"|impacted|damaged|hacked|abandoned|neglected|forced|asked|left|stopped|paused|told|wanted|required|required|preferred|touched|scoped"
+    r"|impacted|damaged|hacked|abandoned|neglected|forced|left|stopped|paused|told|wanted|required|preferred|touched|scoped"
     r"|estimated|measured|sketched|drafted|outlined|queued|triggered|thrown|spotted|wedged|stalled|overlooked|missed|misconfigured|hardcoded"
     r"|truncated|starved|throttled by|banned|indeed|need|speed|feed|exceed|proceed|embed|seed"
 )
@@ -167,7 +167,7 @@ GATHERED = "scanned|opened|clicked|logged|queried|gathered|grepped|pulled|fetche
 IDLE = f"{GATHERED}|{THOUGHT}"
 """Verbs of looking, trying, thinking and talking: whoever did only that has not said that work is done."""
 
-MADE = "taught|got rid of|dealt with|threw|froze|wove|swept|fed|laid|wound|overrode|shut|struck|stuck|upped|lent|wrote|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave|took|hid|drew|shrank|redid|ran the migration"
+MADE = r"taught|got rid of|dealt with|threw|froze|wove|swept|fed|laid|wound|overrode|shut|struck|stuck|upped|lent|wrote|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave(?! up\b)|took|hid|drew|shrank|redid|ran the migration"
 """Irregular past forms of doing."""
 
 ONE_OFF = (

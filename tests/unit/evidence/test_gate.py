@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.scene import GREEN, RED, Scene
+from verdikt.evidence.contract import extend, read_contract
 from verdikt.model.action import ActionKind
 
 
@@ -127,8 +128,25 @@ def test_the_command_that_was_asked_for_is_proposed(scene: Scene) -> None:
         ("pytest -q", "no tests ran in 0.01s"),
         ("pytest -q --collect-only", GREEN),
         ("pytest -q", ""),
+        ("PYTEST_ADDOPTS=--collect-only pytest -q", GREEN),
+        ("make -n test", GREEN),
+        ("ctest -N", "100% tests passed, 0 tests failed out of 3"),
+        ("./gradlew test -x test", "> Task :test\n\nBUILD SUCCESSFUL in 3s"),
+        ("./pytest -q", GREEN),
+        ("cargo test parser", "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured"),
     ],
-    ids=["one failed, whatever the status", "none ran", "a dry run", "no count"],
+    ids=[
+        "one failed, whatever the status",
+        "none ran",
+        "a dry run",
+        "no count",
+        "dry by its environment",
+        "make that only prints",
+        "ctest that only lists",
+        "gradle without its tests",
+        "a file that is called like a runner",
+        "a part of them",
+    ],
 )
 def test_a_status_of_zero_is_not_enough(scene: Scene, command: str, output: str) -> None:
     """Wrappers and plug-ins end with 0 whatever happened."""
@@ -251,3 +269,51 @@ def test_a_hole_is_only_noted_unless_coverage_is_enforced(scene: Scene) -> None:
 
     assert scene.say(None, transcript_path=path).allowed
     assert (scene.last["result"], scene.last["holes"]) == ("proven", ["Bash t9"])
+
+
+def test_a_file_with_a_short_name_is_not_run_by_its_namesake(scene: Scene) -> None:
+    """`io.js` is another file than `io.py`."""
+    scene.ask("Fix src/io.py")
+    scene.edit("src/io.py")
+    scene.run("node io.js")
+
+    assert not scene.say("Fixed.").allowed
+
+
+def test_the_projects_own_check_is_proposed(scene: Scene) -> None:
+    """What the project names itself comes before what is usual for the language."""
+    (scene.project / ".git").mkdir()
+    (scene.project / "Makefile").write_text("check:\n\tpytest\n")
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+
+    assert "prove it: make check" in scene.say("All tests pass.").reason
+
+
+def test_a_dry_run_of_the_command_that_was_asked_for_proves_nothing(scene: Scene) -> None:
+    """Whoever only lists what would run has not run it."""
+    scene.ask("Run `pytest` after fixing src/app.py")
+    scene.edit("src/app.py")
+    scene.run("pytest --collect-only", "42 tests collected")
+
+    assert not scene.gov.proving.validated("s1", "done", "command_zero_exit", {"command": "pytest"}).holds
+
+
+def test_a_command_in_running_text_ends_where_english_goes_on() -> None:
+    """And what is asked for later adds to what verifies it."""
+    first, more = read_contract("Run npm test and then stop"), read_contract("Also build it and fix the lint errors")
+
+    assert first is not None
+    assert more is not None
+    assert first.named("command_hints") == ("npm test",)
+    assert extend(first, more).verification == ("tests_pass", "build_passes", "lint_clean")
+
+
+def test_what_a_test_run_leaves_behind_makes_nothing_stale(scene: Scene) -> None:
+    """Reports that the run was seen to write are its own."""
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    scene.run("pytest -q --junitxml=out/report.xml > out/log.txt", GREEN)
+    scene.run("pytest -q", GREEN)
+
+    assert scene.say("All tests pass.").allowed
