@@ -13,6 +13,17 @@ from verdikt.model.verdict import Verdict
 from verdikt.observe.policy import PolicyFile
 from verdikt.policy import build_policy, load
 
+SHORT_SECTIONS = """
+boundaries:
+  allowed_dirs: [src, tests, docs]
+  red_line_files: [src/auth/handler.py]
+bash_safety:
+  blocked_patterns:
+    - 'rm\\s+-rf\\s+/'
+    - 'DROP\\s+TABLE'
+"""
+"""The two sections that are short for guards."""
+
 
 class Saying(BaseGuard):
     """A guard that says what it was set up to say."""

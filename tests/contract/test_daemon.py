@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,27 +27,6 @@ from verdikt.ledger.home import data_home
 from verdikt.ledger.key_rotation import rotate_key
 from verdikt.policy import parse_policy
 from verdikt.projections import projections
-
-
-@pytest.fixture
-def warm(tmp_path: Path) -> Iterator[WarmProcess]:
-    """A warm process that listens."""
-    process = WarmProcess(tmp_path)
-    try:
-        process.start()
-        yield process
-    finally:
-        process.end()
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[WarmProcess]:
-    """A place for a warm process; none lives there yet."""
-    process = WarmProcess(tmp_path)
-    try:
-        yield process
-    finally:
-        process.end()
 
 
 def receipts(data: Path) -> dict[str, list[tuple[str, str]]]:

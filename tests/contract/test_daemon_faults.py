@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,23 +22,6 @@ from verdikt.daemon import client, protocol
 from verdikt.daemon.question import Peer, Question
 from verdikt.daemon.warm import Warm
 from verdikt.ledger.audit import audit
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[WarmProcess]:
-    """A data directory without a warm process; whatever is started in it is ended."""
-    process = WarmProcess(tmp_path)
-    try:
-        yield process
-    finally:
-        process.end()
-
-
-@pytest.fixture
-def warm(place: WarmProcess) -> WarmProcess:
-    """A warm process that listens."""
-    place.start()
-    return place
 
 
 def is_block(said: Said) -> bool:

@@ -497,6 +497,29 @@ def test_a_signal_that_comes_while_the_hook_decides_does_not_cut_it_short(place:
     assert Said(call.returncode, out, err) == BY_HOOK
 
 
+@pytest.mark.parametrize("mode", ["closed", "open"])
+@pytest.mark.parametrize("number", [signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE])
+def test_a_signal_that_was_there_before_it_is_a_failure_like_any_other(
+    place: Place, number: signal.Signals, mode: str
+) -> None:
+    """What is blocked and has come stays so when a program is started; a broken pipe of somebody else's means nothing."""
+
+    def leave_one() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+        os.kill(os.getpid(), number)
+
+    done = subprocess.run(
+        place.line(mode=mode), input=QUESTION, capture_output=True, env=place.env, preexec_fn=leave_one, check=False
+    )
+    said = Said(done.returncode, done.stdout, done.stderr)
+    if number is signal.SIGPIPE:
+        assert said == BY_HOOK
+    elif mode == "open":
+        assert said == Said(0, b"{}\n", b"")
+    else:
+        assert_blocked(said, "in time" if number is signal.SIGALRM else "it was stopped by a signal")
+
+
 def test_whoever_ignores_signals_gets_a_decision_as_well(place: Place) -> None:
     """What a client ignores, its children ignore: that includes how a process ended."""
 

@@ -7,22 +7,13 @@ from pathlib import Path
 import pytest
 
 import verdikt
+from tests.policies import SHORT_SECTIONS
 from verdikt.errors import PolicyError
 from verdikt.graph.engine import PolicyEngine
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.canonical import canonical, parse
 from verdikt.model.verdict import VerdictKind
 from verdikt.policy import load_file, load_policy, parse_policy, restore_policy
-
-SEED = """
-boundaries:
-  allowed_dirs: [src, tests, docs]
-  red_line_files: [src/auth/handler.py]
-bash_safety:
-  blocked_patterns:
-    - 'rm\\s+-rf\\s+/'
-    - 'DROP\\s+TABLE'
-"""
 
 
 def loaded(text: str) -> set[str]:
@@ -49,7 +40,7 @@ def test_a_policy_pays_only_for_what_it_uses() -> None:
 
 def test_the_configuration_of_seed_001_works_as_it_stands() -> None:
     """Its two short sections, with the guards they set up."""
-    engine = PolicyEngine(parse_policy(SEED + "profile: none\n").root)
+    engine = PolicyEngine(parse_policy(SHORT_SECTIONS + "profile: none\n").root)
 
     def guard(kind: ActionKind, **payload: str) -> str:
         verdict = engine.evaluate(Action(kind=kind, tool="Edit", payload=payload, cwd="/repo")).verdict

@@ -103,7 +103,8 @@ def test_a_request_is_answered_in_time_whatever_hangs(tmp_path: Path, release: t
 
     assert [status for status, _ in said] == [200] * len(said)
     assert {document["decision"] for _, document in said} == {"block"}
-    assert "did not decide in time" in said[0][1]["reason"]
+    # Or, where it took that long to hear it, that it was not asked in time.
+    assert any(why in said[0][1]["reason"] for why in ("did not decide in time", "expected the question sooner"))
     assert heard(running.begin(b"hang", "/hook/claude/PostToolUse")) == (200, {})
     end = time.monotonic() + 20
     while running.post() != (200, {}):

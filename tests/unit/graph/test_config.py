@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.policies import policy
+from tests.policies import SHORT_SECTIONS, policy
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import All, Escalate, Not, Threshold, When
 from verdikt.graph.combinator import Any as AnyOf
@@ -63,18 +63,8 @@ def test_nesting_builds_the_graph() -> None:
 
 
 def test_short_sections_build_a_graph_by_themselves() -> None:
-    """The configuration of seed 001, as it stands there."""
-    found = policy(
-        file="""
-boundaries:
-  allowed_dirs: [src, tests, docs]
-  red_line_files: [src/auth/handler.py]
-bash_safety:
-  blocked_patterns:
-    - 'rm\\s+-rf\\s+/'
-    - 'DROP\\s+TABLE'
-"""
-    )
+    """Each is a guard with these settings."""
+    found = policy(file=SHORT_SECTIONS)
 
     assert [node.name for node in found.nodes] == ["bash_safety", "file_boundary", "rules"]
     assert found.nodes[1].guard.dirs == ["src", "tests", "docs"]  # type: ignore[attr-defined]

@@ -421,8 +421,15 @@ static void read_arguments(int count, char **words) {
 static void take_signals(void) {
     static const int caught[] = {SIGALRM, SIGTERM, SIGINT, SIGHUP, SIGPIPE};
     struct sigaction wanted = {.sa_handler = on_signal};
-    sigset_t none;
+    sigset_t all;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) (void)sigaction(caught[i], &wanted, NULL);
+}
+
+/* Now that it is known what they mean; some may have come before we were started. */
+static void hear_signals(void) {
+    sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -440,6 +447,7 @@ int main(int count, char **words) {
     take_signals();
     read_arguments(count, words);
     take_descriptors();
+    hear_signals();
     (void)alarm(call.ask_seconds);
     const char *wish = getenv("VERDIKT_DAEMON");
     bool off = wish != NULL && strcmp(wish, "off") == 0;
