@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from verdikt import adapters
+from verdikt.adapters.call import HookCall
 from verdikt.adapters.moment import Moment, MomentKind
 from verdikt.adapters.reply import Reply
 from verdikt.adapters.ruling import Ruling
-from verdikt.errors import HookError
+from verdikt.errors import HookError, PolicyError
 from verdikt.govern import Governance
 from verdikt.model.action import ActionKind
 from verdikt.model.posture import Posture
@@ -311,6 +312,22 @@ def test_a_sub_agent_has_its_own_session_and_its_name(host: str) -> None:
     assert moment.action.agent in ("general-purpose", "default")
 
 
+def test_a_sub_agent_without_a_type_goes_by_its_id() -> None:
+    """So that a policy can tell it from its parent."""
+    payload = load("claude/PreToolUse.Bash.in_subagent")["payload"] | {"agent_type": None}
+
+    assert adapters.host("claude").decode(payload, "PreToolUse").agent == payload["agent_id"]
+
+
+def test_of_a_failure_of_our_own_the_model_hears_only_the_kind() -> None:
+    """What an exception says can name our files; what we say about its call or the policy, it needs."""
+    call = HookCall(["codex", "PreToolUse"], {}, "/")
+
+    assert "RuntimeError" in call.failure(RuntimeError("/home/dev/.local/share/verdikt/state.db")).stdout
+    assert "state.db" not in call.failure(RuntimeError("/home/dev/.local/share/verdikt/state.db")).stdout
+    assert "expected a policy" in call.failure(PolicyError("expected a policy")).stdout
+
+
 def test_background_agents_are_known_at_stop() -> None:
     """What is still running comes with the turn."""
     turn = decode("claude/SubagentStop.in_subagent").turn
@@ -542,6 +559,7 @@ def test_an_ask_that_would_run_or_hang_is_a_block_that_says_so(name: str) -> Non
     [
         ("claude", {"hook_event_name": "BeforeEverything", "tool_name": "Read", "tool_input": {}}, MomentKind.BEFORE),
         ("claude", {"hook_event_name": "Afterwards", "tool_name": "Bash", "tool_response": "x"}, MomentKind.AFTER),
+        ("claude", {"hook_event_name": "Afterwards", "tool_name": "Bash", "error": "x"}, MomentKind.AFTER),
         ("claude", {"hook_event_name": "TeammateIdle"}, MomentKind.NOTICE),
         ("codex", {"hook_event_name": "Interrupt"}, MomentKind.NOTICE),
         ("gemini", {"hook_event_name": "BeforeNap", "tool_name": "nap"}, MomentKind.BEFORE),
@@ -659,6 +677,7 @@ def test_words_for_the_model() -> None:
     assert ruling.reason == REASON
     assert ruling.context == "[verdikt] this takes long\nInstead: run one test"
     assert Ruling.of_verdict(warn).context == ruling.context
+    assert Ruling.of_verdict(warn, warnings=(warn, warn)).context == ruling.context
     assert Ruling(kind=VerdictKind.BLOCK, reason="a\ud800b\x00c\u00a0d").reason == "a\ufffdb\ufffdc d"
     assert len(Ruling(kind=VerdictKind.BLOCK, reason="x" * 100_000).reason) == 6000
     assert (

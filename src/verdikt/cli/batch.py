@@ -42,7 +42,7 @@ def answer(line: bytes, number: int, policy: Policy, *, posture: Posture, home: 
         found = parse(line)
         action = _action(found)
     except CanonicalError as error:
-        return {"id": None, "line": number, "error": f"expected a line of JSON, found {_shown(line)}: {error}"}
+        return {"id": None, "line": number, "error": f"expected a JSON object with `tool` and `input`: {error}"}
     except BadLine as error:
         name = found.get("id") if isinstance(found, Mapping) else None
         return {"id": name, "line": number, "error": str(error)}
@@ -56,11 +56,6 @@ def answer(line: bytes, number: int, policy: Policy, *, posture: Posture, home: 
         "fix": verdict.fix,
         "effects": [plain(effect) for effect in decision.effects],
     }
-
-
-def _shown(line: bytes) -> str:
-    text = line.strip().decode(errors="replace")
-    return f"`{text if len(text) <= 60 else text[:59] + '…'}`"
 
 
 def look_and_decide(action: Action, policy: Policy, posture: Posture, *, home: str) -> Decision:

@@ -59,7 +59,7 @@ LEAVE_SECONDS = 10.0
 TICK_SECONDS = 1.0
 
 SLOW_SECONDS = 0.00005
-"""From here on a disk is worth waiting for in several threads."""
+"""A wait for the disk; where there are such waits, several threads wait for several logs."""
 
 MOST_FINISHERS = 7
 IDLE_TICK_SECONDS = 0.25
@@ -139,8 +139,8 @@ class Server:
         self._held: list[tuple[Connection, Pending]] = []
         self._groups: SimpleQueue[tuple[int, Sequence[tuple[Connection, Pending]]]] = SimpleQueue()
         self._finishers = self._groups_put = 0
-        self._sync_seconds = 0.0
-        """How long an answer has waited for the disk of late."""
+        self._slow = 0.0
+        """How many answers of late have had to wait for the disk; few of those of one session do."""
 
         self._selector = selectors.DefaultSelector()
         self._calls, self._called = _pipe()
@@ -280,10 +280,14 @@ class Server:
         if self._why and not self._shut:
             self._shut_doors()
         self._look_at_clients()
-        if self._listen(0):
-            return
+        held = len(self._held)
+        heard = self._listen(0)
+        if not self._leads() or (heard and len(self._held) > held):
+            return  # perhaps somebody else has asked by now
         if self._held:
             self._settle()
+            return
+        if heard:
             return
         if self._tired:
             if time.monotonic() - self._rested < REST_SECONDS and self._listen(PAUSE_SECONDS):
@@ -453,9 +457,11 @@ class Server:
         """Decides; the answer is held back as long as this thread leads."""
         me = threading.get_ident()
         with self._lock:
-            self._busy[me] = time.monotonic(), (connection,)
+            self._busy[me] = float("inf"), (connection,)  # the lead must not pass on yet
         self._forget(connection)
         self._tired = True
+        with self._lock:
+            self._busy[me] = time.monotonic(), (connection,)
         pending = self._decided(connection)
         with self._lock:
             leads = self._leader == me
@@ -489,7 +495,7 @@ class Server:
         me = threading.get_ident()
         with self._lock:
             held, self._held = self._held, []
-            ours, *others = [held] if self._sync_seconds < SLOW_SECONDS else _by_log(held)
+            ours, *others = _by_log(held) if self._slow > 0.2 else [held]
             ours = [*ours, *(each for group in others if not self._put_off(group) for each in group)]
             self._busy[me] = time.monotonic(), [connection for connection, _ in ours]
         for connection, pending in ours:
@@ -533,7 +539,7 @@ class Server:
             begun = time.monotonic()
             said = pending.settled()
             now = time.monotonic()
-            self._sync_seconds += 0.1 * (now - begun - self._sync_seconds)
+            self._slow += 0.1 * ((now - begun > SLOW_SECONDS) - self._slow)
             if said.last:
                 self.leave(OTHER_VERSION)
             self.pulse.count(now - connection.asked)

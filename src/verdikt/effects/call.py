@@ -32,6 +32,7 @@ _DECODE = words(
 _RUNNERS = words("run exec test x start task")
 _PUTS = words("fs.write fs.overwrite fs.append")
 _TEMPORARY = words("/tmp /var/tmp /private/tmp /dev/shm")
+_LOSES_SECRETS = words("fs.delete fs.delete.tree fs.truncate fs.overwrite fs.write fs.append fs.move fs.shred fs.chmod")
 _BELOW_TEMPORARY = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/")
 _HOLDERS = words(
     "sudo doas env nice ionice nohup setsid timeout stdbuf time command builtin exec xargs flock proxychains torsocks"
@@ -300,11 +301,11 @@ class Call:
             targets = [
                 t if t.path not in _TEMPORARY else Target(t.text, "path", f"{t.path}/", Zone.TEMP) for t in targets
             ]
-        for target in targets:
-            if target.zone is Zone.SECRET and what != "fs.read" and target.path.startswith(_BELOW_TEMPORARY):
-                # What is called like a secret may be lost there like anything else.
-                targets = [t._replace(zone=Zone.TEMP) if t.path.startswith(_BELOW_TEMPORARY) else t for t in targets]
-                break
+        if what in _LOSES_SECRETS and any(
+            t.zone is Zone.SECRET and t.path.startswith(_BELOW_TEMPORARY) for t in targets
+        ):
+            # What is called like a secret may be lost there like anything else.
+            targets = [t._replace(zone=Zone.TEMP) if t.path.startswith(_BELOW_TEMPORARY) else t for t in targets]
         if len(targets) == 1:
             name = _actual(what, targets[0])
             if not name:
@@ -422,7 +423,8 @@ class Call:
         if recoverable is None:
             recoverable = reversible
         certainty = Certainty.POSSIBLE if uncertain else Certainty.CERTAIN
-        return Effect(cls, what, targets, certainty, recoverable, self._by or self.by, note)
+        # A row of these all the time: made of its fields at once, without a look at which of them are given.
+        return _row(Effect, (cls, what, targets, certainty, recoverable, self._by or self.by, note))
 
 
 def shown(argv: Sequence[Word]) -> str:
@@ -448,4 +450,5 @@ def _actual(what: str, target: Target) -> str:
     return what
 
 
+_row = tuple.__new__
 _NO_ARGUMENTS = Arguments(())

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from verdikt.model.effect import Effect, Target
     from verdikt.shell.command import Command, Word
 
-_DELETES = ("fs.delete", "fs.shred")
+LOSES = frozenset(("fs.delete", "fs.delete.tree", "fs.shred"))
+"""Effects that `keep` looks at."""
 _PUTS = ("fs.write", "fs.append", "fs.overwrite")
 _MAKERS: dict[str, str] = {
     **dict.fromkeys(("mkdir", "virtualenv", "sphinx-quickstart", "initdb"), "every"),
@@ -49,7 +50,7 @@ def spare(text: str, commands: Sequence[Command], found: list[list[Effect]], res
         return
     source = text.encode("utf-8", "surrogatepass")
     for index, command in enumerate(commands):
-        if not command.conditional or not any(effect.what in _REPLACES for effect in found[index]):
+        if not command.conditional or not any(effect.what in REPLACES for effect in found[index]):
             continue
         before = source[max(0, command.span[0] - _NEAR) : command.span[0]].decode("utf-8", "replace")
         tested = _MISSING.search(before)
@@ -64,11 +65,12 @@ _PATH = r"""["']?([^\s"'$`;|&\]]+)["']?"""
 _MISSING = regex(
     rf"(?:\[\[?|\btest)\s+(?:-[efs]\s+{_PATH}\s*(?:\]\]?)?\s*\|\||!\s+-[efs]\s+{_PATH}\s*(?:\]\]?)?\s*(?:&&|;?\s*then\b))\s*[{{(]?\s*$"
 )
-_REPLACES = ("fs.overwrite", "cred.write")
+REPLACES = frozenset(("fs.overwrite", "cred.write"))
+"""Effects that `spare` looks at."""
 
 
 def _put(effect: Effect, path: str) -> Effect | None:
-    if effect.what not in _REPLACES or any(target.path != path for target in effect.targets):
+    if effect.what not in REPLACES or any(target.path != path for target in effect.targets):
         return effect
     if effect.what == "cred.write":
         return None
@@ -78,7 +80,7 @@ def _put(effect: Effect, path: str) -> Effect | None:
 
 
 def _is_unseen(effect: Effect) -> bool:
-    return effect.what.startswith(_DELETES) and any(target.state == "absent" for target in effect.targets)
+    return effect.what in LOSES and any(target.state == "absent" for target in effect.targets)
 
 
 def _own(target: Target) -> Target:

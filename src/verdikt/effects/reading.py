@@ -7,7 +7,7 @@ from verdikt.effects.call import Call
 from verdikt.effects.code import read_code
 from verdikt.effects.consequence import consequences, hidden, is_foreign, of
 from verdikt.effects.flow import OUT, RAW, SHELLS, copies, follow, hand_over
-from verdikt.effects.made import keep, spare
+from verdikt.effects.made import LOSES, REPLACES, keep, spare
 from verdikt.effects.program import lookup
 from verdikt.effects.program.table import Program
 from verdikt.effects.reach import NAME, opens, reached
@@ -53,6 +53,7 @@ _POWERSHELL = regex(
 )
 """How a text begins that is PowerShell's, and no other shell's."""
 _POWERSHELL_STARTS = (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ$(&[", "irm", "iwr", "ri")
+_UNIX_STARTS = frozenset("abcdefghjklmnopqstuvwxyz./~#")
 _CMDLET = regex(r"^[A-Z][a-z]+-[A-Z][A-Za-z]+$")
 _UNINSTALLS = regex(r"(?:^|[-_.])(?:uninstall|destroy|wipe|nuke|teardown)(?:[-_.]|$)")
 _SHOWS = regex(r"^(?:\$\(|`)\s*(?:cat|head|tail|sed|awk|grep|cut|tr|rev|xxd|base64|openssl)\b|^\$\(<")
@@ -68,7 +69,11 @@ _INTO = (">", ">|", ">>", "&>", "&>>")
 
 def _is_powershell(text: str) -> bool:
     """Whether a text is PowerShell's. The first letters tell most that are not, without loading `re`."""
-    return text.lstrip().startswith(_POWERSHELL_STARTS) and _POWERSHELL.match(text) is not None
+    return (
+        text[:1] not in _UNIX_STARTS
+        and text.lstrip().startswith(_POWERSHELL_STARTS)
+        and _POWERSHELL.match(text) is not None
+    )
 
 
 class Step(Value):
@@ -135,10 +140,14 @@ class Reading:
                 self._copies.update(copies(index, commands, found))
         if loose:
             loose += consequences(loose, facts)
-        hand_over(commands, found)
+        names = {effect.what for effects in found for effect in effects}
+        if "cred.read" in names:
+            hand_over(commands, found)
         follow(commands, found)
-        keep(commands, found, self._resolver)
-        spare(text, commands, found, self._resolver)
+        if not names.isdisjoint(LOSES):
+            keep(commands, found, self._resolver)
+        if not names.isdisjoint(REPLACES):
+            spare(text, commands, found, self._resolver)
         if self.steps is not None:
             self.steps += [Step(self._depth + c.depth, c, tuple(e)) for c, e in zip(commands, found, strict=True)]
         if len(found) == 1 and not loose and not script.problems:

@@ -91,7 +91,7 @@ class Resolver:
         if glob:
             return self._wild(word, path, look=look and git)
         if not look:
-            return Target(text or path, "path", path, self.zone(path))
+            return _row(Target, (text or path, "path", path, self.zone(path), ""))
         return self.at(path, text, look=True, git=git)
 
     def at(self, path: str, text: str = "", *, look: bool = False, git: bool = True) -> Target:
@@ -203,6 +203,9 @@ class Resolver:
         tail = word.text[len(prefix) :].replace(UNKNOWN, "x")
         zone = self.zone(f"{directory.rstrip('/')}/{prefix.rsplit('/', 1)[-1]}{tail}")
         return Target(word.shown, "path", "", zone)
+
+
+_row = tuple.__new__  # of all fields at once, because there are so many of these
 
 
 def _means_home(raw: str) -> bool:

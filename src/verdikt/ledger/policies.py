@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def is_kept(home: Path, digest: str) -> bool:
     """Whether the policy with this digest is there already."""
     try:
-        os.stat(_place(home, digest))
+        os.stat(_place(os.fspath(home), digest))
     except OSError:
         return False
     return True
@@ -29,7 +29,7 @@ def keep_policy(home: Path, digest: str, document: Mapping[str, Any]) -> None:
     """Writes a policy's document under its digest, unless it is there already."""
     if is_kept(home, digest):
         return
-    path = _place(home, digest)
+    path = _place(os.fspath(home), digest)
     import tempfile  # once per policy, and its import costs more than the look above
 
     data = canonical(document)
@@ -49,7 +49,7 @@ def keep_policy(home: Path, digest: str, document: Mapping[str, Any]) -> None:
 
 def kept_policy(home: Path, digest: str) -> Any:
     """The document of the policy with this digest; `LedgerError` when it was not kept or is not what it was."""
-    path = _place(home, digest)
+    path = _place(os.fspath(home), digest)
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -66,7 +66,7 @@ def kept_policy(home: Path, digest: str) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _place(home: Path, digest: str) -> str:
+def _place(home: str, digest: str) -> str:
     if not (len(digest) == 64 and digest.isalnum()):
         raise LedgerError(f"expected the digest of a policy, found `{digest}`")
     return f"{home}/policies/{digest}.json"

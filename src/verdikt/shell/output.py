@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from posixpath import basename, dirname
+from posixpath import basename, dirname, normpath
 from typing import TYPE_CHECKING
 
 from verdikt.model.regex import regex
@@ -179,6 +179,18 @@ def _dirname(args: list[str]) -> str | None:
     return (dirname(args[0].rstrip("/")) or ("/" if args[0].startswith("/") else ".")) + "\n"
 
 
+def _realpath(args: list[str]) -> str | None:
+    """The same path: what links there are nobody knows here, and most paths hold none."""
+    names = [arg for arg in args if not arg.startswith("-")]
+    if len(names) != 1 or not names[0].startswith("/") or UNKNOWN in names[0]:
+        return None
+    return normpath(names[0]) + "\n"
+
+
+def _readlink(args: list[str]) -> str | None:
+    return _realpath(args) if any(arg in ("-f", "-e", "-m", "--canonicalize") for arg in args) else None
+
+
 def _which(args: list[str]) -> str | None:
     names = [arg for arg in args if not arg.startswith("-")]
     if len(names) != 1 or UNKNOWN in names[0]:
@@ -230,6 +242,8 @@ _OUTPUTS: dict[str, Callable[[list[str]], str | None]] = {
     "basename": _basename,
     "dirname": _dirname,
     "which": _which,
+    "realpath": _realpath,
+    "readlink": _readlink,
     "mktemp": _mktemp,
     "seq": _seq,
 }

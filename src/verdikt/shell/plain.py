@@ -124,7 +124,7 @@ def _several(tokens: list[str], quiet: Quiet) -> list[Draft] | None:
 _MARKS = frozenset(("|", "&&", "||", ""))
 FILED = frozenset("cp mv ln install tee curl wget".split())
 """Programs that put something into files which a later command may run."""
-_SOURCES = frozenset("mkdir touch chmod which".split())
+_SOURCES = frozenset("mkdir touch chmod which realpath readlink".split())
 """Programs of the lists whose output is known."""
 _NOWHERE = Redirect(">", 2, Word("/dev/null", "/dev/null"))
 _TOGETHER = Redirect(">&", 2, Word("1", "1"))

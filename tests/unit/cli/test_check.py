@@ -183,6 +183,7 @@ def test_a_batch_tells_no_secret_and_goes_on_after_a_bad_line(run: Run) -> None:
 
     assert result.exit_code == 0
     assert ["error" in answer for answer in answers] == [True, True, False, True]
+    assert answers[0]["error"].startswith("expected a JSON object with `tool` and `input`: ")
     assert (answers[2]["id"], answers[2]["verdict"]) == ("x", "ask")
     assert token not in result.stdout
     assert run("--batch", "--policy", "nowhere.yaml").exit_code == 65

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from tests.unit.cli.conftest import Verdikt
+from verdikt import adapters
 from verdikt.adapters.wiring import codex_trust, settings, wrapper
-from verdikt.adapters.wiring.install import Installation, carry_out, plan, take_back, undo
+from verdikt.adapters.wiring.install import Installation, carry_out, found, plan, take_back, undo
 from verdikt.adapters.wiring.place import PLACES
-from verdikt.adapters.wiring.registration import LAUNCH
+from verdikt.adapters.wiring.registration import LAUNCH, Registration
 from verdikt.daemon.client import holder
 from verdikt.errors import WiringError
 
@@ -480,6 +481,65 @@ def test_hosts_are_given_paths_that_they_can_call(project: Path, verdikt: Verdik
     assert done.returncode == 1
     assert "expected an absolute path in UTF-8 for hosts to call" in done.stderr
     assert not list(project.iterdir())
+
+
+def test_an_entry_as_each_host_writes_it() -> None:
+    """Every key, in each host's own units; where the agent is about to act, and where it is not."""
+    registration = Registration(guard="/x/verdikt-hook", python=("/x/python", "-I"))
+
+    def entry(host: str, event: str) -> Any:
+        closed = adapters.host(host).EVENTS[event].closed
+        command = registration.command(host, event, closed=closed)
+        return json.loads(json.dumps(PLACES[host].entries(registration)[event]).replace(json.dumps(command), '"C"'))
+
+    hook = {"type": "command", "command": "C", "timeout": 30}
+    named = {"name": "verdikt", "type": "command", "command": "C", "timeout": 30_000}
+    assert entry("claude", "PreToolUse") == {"matcher": "*", "hooks": [hook | {"onFailure": "block"}]}
+    assert entry("claude", "Stop") == {"matcher": "*", "hooks": [hook]}
+    assert entry("codex", "PreToolUse") == {"matcher": "*", "hooks": [hook]}
+    assert entry("gemini", "BeforeTool") == {"matcher": "*", "hooks": [named]}
+    assert entry("copilot", "preToolUse") == {"type": "command", "bash": "C", "timeoutSec": 30}
+    assert entry("cursor", "preToolUse") == {"command": "C", "timeout": 30, "failClosed": True}
+    assert entry("cursor", "stop") == {"command": "C", "timeout": 30}
+    assert [PLACES[host].extra for host in ("claude", "copilot", "cursor")] == [{}, {"version": 1}, {"version": 1}]
+
+
+@pytest.mark.parametrize(
+    ("mark", "host"),
+    [
+        (".claude", "claude"),
+        (".codex", "codex"),
+        (".gemini", "gemini"),
+        (".github/hooks", "copilot"),
+        (".cursor", "cursor"),
+        (".opencode", "opencode"),
+    ],
+)
+def test_a_host_is_found_by_what_it_leaves_in_a_project(project: Path, mark: str, host: str) -> None:
+    """Or by its program; with neither, nothing is."""
+    here = Installation(project=str(project), data=str(project.parent / "data"), env={"PATH": str(project / "bin")})
+    assert found(here) == []
+
+    (project / mark).mkdir(parents=True)
+    assert found(here) == [host]
+
+
+def test_the_environment_moves_settings(project: Path) -> None:
+    """As each client reads it."""
+    env = {"HOME": "/h", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/k", "XDG_CONFIG_HOME": "/x"}
+    here = Installation(project=str(project), data="/d", env=env)
+    files = [here.file(PLACES[host], "user") for host in ("claude", "codex", "gemini", "copilot", "cursor")]
+    policy = [change.path for change in plan(here, ["opencode"], profile="standard", scope="user", trust=False)]
+
+    assert files == [
+        "/k/settings.json",
+        "/c/hooks.json",
+        "/h/.gemini/settings.json",
+        "/h/.copilot/hooks/verdikt.json",
+        "/h/.cursor/hooks.json",
+    ]
+    assert policy[-2:] == ["/x/verdikt/governance.yaml", "/x/opencode/plugin/verdikt.js"]
+    assert here.registration().python[1:] == ("-I",)
 
 
 def test_what_is_as_it_was_is_not_written_again(project: Path, verdikt: Verdikt) -> None:

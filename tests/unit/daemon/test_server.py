@@ -133,6 +133,27 @@ def test_who_was_decided_before_one_that_hangs_is_answered(tmp_path: Path, relea
     running.server.leave("the test is over")
 
 
+def test_clients_who_never_stop_sending_hold_no_answer_up(tmp_path: Path) -> None:
+    """Answers wait for others who ask, and not for those who only talk."""
+    running, over = Running(tmp_path / "run", lambda _: ALLOWED), threading.Event()
+
+    def talk(sock: socket.socket) -> None:
+        with sock:
+            while not over.is_set():
+                sock.sendall(b"x")
+
+    talking = [threading.Thread(target=talk, args=(running.begin(b"", length=20_000_000),)) for _ in range(3)]
+    for thread in talking:
+        thread.start()
+    try:
+        assert [running.post() for _ in range(5)] == [(200, {})] * 5
+    finally:
+        over.set()
+        for thread in talking:
+            thread.join()
+    running.server.leave("the test is over")
+
+
 def test_no_answer_is_given_before_its_entry_is_on_the_disk(tmp_path: Path) -> None:
     """And the waits of several logs run side by side."""
     store = FileStore(tmp_path / "data", later=(later := Later()))
@@ -157,7 +178,7 @@ def test_no_answer_is_given_before_its_entry_is_on_the_disk(tmp_path: Path) -> N
 
     running = Running(tmp_path / "run", lambda _: ALLOWED)
     running.server._decide = decide
-    running.server._sync_seconds = 1.0
+    running.server._slow = 1.0
     waiting = [running.begin(b"a")]
     assert under_way.acquire(timeout=20)
     waiting += [running.begin(body) for body in (b"b", b"c")]
@@ -394,7 +415,7 @@ def test_where_no_thread_can_be_started_everybody_is_answered(
         raise RuntimeError("can't start new thread")
 
     eventually("somebody leads", lambda: loop._leader)
-    loop._decide, loop._sync_seconds = logged, 1.0 if slow else 0.0
+    loop._decide, loop._slow = logged, 1.0 if slow else 0.0
     monkeypatch.setattr(threading.Thread, "start", start)
     waiting = [running.begin(b"a")]
     eventually("another was wanted", lambda: len(refused) > 1)

@@ -317,3 +317,15 @@ def test_what_a_test_run_leaves_behind_makes_nothing_stale(scene: Scene) -> None
     scene.run("pytest -q", GREEN)
 
     assert scene.say("All tests pass.").allowed
+
+
+def test_a_command_that_was_asked_for_goes_stale_too(scene: Scene) -> None:
+    """It has to have succeeded since the last edit."""
+    scene.ask("Fix src/app.py; `make verify` must pass")
+    scene.edit("src/app.py")
+    scene.run("make verify")
+    wanted = {"command": "make verify"}
+    assert scene.gov.proving.validated("s1", "done", "command_zero_exit", wanted).holds
+    scene.edit("src/app.py", "x = 2\n")
+
+    assert "ran before" in scene.gov.proving.validated("s1", "done", "command_zero_exit", wanted).reason

@@ -100,3 +100,22 @@ def test_any_text_is_read(text: str) -> None:
     """Bad input is normal input."""
     read_runs(text)
     edited_paths(text)
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "speaks"),
+    [
+        ("set -e; cd api && pytest -q; echo ok", "test", False),
+        ("set -e; pytest -q; echo ok", "test", True),
+        ("watch pytest -q", "other", True),
+        ("sed -i s/a/b/ src/app.py", "other", True),
+        ("sed -n 1,9p src/app.py", "look", True),
+        ("tsc --noEmit", "lint", True),
+        ("tsc -p .", "build", True),
+    ],
+)
+def test_what_ran_and_whether_its_status_is_told(command: str, kind: str, speaks: bool) -> None:
+    """What may be skipped without a trace says nothing, and the same name may do different things."""
+    found = [run for run in read_runs(command) if run.argv[0] not in ("set", "cd", "echo")]
+
+    assert [(run.kind, run.speaks) for run in found] == [(kind, speaks)]

@@ -89,6 +89,10 @@ def _api(call: Call) -> Iterator[Effect]:
     elif method in ("PUT", "PATCH") or any(part in path for part in _ADMIN_PATHS) or path.endswith("/merge"):
         light = any(part in path for part in ("/issues/", "/pulls/", "/comments/")) and not path.endswith("/merge")
         yield call.effect("repo.write.api" if light else "repo.admin", _targets(args.operands[:1]))
+    elif path.rstrip("/").endswith(("/comments", "/replies", "/reactions")) and "@" not in "".join(
+        w.text for w in fields
+    ):
+        yield call.effect("repo.write", _targets(args.operands[:1]))  # as `gh issue comment` does
     else:
         yield call.effect("repo.write.api", _targets(args.operands[:1]))
 

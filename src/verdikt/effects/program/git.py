@@ -118,7 +118,7 @@ def _checkout(call: Call, args: Arguments) -> Iterator[Effect]:
     if paths is not None:
         yield from _discard(call, paths)
         return
-    if args.has("--ours --theirs -m"):
+    if args.has("--ours --theirs -m --conflict"):
         yield call.effect("git.write")
         return
     operands = args.operands

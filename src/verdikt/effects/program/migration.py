@@ -54,8 +54,12 @@ def _for_tests(judge: Callable[[Call], Iterator[Effect]]) -> Callable[[Call], It
 
 
 def _tested(call: Call) -> bool:
-    """Whether a variable before the command says that it is for tests."""
+    """Whether a variable before the command, or a flag, says that it is for tests."""
     around = [c for c in before(call.command, call.commands) if len(c.via) < len(call.command.via)]
+    if any(_TEST.search(word.text) for word in call.args.all("--env --environment")) or any(
+        word.text in ("--env=testing", "--env=test") for word in call.command.argv
+    ):
+        return True
     return any(
         name.endswith(("_ENV", "ENVIRONMENT", "SETTINGS_MODULE")) and _TEST.search(value.text)
         for command in (call.command, *around[-1:])
