@@ -40,7 +40,7 @@ KEYS: dict[str, str] = {
     "zone": "where the target lies",
     "state": "what git and the disk know of the target",
     "target": "globs over the target's path, or over its text when it is no path",
-    "command": "literal beginnings of the command text",
+    "command": "literal beginnings of the whole command text; `effect` sees a command anywhere in it",
     "equals": "payload fields (dotted path) and the values they must have",
     "pattern": "google-re2, searched in the command text, or in the fields named by `field`",
     "field": "payload fields (dotted path) in which `pattern` is searched",

@@ -28,8 +28,8 @@ profile: {profile}
 #
 # rules:
 #   - name: no_publish
-#     command: npm publish
-#     verdict: ask
+#     effect: pkg.publish        # whatever the command line looks like: `verdikt explain COMMAND` names the effects
+#     verdict: block
 #     reason: "publishing is for people"
 #     fix: "ask for a release"
 """
