@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from verdikt.daemon.question import Peer
 from verdikt.graph.policy import Policy
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.home import data_home
@@ -76,17 +77,22 @@ class HeldPolicies:
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
-        self._by_stamp: Newest[tuple[tuple[tuple[str, str], ...], tuple[Stamp, ...]], Policy] = Newest(MOST_PLACES)
+        self._by_stamp: Newest[tuple[tuple[tuple[str, str], ...], tuple[Stamp, ...], Peer | None], Policy] = Newest(
+            MOST_PLACES
+        )
         self._by_content: Newest[tuple[tuple[str, str, bytes], ...], Policy] = Newest(MOST_POLICIES)
 
     def __len__(self) -> int:
         return len(self._by_content)
 
-    def at(self, directory: str, env: Mapping[str, str]) -> Policy:
-        """The policy in force at a directory. A `PolicyError` holds every fault of every file; it is not remembered."""
+    def at(self, directory: str, env: Mapping[str, str], reader: Peer | None = None) -> Policy:
+        """The policy in force at a directory. A `PolicyError` holds every fault of every file; it is not remembered.
+
+        What one reader may read another may not, so each reads it once.
+        """
         places = policy_places(directory, env)
         # Taken before the files are read, so that a change in between shows at the next call.
-        seen = places, tuple([stamp(path) for _, path in places])
+        seen = places, tuple([stamp(path) for _, path in places]), reader
         policy = self._by_stamp.get(seen)
         if policy is not None:
             return policy

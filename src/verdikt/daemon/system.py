@@ -147,7 +147,7 @@ class SystemWarm(Warm):
             for _, path in policy_places(cwd, env):
                 if path != MANAGED and rights.ours(path):
                     raise PolicyError("expected a file of the user's own, found one of the warm process", where=path)
-            policy = self.policies.at(cwd, env)
+            policy = self.policies.at(cwd, env, Peer(question.peer.uid, question.peer.gid))
 
         def see(directory: str) -> PeerWorld:
             here = os.path.abspath(os.path.join(question.cwd, directory))

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes import FakeClock
 from verdikt.daemon.held import MOST_POLICIES, HeldPolicies, HeldStores, Newest, stamp
+from verdikt.daemon.question import Peer
 from verdikt.errors import PolicyError
 from verdikt.observe.clock import SystemClock
+from verdikt.observe.policy import PolicyFile
 
 
 def test_what_was_not_asked_for_goes_first() -> None:
@@ -62,6 +65,24 @@ def test_a_settled_policy_is_read_once(tmp_path: Path) -> None:
     file.write_text("profile: standard\n")
     assert held.at(str(file.parent), env) is fresh
     assert len(held) == 2
+
+
+def test_what_one_reader_may_read_another_may_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that was read with somebody's rights is read again with those of whoever else asks."""
+    file = tmp_path / "project" / "governance.yaml"
+    (file.parent / ".git").mkdir(parents=True)
+    file.write_text("profile: standard\n")
+    env = {"HOME": str(tmp_path)}
+    held = HeldPolicies(FakeClock(file.stat().st_ctime + 60))  # its dates can be trusted
+    known = held.at(str(file.parent), env, Peer(1, 1))
+
+    def refuse(_: object) -> list[PolicyFile]:
+        raise PolicyError("expected a file that can be read")
+
+    monkeypatch.setattr("verdikt.daemon.held.read_places", refuse)
+    assert held.at(str(file.parent), env, Peer(1, 1)) is known
+    with pytest.raises(PolicyError):
+        held.at(str(file.parent), env, Peer(2, 2))
 
 
 def test_policies_are_bounded(tmp_path: Path) -> None:
