@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -166,7 +165,7 @@ def test_tail_follows(home: Path) -> None:
         store.append("s3", "crash", {"n": 2})
         assert json.loads(process.stdout.readline())["session"] == "s3"
     finally:
-        process.send_signal(signal.SIGINT)
+        process.terminate()
         process.communicate()
 
 
