@@ -93,6 +93,7 @@ def test_what_is_no_socket_is_no_obstacle(place: WarmProcess) -> None:
     Path(place.path).write_text("not a socket")
 
     assert place.hook(bash("ls"), VERDIKT_DAEMON="on").code == 0
+    eventually("a warm process took its place", place.reachable)
 
 
 def test_a_full_disk_blocks(place: WarmProcess) -> None:

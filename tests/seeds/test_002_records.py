@@ -40,7 +40,12 @@ def env(tmp_path: Path) -> dict[str, str]:
     """A machine of one's own, whose policy enforces."""
     (tmp_path / "project" / "src").mkdir(parents=True)
     (tmp_path / "project" / "governance.yaml").write_text("profile: standard\nevidence: {mode: enforce}\n")
-    return {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "VERDIKT_HOME": str(tmp_path / "data")}
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path / "home"),
+        "VERDIKT_HOME": str(tmp_path / "data"),
+        "VERDIKT_DAEMON": "off",
+    }
 
 
 def verdikt(env: dict[str, str], *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
