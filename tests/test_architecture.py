@@ -23,7 +23,7 @@ ROOMS: dict[str, set[str]] = {
     "observe": {"errors", "model"},
     "ledger": {"errors", "model", "observe"},
     "report": {"errors", "model"},
-    "policy": {"errors", "model", "effects", "graph", "guards", "guidance", "evidence", "council", "observe"},
+    "policy": {"errors", "model", "effects", "graph", "guards", "guidance", "evidence", "council", "observe", "ledger"},
     "compiled": {"errors", "graph", "ledger", "observe", "policy"},
     "proving": {"errors", "model", "evidence", "ledger", "observe"},
     "guiding": {"errors", "model", "effects", "graph", "guidance", "council", "ledger", "observe", "proving"},

@@ -46,22 +46,22 @@ def policy_in_force(start: str, environ: Mapping[str, str], *, managed: str = MA
     try:
         kept = Sealed(os.fspath(data_home(environ)), DIRECTORY, f"{__version__} {sys.implementation.cache_tag}")
     except LedgerError:
-        return _read(files)
+        return _read(files, environ)
     source = _source(files)
-    found = revive_policy(kept.get(source), partial(_read, files))
+    found = revive_policy(kept.get(source), partial(_read, files, environ))
     if found is not None:
         return found
-    policy = _read(files)
+    policy = _read(files, environ)
     compiled = compile_policy(policy)
     if compiled is not None:
         kept.put(source, compiled)
     return policy
 
 
-def _read(files: Sequence[PolicyFile]) -> Policy:
-    from verdikt.policy import build_policy
+def _read(files: Sequence[PolicyFile], environ: Mapping[str, str]) -> Policy:
+    from verdikt.policy import build_policy, kept_documents
 
-    return build_policy(files)
+    return build_policy(files, kept=kept_documents(environ))
 
 
 def _source(files: Sequence[PolicyFile]) -> bytes:

@@ -3,15 +3,17 @@
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any
 
-from verdikt.errors import PolicyError
+from verdikt.errors import LedgerError, PolicyError
 from verdikt.graph.layer import NO_PROFILE, ReadProfile, read_layer
 from verdikt.graph.policy import Policy, PolicyLayer
 from verdikt.graph.registry import Registry
-from verdikt.model.document import Document, parse_document
+from verdikt.ledger.documents import Documents
+from verdikt.ledger.home import data_home
+from verdikt.model.document import MAX_BYTES, Document, parse_document
 from verdikt.model.shape import Section, anything
 from verdikt.observe.policy import MANAGED, PolicyFile, read_policy_file, read_policy_files
 
@@ -75,13 +77,34 @@ def load(path: str) -> Any:
         raise ImportError(f"`{module}` has no `{name}`{nearest(name, dir(found))}") from None
 
 
-def read_profile(name: str) -> Document:
+def read_profile(name: str, kept: Documents | None = None) -> Document:
     """A shipped profile."""
     # Beside this file rather than through importlib.resources, whose import costs more than reading the profile.
     data = read_policy_file(os.path.join(os.path.dirname(__file__), "profiles", f"{name}.yaml"))
     if data is None:
         raise PolicyError(f"expected the profile `{name}` to be installed, found none: install verdikt again")
-    return parse_document(data, f"profiles/{name}.yaml")
+    return read_document(data, f"profiles/{name}.yaml", kept)
+
+
+def kept_documents(environ: Mapping[str, str]) -> Documents | None:
+    """The policy files that were read before; None where verdikt has no place for its data."""
+    from verdikt import __version__
+
+    try:
+        return Documents(data_home(environ), __version__)
+    except LedgerError:
+        return None
+
+
+def read_document(data: bytes, file: str, kept: Documents | None = None) -> Document:
+    """The document in a file's bytes: the one kept from an earlier reading, or else the YAML, which is then kept."""
+    if kept is None or len(data) > MAX_BYTES:
+        return parse_document(data, file)
+    document = Document.load(file, kept.get(data))
+    if document is None:
+        document = parse_document(data, file)
+        kept.put(data, document.dump())
+    return document
 
 
 def load_policy(start: str = "", *, environ: Mapping[str, str] | None = None, managed: str = MANAGED) -> Policy:
@@ -90,7 +113,8 @@ def load_policy(start: str = "", *, environ: Mapping[str, str] | None = None, ma
     A `PolicyError` holds every fault of every file.
     """
     environ = os.environ if environ is None else environ
-    return build_policy(read_policy_files(start or os.getcwd(), environ, managed=managed))
+    kept = kept_documents(environ)
+    return build_policy(read_policy_files(start or os.getcwd(), environ, managed=managed), kept=kept)
 
 
 def load_file(path: str) -> Policy:
@@ -109,10 +133,14 @@ def parse_policy(text: str | bytes, file: str = "governance.yaml") -> Policy:
 
 
 def build_policy(
-    found: Iterable[PolicyFile], names: Registry | None = None, profile: ReadProfile = read_profile
+    found: Iterable[PolicyFile],
+    names: Registry | None = None,
+    profile: ReadProfile | None = None,
+    kept: Documents | None = None,
 ) -> Policy:
     """Layers from files, the highest first."""
     names = names or registry()
+    profile = profile or partial(read_profile, kept=kept)
     layers: list[PolicyLayer] = []
     faults: list[PolicyError] = []
     # The highest layer gets a profile when it names none, and no lower layer can take that away: nobody is unprotected by
@@ -120,7 +148,7 @@ def build_policy(
     default = DEFAULT_PROFILE
     for file in list(found) or [PolicyFile("default", f"profile {DEFAULT_PROFILE}", b"")]:
         try:
-            document = parse_document(file.data, file.path)
+            document = read_document(file.data, file.path, kept)
         except PolicyError as error:
             faults += error.faults
             continue

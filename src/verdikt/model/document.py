@@ -60,6 +60,42 @@ class Document(Record):
         if self.faults:
             raise PolicyError.of(self.faults)
 
+    def dump(self) -> dict[str, Any]:
+        """A document without faults as plain data, the places included and the file's name not."""
+        return {"value": self.value, "values": _told(self.values), "keys": _told(self.keys)}
+
+    @classmethod
+    def load(cls, file: str, dumped: Any) -> Document | None:
+        """The document that was dumped; None for anything else."""
+        match dumped:
+            case {"value": value, "values": dict() as values, "keys": dict() as keys}:
+                return cls(file, value, _Marks(values), _Marks(keys))
+        return None
+
+
+class _Marks(dict[Path, Mark]):
+    """Places as they were dumped, each made a path only when somebody asks for it, which is seldom."""
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._told = told
+
+    def __contains__(self, path: object) -> bool:
+        return isinstance(path, tuple) and _joined(path) in self._told
+
+    def __getitem__(self, path: Path) -> Mark:
+        line, column = self._told[_joined(path)]
+        return int(line), int(column)
+
+
+def _joined(path: Path) -> str:
+    # A position and a key that looks like one must not meet.
+    return "\0".join(f"\1{part}" if isinstance(part, int) else part for part in path)
+
+
+def _told(marks: Mapping[Path, Mark]) -> dict[str, list[int]]:
+    return {_joined(path): list(mark) for path, mark in marks.items()}
+
 
 def parse_document(data: bytes | str, file: str) -> Document:
     """A document with one `PolicyError` for whatever is not YAML as described above; never any other exception."""
