@@ -190,16 +190,20 @@ def test_a_signal_does_not_keep_it_from_its_deadline(tmp_path: Path, number: sig
 
 @pytest.mark.parametrize(("mode", "code"), [("closed", 2), ("open", 0)])
 @pytest.mark.parametrize("way", ["closed", "broken", "full"])
-def test_when_nobody_hears_the_answer_the_status_says_it(mode: str, code: int, way: str) -> None:
-    """A closed stdout, one that nobody reads, a disk that is full."""
+def test_when_nobody_hears_the_answer_the_status_says_it(tmp_path: Path, mode: str, code: int, way: str) -> None:
+    """A closed stdout, one that nobody reads, a disk that is full. The hook did its work: that is no crash of it."""
+    installed = tmp_path / "hooks" / "guard.sh"
+    installed.parent.mkdir()
+    shutil.copy(GUARD, installed)
     redirect = {"closed": ">&-", "broken": "", "full": "> /dev/full"}[way]
-    line = ["/bin/sh", "-c", f'exec "$@" {redirect}', "sh", str(GUARD), "20", mode, "echo", "{}"]
+    line = ["/bin/sh", "-c", f'exec "$@" {redirect}', "sh", str(installed), "20", mode, "echo", "{}"]
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(line, stdin=subprocess.DEVNULL, stdout=write, stderr=subprocess.DEVNULL, check=False)
     os.close(write)
 
     assert done.returncode == code
+    assert not (tmp_path / "_hook_crashes.jsonl").exists()
 
 
 def test_the_hook_gets_the_environment_as_it_is() -> None:

@@ -52,8 +52,11 @@ said=$({ limit "$@"; mark="/$$/$?"; printf '\n%s\n%s\n' "$mark" "$mark" 2>/dev/n
     LC_ALL=C awk -v mark="/$$/" "$judge")
 case $said in
 "0 "* | "2 "*)
-    printf '%s\n' "${said#??}" && exit "${said%% *}"
-    what="nobody hears what it says" ;;
+    printf '%s\n' "${said#??}" 2>/dev/null && exit "${said%% *}"
+    # The client has gone and needs no answer, or cannot be written to: then the status and stderr must say it.
+    [ "$mode" = open ] && exit 0
+    printf '%s\n' "[verdikt] blocked, because nobody hears what the hook says" >&2
+    exit 2 ;;
 "- "*) what=${said#??} ;;
 *) what="it did not answer with one decision" ;;
 esac
