@@ -30,6 +30,21 @@ STORY = 3
 _TOLD = regex(r"^(?!\W*(?:I|we)\b)(?!.*\bwhat w).*\b(?:was|were) \w+", re.IGNORECASE)
 """That something was done, and not by whom or that it is so now: alone in a story, it is what happened once."""
 
+_LOOKED = regex(
+    r"^\W*(?:I|we)(?:'ve| have)? (?:reviewed|looked (?:at|into|through)|read|went through|gone through|inspected|compared|audited|analy[sz]ed|investigated|traced|took a look)\b"
+    r"|\b(?:haven't|have not|didn't|did not)(?: yet)? (?:changed?|touch(?:ed)?|implement(?:ed)?|modif(?:y|ied)|edit(?:ed)?|start(?:ed)?|ma[kd]e) (?:any|anything|a thing)\b"
+    r"|\b(?:no|nothing) (?:changes?|edits?|(?:has|have) been|was|were|is|are)(?: (?:has|have) been| was| were| is| are)? (?:needed|necessary|required|made|changed|touched)\b"
+    r"|\b(?:what follows|this|below) is (?:only |just )?(?:an? |my )(?:proposal|suggestion|sketch|review|plan)\b|^\W*(?:here is|here's|below is) (?:my|the) (?:review|analysis|proposal|assessment)\b",
+    re.IGNORECASE,
+)
+"""That the agent looked, or proposes, and changed nothing."""
+
+_SEEN = regex(
+    r"^(?!\W*(?:I|we)\b)(?!.*\b(?:pass\w*|green|clean|fixed|resolved|solved|done|complete\w*|finished|works?|working|now)\b).*\b(?:is|are|was|were|has|have|can)\b",
+    re.IGNORECASE,
+)
+"""How a thing is: of one who only looked, what was found and not what was done."""
+
 
 class ClaimType(enum.StrEnum):
     """What is claimed."""
@@ -63,8 +78,11 @@ def find_claims(message: str) -> tuple[Claim, ...]:
     """The claims that a message makes, in order. Never raises, whatever the text."""
     spoken = list(itertools.islice(sentences(message), SENTENCES))
     found = list(itertools.islice((claim for one in spoken for claim in _in_sentence(one, message)), MOST))
-    if len(spoken) >= STORY and all(_TOLD.match(claim.words) for claim in found if claim.type is ClaimType.DONE):
-        found = [claim for claim in found if claim.type is not ClaimType.DONE]
+    done = [claim.words for claim in found if claim.type is ClaimType.DONE]
+    if len(spoken) >= STORY and all(map(_TOLD.match, done)):
+        return tuple(claim for claim in found if claim.type is not ClaimType.DONE)
+    if done and all(map(_SEEN.match, done)) and any(_LOOKED.search(one.text) for one in spoken):
+        return tuple(claim for claim in found if claim.type is not ClaimType.DONE)
     return tuple(found)
 
 

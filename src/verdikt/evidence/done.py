@@ -110,7 +110,10 @@ def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
                     re.match(r"^\s*(?:by (?!\w+ing)|with\b|on\b(?! (?:main|master|prod))|at\b)", after, FLAGS)
                     and match[1].lower() not in ("verified", "tested", "confirmed", "validated")
                 )
-                or re.match(r"^\W*(?:set|put)\b", text, FLAGS)
+                or (
+                    re.match(r"^\W*(?:set|put)\b", text, FLAGS)
+                    and not re.search(rf"\band {w.PARTICIPLE}\b", text, FLAGS)
+                )
                 or p.ATTRIBUTIVE.match(after)
             ):
                 continue

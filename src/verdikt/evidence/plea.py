@@ -11,7 +11,7 @@ _SOMEBODY = r"(?:you|someone|somebody|anyone|one of you|your (?:\w+ )?(?:team|ad
 _TALK = (
     r"like|prefer|want|be|have (?:any|a preference|thoughts)|think|clarify|decide|choose|pick|elaborate|explain|consider|agree|accept|specify|live with|rather|say more|expand|say which"
     r"|imagine|describe what you want|give me (?:a sense|an idea|some|more)|tell me (?:more|a (?:bit|little) (?:more|about)|about|which|how you|whether you|if you|what you (?:want|prefer|need|expect|think|mean|have in mind))|let me know (?:which|if you|whether you|how you|what you (?:want|prefer|think|need|mean))"
-    r"|confirm that|confirm (?:you|this is|that's|the (?:scope|requirement|approach|plan|expected|intended|desired))|confirm (?:which|the direction|how you)|review|approve the plan|use|see|do without|go with|always"
+    r"|confirm that|confirm (?:you|this is|that's|the (?:scope|requirement|approach|plan|expected|intended|desired))|confirm (?:which|the direction|how you)|confirm\b[^.;]{0,60}? (?:before I|and I'll|and I will|so (?:that )?I)|review|approve the plan|use|see|do without|go with|always"
 )
 """What is asked of somebody who need not lift a finger: to choose, to explain, to agree."""
 
@@ -23,7 +23,7 @@ _GIVE = r"(?:send|paste|share|provide|upload|give|show|forward|post|email|mail|d
 _OBSERVED = (
     r"(?:(?:(?:once|when|as soon as|after) (?=(?:you've|you have|you|that's|it's) (?!have|merged|reviewed|decided|approved|read|looked|fixed|ready|had|back|free|there)\w)|(?:what|whether|if|how|which|where|how many|how much|how long)(?: exactly)? )"
     r"(?!(?:you(?:'d| would|'re| are)? (?:want|prefer|like|think|need|rather|mean|expect|happy|ok|fine|agree|interested|wish|have (?:any|other|a preference|questions|thoughts)|disagree|feel)|I\b|we\b|to\b|one\b|of\b|option|approach|(?:any|some)thing|there(?:'s| is| are) (?:any|some)thing|questions|that (?:works for you|sounds|'s|is (?:ok|fine|all right|acceptable|what you))"
-    r"|this (?:works for you|sounds|is (?:ok|fine|what you|acceptable)|makes sense|looks (?:good|ok|right))|(?:it|this|that|they|things)(?:'s| is)? (?:ok|fine|okay|looks?|sounds?|seems?)|(?:the|either|this|that) (?:\w+ )?(?:option|approach|direction|plan|design|naming|wording)|you(?:'d| would) |path|way)\b)\S+"
+    r"|this (?:works for you|sounds|is (?:ok|fine|what you|acceptable)|makes sense|looks (?:good|ok|right))|(?:it|this|that|they|those|these|things)(?:'s|'re| is| are)? (?:ok|fine|okay|looks?|sounds?|seems?|in scope|out of scope|worth|wanted|needed|intended|acceptable|a priority|what you)|(?:the|either|this|that) (?:\w+ )?(?:option|approach|direction|plan|design|naming|wording)|you(?:'d| would) |path|way)\b)\S+"
     rf"|the (?:[\w-]+ ){{0,3}}?(?:{_ITEM}|colou?r|outcome|exact)\b|its (?:{_ITEM}|colou?r|state|status)\b)"
 )
 

@@ -55,6 +55,13 @@ _REPORTED = regex(
 )
 
 
+_THOUGHT_OF = regex(
+    r"^\W*(?:option|alternative|variant|scenario|approach|proposal|hypothesis|idea|suggestion)(?: \w{1,2})?\s*[:—–]",
+    re.IGNORECASE,
+)
+"""What a paragraph begins with that says how things could be."""
+
+
 class Sentence(Value):
     """One sentence as spoken. `places[i]` is where the i-th character stood in the message.
 
@@ -85,7 +92,7 @@ def sentences(message: str) -> Iterator[Sentence]:
     for block in _blocks(_spoken(message[offset:])):
         if block.kind != "item":
             intro = ""
-        mood = intro or heading
+        mood = "plan" if _THOUGHT_OF.match(block.text) else intro or heading
         for text, places, mark, first in block.pieces():
             yield Sentence(text, tuple(offset + place for place in places), mood, mark, first)
         words = block.text.strip()

@@ -59,6 +59,14 @@ _VETOES = (
             FLAGS,
         ),
     ),
+    Veto(
+        "before",
+        regex(
+            r"\b(?:I|we)(?:'ve)? (?:noticed|see|saw|found|noted|discovered|reali[sz]ed|spotted|learned|read) that\b",
+            FLAGS,
+        ),
+        _PASSIVE,
+    ),
     Veto("since", regex(r"\bafter\b", FLAGS), (*_PRESENT, p.BEEN, p.HAS)),
 )
 

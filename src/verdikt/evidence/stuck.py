@@ -54,7 +54,7 @@ _STUCK = tuple(
         r"\b(?:I|we)(?:'m|'re|'ll| will| am| are)? (?:(?:going to )?have to|had to|must|need to|needed to|am forced to|was forced to|(?:am )?obliged to) (?:stop|give up|leave (?:it|this|that) (?:here|there|at)|abandon|pause|halt|break off|bail|hold off)\b",
         r"\b(?:I|we)(?:'ve| have)? (?:gave|given) up\b",
         r"^\W*(?:I'm |I am )?(?:stopping|pausing|giving up|halting)(?: here| at this point| now| on)\b(?! (?:to|for) (?:ask|check|confirm|you))",
-        r"\bnothing(?: (?:more|else|further))?(?: that)? (?:I|we) can (?:do|try)\b|\bnothing (?:more|else|further) (?:to try|can be done)\b|\b(?:I|we) (?:have no way (?:to|of)|see no (?:other )?way|don't see (?:another|any other)|have run out of (?:options|ideas|ways))\b",
+        r"\bnothing(?: (?:more|else|further))?(?: that)? (?:I|we) can (?:do|try)\b|\bnothing (?:more|else|further) (?:to try|can be done)\b|\b(?:I|we) (?:have no way (?:to|of)(?! (?:know|tell|say|judg|be(?:ing)? sure|guess)\w*)|see no (?:other )?way|don't see (?:another|any other)|have run out of (?:options|ideas|ways))\b",
         # something stops me
         r"\b(?:prevent(?:s|ed)?|stop(?:s|ped)?|keep(?:s)?|kept|block(?:s|ed)?|bar(?:s|red)|forbids|hinder(?:s|ed)?|lock(?:s|ed)) (?:me|us) (?:from|out)\b",
         r"\b(?:doesn't|does not|won't|will not|wouldn't|didn't|did not|don't|isn't going to) (?:let|allow|permit) (?:me|us)\b",
@@ -65,7 +65,7 @@ _STUCK = tuple(
         r"\b(?:can't|cannot|can not|couldn't|could not) be (?:completed|verified|finished|tested|run|built|deployed|exercised|triggered|done|checked|validated|continued|reproduced|published|installed) (?:without|until)\b",
         r"\bcan(?:not|'t) (?:proceed|continue|go any further|go ahead|move forward) (?:without|until)\b",
         # what I would need is not there
-        rf"\b(?:I|we){_ADVERB} (?:lack|am missing|'m missing|have no|had no|(?:wasn't|was not|haven't been|have not been|was never) (?:given|granted|provided with)|(?:don't|do not|didn't) have)(?: \w+){{0,4}}? {_MEANS}\b(?! (?:check|handling|refresh|validation))",
+        rf"\b(?:I|we){_ADVERB} (?:lack|am missing|'m missing|have no|had no|(?:wasn't|was not|haven't been|have not been|was never) (?:given|granted|provided with)|(?:don't|do not|didn't) have)(?: \w+){{0,4}}? {_MEANS}\b(?! (?:check|handling|refresh|validation|(?:to|of) (?:know|tell|say|judg|be sure|guess)))",
         rf"\b(?:an? |the )?(?:\w+ )?{_MEANS}(?: that| which)? (?:I|we) (?:don't|do not|didn't) have\b",
         rf"\b(?:my|our) (?:\w+ )?{_MEANS} (?:isn't|is not|aren't|are not|doesn't|does not|don't|do not|lacks?|has no|have no|has been (?:revoked|refused|rejected)|was (?:revoked|refused|rejected|denied)|(?:is|are) (?:not|refused|rejected|denied|missing|insufficient))\b",
         r"\b(?:I|we)(?:'d|'ll| would| will)?(?: still| first)? (?:need|require) (?:your |valid |the |an? |working )?(?:[\w-]+ ){0,2}?(?:credentials|approval|permissions?|access|api keys?|tokens?|passwords?|ssh keys?|sign-off)\b(?! (?:check|handling|refresh|validation|to be|store))",
