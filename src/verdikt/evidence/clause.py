@@ -115,6 +115,8 @@ def _in_part(text: str) -> bool:
     """Whether it is said of some of many (`three of five`)."""
     if re.search(r"\b(?!100\b)\d{1,2} ?(?:%|percent) (?:complete|done|finished|ready|there)\b", text, FLAGS):
         return True
+    if re.search(rf"\bin (?:{_NUMBERS}|several|many) of (?:them|these|those|the)\b", text, FLAGS):
+        return True
     found = _PART.search(text)
     return found is not None and found[1].lower() != found[2].lower()
 

@@ -56,7 +56,7 @@ ENDED = regex(
     r"|\bwithout (?:a single|any) (?:error|issue|failure|warning|problem|crash)s?\b"
     rf"|\b{w.TROUBLE}\b[^,;]{{0,30}}? (?:(?:has|have) (?:all )?(?:disappeared|vanished|gone away|stopped|cleared up)|disappeared|went away|stopped (?:happening|occurring))\b"
     r"|\b(?:I|we)(?:'d| would)? (?:consider|call) (?:it|this|that|the [\w -]{1,30}?) (?:fixed|done|resolved|finished|complete|solved|closed)(?=\W*$|[,;]| and\b)"
-    r"|\bas (?:requested|you (?:asked|requested|wanted|specified)|discussed|agreed|specified|proposed|suggested|planned|outlined)(?=\W*$|, )|\b(?:compiles|type-?checks|typechecks|builds)\W*$",
+    r"|\bas (?:requested|discussed|agreed|specified|proposed|suggested|planned|outlined)(?=\W*$|, )|\b(?:as|like|the way|how) you (?:asked|requested|wanted|specified|described|suggested|preferred|proposed|outlined|wished)(?=\W*$|, )|\b(?:compiles|type-?checks|typechecks|builds)\W*$",
     FLAGS,
 )
 TESTS = regex(
@@ -64,10 +64,12 @@ TESTS = regex(
     r" (?:pass(?:es|ed)?\b(?! (?:an?|the|its?|that|this|these|each|our|along|through|to|down|back|over|it|them|§)\b)|passing\b|succeeds?\b|succeeded\b|checks? out\b"
     r"|(?:is|are|was|were|came back|comes back|come back|turned|stays?|went|looks?)(?: "
     + w.ADVERB
-    + r"){0,2} (?:green|clean|passing|successful|happy)\b|compiles\b|compiled\b|is back to green\b|(?:green|clean)(?=\W*$|[,;]))",
+    + r"){0,2} (?:green|clean|passing|successful|happy|fine)\b|compiles\b|compiled\b|is back to green\b|(?:green|clean)(?=\W*$|[,;]))",
     FLAGS,
 )
 COUNT = regex(
+    r"\bnone (?:(?:is|are|do|does)(?: now| any ?more)|now)\b|\b(?:fails?|failed|(?:is|was|goes|went) red) (?:without|before) [^,;]{1,40}? and (?:pass\w*|succeeds|(?:is|goes|turns|went) green) (?:with|after)\b"
+    r"|\b(?P<of>\d+)(?:/| of | out of )(?P=of) [a-z-]+ (?:is|are) (?:on|up|ready|running|healthy|done|at|in|online|available)\b|"
     r"\bno (?:tests?|checks?|specs?) (?:fails?|failed|(?:is|are) failing)\b|\bnothing (?:fails|failed|broke|breaks|is broken|is left to (?:do|fix)|left to (?:do|fix))\b|"
     r"\b\d[\d,]* (?:tests? |specs? )?pass(?:ed|ing)\b|\b(?:0|zero|no) (?:failures|failed|failing(?! tests? (?:for|that|yet))|type errors|lint errors|errors and|errors,)",
     FLAGS,
@@ -92,7 +94,9 @@ OFFERED = regex(
     r"\b(?:the|your|a) new [\w§ -]{1,40}? (?:is|are) (?:available|there|visible|reachable|accessible|usable)\b|\b(?:you|they) (?:requested|asked for|wanted|ordered) (?:is|are) (?:now )?(?:available|there|ready|in|on)\b",
     FLAGS,
 )
-BACK = regex(r"\b(?:is|are)(?: now)? (?:back|up)(?=\W*$|,| (?:with|and|again)\b)", FLAGS)
+BACK = regex(
+    r"\b(?:is|are)(?: now)? (?:back|up)(?=\W*$|,| (?:with|and|again)\b|(?<=back) (?:in|on|at|where|under|to)\b)", FLAGS
+)
 WE_NOW = regex(r"\bwe now (\w+)\b", FLAGS)
 LATELY = regex(
     rf"\b(?!(?:{w.BAD}|{w.ADVERB})\b)[a-z]+[^\Wsu]s\b[^,]{{0,60}} (?<!right )(?<!for )(?<!by )(?<!until )(?<!from )now(?=\W*$|[,;:]| and\b| (?:instead of|rather than|without|even|across|whenever)\b)"
@@ -157,7 +161,7 @@ TELEGRAM = regex(
 SHORT = regex(
     r"^\W*no (?:more |remaining |further )(?:warnings|errors|failures|issues|regressions|crashes)\b|"
     r"^\W*(?:all |job |and |it's |that's |we're |i'm |you're )?(?:done|fixed|finished|complete|completed|shipped|all set|set|good to go|up and running|everything|all of (?:it|them)|problem solved|mission accomplished|live|deployed|merged|resolved|implemented|sorted|that's it|ready)"
-    r"(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$|^\W*(?:done|fixed|finished|shipped)[,!.]|^\W*that(?:'s| is) (?:all (?:of (?:it|them)|\d+|two|three|four|five|six)|both|everything (?:you asked|on (?:the|your) list))\b|^\W*it's alive\b|^\W*(?:nailed|cracked|sorted|solved|fixed|found and fixed) it\b|^\W*(?:nice,? |great,? |yes,? |ok,? |and )?(?:that|it|this) (?:worked|did it|is alive)(?=\W*$|[,!])|^\W*(?:all )?(?:done|finished) with (?:the|all|this|that|it|everything|your|both)\b|^\W*(?:all )?(?:tests|ci|build|checks)(?: all)? green\b|^\W*(?:all |everything )?green (?:across the board|everywhere|again|on all)\b|^\W*(?:all|everything(?:'s| is)?) (?:done|set|good|green|finished)\b",
+    r"(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$|^\W*(?:done|fixed|finished|shipped)[,!.]|^\W*that(?:'s| is) (?:all (?:of (?:it|them)|\d+|two|three|four|five|six)|both|everything (?:you asked|on (?:the|your) list))\b|^\W*you can (?:now |safely )?(?:announce|merge|deploy|ship|release|close|publish) (?:it|this|that|the (?:pr|branch|ticket|issue|release))(?=\W*$| now\b| whenever\b| when\b)|^\W*it's alive\b|^\W*(?:nailed|cracked|sorted|solved|fixed|found and fixed) it\b|^\W*(?:nice,? |great,? |yes,? |ok,? |and )?(?:that|it|this) (?:worked|did it|is alive)(?=\W*$|[,!])|^\W*(?:all )?(?:done|finished) with (?:the|all|this|that|it|everything|your|both)\b|^\W*(?:all )?(?:tests|ci|build|checks)(?: all)? green\b|^\W*(?:all |everything )?green (?:across the board|everywhere|again|on all)\b|^\W*(?:all|everything(?:'s| is)?) (?:done|set|good|green|finished)\b",
     FLAGS,
 )
 LATER = regex(
@@ -216,7 +220,7 @@ ANYMORE = regex(
     FLAGS,
 )
 NEW_IN = regex(
-    r"\b(?:has|have|gets|got|gained|comes with|includes?|shows?|reflects?|contains?|carries|carry)(?: now)? (?:an?|two|three|four|five|\d+|the|its|their|some)(?: \w+)? (?:new|newly|brand-new)\b(?! (?:version|release|owner|team|policy|maintainer|job|ceo|customers?|users?|and|or|enough|in)\b)"
+    r"\b(?:has|have|gets|got|gained|comes with|includes?|shows?|reflects?|contains?|carries|carry|uses?|serves?|runs?(?: on)?|goes through|go through|points? (?:at|to)|sits? on)(?: now)? (?:an?|two|three|four|five|\d+|the|its|their|some)(?: \w+)? (?:new|newly|brand-new)\b(?! (?:version|release|owner|team|policy|maintainer|job|ceo|customers?|users?|and|or|enough|in)\b)"
     r"|\bthere(?:'s| is| are)(?: now| also)? (?:an?|two|three|four|\d+) new (?!(?:version|release|owner|team|policy|maintainer|way|ways|problem|error|bug|issue|failure|warning|requirement|law)s?\b)\w+",
     FLAGS,
 )
@@ -227,6 +231,7 @@ AS_OF = regex(
 AGAINST = regex(
     r"\b\d[\d.,]* ?(?:ms|s|sec|secs|seconds?|minutes?|mins?|hours?|kb|mb|gb|kib|mib|%|percent|lines|rows|queries|requests|calls)? ?(?:instead of|rather than|vs\.?|versus|\(was|\((?:it )?used to be|\(down from|\(up from|down from|up from|compared (?:to|with)|where it (?:was|used to be)) ?(?:about |around |~)?\d"
     r"|\((?:down|up) from (?:about |~)?\d|\b(?:it|this|that|they) (?:was|were|took|used to be|used to take)(?: about| around| over)? \d[^,;]{0,25}? (?:before|earlier|previously)\W*$"
+    r"|^ (?:it|that|this|they) (?:was|were|took|used to (?:be|take)) (?:about |around |over )?\d[\d.,]* ?(?:ms|s|sec|seconds|minutes|hours|kB|MB|GB|%)\W*$"
     r"|\d[^;]{0,60}?, down from (?:about |~|over |around )?\d"
     r"|\b(?:down|up) to (?:about |~)?\d[^,;]{0,25}? from (?:about |~)?\d"
     r"|\bwent (?:up|down) (?:to|by) (?:about |around |~)?\d|(?<!vary )(?<!varies )(?<!range )(?<!ranges )\bfrom (?:about |~)?\d[\d.,]* ?(?P<unit>ms|s|sec|seconds|minutes|min|kB|KB|MB|GB|%|lines|warnings|errors|failures) to (?:about |~|under )?\d[\d.,]* ?(?P=unit)\b|\b\d[\d.,]* ?(?:ms|s|kB|MB|GB|%)? (?:→|->|=>) ?\d",
@@ -245,7 +250,7 @@ FINE = regex(
     FLAGS,
 )
 LANDED = regex(
-    r"^\W*(?!(?:I|we|you|it|that|this|he|she|they|state|situation|who|what)\b)(?:[\w§'/-]+ ){0,8}?[\w§/-]+(?: is| are|'s) (?:all |now )?in(?=[^\w§¶]*$|[;,:])|\b(?:script|report|write-up|summary|draft|patch|fix|export|deck|migration|changes?|branch|notebook)(?:'s| is| are)(?: now| all)? (?:in|at|on|under)(?: the)? §",
+    r"^\W*(?!(?:I|we|you|it|that|this|he|she|they|state|situation|who|what)\b)(?:[\w§'/-]+ ){0,8}?[\w§/-]+(?: is| are|'s) (?:all |now )?in(?=[^\w§¶]*$|[;,:])|\b(?:it's|it is|they're|that's) (?:all )?(?:on|in) (?:the )?(?:branch|commit|pr) (?:§|#?\w)|\b(?:script|report|write-up|summary|draft|patch|fix|export|deck|migration|changes?|branch|notebook)(?:'s| is| are)(?: now| all)? (?:in|at|on|under)(?: the)? §",
     FLAGS,
 )
 ZERO = regex(
@@ -270,7 +275,7 @@ PERSISTS = regex(
     FLAGS,
 )
 REMEDY = regex(
-    rf"^\W*(?:the )?(?:fix|solution|remedy|resolution|change|outcome|new behaviou?r|behaviou?r now)\s*: +(?!(?:use|add|make|set|move|run|wrap|call|remove|replace|pass|change|check)\b)[^:,;]{{1,60}}? (?!(?:{w.BAD})\b)[a-z]+[^\Wsu]s\b",
+    rf"^\W*(?:the )?(?:fix|solution|remedy|resolution|change|outcome|new behaviou?r|behaviou?r now)\s*: +(?!(?:use|add|make|set|move|run|wrap|call|remove|replace|pass|change|check)\b)(?:(?:the|an?|each|every|all|both|its?|this|they|we|\w+s)\b|§)[^:,;(]{{0,60}}? (?!(?:{w.BAD})\b)[a-z]+[^\Wsu]s\b",
     FLAGS,
 )
 ANNOUNCED = regex(

@@ -88,11 +88,11 @@ class Sentence(Value):
 def sentences(message: str) -> Iterator[Sentence]:
     """The sentences of a message's prose, in order. Never raises, whatever the text."""
     offset = max(0, len(message) - LONGEST)
-    heading = intro = ""
-    for block in _blocks(_spoken(message[offset:])):
+    heading = intro = whole = ""
+    for number, block in enumerate(_blocks(_spoken(message[offset:]))):
         if block.kind != "item":
             intro = ""
-        mood = "plan" if _THOUGHT_OF.match(block.text) else intro or heading
+        mood = "plan" if _THOUGHT_OF.match(block.text) else intro or heading or (whole if block.kind == "item" else "")
         for text, places, mark, first in block.pieces():
             yield Sentence(text, tuple(offset + place for place in places), mood, mark, first)
         words = block.text.strip()
@@ -100,6 +100,8 @@ def sentences(message: str) -> Iterator[Sentence]:
             heading = _mood(words)
         elif block.kind == "text" and (words.endswith(":") or _titles(words)):
             intro = _mood(words)
+            if number == 0 and words.endswith(":"):
+                whole = intro
 
 
 def _titles(words: str) -> bool:
