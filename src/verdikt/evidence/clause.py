@@ -39,7 +39,7 @@ _SPLIT = regex(
     re.IGNORECASE,
 )
 _LEAD = regex(
-    r"^(?:and|but|so|then|also|plus|now|yes|ok(?:ay)?|great|good news|perfect|alright|finally|well)\b[,!:]?\s+|^(?:understood|agreed|sure|yep|yup|thanks|thank you|of course|absolutely|no problem|makes sense)[,!:]\s+",
+    r"^(?:(?:and|but|so|then|also|plus|now|yes|ok(?:ay)?|great|good news|perfect|alright|finally|well)\b[,!:]?\s+)+|^(?:understood|agreed|sure|yep|yup|thanks|thank you|of course|absolutely|no problem|makes sense)[,!:]\s+",
     re.I,
 )
 _ASKS = regex(
