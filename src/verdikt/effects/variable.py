@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from verdikt.effects import zone as places
 from verdikt.effects.argument import words
+from verdikt.effects.code import read_code
 from verdikt.model.effect import Target, Zone
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
@@ -31,6 +32,7 @@ _FILES = words("BASH_ENV ENV PYTHONSTARTUP")
 _HISTORY = words("HISTFILE HISTSIZE HISTFILESIZE")
 _OPTIONS = words("NODE_OPTIONS PERL5OPT RUBYOPT")
 _LOADED = regex(r"(?:--require|--import|--loader|-r|-M|-I)[= ]?(\.{0,2}/\S+)")
+_INLINE = regex(r"data:text/javascript(?:;charset=[\w-]+)?(;base64)?,(\S+)")
 _LIBRARIES = words("LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES")
 
 
@@ -54,8 +56,23 @@ def assigned(call: Call, name: str, value: Word, *, lasting: bool = False) -> It
     elif name == "PATH" and _anybodys(value.text.partition(":")[0]):
         target = Target(value.text.partition(":")[0] or ".", "other")
         yield call.effect("code.unknown", (target,), note="programs would be taken from there before any other place")
-    elif name in _OPTIONS and (found := _LOADED.search(value.text)):
+    elif name in _OPTIONS:
+        yield from _told(call, name, value.text)
+    elif name == "PERL5DB":
+        yield from read_code("perl", value.text, call)
+
+
+def _told(call: Call, name: str, options: str) -> Iterator[Effect]:
+    """Options that an interpreter takes from a variable: files to load, or program text."""
+    if found := _LOADED.search(options):
         yield from _loaded(call, name, Word(found.group(1)))
+    if name == "NODE_OPTIONS":
+        for kind, text in _INLINE.findall(options):
+            from verdikt.effects.code.decoder import unquoted
+
+            yield from read_code("node", f"eval(atob('{text}'))" if kind else unquoted(text), call)
+    elif ";" in options or "(" in options:
+        yield from read_code("perl" if name == "PERL5OPT" else "ruby", options, call)
 
 
 def _loaded(call: Call, name: str, file: Word) -> Iterator[Effect]:

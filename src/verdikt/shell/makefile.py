@@ -18,6 +18,7 @@ _MAKE_VALUED = (
 )
 
 
+_INPUT = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
 _DRY = frozenset(("-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "-v", "--version", "-h", "--help"))
 
 
@@ -93,7 +94,7 @@ def make(call: Invocation) -> str | None:
     named = chosen.get("-f") or chosen.get("--file") or chosen.get("--makefile")
     text: str | None = None
     if named is not None:
-        text = call.frame.stdin if named.text == "-" else contents(call.walker, named, scope)
+        text = call.frame.stdin if named.text in _INPUT else contents(call.walker, named, scope)
     else:
         for name in ("GNUmakefile", "makefile", "Makefile"):
             text = contents(call.walker, Word(name), scope)

@@ -95,6 +95,8 @@ class Constants:
             return _constant(node.slice)
         if isinstance(node, ast.Call):
             function = self.dotted(node.func)
+            if function == "__import__" and len(node.args) == 1:
+                return _constant(node.args[0]).split(".")[0]  # the package, whatever of it is named
             if function in ("__import__", "importlib.import_module") and node.args:
                 return _constant(node.args[0])
             if function in ("sys.modules.get",) and node.args:

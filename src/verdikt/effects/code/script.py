@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from verdikt.effects import host
 from verdikt.effects.call import Call
+from verdikt.effects.code.binding import bind
 from verdikt.model.effect import Effect, Target
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
@@ -15,7 +16,7 @@ from verdikt.shell.command import UNKNOWN, Word
 _STRING = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
 
 _SHELL = regex(
-    rf"\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|System\.cmd|exec\.Command|Command::new|os\.execute|io\.popen|do\s+shell\s+script)\b\s*[(\[]*\s*{_STRING}((?:\s*,\s*\[?\s*{_STRING})*)",
+    rf"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|System\.cmd|exec\.Command|Command::new|os\.execute|io\.popen|do\s+shell\s+script)\b\s*[(\[]*\s*{_STRING}((?:\s*,\s*\[?\s*{_STRING})*)",
     re.DOTALL,
 )
 _BACKTICK = regex(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
@@ -62,6 +63,9 @@ _SENDS = regex(
 _EVAL = regex(
     r"\b(?:eval|new\s+Function|runInThisContext|runInNewContext|loadstring|instance_eval|class_eval|create_function)\b"
 )
+_EVAL_TEXT = regex(
+    rf"\b(?:eval|Function|runInThisContext|runInNewContext|loadstring|load|instance_eval|Code\.eval_string)\s*\(?\s*{_STRING}"
+)
 _FETCHES = regex(
     r"""\bfetch\s*\(|\baxios\b|require\(['"]https?['"]\)|https?\.get\(|URI\.open|open-uri|\bLWP::|Net::HTTP|curl_exec|(?:file_get_contents|fopen|\bget)\s*\(?\s*['"]https?:"""
 )
@@ -70,12 +74,6 @@ _DECODES = regex(
 )
 _RUN_DECODED = regex(
     r"\b(?:system|exec|popen|shell_exec|passthru|proc_open|execSync|spawn|spawnSync)\s*\(?\s*(?:\w+(?:::|->|\.))*(?:decode_base64|base64_decode|decode64|atob|hex2bin|str_rot13|gzinflate|pack|Buffer\.from)\b"
-)
-_HOME = regex(
-    r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)homedir\(\)|\bhomedir\(\)|\bDir\.home\b|\bENV\[['"]HOME['"]\]|\bprocess\.env\.HOME\b|\$ENV\{['"]?HOME['"]?\}|\b(?:os\.)?getenv\(\s*['"]HOME['"]\s*\)|System\.user_home!?(?:\(\))?"""
-)
-_JOINED = regex(
-    r"""(?:\b(?:path\.|File\.|Path\.)join\(\s*)['"](~[^'"]*)['"]\s*,\s*['"]([^'"]*)['"]\s*\)|['"](~[^'"]*)['"]\s*[+.]\s*['"]([^'"]*)['"]"""
 )
 _WHOLE_ENV = {
     "node": regex(r"\b(?:console\.\w+|print|write|stringify)\([^)]*\bprocess\.env(?!\s*[.\[\w])"),
@@ -97,10 +95,8 @@ _ASKED = regex(
     re.DOTALL,
 )
 _FILE_OBJECT = regex(rf"\bnew\s+(?:java\.io\.)?File\(\s*{_STRING}\s*\)\.(deleteDir|delete|deleteRecursively)\b")
-_SPLIT_STRING = regex(r"""(?<=[\w /~.-])(?:"\s*(?:\+|\.\.?)\s*"|'\s*(?:\+|\.\.?)\s*')(?=[\w /~.-])""")
-"""Where one string is written as two that are joined."""
-_GOES_ON = (regex(r"\s*\.\s*[$\w]"), regex(r"\s*\+\s*[$\w]"))
-"""A string that something unknown is joined to: in PHP by a dot, elsewhere by a plus."""
+_GOES_ON = (regex(r"\s*(?:\+|\.\.|<>)\s*[$\w(]"), regex(r"\s*\.\s*[$\w(]"))
+"""A string that something unknown is joined to: by a dot in PHP and Perl, by other marks elsewhere."""
 _PHP_JOIN = regex(r"""([)"'])\s*\.\s*(?=\w+\()""")
 _BUN = regex(r"\$`([^`]+)`")
 _TCL = regex(r"\bfile\s+delete\s+(?:-force\s+)?(?:--\s+)?([^\s;\]]+)")
@@ -131,6 +127,10 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
     """What a program in one of these languages would do."""
     text = _plain(language, text[:_MAX])
     yield from _evaluated(text, call)
+    text = bind(language, text)
+    yield from _inner(language, text, call)
+    if language == "php":
+        text = _PHP_JOIN.sub(r"\1 , ", text)  # a dot joins strings there
     if (pattern := _WHOLE_ENV.get(language)) is not None and pattern.search(text):
         yield call.effect("env.read.all")
     yield from _stored(language, text, call)
@@ -141,20 +141,32 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
     if language in ("perl", "ruby", "php"):
         for found in _BACKTICK.finditer(text):
             yield from call.shell(found.group(1) or found.group(2) or "")
-    for what, pattern in _CALLS:
-        if language == "awk":
-            break
-        for found in pattern.finditer(text):
-            name = next(g for g in found.groups() if g is not None)
-            if not name.startswith(("http:", "https:")):
-                more = UNKNOWN if _GOES_ON[language != "php"].match(text, found.end()) else ""
-                yield from call.on(what, [_word(name + more)])
+    if language != "awk":
+        yield from _touched(language, text, call)
     yield from _over_and_over(language, text, call)
     for found in _OPEN.finditer(text):
         yield from _opened(found, call)
     yield from _addressed(text, call)
     if language == "osascript":
         yield from _driven(text, call)
+
+
+def _inner(language: str, text: str, call: Call) -> Iterator[Effect]:
+    """Program text in a string that is run as it stands."""
+    for found in _EVAL_TEXT.finditer(text):
+        inner = next(g for g in found.groups() if g is not None)
+        if len(inner) < len(text):
+            yield from read_script(language, re.sub(r"\\([\"'`\\])", r"\1", inner), call)
+
+
+def _touched(language: str, text: str, call: Call) -> Iterator[Effect]:
+    """Files, by the calls that touch them."""
+    goes_on = _GOES_ON[language in ("php", "perl", "raku")]
+    for what, pattern in _CALLS:
+        for found in pattern.finditer(text):
+            name = next(g for g in found.groups() if g is not None)
+            if not name.startswith(("http:", "https:")):
+                yield from call.on(what, [_word(name + (UNKNOWN if goes_on.match(text, found.end()) else ""))])
 
 
 _FORKS = regex(
@@ -187,20 +199,11 @@ def _over_and_over(language: str, text: str, call: Call) -> Iterator[Effect]:
 
 
 def _plain(language: str, text: str) -> str:
-    """The text without comments, with the home directory by its short name."""
+    """The text without comments."""
     text = _uncomment(language, text)
     if language == "perl":
         text = re.sub(r"\buse\s+[\w:]+[^;]*;", ";", text)  # the names of what is imported are no calls
-    if "+" in text or language in ("perl", "php", "lua"):
-        text = _SPLIT_STRING.sub("", text)
-    if _HOME.search(text):
-        text = _JOINED.sub(_join, _HOME.sub("'~'", text))
-    return _PHP_JOIN.sub(r"\1 , ", text) if language == "php" else text  # a dot joins strings there
-
-
-def _join(found: "re.Match[str]") -> str:
-    head, tail = (found.group(1), found.group(2)) if found.group(1) is not None else (found.group(3), found.group(4))
-    return f"'{head.rstrip('/')}/{tail.lstrip('/')}'"
+    return text
 
 
 def _evaluated(text: str, call: Call) -> Iterator[Effect]:
