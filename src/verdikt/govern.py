@@ -349,7 +349,7 @@ class Governance:
         record_crash(self.store.home, moment, error)
         try:
             self.proving.crashed(moment)
-        except OSError as again:
+        except Exception as again:
             record_crash(self.store.home, f"{moment}.note", again)
         if session:
             try:

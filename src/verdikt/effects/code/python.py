@@ -2,13 +2,13 @@
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator
 
 from verdikt.effects import host
 from verdikt.effects.argument import words
 from verdikt.effects.call import Call
 from verdikt.effects.code.constant import DECODE, HIDDEN, Constants, quoted
+from verdikt.effects.code.legible import Legible
 from verdikt.model.effect import Effect, Target
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
@@ -355,15 +355,17 @@ def _read(text: str, walk: _Module) -> Iterator[Effect]:
             yield from walk.call.shell(text.lstrip().partition("\n")[2])
             return
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        yield walk.call.effect("code.run", note="python that does not parse")
+        program = Legible(text)
+    except (ValueError, RecursionError, MemoryError):
+        # An interpreter that is less deep in calls of its own may well read it.
+        yield walk.call.effect("code.unknown", possible=True)
         return
+    if not program.whole:
+        what = "code.unknown" if program.telling else "code.run"
+        yield walk.call.effect(what, possible=program.telling, note="python that does not parse")
     walk.light = ":memory:" in text
     try:
-        walk.read(tree)
+        walk.read(program.tree)
     except RecursionError:
         yield walk.call.effect("code.unknown", possible=True)
     yield from walk.effects
