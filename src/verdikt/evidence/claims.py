@@ -32,15 +32,17 @@ _TOLD = regex(r"^(?!\W*(?:I|we)\b)(?!.*\bwhat w).*\b(?:was|were) \w+", re.IGNORE
 
 _LOOKED = regex(
     r"^\W*(?:I|we)(?:'ve| have)? (?:reviewed|looked (?:at|into|through)|read|went through|gone through|inspected|compared|audited|analy[sz]ed|investigated|traced|took a look)\b"
-    r"|\b(?:haven't|have not|didn't|did not)(?: yet)? (?:changed?|touch(?:ed)?|implement(?:ed)?|modif(?:y|ied)|edit(?:ed)?|start(?:ed)?|ma[kd]e) (?:any|anything|a thing)\b"
+    r"|\b(?:haven't|have not|didn't|did not)(?: yet)? (?:changed?|touch(?:ed)?|implement(?:ed)?|modif(?:y|ied)|edit(?:ed)?|start(?:ed)?|ma[kd]e|appl(?:y|ied)|saved?) (?:any|anything|a thing|it|them|this|that)\b"
     r"|\b(?:no|nothing) (?:changes?|edits?|(?:has|have) been|was|were|is|are)(?: (?:has|have) been| was| were| is| are)? (?:needed|necessary|required|made|changed|touched)\b"
-    r"|\b(?:what follows|this|below) is (?:only |just )?(?:an? |my )(?:proposal|suggestion|sketch|review|plan)\b|^\W*(?:here is|here's|below is) (?:my|the) (?:review|analysis|proposal|assessment)\b",
+    r"|\b(?:what follows|this|below) is (?:only |just )?(?:an? |my )(?:proposal|suggestion|sketch|review|plan)\b|^\W*(?:here is|here's|below is) (?:my|the) (?:review|analysis|proposal|assessment)\b"
+    r"|\b(?:nothing|no need) (?:for you )?to do\b|\b(?:no need to|you don't (?:need|have) to) do anything\b|\b(?:haven't|have not) found\b|\b(?:unsure|not sure|unclear|hard to (?:say|tell)|(?:don't|do not) know|can't (?:say|tell)) (?:whether|if)\b"
+    r"|^\W*(?:is|was) (?:that|this) (?:right|correct|the (?:situation|case|plan)|what you|intended|complete|on purpose|accurate)\b[^?]*\?|^\W*(?:right|correct|did I (?:get|understand) (?:that|this|it)\b[^?]*)\?",
     re.IGNORECASE,
 )
 """That the agent looked, or proposes, and changed nothing."""
 
 _SEEN = regex(
-    r"^(?!\W*(?:I|we)\b)(?!.*\b(?:pass\w*|green|clean|fixed|resolved|solved|done|complete\w*|finished|works?|working|now)\b).*\b(?:is|are|was|were|has|have|can)\b",
+    r"^(?!\W*(?:I|we)\b)(?!.*\b(?:pass\w*|green|clean|fixed|resolved|solved|done|complete\w*|finished|works?|working|now)\b).*\b(?:\w*s|are|were|have|can|\w+n't)\b",
     re.IGNORECASE,
 )
 """How a thing is: of one who only looked, what was found and not what was done."""

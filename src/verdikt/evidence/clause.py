@@ -39,7 +39,7 @@ _SPLIT = regex(
     re.IGNORECASE,
 )
 _LEAD = regex(
-    r"^(?:and|but|so|then|also|plus|now|yes|ok(?:ay)?|great|good news|perfect|alright|finally|well)\b[,!:]?\s+|^(?:understood|agreed|sure|yep|yup|thanks|thank you|of course|absolutely|no problem|makes sense)[,!:]\s+",
+    r"^(?:(?:and|but|so|then|also|plus|now|yes|ok(?:ay)?|great|good news|perfect|alright|finally|well)\b[,!:]?\s+)+|^(?:understood|agreed|sure|yep|yup|thanks|thank you|of course|absolutely|no problem|makes sense)[,!:]\s+",
     re.I,
 )
 _ASKS = regex(
@@ -114,6 +114,8 @@ _PART = regex(rf"\b({_NUMBERS}) (?:out )?of (?:the |our |these )?({_NUMBERS})\b"
 def _in_part(text: str) -> bool:
     """Whether it is said of some of many (`three of five`)."""
     if re.search(r"\b(?!100\b)\d{1,2} ?(?:%|percent) (?:complete|done|finished|ready|there)\b", text, FLAGS):
+        return True
+    if re.search(rf"\bin (?:{_NUMBERS}|several|many) of (?:them|these|those|the)\b", text, FLAGS):
         return True
     found = _PART.search(text)
     return found is not None and found[1].lower() != found[2].lower()

@@ -44,12 +44,21 @@ _SOURCE = regex(
 )
 
 
+_AFTERWARDS = regex(
+    r"\b(?:next|need to|needs to|have to|has to|must|should|would|could|can|if|once|when|left|just|will|first)\b.*\bthen\s+$|'ll\b.*\bthen\s+$",
+    FLAGS,
+)
+"""What comes when something else has been done."""
+
+
 def _silent(clause: Clause) -> bool:
     """Whether nothing in the clause can be a claim that work is done."""
     sentence = clause.sentence
     if clause.asks or sentence.mood or sentence.mark == "open" or _SOURCE.search(sentence.text):
         return True
     if CONDITION.match(sentence.text) and not TEMPORAL.match(sentence.text):
+        return True
+    if _AFTERWARDS.search(sentence.text[: clause.start]) and not re.match(r"\W*(?:I|we)\b", clause.text, FLAGS):
         return True
     lead, colon, _ = sentence.text[: clause.start].rpartition(":")
     return bool(colon) and _introduces(lead)
@@ -58,6 +67,12 @@ def _silent(clause: Clause) -> bool:
 def _introduces(lead: str) -> bool:
     """Whether what stands before a colon says that what follows is how a thing goes, what is wrong, or what once was."""
     if _STEPS.search(lead.partition(":")[0]) or (_FAULT.search(lead) and not p.MENDED.search(lead)):
+        return True
+    if re.match(
+        r"^\W*(?:their|his|her|your (?:\w+ )?(?:colleagues?|teams?|predecessor)'s|upstream|\w+'s|\w+s') (?:branch|pr|pull request|fork|version|patch|commit|repo)\b",
+        lead,
+        FLAGS,
+    ):
         return True
     return of_the_past(lead) and bool(re.search(r"\b(?:was|were)\b", lead))
 
@@ -81,11 +96,11 @@ def _labelled(clause: Clause) -> bool:
     if not clause.leads:
         return False
     text = clause.sentence.text
-    tells = p.RESULT.match(text) or p.ZERO.search(text) or p.REMEDY.match(text)
+    tells = p.RESULT.match(text) or p.ZERO.search(text)
     if tells and not (p.FAILING.search(text) or NEGATIVE.search(text) or UNREAL.search(text)):
         return True
-    asked = p.AS_ASKED.match(text)
-    said = asked[0] if asked else clause.text if clause.sentence.mark == "ticked" else ""
+    opening = p.AS_ASKED.match(text) or p.REMEDY.match(text)
+    said = opening[0] if opening else clause.text if clause.sentence.mark == "ticked" else ""
     return bool(said) and not (NEGATIVE.search(said) or UNREAL.search(said))
 
 
@@ -158,6 +173,7 @@ def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
             continue
         if pattern in (p.HEADLINE, p.TELEGRAM) and (
             about_others(match[0][: match.start(1)])
+            or (p.FINITE.search(match[0][: match.start(1)]) and re.match(r" in\b", match[0][match.end(1) :], FLAGS))
             or re.match(
                 r"^\W*(?:is|are|was|were|be|get|it|they|he|she|you|I|we|mark|keep|the|a|an|this|that|run|make|check|review|use|see)\b(?! (?:task|migration|build|deployment|refactor|work|fix|feature|implementation|tests?|release|pr|job|change)s?\b)",
                 text,
@@ -174,7 +190,11 @@ def _by_wire(clause: Clause) -> Iterator[tuple[int, int]]:
     match = p.WIRE.match(text)
     if match is None or not clause.leads or p.FAILING.search(clause.sentence.text):
         return
-    if p.FINITE.search(text[match.end(1) :]) or p.FINITE.search(match[0]):
+    if (
+        p.HOLLOW.search(clause.sentence.text[clause.start + match.end(1) :])
+        or p.FINITE.search(text[match.end(1) :])
+        or p.FINITE.search(match[0])
+    ):
         return
     if NEGATIVE.search(match[0]) or UNREAL.search(match[0]) or SAID.search(match[0]) or WONDERING.search(match[0]):
         return

@@ -21,6 +21,7 @@ _VETOES = (
             FLAGS,
         ),
     ),
+    Veto("before", regex(r"\b(?:can|could|to|will|would|might) (?:make|get|let|have)(?: \w+){0,2}\s*$", FLAGS)),
     Veto("rest", regex(r"\b(?:don't|doesn't|do not|does not)\W*$", FLAGS), (p.ENDED,)),
     Veto("after", regex(r"^\s+by (?:accident|chance|luck|mistake)\b", FLAGS)),
     Veto("before", regex(r"\b(?:old|previous|former|original|earlier)\s*$", FLAGS)),

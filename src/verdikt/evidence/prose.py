@@ -25,6 +25,7 @@ _LIST = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|[A-Za-z][.)](?=\s)|\[[ xX]\
 _BULLET = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|[A-Za-z][.)])\s+")
 _HEADING = regex(r"^\s{0,3}#{1,6}\s+")
 _TABLE = regex(r"^\s*\|.*\|?\s*$|^[^|\n]+\|[^|\n]+\|")
+_ENTRY = regex(r"^\s{0,3}[A-Z][\w/ -]{0,30}(?: \([^)]{1,30}\))?:\s+\S")
 _RULE = regex(r"^\s*(?:[-*_=]\s*){3,}$")
 _TICKED = regex(r"^\s*(?:\[[xX]\]|[✅✔☑]\ufe0f?)\s*")
 _OPEN = regex(r"^\s*(?:\[ \]|[❌✗⏳⬜🔲]\ufe0f?)\s*")
@@ -45,7 +46,7 @@ _PLANNED = regex(
     r"\b(?:next|to-?dos?|to do|remain\w*|plans?|planned|follow[- ]?ups?|future|pending|backlog|roadmap|propos\w+"
     r"|suggest\w*|recommend\w*|criteria|definition of done|requirements?|goals?|expected|checklist|left|missing"
     r"|blockers?|known issues|limitations|options?|examples?|would|could|should|will|if|you can|needs?|i'll|going to"
-    r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify|causes?|reasons?|hypothes\w+|symptoms?|reproduce|possible|possibly|maybe|ideas?|alternatives?|assumptions?|what happens|happens when|works|walk (?:you )?through|when you|lifecycle|sequence|process|workflow|tried|attempts?|attempted|experiments?|tells? apart|test plan)\b",
+    r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify|causes?|reasons?|hypothes\w+|symptoms?|reproduce|possible|possibly|maybe|ideas?|alternatives?|assumptions?|what happens|happens when|works|walk (?:you )?through|when you|lifecycle|sequence|process|workflow|tried|attempts?|attempted|experiments?|tells? apart|test plan|as (?:it's|it is|they're|they are|things are))\b",
     re.IGNORECASE,
 )
 _REPORTED = regex(
@@ -88,11 +89,11 @@ class Sentence(Value):
 def sentences(message: str) -> Iterator[Sentence]:
     """The sentences of a message's prose, in order. Never raises, whatever the text."""
     offset = max(0, len(message) - LONGEST)
-    heading = intro = ""
-    for block in _blocks(_spoken(message[offset:])):
+    heading = intro = whole = ""
+    for number, block in enumerate(_blocks(_spoken(message[offset:]))):
         if block.kind != "item":
             intro = ""
-        mood = "plan" if _THOUGHT_OF.match(block.text) else intro or heading
+        mood = "plan" if _THOUGHT_OF.match(block.text) else intro or heading or (whole if block.kind == "item" else "")
         for text, places, mark, first in block.pieces():
             yield Sentence(text, tuple(offset + place for place in places), mood, mark, first)
         words = block.text.strip()
@@ -100,6 +101,8 @@ def sentences(message: str) -> Iterator[Sentence]:
             heading = _mood(words)
         elif block.kind == "text" and (words.endswith(":") or _titles(words)):
             intro = _mood(words)
+            if number == 0 and words.endswith(":"):
+                whole = intro
 
 
 def _titles(words: str) -> bool:
@@ -202,7 +205,7 @@ def _blocks(text: str) -> Iterator[_Block]:
         at += len(line)
         words = "".join(char for char, _ in kept)
         kind = "heading" if _HEADING.match(words) else "item" if _LIST.match(words) else "text"
-        ends = not words.strip() or kind != "text" or block.kind == "heading"
+        ends = not words.strip() or kind != "text" or block.kind == "heading" or bool(_ENTRY.match(words))
         if ends and block.chars:
             yield block
             block = _Block("text", [])

@@ -48,6 +48,7 @@ _VETOES = (
     ),
     Veto("before", regex(r"^\W*(?:one|two|three|several|another|others?)\W*$", FLAGS), _PASSIVE),
     Veto("whole", _CLOCK, (p.WAS,)),
+    Veto("before", regex(r"\b(?:since|before|until|when|while) (?:[\w§.'-]+ ){1,4}$", FLAGS), (p.WAS,)),
     Veto("whole", regex(r"^\W*(?:because|since|as|given that)\b(?!.*\bnow\b)", FLAGS), _PASSIVE),
     Veto("sentence", regex(r"^\W*by default\b", FLAGS), _PRESENT),
     Veto("since", p.WEAK_SUBJECT, _PRESENT),

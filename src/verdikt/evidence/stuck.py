@@ -13,8 +13,8 @@ _CANNOT = (
 )
 _NO_WORK = (
     r"say|tell|see(?! (?:the|that|your|this|attach\w+|images?|it\b(?! \w+ing)))|think|imagine|guarantee|recommend|help|wait|agree|promise|speak|stress|care|be|find|fault|rule|emphasi[sz]e|overstate"
-    "|remember|confirm|explain|understand|predict|judge|decide|comment|know|believe|spot|justify|thank|just|claim|assume|speculate|advise"
-    "|endorse|simply|always|expect|stand|afford|count|trust|blame|argue|assess|estimate|suggest|detect|discern|recall|vouch|prove|pinpoint|identify|figure|make sense|work out|wrap|shake"
+    "|remember|share|disclose|reveal|confirm|explain|understand|predict|judge|decide|comment|know|believe|spot|justify|thank|just|claim|assume|speculate|advise"
+    "|endorse|simply|always|expect|stand|afford|count|trust|blame|argue|assess|estimate|suggest|detect|discern|recall|vouch|prove|pinpoint|identify|figure|make sense|make (?:it|this|that|them) (?:fail|crash|break|happen)|get (?:it|this|that|them) to (?:fail|crash|break|happen)|work out|wrap|shake"
 )
 """What one cannot do without being stuck: thinking, judging, talking."""
 

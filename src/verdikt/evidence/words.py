@@ -5,7 +5,7 @@ VERBED = (
     "|merged|committed|pushed|resolved|completed|finished|built|installed|configured|enabled|disabled|renamed|moved"
     "|replaced|wired|hooked|patched|verified|tested|confirmed|validated|cleaned|converted|extracted|introduced|handled"
     "|corrected|addressed|optimi[sz]ed|upgraded|bumped|documented|generated|registered|rolled|reverted|restored"
-    "|launched|provisioned|closed|changed|modified|adjusted|simplified|consolidated|integrated|rewrote|rewritten|wrote"
+    "|launched|provisioned|closed|changed|modified|adjusted|simplified|consolidated|integrated|rewrote|rewritten|wrote(?! that\\b)"
     "|written|exposed|extended|improved|tightened|hardened|plugged|solved|repaired|ported|rebuilt|rebased"
     "|secured|seeded|tagged|uploaded|switched|swapped|dropped|eliminated|opened (?:an?|the|a new) (?:pr|pull request|mr|merge request|issue)|saved|set up|put in place"
     "|done (?:the|this|that|all|both|everything|so|my)|made (?:the|all|these|those|both|your|every|it|sure)|brought|taken care|took care|sorted|scaffolded|populated"
@@ -105,8 +105,8 @@ NEGATIVE = (
 )
 
 UNREAL = (
-    r"\b(?:if|once|whenever|until|till|unless|whether|in case|possible that|chance that|apparently|presumably|provided|assuming|assume[sd]?|as soon as|so that"
-    r"|by the time|suppose|supposed|imagine|pretend|as if|as though|ensure that|ensuring|make sure|making sure|to ensure"
+    r"\b(?:if|once|whenever|until|till|unless|whether|in case|possible that|chance that|apparently|presumably|(?:fairly|pretty|reasonably|quite|rather) (?:confident|sure|certain)|provided|assuming|assume[sd]?|as soon as|so that"
+    r"|by the time|suppose|supposed|imagine|pretend|as if|as though|either(?! way)|ensure that|ensuring|make sure|making sure|to ensure"
     r"|see (?:if|that)|(?:double-?)?check(?:s|ing)? (?:that|whether|if)|^\W*(?:please )?(?:check|verify|confirm|ensure|prove|show|assert|see)(?: that| whether)?|to (?:verify|confirm|check|prove|see|show|say|know|mark|get|have|be|make|declare|call|consider)"
     r"|expect(?:s|ed|ing)?|hope|hoping|wish|want(?:s|ed)?|need(?:s|ed)?|requires?|should|must|would|could|might|may|will"
     r"|shall|going to|let's|let me|want|goal|idea|plan(?:s|ned)?|when|remember|try(?:ing)?|tried|attempt(?:ed|ing)?"
@@ -144,7 +144,7 @@ PAST = (
 
 PERSONAL = r"^\s*(?:,\s*)?by (?!\w+ing\b)(?:the (?:\w+ )?(?:contributors?|community|client|customer|reviewers?|bot|students?|previous \w+|team|user|maintainers?|author|developer|vendor|agent|platform|ops|infra|provider|host|hoster|registrar|admin\w*|colleague|company|bank|customer|support|security|legal|marketing)|someone|another|you|him|her|them|upstream|[A-Z][a-z]+|@\w+|a (?:colleague|previous|different|contributor|coworker|co-worker|user|maintainer))"
 
-COURTESY = "treat|assume|ignore|disregard|advise|mind|hang on|be aware|bear with|think|respect|make sure|ensure|review|see|note|wait|hold|stand by|stop|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|bear|remember|allow|double|take|consider|excuse|forgive|accept|enjoy|read|join|look forward"
+COURTESY = "treat|assume|ignore|disregard|advise|mind|hang on|be aware|bear with|think|respect|make sure|ensure|review|see|note|wait|hold|stand by|stop|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|look (?:at|over|through)|bear|remember|allow|double|take|consider|excuse|forgive|accept|enjoy|read|join|look forward"
 """What one asks of somebody out of politeness, and not for want of being able to do it."""
 
 THOUGHT = (
@@ -167,7 +167,7 @@ GATHERED = "scanned|opened|clicked|logged|queried|gathered|grepped|pulled|fetche
 IDLE = f"{GATHERED}|{THOUGHT}"
 """Verbs of looking, trying, thinking and talking: whoever did only that has not said that work is done."""
 
-MADE = r"went with|taught|got rid of|dealt with|threw|froze|wove|swept|fed|laid|wound|overrode|shut|struck|stuck|upped|lent|wrote|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave(?! up\b)|took|hid|drew|shrank|redid|ran the migration"
+MADE = r"went with|taught|got rid of|dealt with|threw|froze|wove|swept|fed|laid|wound|overrode|shut|struck|stuck|upped|lent|wrote(?! that\b)|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave(?! up\b)|took|hid|drew|shrank|redid|ran the migration"
 """Irregular past forms of doing."""
 
 ONE_OFF = (
