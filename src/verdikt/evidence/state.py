@@ -126,7 +126,7 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
     if state in ("green", "clean", "happy", "passing", "through"):
         return bool(re.search(rf"\b{w.TESTS}\b|§\s*$", before, FLAGS)) and state != "through"
     if state in ("gone", "history", "set", "in order") and not re.search(
-        rf"\b(?:it|that|this|everything|all|you)\W*$|\b{w.TROUBLE}\b|\b(?:old|unused|dead|legacy|duplicated?|last|hard-?coded|obsolete|redundant|deprecated|extra)\b",
+        rf"\b(?:it|that|this|everything|all|you)\W*$|\b{w.TROUBLE}\b|\b(?:old|unused|dead|legacy|duplicated?|last|hard-?coded|obsolete|redundant|deprecated|extra|corrupted|broken|stale|orphaned|spurious|bogus|garbled|flaky|wrong)\b",
         before or match[0].partition("'")[0],
         FLAGS,
     ):
