@@ -38,9 +38,9 @@ _STEPS = regex(
     r"|\b(?:I'd like|before I|please confirm|to confirm|assum\w+|questions?)\b|\bwhen\b",
     FLAGS,
 )
-_POSSIBLE = regex(r"\b(?:would|could|should)\b|(?<!\bi)'d\b", FLAGS)
+_POSSIBLE = regex(r"\b(?:what|things|parts|items)\b.*(?:\bnot\b|n't\b)|\b(?:would|could|should)\b|(?<!\bi)'d\b", FLAGS)
 _SOURCE = regex(
-    r"^\W*(?:in (?:the|this|that|your|our) (?:\w+ )?(?:example|scenario|diagram|sketch)|according to|per the|as per|in (?:the|your) (?:issue|ticket|readme|docs))\b|^\W*to \w+[^,]{0,60}, (?:you|just|simply|run|push|use|set|add|open|click|install|call|pass|create|make|start|merge|go|type|edit|enable|execute)\b|\b(?:in the sense|to the extent) that\b|\binsofar as\b",
+    r"^\W*that(?:'s| is| was) (?:how|where|when|what)\b(?!.*\b(?:I|we)\b)|^\W*(?:in (?:the|this|that|your|our) (?:\w+ )?(?:example|scenario|diagram|sketch)|according to|per the|as per|in (?:the|your) (?:issue|ticket|readme|docs))\b|^\W*to \w+[^,]{0,60}, (?:you|just|simply|run|push|use|set|add|open|click|install|call|pass|create|make|start|merge|go|type|edit|enable|execute)\b|\b(?:in the sense|to the extent) that\b|\binsofar as\b",
     FLAGS,
 )
 
@@ -174,7 +174,7 @@ def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
     alone = clause.leads or clause.start + len(text) >= len(clause.sentence.text) - 1
     for pattern in (p.SHORT, p.HEADLINE, p.TELEGRAM):
         match = pattern.match(text)
-        if match is None or not alone:
+        if match is None or not (alone or (pattern is p.SHORT and text.rstrip().endswith(":"))):
             continue
         if NEGATIVE.search(match[0]) or UNREAL.search(match[0]) or WONDERING.search(match[0]) or SAID.search(match[0]):
             continue

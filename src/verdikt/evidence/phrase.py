@@ -13,7 +13,7 @@ DID = regex(
     rf"\b(?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,3}} ((?!(?:{w.IDLE}|{w.ADVERB})\b)(?:\w{{2,14}}ed|{w.MADE}))\b(?! to\b)"
     r"|\b(?:I|we)(?:'ve| have)? (?:ended up|finished|wound up|succeeded in|completed|got around to) (\w+ing)\b"
     r"|\b(?:I|we)(?: was| were|'ve been| have been)?(?: able| managed) to (?!(?:reproduce|find|see|identify|locate|confirm that|read|check|look|trace)\b)(\w+)"
-    r"|\b(?:I|we)(?:'ve| have) (?:\w+ly )?(hidden|written|rewritten|built|rebuilt|made|split|cut|sent|brought|taken (?:out|care|over|down)|given|frozen|spun|torn|bound|shrunk|drawn|redone|shut|swept|woven|sped)\b(?! (?:up my|my mind|a look|note|notes))|\b(?:I|we)(?:'ve| have)? (?:went|walked|ran|gone|clicked|run) (through) (?:these|those|all|both|the (?:same |whole |full )?)[\w ]{0,20}?(?:steps|scenarios?|flows?|checklist)\b|\b(?:I|we)(?:'ve| have)? (got) there\b|\b(?:I|we)(?:'ve| have)?(?: \w+ly)? (got) (?:it|this|that|everything|all|the)\b[^,]{0,40} (?:working|passing|running|to (?!do\b|be\b|look\b)\w+)\b",
+    r"|\b(?:I|we)(?:'ve| have) (?:\w+ly )?(hidden|written|rewritten|built|rebuilt|made|split|cut|sent|brought|taken (?:out|care|over|down)|given|frozen|spun|torn|bound|shrunk|drawn|redone|shut|swept|woven|sped)\b(?! (?:up my|my mind|a look|note|notes))|\b(?:I|we)(?:'ve| have)? (?:went|walked|ran|gone|clicked|run) (through) (?:these|those|all|both|the (?:same |whole |full )?)[\w ]{0,20}?(?:steps|scenarios?|flows?|checklist)\b|\b(?:I|we)(?:'ve| have)? (got) there\b|\b(?:I|we)(?:'ve| have)?(?: \w+ly)? (got) (?:it|this|that|everything|all|the)\b[^,]{0,40} (?:working|passing|running|to (?!do\b|be\b|look\b|the\b|an?\b|this\b|that\b)\w+)\b",
     FLAGS,
 )
 ALSO = regex(
@@ -22,7 +22,7 @@ ALSO = regex(
     FLAGS,
 )
 BARE = regex(
-    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|went ahead and(?: {w.ADVERB})? \w+|went with|(?:{w.MADE})(?= (?:the|an?|my|your|all|both|it|them|§|\d)[^,;]{{1,80}}? and {w.PARTICIPLE}\b)|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)(?:[a-z]+-)?\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d| [\w.-]*\d[\w.-]*\b))\b(?!-)",
+    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|went ahead and(?: {w.ADVERB})? \w+|went with|(?:checked|ran)(?: it| this| them)? (?:on|in|against|with) (?:an? (?:clean|fresh|real|new|copy)|both|all|two|three|chrome|firefox|safari|windows|linux|macos|staging)|(?:{w.MADE})(?= (?:the|an?|my|your|all|both|it|them|§|\d)[^,;]{{1,80}}? and {w.PARTICIPLE}\b)|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)(?:[a-z]+-)?\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d| [\w.-]*\d[\w.-]*\b))\b(?!-)",
     FLAGS,
 )
 IS = regex(
@@ -110,7 +110,10 @@ LATELY = regex(
     rf"|\b(?!(?:{w.BAD}|{w.ADVERB}|asks|tells|tries|retries|attempts|calls|connects|waits|goes)\b)[a-z]+[^\Wsu]s (?:to|on|in|at|with|as) (?:the|its|your|all|both|every) [\w§ -]{{1,40}}? again(?=\W*$|[,;:]| and\b)",
     FLAGS,
 )
-CAN = regex(r"\b(?:can|should) now(?: be)? (\w+)", FLAGS)
+CAN = regex(
+    r"\b(?:can|should) now(?: be)? (\w+)|(?<!I )(?<!we )(?<!you )\bcan(?: (?!not\b)[\w§-]+){1,8} now(?=\W*$|[,;])",
+    FLAGS,
+)
 SHOULD = regex(
     r"\bshould (?:all )?(?:now )?be (?:all )?(?:good to go|all set|up and running|back to normal)\b"
     r"|\bshould (?:be |now )(?:now |all )?(?:be )?(?:fixed|working|good|resolved|set|ready|done|work|pass|build|compile|load|start|run|succeed|render)(?: \w+)? ?(now)?\b|\bshould (?:all )?(?:pass|build|compile|load|start|run|succeed|render|work) (?:again )?now\b|\bthat should do it\b",
@@ -285,7 +288,7 @@ REMEDY = regex(
     FLAGS,
 )
 ANNOUNCED = regex(
-    rf"\b(?:here(?:'s| is| are)|below (?:is|are)|(?:a |the )?(?:quick |brief |short )?(?:summary|rundown|overview|recap|list) of)(?: (?!not\b|no\b)\w+){{0,5}}? (?:what(?:'s| has| was| were| got| been| all){{0,2}} (?:been )?(?:changed|new|done|accomplished|achieved|delivered|completed|added|built|shipped|fixed|implemented|updated)"
+    rf"^\W*what (?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,2}} (?:did|done|{w.VERBED})\s*:|\b(?:here(?:'s| is| are)|below (?:is|are)|(?:a |the )?(?:quick |brief |short )?(?:summary|rundown|overview|recap|list) of)(?: (?!not\b|no\b)\w+){{0,5}}? (?:what(?:'s| has| was| were| got| been| all){{0,2}} (?:been )?(?:changed|new|done|accomplished|achieved|delivered|completed|added|built|shipped|fixed|implemented|updated)"
     rf"|what (?:I|we)(?:'ve| have)? (?:did|done|changed|built|{w.VERBED})|(?:all )?the (?:\w+ )?changes(?: (?:I|we|that|made)\b)|everything (?:I|we|that))\b",
     FLAGS,
 )

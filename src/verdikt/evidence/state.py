@@ -32,6 +32,7 @@ _NAME = regex(
     r"^\W*[A-Z][a-z]{2,9}(?<!ing)(?<!ion)(?<!ent)(?<!ents)(?<!ions)(?<!ance)(?<!work)(?<!s)(?<!or)(?<!up)(?<!est)(?<!ild)(?<!se)(?<!ge)(?<!ix)(?<!le)(?<!ta)\s*$"
 )
 _VETOES = (
+    Veto("before", regex(r"\b(?:to-?do|task|plan|notes?)(?: list| file)?\s*$", FLAGS), (p.IS,)),
     Veto("rest", p.UNDONE),
     Veto("rest", p.HOLLOW),
     Veto("rest", p.PERSISTS),
