@@ -127,7 +127,7 @@ class Call:
             yield self.effect("code.remote", hosts[-1:])
         elif names & _DECODE:
             yield self.effect("code.hidden", note="runs what a decoder makes of its input")
-        elif above and above[-1].name == "cat" and len(above) == 1:
+        elif above and above[-1].name == "cat" and len(above) == 1 and len(above[0].argv) > 1:
             yield from self.on("code.run", [word for word in above[0].argv[1:] if word.text[:1] != "-"])
         else:
             yield self.effect("code.unknown", possible=True, note="runs the output of another program")

@@ -1,5 +1,7 @@
 """The gate on turns as they are played, where a small slip in it would let something through or hold something up."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -329,3 +331,20 @@ def test_a_command_that_was_asked_for_goes_stale_too(scene: Scene) -> None:
     scene.edit("src/app.py", "x = 2\n")
 
     assert "ran before" in scene.gov.proving.validated("s1", "done", "command_zero_exit", wanted).reason
+
+
+def test_files_that_are_not_for_whoever_asks_are_as_good_as_none(scene: Scene) -> None:
+    """The gate decides by the log alone, and nothing crashes."""
+
+    @contextmanager
+    def not_for_you(path: str) -> Iterator[None]:
+        raise PermissionError(path)
+        yield
+
+    scene.gov.look = not_for_you
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    answer = scene.say("Fixed.")
+
+    assert (answer.allowed, answer.guard) == (False, "evidence")
+    assert not (scene.gov.store.home / "_hook_crashes.jsonl").exists()

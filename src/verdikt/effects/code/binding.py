@@ -10,6 +10,8 @@ from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN
 
 _LONGEST = 20_000
+_STEPS = 40_000
+"""How many beginnings of strings are tried in one script."""
 _FARTHEST = 40_000
 """How much of a script is read for constants."""
 _DEEPEST = 12
@@ -28,7 +30,7 @@ _GROWN = regex(r"\s*(?:\+=|\.=|<<(?!<))\s*")
 _QUOTED_OTHERWISE = {
     "perl": regex(r"\bqq?\s*(?:\{([^{}]*)\}|\(([^()]*)\)|\[([^\[\]]*)\]|/([^/\n]*)/|\|([^|\n]*)\||!([^!\n]*)!)"),
     "ruby": regex(r"%[qQ]?(?:\{([^{}]*)\}|\(([^()]*)\)|\[([^\[\]]*)\]|\|([^|\n]*)\||!([^!\n]*)!)"),
-    "lua": regex(r"\[\[(.*?)\]\]", re.DOTALL),
+    "lua": regex(r"\[\[([^\[\]]*)\]\]"),
 }
 _WORDS = regex(r"(?:\bqw\s*|%w)(?:\{([^{}]*)\}|\(([^()]*)\)|\[([^\[\]]*)\]|/([^/\n]*)/)")
 _HOME = regex(
@@ -56,6 +58,9 @@ _LOOPS = (
 )
 _EACH = regex(
     r"\s*\)?\s*\.\s*(?:each|forEach|map|each_entry|foreach)\s*(?:\(\s*(?:async\s+)?(?:function\s*)?\(?\s*(?P<arrow>\w+)|(?:\{|do)\s*\|\s*(?P<block>\w+))"
+)
+_SYMBOL = regex(
+    r"\s*\)?(?:\s*\.\s*(?:children|entries|glob\([^()]*\)|sort|reverse|to_a))*\s*\.\s*(?:each|map|each_entry)\s*\(?\s*&\s*(?::(\w+)|[\w:.]+\.method\(\s*:(\w+)\s*\))"
 )
 _BLOCK = regex(r"\s*\)?\s*(?:\{|do)\s*\|\s*(?P<block>\w+)\s*\|")
 _FOREACH = regex(r"\bforeach\s*\(\s*")
@@ -94,6 +99,8 @@ class _Script:
         self._text = text
         self._values: dict[str, str] = {}
         self._lists: dict[str, list[str]] = {}
+        self._more: list[str] = []
+        self._left = _STEPS
         self._calls: dict[str, str] = {found[2]: found[1] for found in _RENAMED.finditer(text)}
 
     def folded(self) -> str:
@@ -119,7 +126,7 @@ class _Script:
                 continue
             piece, position = self._named(name[0], name.end())
             out.append(piece)
-        whole = _COMPUTED.sub(r".\2", "".join(out))
+        whole = _COMPUTED.sub(r".\2", ";\n".join(["".join(out), *self._more]))
         return _SENT.sub(r".\1(", whole)
 
     def _put(self, value: str, end: int) -> str:
@@ -142,6 +149,8 @@ class _Script:
             value, _, goes_on = self._expression(found.end())
             self._values[name] += UNKNOWN if value is None else value + (UNKNOWN if goes_on else "")
             return text[end - len(name) : found.end()], found.end()
+        if name in self._lists and text[end : end + 1] not in ("[", "."):
+            return ", ".join(map(_quoted, self._lists[name])), end
         if name in self._calls and text[end : end + 1] in ("(", " "):
             return self._calls[name], end
         member = (_MEMBER_OF_SIGILS if self._dotted else _MEMBER).match(text, end)
@@ -178,7 +187,9 @@ class _Script:
             items, end = self._items(position, 0)
             if not items:
                 return
-            if found := _EACH.match(text, end) or _BLOCK.match(text, end):
+            if found := _SYMBOL.match(text, end):
+                self._more.append(f"{found[1] or found[2]}({_quoted(_worst(items))})")
+            elif found := _EACH.match(text, end) or _BLOCK.match(text, end):
                 groups = found.groupdict()
                 self._values[groups.get("arrow") or groups["block"]] = _worst(items)
 
@@ -245,7 +256,8 @@ class _Script:
 
     def _term(self, position: int, depth: int) -> tuple[str | None, int]:
         text = self._text
-        if depth > _DEEPEST or position >= len(text):
+        self._left -= 1
+        if depth > _DEEPEST or position >= len(text) or self._left < 0:
             return None, position
         value, end = self._atom(position, depth)
         while value is not None and (found := method(text, end, value)) is not None:
@@ -276,9 +288,10 @@ class _Script:
         name = _NAME.match(text, position)
         if name and name[0] in self._values and not _is_place(text, name.end()):
             return self._values[name[0]], name.end()
-        if text[position] == "(" and depth:
+        if text[position] == "(":
             value, end, goes_on = self._expression(position + 1, depth + 1)
-            if value is not None and not goes_on and text[end : end + 1] == ")":
+            closed = value is not None and not goes_on and text[end : end + 1] == ")"
+            if closed and (depth or method(text, end + 1, value or "") is not None):
                 return value, end + 1
         return None, position
 
@@ -293,7 +306,11 @@ class _Script:
             if value is None and (number := _NUMBER.match(text, position)):
                 value, end = number[0], number.end()
             found.append(UNKNOWN if value is None else value + (UNKNOWN if goes_on else ""))
-            end = _beyond(text, end) if value is None or goes_on else _skip(text, end)
+            if value is None or goes_on:
+                self._left -= 10
+                end = _beyond(text, end)
+            else:
+                end = _skip(text, end)
             mark = text[end : end + 1]
             if mark != ",":
                 return (found, end + 1) if mark == ")" else ([], end)

@@ -83,6 +83,8 @@ class Constants:
         text = self.text(value)
         if UNKNOWN not in text:
             self.values[name] = text
+        elif isinstance(value, ast.Attribute | ast.Call) and (meant := self.dotted(value)):
+            self.names[name] = meant  # a function or a module under another name
 
     def dotted(self, node: ast.expr) -> str:
         """`os.path.join` for the expression that means it, however it was imported."""

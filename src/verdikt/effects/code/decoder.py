@@ -11,12 +11,16 @@ from verdikt.shell.command import UNKNOWN
 
 _CALL = regex(
     r"(?:String\.|string\.|Base64\.|MIME::Base64::|Buffer\.|scalar\s+|codecs\.|:?base64[:.])*"
-    r"(?P<name>atob|base64_decode|decode_base64|decode64|strict_decode64|urlsafe_decode64|decode64!|hex2bin|strrev|str_rot13|reverse|fromCharCode|char|chr|from|pack|implode|join|StringReverse|decodeURIComponent|unescape|urldecode|rawurldecode)\s*\(\s*"
+    r"(?P<name>atob|base64_decode|decode_base64|decode64|strict_decode64|urlsafe_decode64|decode64!|hex2bin|strrev|str_rot13|reverse|fromCharCode|char|chr|from|pack|implode|join|StringReverse|decodeURIComponent|unescape|urldecode|rawurldecode|paste0?|sprintf|format|str_c|concat)\s*\(\s*"
 )
 _METHOD = regex(
     r"""\s*(?:\.|:|->|\?\.)\s*(?P<name>toString|trim|strip|chomp|to_s|freeze|dup|trim_end|reverse|rstrip|downcase|toLowerCase|unwrap|to_string|as_str|split\(\s*(?:''|"")\s*\)\.reverse\(\)\.join\(\s*(?:''|"")\s*\)|unpack1?\(\s*["']m0?["']\s*\)(?:\[0\]|\.first)?|swapcase)(?![\w])(?:\(\s*(?:['"][\w-]*['"])?\s*\))?"""
 )
 _JOINED = regex(r"""\s*\.\s*(?:join|pack)\s*(?:\(\s*(['"])(?P<by>[^'"]*)\1\s*\)|(?P<none>\(\s*\)|(?![\w(])))""")
+
+
+_LETS_THROUGH = ("paste", "paste0", "sprintf", "format", "str_c", "concat", "join", "implode")
+"""Functions whose result is known in part where one of their arguments is not."""
 
 
 def unquoted(text: str) -> str:
@@ -47,7 +51,7 @@ def decoded(text: str, position: int, arguments: Callable[[int], tuple[list[str]
     if found is None:
         return None
     given, end = arguments(found.end())
-    if not given or any(UNKNOWN in argument for argument in given):
+    if not given or (found["name"] not in _LETS_THROUGH and any(UNKNOWN in argument for argument in given)):
         return None
     value = _value(found["name"], given)
     return (value, end) if value is not None else None
@@ -93,7 +97,16 @@ def _value(name: str, given: list[str]) -> str | None:
         return _characters(given)
     if name in ("implode", "join"):
         return first.join(given[1:]) if len(given) > 2 else None
+    if name in ("paste", "paste0", "str_c", "concat"):
+        return (" " if name == "paste" else "").join(given)
+    if name in ("sprintf", "format"):
+        return _formatted(first, given[1:])
     return unquoted(first)
+
+
+def _formatted(form: str, given: list[str]) -> str:
+    rest = iter(given)
+    return re.sub(r"%[sdv]", lambda _: next(rest, UNKNOWN), form)
 
 
 def _characters(codes: list[str]) -> str | None:

@@ -145,6 +145,8 @@ class _Module(Constants):
         elif function in ("print", "pprint.pprint", "json.dumps", "pprint"):
             if first is not None and len(node.args) == 1 and self._whole_environment(first):
                 self.effects.append(self.call.effect("env.read.all"))
+            elif first is not None and self._secrets_of_environment(first):
+                self.effects.append(self.call.effect("env.read.secret"))
         elif function.endswith(".system") and first is not None and UNKNOWN not in self.text(first):
             self.effects.extend(self._shell(first))  # whatever library it is looked up in
         elif function.endswith(f".{HIDDEN}") and function[: -len(HIDDEN) - 1] in _POWERS:
@@ -158,6 +160,21 @@ class _Module(Constants):
         if "os" not in self.names.values() and "os.environ" not in self.names.values():
             return False
         return _WHOLE_ENV.match(ast.unparse(node).replace("__import__('os')", "os")) is not None
+
+    def _secrets_of_environment(self, node: ast.expr) -> bool:
+        """Whether an expression goes through the values of the environment for those that are called like secrets."""
+        from verdikt.effects.program.network import SECRET_NAME
+
+        for inner in ast.walk(node):
+            if not isinstance(inner, ast.DictComp | ast.ListComp | ast.GeneratorExp | ast.SetComp):
+                continue
+            over = inner.generators[0]
+            source = over.iter
+            if isinstance(source, ast.Call) and self.dotted(source.func) in ("os.environ.items", "os.environ.values"):
+                sought = [n.value for test in over.ifs for n in ast.walk(test) if isinstance(n, ast.Constant)]
+                if not over.ifs or any(isinstance(text, str) and SECRET_NAME.search(text) for text in sought):
+                    return True
+        return False
 
     def _holds_secret(self, nodes: list[ast.expr]) -> bool:
         """Whether a secret of the environment stands among these expressions."""

@@ -16,26 +16,28 @@ from verdikt.shell.command import UNKNOWN, Word
 _STRING = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
 
 _SHELL = regex(
-    rf"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|System\.cmd|exec\.Command|Command::new|os\.execute|io\.popen|do\s+shell\s+script)\b\s*[(\[]*\s*{_STRING}((?:\s*,\s*\[?\s*{_STRING})*)",
+    rf"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|System\.cmd|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run|do\s+shell\s+script)\b\s*[(\[]*\s*{_STRING}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*)?{_STRING})*)",
     re.DOTALL,
 )
 _BACKTICK = regex(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
+_QUOTES_RUN = ("perl", "ruby", "php")
+"""Languages in which text between backquotes is for a shell."""
 _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (
         what,
         re.compile(
-            rf"(?<![\w$.'\"])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})(?!\w)\s*[\"']?\s*[(,]?\s*(?:\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[)\s*)?{_STRING}",
+            rf"(?<![\w$.'\"])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})(?!\w)\s*[\"']?\s*[(,]?\s*(?:\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[|(?:map|grep)\s*\{{|list\.files\(|dir\(|Sys\.glob\()\s*)?{_STRING}",
             re.DOTALL,
         ),
     )
     for what, names in (
         (
             "fs.delete.tree",
-            "rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync|deleteDirectory|remove_entry|emptyDirSync|RemoveAll|remove_dir_all|removeItem\\(\\s*atPath:|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm",
+            "rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync|deleteDirectory|remove_entry|emptyDirSync|RemoveAll|remove_dir_all|removeItem\\(\\s*atPath:|delete-directory/files|delete-directory|delete-tree|removeDirectoryRecursive|removePathForcibly|delete-tree!|FileUtils/deleteDirectory|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm",
         ),
         (
             "fs.delete",
-            "array_map\\(\\s*['\"]unlink['\"]|unlink|unlinkSync|unlinkIfExists|deleteIfExists|remove_file|Remove|delete|remove",
+            "array_map\\(\\s*['\"]unlink['\"]|unlink|unlinkSync|unlinkIfExists|deleteIfExists|remove_file|removeFile|delete-file|Sys\\.remove|Remove|delete|remove",
         ),
         (
             "fs.overwrite",
@@ -67,7 +69,7 @@ _EVAL_TEXT = regex(
     rf"\b(?:eval|Function|runInThisContext|runInNewContext|loadstring|load|instance_eval|Code\.eval_string)\s*\(?\s*{_STRING}"
 )
 _FETCHES = regex(
-    r"""\bfetch\s*\(|\baxios\b|require\(['"]https?['"]\)|https?\.get\(|URI\.open|open-uri|\bLWP::|Net::HTTP|curl_exec|(?:file_get_contents|fopen|\bget)\s*\(?\s*['"]https?:"""
+    r"""\bfetch\s*\(|\baxios\b|require\(['"]https?['"]\)|https?\.get\(|URI\.open|open-uri|\bLWP::|Net::HTTP|curl_exec|(?:file_get_contents|fopen|\bget)\s*\(?\s*['"]https?:|[`'"(]\s*(?:curl|wget)\s"""
 )
 _DECODES = regex(
     r"""\batob\b|['"]base64['"]|base64_decode|decode64|decode_base64|gzinflate|str_rot13|hex2bin|unpack\s*\(?\s*['"](?:m|H)|pack\s*\(?\s*['"]H|fromCharCode"""
@@ -119,6 +121,9 @@ _LINE_COMMENT = {
     "tcl": "#",
     "r": "#",
     "elixir": "#",
+    "haskell": "--",
+    "lisp": ";",
+    "scheme": ";",
 }
 _MAX = 100_000
 
@@ -134,11 +139,11 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
     if (pattern := _WHOLE_ENV.get(language)) is not None and pattern.search(text):
         yield call.effect("env.read.all")
     yield from _stored(language, text, call)
-    if _SOCKET.search(text) and _RUNS.search(text):
+    if _SOCKET.search(text) and (_RUNS.search(text) or (language in _QUOTES_RUN and _BACKTICK.search(text))):
         yield call.effect("net.shell", note="a shell over a socket")
     for found in _SHELL.finditer(text):
         yield from _command(found, call, language)
-    if language in ("perl", "ruby", "php"):
+    if language in _QUOTES_RUN:
         for found in _BACKTICK.finditer(text):
             yield from call.shell(found.group(1) or found.group(2) or "")
     if language != "awk":
@@ -178,8 +183,11 @@ _KILLS = regex(
 _EACH = regex(
     rf"""\bDir\s*(?:\.glob\s*\(?|\.children\s*\(?|\[)\s*{_STRING}\s*[)\]]?\.each\b[^|]{{0,10}}\|\s*(\w+)\s*\|[^}}]{{0,80}}?(?:delete|unlink|rm\w*)\b[ (]*\4\b"""
 )
+_UNLINKS = regex(r"\b(?:unlink|rmtree|rmdir|remove_tree)\b")
 _ANGLED = regex(r"\bunlink\s*\(?\s*<([^<>\n]+)>")
-_FOUND = regex(rf"\bfind\s*\(?\s*sub\s*\{{[^}}]*\b(?:unlink|rmtree|rmdir)\b[^}}]*\}}\s*,\s*{_STRING}")
+_FOUND = regex(
+    rf"\b(?:File::Find::)?find(?:depth)?\s*\(?\s*(?:\\&\w+|(?:\{{[^{{}}]*)?sub\s*\{{[^}}]*\b(?:unlink|rmtree|rmdir)\b[^}}]*\}}[^\"'()]*)\s*,\s*{_STRING}"
+)
 
 
 def _over_and_over(language: str, text: str, call: Call) -> Iterator[Effect]:
@@ -194,7 +202,7 @@ def _over_and_over(language: str, text: str, call: Call) -> Iterator[Effect]:
     elif language == "perl":
         for found in _ANGLED.finditer(text):
             yield from call.on("fs.delete", [_word(found.group(1))])
-        for found in _FOUND.finditer(text):
+        for found in _FOUND.finditer(text) if _UNLINKS.search(text) else ():
             yield from call.on("fs.delete.tree", [_word(next(g for g in found.groups() if g is not None))])
 
 
