@@ -22,7 +22,7 @@ _ITEM = (
 _GIVE = r"(?:send|paste|share|provide|upload|give|show|forward|post|email|mail|drop|attach|supply|hand|read|copy)"
 _OBSERVED = (
     r"(?:(?:(?:once|when|as soon as|after) (?=(?:you've|you have|you|that's|it's) (?!have|merged|reviewed|decided|approved|read|looked|fixed|ready|had|back|free|there)\w)|(?:what|whether|if|how|which|where|how many|how much|how long)(?: exactly)? )"
-    r"(?!(?:you(?:'d| would|'re| are)? (?:want|prefer|like|think|need|rather|mean|expect|happy|ok|fine|agree|interested|wish|have (?:any|other|a preference|questions|thoughts)|disagree|feel)|I\b|we\b|to\b|one\b|of\b|option|approach|(?:any|some)thing|there(?:'s| is| are) (?:any|some)thing|questions|that (?:works for you|sounds|'s|is (?:ok|fine|all right|acceptable|what you))"
+    r"(?!(?:(?:it|that|this|things|you) (?:goes|go|went|get on|got on)|you(?:'d| would|'re| are)? (?:want|prefer|like|think|need|rather|mean|expect|happy|ok|fine|agree|interested|wish|have (?:any|other|a preference|questions|thoughts)|disagree|feel)|I\b|we\b|to\b|one\b|of\b|option|approach|(?:any|some)thing|there(?:'s| is| are) (?:any|some)thing|questions|that (?:works for you|sounds|'s|is (?:ok|fine|all right|acceptable|what you))"
     r"|this (?:works for you|sounds|is (?:ok|fine|what you|acceptable)|makes sense|looks (?:good|ok|right))|(?:it|this|that|they|those|these|things)(?:'s|'re| is| are)? (?:ok|fine|okay|looks?|sounds?|seems?|in scope|out of scope|worth|wanted|needed|intended|acceptable|a priority|what you)|(?:the|either|this|that) (?:\w+ )?(?:option|approach|direction|plan|design|naming|wording)|you(?:'d| would) |path|way)\b)\S+"
     rf"|the (?:[\w-]+ ){{0,3}}?(?:{_ITEM}|colou?r|outcome|exact)\b|its (?:{_ITEM}|colou?r|state|status)\b)"
 )

@@ -99,6 +99,8 @@ def sentences(message: str) -> Iterator[Sentence]:
         words = block.text.strip()
         if block.kind == "heading":
             heading = _mood(words)
+            if number == 0:
+                whole = heading
         elif block.kind == "text" and (words.endswith(":") or _titles(words)):
             intro = _mood(words)
             if number == 0 and words.endswith(":"):

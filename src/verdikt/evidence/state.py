@@ -32,6 +32,7 @@ _NAME = regex(
     r"^\W*[A-Z][a-z]{2,9}(?<!ing)(?<!ion)(?<!ent)(?<!ents)(?<!ions)(?<!ance)(?<!work)(?<!s)(?<!or)(?<!up)(?<!est)(?<!ild)(?<!se)(?<!ge)(?<!ix)(?<!le)(?<!ta)\s*$"
 )
 _VETOES = (
+    Veto("before", regex(r"\b(?:to-?do|task|plan|notes?)(?: list| file)?\s*$", FLAGS), (p.IS,)),
     Veto("rest", p.UNDONE),
     Veto("rest", p.HOLLOW),
     Veto("rest", p.PERSISTS),
@@ -126,7 +127,7 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
     if state in ("green", "clean", "happy", "passing", "through"):
         return bool(re.search(rf"\b{w.TESTS}\b|§\s*$", before, FLAGS)) and state != "through"
     if state in ("gone", "history", "set", "in order") and not re.search(
-        rf"\b(?:it|that|this|everything|all|you)\W*$|\b{w.TROUBLE}\b|\b(?:old|unused|dead|legacy|duplicated?|last|hard-?coded|obsolete|redundant|deprecated|extra)\b",
+        rf"\b(?:it|that|this|everything|all|you)\W*$|\b{w.TROUBLE}\b|\b(?:old|unused|dead|legacy|duplicated?|last|hard-?coded|obsolete|redundant|deprecated|extra|corrupted|broken|stale|orphaned|spurious|bogus|garbled|flaky|wrong)\b",
         before or match[0].partition("'")[0],
         FLAGS,
     ):
