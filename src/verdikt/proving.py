@@ -135,6 +135,7 @@ class Proving:
         settings = self.settings
         if settings.mode == "off":
             return Answer()
+        from verdikt.evidence.admission import admits
         from verdikt.evidence.claims import find_claims
         from verdikt.evidence.gate import GateResult, GateState, judge_turn, proof_record
         from verdikt.observe.transcript import Transcript
@@ -163,6 +164,7 @@ class Proving:
             holes=holes if settings.coverage != "off" else (),
             stop_hook_active=turn.stop_hook_active,
             faults=faults if settings.final_block == "enforce" else (),
+            admitted=admits(message),
         )
         enforced = settings.mode == "enforce"
         signed = [
