@@ -234,9 +234,7 @@ class Governance:
             return None
         from verdikt.guiding import Guiding
 
-        return Guiding(
-            self.guidance, self.policy, self.proving, self.clock, see=self._see, look=self.look, env=self._env
-        )
+        return Guiding(self.guidance, self.policy, self.proving, self._see)
 
     def commit(
         self,

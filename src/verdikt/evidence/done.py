@@ -1,7 +1,7 @@
 """Claims that work is done, by the grammar of a clause."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from verdikt.evidence import phrase as p
 from verdikt.evidence import words as w
@@ -23,6 +23,7 @@ from verdikt.evidence.clause import (
     unreal,
 )
 from verdikt.evidence.outcome import by_outcome
+from verdikt.evidence.prose import Sentence
 from verdikt.evidence.state import by_state
 from verdikt.model.regex import regex
 
@@ -38,8 +39,9 @@ _STEPS = regex(
     r"|\b(?:I'd like|before I|please confirm|to confirm|assum\w+|questions?)\b|\bwhen\b",
     FLAGS,
 )
+_POSSIBLE = regex(r"\b(?:what|things|parts|items)\b.*(?:\bnot\b|n't\b)|\b(?:would|could|should)\b|(?<!\bi)'d\b", FLAGS)
 _SOURCE = regex(
-    r"^\W*(?:in (?:the|this|that|your|our) (?:\w+ )?(?:example|scenario|diagram|sketch)|according to|per the|as per|in (?:the|your) (?:issue|ticket|readme|docs))\b|^\W*to \w+[^,]{0,60}, (?:you|just|simply|run|push|use|set|add|open|click|install|call|pass|create|make|start|merge|go|type|edit|enable|execute)\b|\b(?:in the sense|to the extent) that\b|\binsofar as\b",
+    r"^\W*that(?:'s| is| was) (?:how|where|when|what)\b(?!.*\b(?:I|we)\b)|^\W*(?:in (?:the|this|that|your|our) (?:\w+ )?(?:example|scenario|diagram|sketch)|according to|per the|as per|in (?:the|your) (?:issue|ticket|readme|docs))\b|^\W*to \w+[^,]{0,60}, (?:you|just|simply|run|push|use|set|add|open|click|install|call|pass|create|make|start|merge|go|type|edit|enable|execute)\b|\b(?:in the sense|to the extent) that\b|\binsofar as\b",
     FLAGS,
 )
 
@@ -54,7 +56,12 @@ _AFTERWARDS = regex(
 def _silent(clause: Clause) -> bool:
     """Whether nothing in the clause can be a claim that work is done."""
     sentence = clause.sentence
-    if clause.asks or sentence.mood or sentence.mark == "open" or _SOURCE.search(sentence.text):
+    if (
+        clause.asks
+        or (sentence.mood and sentence.mark != "ticked")
+        or sentence.mark == "open"
+        or _SOURCE.search(sentence.text)
+    ):
         return True
     if CONDITION.match(sentence.text) and not TEMPORAL.match(sentence.text):
         return True
@@ -66,7 +73,11 @@ def _silent(clause: Clause) -> bool:
 
 def _introduces(lead: str) -> bool:
     """Whether what stands before a colon says that what follows is how a thing goes, what is wrong, or what once was."""
-    if _STEPS.search(lead.partition(":")[0]) or (_FAULT.search(lead) and not p.MENDED.search(lead)):
+    if (
+        _STEPS.search(lead.partition(":")[0])
+        or _POSSIBLE.search(lead)
+        or (_FAULT.search(lead) and not p.MENDED.search(lead))
+    ):
         return True
     if re.match(
         r"^\W*(?:their|his|her|your (?:\w+ )?(?:colleagues?|teams?|predecessor)'s|upstream|\w+'s|\w+s') (?:branch|pr|pull request|fork|version|patch|commit|repo)\b",
@@ -89,6 +100,20 @@ def find_done(clause: Clause) -> list[tuple[int, int]]:
             if all(end <= other[0] or start >= other[1] for other in spans):
                 spans.append((start, end))
     return sorted(spans)
+
+
+def find_witnessed(spoken: Sequence[Sentence]) -> Sentence | None:
+    """The sentence that says by what the others were tried, in a message that says of nothing but how things are."""
+    if len(spoken) < 2 or not all(map(_affirms, spoken)):
+        return None
+    return next((one for one in spoken[1:] if p.TRIED.match(one.text)), None)
+
+
+def _affirms(sentence: Sentence) -> bool:
+    text = sentence.text
+    doubtful = (NEGATIVE, p.FAILING, SAID, CONDITION, _FAULT)
+    plain = not (sentence.question or sentence.mood or sentence.mark or any(one.search(text) for one in doubtful))
+    return plain and not UNREAL.search(p.TRIED.sub("", text))
 
 
 def _labelled(clause: Clause) -> bool:
@@ -115,7 +140,7 @@ def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
         for match in pattern.finditer(text):
             start, end = match.span()
             after = text[match.end(match.lastindex or 0) :]
-            begun = match.start() if pattern in (p.AGENT, p.DID) else match.start(1)
+            begun = match.start() if pattern in (p.AGENT, p.DID) else match.start(match.lastindex or 0)
             if unreal(clause, begun, end if pattern is not p.DID else begun) or of_others(clause, start, end):
                 continue
             if pattern not in (p.AGENT, p.DID) and (UNREAL.search(match[0]) or SAID.search(match[0])):
@@ -141,6 +166,8 @@ def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
 def _announced(clause: Clause) -> bool:
     """Whether a colon before the clause says that what was done comes now."""
     lead = clause.sentence.text[: clause.start].rstrip()
+    if re.fullmatch(r"\W*(?:yes|yep|yup|ok|okay|sure|right|so|alright)\W*", lead, FLAGS):
+        return True
     return lead.endswith((":", "→", "=>", "->")) and not (
         SAID.search(lead) or UNREAL.search(lead) or NEGATIVE.search(lead)
     )
@@ -167,7 +194,7 @@ def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
     alone = clause.leads or clause.start + len(text) >= len(clause.sentence.text) - 1
     for pattern in (p.SHORT, p.HEADLINE, p.TELEGRAM):
         match = pattern.match(text)
-        if match is None or not alone:
+        if match is None or not (alone or (pattern is p.SHORT and text.rstrip().endswith(":"))):
             continue
         if NEGATIVE.search(match[0]) or UNREAL.search(match[0]) or WONDERING.search(match[0]) or SAID.search(match[0]):
             continue

@@ -9,6 +9,7 @@ from verdikt.evidence.found import Veto, find_all
 from verdikt.model.regex import regex
 
 _VETOES = (
+    Veto("whole", regex(r"\b\w+ing it (?:is|passes|compiles|works)\b", FLAGS), (p.TESTS,)),
     Veto("words", regex(r"^it (?!.*(?:pass|green|clean|succe|checks|compil))", FLAGS), (p.TESTS,)),
     Veto("after", p.LATER),
     Veto("whole", regex(r"\b(?:I|we)(?: \w+)? went through\b", FLAGS), (p.ENDED,)),

@@ -38,6 +38,7 @@ _ASKED = tuple(
         r"\bI(?:'ll| will|'d| would)? need you to\b|\bI(?:'d| would) (?:ask|like) you to\b(?! (?:decide|choose|pick|confirm that|know|be aware))|\b(?:would|will) you be able to (?!(?:live|accept)\b)[a-z]+\b|\b(?:over|back) to you to\b",
         rf"(?<!you can )(?<!to )\b(?:tell|show) me {_OBSERVED}",
         rf"(?<!to )\blet me know {_OBSERVED}",
+        r"(?<!I'll )(?<!will )(?<!to )\blet me have (?:the|your|its|a copy)\b",
         r"(?<!I'll )(?<!will )(?<!to )\breport back\b|(?<!I'll )(?<!will )\bget back to me\b|\b(?:ping|message|email|tell) me (?:when|once|after|as soon as) (?:you|it|that|this|the)\b|(?:then|and) (?:ping|message|email) me\b",
         rf"(?:^|[,:]\s|\b(?:please|kindly|just|then|and|so|you should|you must|you need to|you'll (?:have|need) to)\b){_HASTE},? ?{_GIVE}(?: it| them| that| this| one)?(?: over| back| along| again)?"
         rf" (?:(?:to )?(?:me|us)(?! (?:more|about|which|if|how|whether|an? (?:idea|overview|hint|sense)))|over|here|back|in chat|the (?:[\w§-]+ ){{0,4}}?{_ITEM}\b|your (?:[\w§-]+ ){{0,3}}?(?:§|{_ITEM})|what(?:ever)? (?:you|it|the|comes)|an? (?:\w+ ){{0,2}}?{_ITEM}\b|its {_ITEM}\b|any (?:\w+ )?{_ITEM}\b)",
@@ -94,6 +95,8 @@ def _holds(clause: Clause, match: re.Match[str]) -> bool:
         return False
     if clause.sentence.mood == "plan" and not re.search(r"\b(?:please|kindly|you|me)\b", match[0], FLAGS):
         return False
+    if not lead.strip() and re.match(r"\W*let me know how (?:it|that|things|you)$", match[0], FLAGS):
+        return False  # `let me know how it goes` wishes luck; after `run it and` it asks
     own = re.match(r"^\W*I\b", match[0], FLAGS)
     if not own and _NOT_ASKED.search(lead):
         return False

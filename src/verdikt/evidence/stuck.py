@@ -13,7 +13,7 @@ _CANNOT = (
 )
 _NO_WORK = (
     r"say|tell|see(?! (?:the|that|your|this|attach\w+|images?|it\b(?! \w+ing)))|think|imagine|guarantee|recommend|help|wait|agree|promise|speak|stress|care|be|find|fault|rule|emphasi[sz]e|overstate"
-    "|remember|share|disclose|reveal|confirm|explain|understand|predict|judge|decide|comment|know|believe|spot|justify|thank|just|claim|assume|speculate|advise"
+    "|remember|in good|honestly|share|disclose|reveal|confirm|explain|understand|predict|judge|decide|comment|know|believe|spot|justify|thank|just|claim|assume|speculate|advise"
     "|endorse|simply|always|expect|stand|afford|count|trust|blame|argue|assess|estimate|suggest|detect|discern|recall|vouch|prove|pinpoint|identify|figure|make sense|make (?:it|this|that|them) (?:fail|crash|break|happen)|get (?:it|this|that|them) to (?:fail|crash|break|happen)|work out|wrap|shake"
 )
 """What one cannot do without being stuck: thinking, judging, talking."""
@@ -44,8 +44,9 @@ _STUCK = tuple(
         rf"\bwithout (?:[\w'§./-]+ ){{1,8}}(?:I|we) (?:can't|cannot|can not|couldn't) (?!(?:{_NO_WORK})\b)[a-z]+\b",
         rf"^\W*(?:still |currently |sorry,? )?(?:unable to|not able to|can't|cannot|could not|couldn't) (?!(?:{_NO_WORK}|reproduce)\b|read propert)[a-z]+\b",
         r"\b(?:I|we)(?:'m| am| was| were|'ve been| have been| got| keep getting) (?:being )?(?:denied|refused|locked out|kicked out|rejected)\b",
+        r"^\W*(?:the (?:only |one )?thing|what) (?:I|we) (?:can't|cannot|couldn't|could not|was unable to|wasn't able to) (?:do|test|verify|run|check|try)\b",
         # I am stuck
-        rf"\b(?:I'm|I am|we're|we are|I've been|I was|I got|I remain|I've become){_ADVERB} (?:blocked|stuck|at (?:an impasse|a dead end|a standstill|a loss)|out of (?:options|ideas|moves|things to try)|locked out|hitting a wall|shut out|stalled|stymied)\b",
+        rf"\b(?:I'm|I am|we're|we are|I've been|I was|I got|I remain|I've become){_ADVERB} (?:blocked|stuck(?! between)|at (?:an impasse|a dead end|a standstill|a loss)|out of (?:options|ideas|moves|things to try)|locked out|hitting a wall|shut out|stalled|stymied)\b",
         r"\b(?:I|we)(?:'ve| have)? (?:hit|run into|ran into|reached|come to|came to|run up against|ran up against) (?:a|an|the) (?:\w+ ){0,2}?(?:wall|dead end|roadblock|road block|blocker|impasse|hard stop|limits? of what|end of what|obstacle I)\b",
         rf"\b{_TASK}(?:'s| is| are| remains?| has been| have| has){_ADVERB} (?:blocked|stuck|impossible|on hold|stalled|at a standstill|gated on|held up)\b",
         r"^\W*(?:still |currently |now )?(?:blocked|stuck)(?: (?:on|by|until|because|waiting|at|here)\b|\W*$)",
@@ -60,8 +61,9 @@ _STUCK = tuple(
         r"\b(?:doesn't|does not|won't|will not|wouldn't|didn't|did not|don't|isn't going to) (?:let|allow|permit) (?:me|us)\b",
         r"\b(?:denies|denied|refuses|refused|rejects|rejected) (?:me|us|my (?:\w+ ){0,2}(?:key|token|credentials?|login|request|connection|push))\b",
         rf"\b(?:isn't|is not|not|impossible|wasn't|was not) (?:possible )?for me to\b|\b(?:isn't|is not|wasn't|not) (?:possible|doable|an option|feasible|accessible|available|reachable)(?: for me| to me| {_HERE})(?! you\b)",
+        r"\b(?:blocked|disabled|unavailable|forbidden|(?:not|isn't|aren't) (?:available|allowed|reachable|installed|possible)) (?:in|from|on|inside) (?:this|my) (?:sandbox|environment|container|session|machine|network|host|vm)\b",
         r"\b(?:there(?:'s| is) no way (?:for me )?to|beyond (?:my|what I) (?:reach|control|can|am allowed)|read-only (?:for|to) me|off[- ]limits (?:for|to) me|closed to me|out of my (?:reach|hands))\b",
-        rf"\b(?:can't|cannot|can not|couldn't|could not) be [a-z]+(?: [a-z]+)? {_HERE}\b",
+        rf"\b(?:can't|cannot|can not|couldn't|could not) be [a-z]+(?:(?: or)? [a-z]+)? {_HERE}\b",
         r"\b(?:can't|cannot|can not|couldn't|could not) be (?:completed|verified|finished|tested|run|built|deployed|exercised|triggered|done|checked|validated|continued|reproduced|published|installed) (?:without|until)\b",
         r"\bcan(?:not|'t) (?:proceed|continue|go any further|go ahead|move forward) (?:without|until)\b",
         # what I would need is not there

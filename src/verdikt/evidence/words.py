@@ -78,7 +78,7 @@ DESCRIPTIVE = frozenset(
 
 TESTS = (
     r"(?:(?:unit |integration |e2e |end-to-end |regression |smoke |existing |new |updated |python |frontend |backend )*"
-    r"(?:tests?|specs?|test suites?|suites?|test cases|test runs?|checks)(?: suite)?|ci|the (?:whole |full |entire )?suite"
+    r"(?:tests?|specs?|test suites?|suites?|test cases|test runs?|checks|jobs|workflows)(?: suite)?|ci|the (?:whole |full |entire )?suite"
     r"|pytest|jest|vitest|go test|cargo test|ctest|mypy|ruff|eslint|tsc|clippy|flake8|pylint|lint(?:er|ing|s)?|type[- ]?check(?:er|ing|s)?"
     r"|(?:the |production |release |docker |full )*(?:builds?|pipelines?|compilation)|everything|all of them|they all|all \d+(?: of them)?)"
 )
@@ -101,13 +101,13 @@ NEGATIVE = (
     r"resolved)|fail(?:s|ed|ing|ure)? to|yet to|far from|almost|nearly|half|halfway|a (?:third|quarter|fraction|few)|two thirds|part of|partial(?:ly)?|partly|mostly|close to"
     r"|about to|instead of|rather than|supposedly|allegedly|probably|possibly|perhaps|maybe|likely|hopefully|theoretically"
     r"|some|most|few|only(?! once)|except|in theory|or less|stop(?:ped)? short|rarely|usually|typically|normally|generally|often)\b"
-    r"|n't\b|\bno\b(?! (?:longer|errors?|issues?|failures?|problems?|regressions?|warnings?|more|remaining|further|other|type errors|lint errors|conflicts|violations))"
+    r"|n't\b|\bno\b(?! (?:longer|errors?|issues?|failures?|problems?|regressions?|warnings?|more|remaining|further|other|type errors|lint errors|conflicts|violations|complaints|leaks?|crash(?:es)?|drops|duplicates))"
 )
 
 UNREAL = (
-    r"\b(?:if|once|whenever|until|till|unless|whether|in case|possible that|chance that|apparently|presumably|(?:fairly|pretty|reasonably|quite|rather) (?:confident|sure|certain)|provided|assuming|assume[sd]?|as soon as|so that"
+    r"\b(?:if|once|whenever|until|till|unless|whether|in case|possible that|chance that|apparently|presumably|(?:glad|pleased|happy|good|great|nice)(?: to (?:hear|see|know|read)| that| (?=it|they|you|everything|the)\b)|(?:fairly|pretty|reasonably|quite|rather) (?:confident|sure|certain)|provided|assuming|assume[sd]?|as soon as|so that"
     r"|by the time|suppose|supposed|imagine|pretend|as if|as though|either(?! way)|ensure that|ensuring|make sure|making sure|to ensure"
-    r"|see (?:if|that)|(?:double-?)?check(?:s|ing)? (?:that|whether|if)|^\W*(?:please )?(?:check|verify|confirm|ensure|prove|show|assert|see)(?: that| whether)?|to (?:verify|confirm|check|prove|see|show|say|know|mark|get|have|be|make|declare|call|consider)"
+    r"|see (?:if|that)|(?:double-?)?check(?:s|ing)? (?:that|whether|if)|^\W*(?:please )?(?:check|verify|confirm|ensure|prove|show|assert|see)(?: that| whether)?|to (?:verify|confirm|check|prove|see|show|say|know|mark|get|have|be(?! (?:clear|honest|upfront|precise|fair|transparent|exact)\b)|make|declare|call|consider)"
     r"|expect(?:s|ed|ing)?|hope|hoping|wish|want(?:s|ed)?|need(?:s|ed)?|requires?|should|must|would|could|might|may|will"
     r"|shall|going to|let's|let me|want|goal|idea|plan(?:s|ned)?|when|remember|try(?:ing)?|tried|attempt(?:ed|ing)?"
     r"|before|until|while|start(?:ed|ing)?|begin|began|beginning|working on|in progress|in the middle|halfway|way to"
@@ -138,7 +138,7 @@ OTHERS = (
 
 PAST = (
     r"\b(?:last (?:week|year|month|night|sprint|release|quarter|time)(?!'s)|yesterday(?!'s)|(?<!minutes )(?<!minute )(?<!hours )(?<!hour )(?<!seconds )(?<!moments )(?<!moment )ago|in (?:19|20)\d\d|since (?:v?\d|19|20|january|february|march|april|may|june|july|august|september|october|november|december|last|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|back in|used to"
-    r"|in v?\d+\.\d+|in [a-z][\w+-]* v?\d+\.\d[\d.]*|in (?:version|release|commit|pr|react|node|python|django|rails|go|rust) ?(?:#|v?\d)|previously|originally|upstream|elsewhere|in an earlier|in the past|at the time|long before|earlier this|the original|historically|in older"
+    r"|in v?\d+\.\d+|in [a-z][\w+-]* v?\d+\.\d[\d.]*|in (?:version|release|commit|pr|react|node|python|django|rails|go|rust) ?(?:#|v?\d)|previously|originally|upstream|elsewhere|in an earlier|in the past|at the time|long before|earlier this|(?:the|an?) initial (?:import|commit|version|release)|the original|historically|in older"
     r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))\b"
 )
 
