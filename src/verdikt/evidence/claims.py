@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from verdikt.evidence.clause import Clause, clauses
-from verdikt.evidence.done import find_done
+from verdikt.evidence.done import find_done, find_witnessed
 from verdikt.evidence.plea import find_delegation
 from verdikt.evidence.prose import Sentence, sentences
 from verdikt.evidence.stuck import find_blocked
@@ -86,12 +86,18 @@ def find_claims(message: str) -> tuple[Claim, ...]:
         return tuple(claim for claim in found if claim.type is not ClaimType.DONE)
     if done and all(map(_SEEN.match, done)) and any(_LOOKED.search(one.text) for one in spoken):
         return tuple(claim for claim in found if claim.type is not ClaimType.DONE)
+    if not found and (tried := find_witnessed(spoken)) is not None:
+        return (_claim(ClaimType.DONE, tried, (0, len(tried.text)), message),)
     return tuple(found)
 
 
-def _in_sentence(sentence: Sentence, message: str) -> Iterator[Claim]:
+def _claim(type: ClaimType, sentence: Sentence, where: tuple[int, int], message: str) -> Claim:
     whole = sentence.span(0, len(sentence.text))
-    said = message[whole[0] : whole[1]].strip()
+    start, end = sentence.span(*where)
+    return Claim(type, message[start:end], message[whole[0] : whole[1]].strip(), start, end)
+
+
+def _in_sentence(sentence: Sentence, message: str) -> Iterator[Claim]:
     seen: set[ClaimType] = set()
     found = [
         (type, clause.start + begin, clause.start + stop)
@@ -104,8 +110,7 @@ def _in_sentence(sentence: Sentence, message: str) -> Iterator[Claim]:
             continue
         if type is ClaimType.DONE or type not in seen:
             seen.add(type)
-            start, end = sentence.span(begin, stop)
-            yield Claim(type, message[start:end], said, start, end)
+            yield _claim(type, sentence, (begin, stop), message)
 
 
 _CONTRAST = regex(r"\b(?:but|though|although|however|yet|except|only)\b|[;—–.]", re.IGNORECASE)

@@ -1,7 +1,7 @@
 """Claims that work is done, by the grammar of a clause."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from verdikt.evidence import phrase as p
 from verdikt.evidence import words as w
@@ -23,6 +23,7 @@ from verdikt.evidence.clause import (
     unreal,
 )
 from verdikt.evidence.outcome import by_outcome
+from verdikt.evidence.prose import Sentence
 from verdikt.evidence.state import by_state
 from verdikt.model.regex import regex
 
@@ -55,7 +56,12 @@ _AFTERWARDS = regex(
 def _silent(clause: Clause) -> bool:
     """Whether nothing in the clause can be a claim that work is done."""
     sentence = clause.sentence
-    if clause.asks or sentence.mood or sentence.mark == "open" or _SOURCE.search(sentence.text):
+    if (
+        clause.asks
+        or (sentence.mood and sentence.mark != "ticked")
+        or sentence.mark == "open"
+        or _SOURCE.search(sentence.text)
+    ):
         return True
     if CONDITION.match(sentence.text) and not TEMPORAL.match(sentence.text):
         return True
@@ -94,6 +100,20 @@ def find_done(clause: Clause) -> list[tuple[int, int]]:
             if all(end <= other[0] or start >= other[1] for other in spans):
                 spans.append((start, end))
     return sorted(spans)
+
+
+def find_witnessed(spoken: Sequence[Sentence]) -> Sentence | None:
+    """The sentence that says by what the others were tried, in a message that says of nothing but how things are."""
+    if len(spoken) < 2 or not all(map(_affirms, spoken)):
+        return None
+    return next((one for one in spoken[1:] if p.TRIED.match(one.text)), None)
+
+
+def _affirms(sentence: Sentence) -> bool:
+    text = sentence.text
+    doubtful = (NEGATIVE, p.FAILING, SAID, CONDITION, _FAULT)
+    plain = not (sentence.question or sentence.mood or sentence.mark or any(one.search(text) for one in doubtful))
+    return plain and not UNREAL.search(p.TRIED.sub("", text))
 
 
 def _labelled(clause: Clause) -> bool:

@@ -22,7 +22,7 @@ _ITEM = (
 _GIVE = r"(?:send|paste|share|provide|upload|give|show|forward|post|email|mail|drop|attach|supply|hand|read|copy)"
 _OBSERVED = (
     r"(?:(?:(?:once|when|as soon as|after) (?=(?:you've|you have|you|that's|it's) (?!have|merged|reviewed|decided|approved|read|looked|fixed|ready|had|back|free|there)\w)|(?:what|whether|if|how|which|where|how many|how much|how long)(?: exactly)? )"
-    r"(?!(?:(?:it|that|this|things|you) (?:goes|go|went|get on|got on)|you(?:'d| would|'re| are)? (?:want|prefer|like|think|need|rather|mean|expect|happy|ok|fine|agree|interested|wish|have (?:any|other|a preference|questions|thoughts)|disagree|feel)|I\b|we\b|to\b|one\b|of\b|option|approach|(?:any|some)thing|there(?:'s| is| are) (?:any|some)thing|questions|that (?:works for you|sounds|'s|is (?:ok|fine|all right|acceptable|what you))"
+    r"(?!(?:you(?:'d| would|'re| are)? (?:want|prefer|like|think|need|rather|mean|expect|happy|ok|fine|agree|interested|wish|have (?:any|other|a preference|questions|thoughts)|disagree|feel)|I\b|we\b|to\b|one\b|of\b|option|approach|(?:any|some)thing|there(?:'s| is| are) (?:any|some)thing|questions|that (?:works for you|sounds|'s|is (?:ok|fine|all right|acceptable|what you))"
     r"|this (?:works for you|sounds|is (?:ok|fine|what you|acceptable)|makes sense|looks (?:good|ok|right))|(?:it|this|that|they|those|these|things)(?:'s|'re| is| are)? (?:ok|fine|okay|looks?|sounds?|seems?|in scope|out of scope|worth|wanted|needed|intended|acceptable|a priority|what you)|(?:the|either|this|that) (?:\w+ )?(?:option|approach|direction|plan|design|naming|wording)|you(?:'d| would) |path|way)\b)\S+"
     rf"|the (?:[\w-]+ ){{0,3}}?(?:{_ITEM}|colou?r|outcome|exact)\b|its (?:{_ITEM}|colou?r|state|status)\b)"
 )
@@ -38,6 +38,7 @@ _ASKED = tuple(
         r"\bI(?:'ll| will|'d| would)? need you to\b|\bI(?:'d| would) (?:ask|like) you to\b(?! (?:decide|choose|pick|confirm that|know|be aware))|\b(?:would|will) you be able to (?!(?:live|accept)\b)[a-z]+\b|\b(?:over|back) to you to\b",
         rf"(?<!you can )(?<!to )\b(?:tell|show) me {_OBSERVED}",
         rf"(?<!to )\blet me know {_OBSERVED}",
+        r"(?<!I'll )(?<!will )(?<!to )\blet me have (?:the|your|its|a copy)\b",
         r"(?<!I'll )(?<!will )(?<!to )\breport back\b|(?<!I'll )(?<!will )\bget back to me\b|\b(?:ping|message|email|tell) me (?:when|once|after|as soon as) (?:you|it|that|this|the)\b|(?:then|and) (?:ping|message|email) me\b",
         rf"(?:^|[,:]\s|\b(?:please|kindly|just|then|and|so|you should|you must|you need to|you'll (?:have|need) to)\b){_HASTE},? ?{_GIVE}(?: it| them| that| this| one)?(?: over| back| along| again)?"
         rf" (?:(?:to )?(?:me|us)(?! (?:more|about|which|if|how|whether|an? (?:idea|overview|hint|sense)))|over|here|back|in chat|the (?:[\w§-]+ ){{0,4}}?{_ITEM}\b|your (?:[\w§-]+ ){{0,3}}?(?:§|{_ITEM})|what(?:ever)? (?:you|it|the|comes)|an? (?:\w+ ){{0,2}}?{_ITEM}\b|its {_ITEM}\b|any (?:\w+ )?{_ITEM}\b)",
@@ -94,6 +95,8 @@ def _holds(clause: Clause, match: re.Match[str]) -> bool:
         return False
     if clause.sentence.mood == "plan" and not re.search(r"\b(?:please|kindly|you|me)\b", match[0], FLAGS):
         return False
+    if not lead.strip() and re.match(r"\W*let me know how (?:it|that|things|you)$", match[0], FLAGS):
+        return False  # `let me know how it goes` wishes luck; after `run it and` it asks
     own = re.match(r"^\W*I\b", match[0], FLAGS)
     if not own and _NOT_ASKED.search(lead):
         return False

@@ -51,7 +51,7 @@ _PLANNED = regex(
 )
 _REPORTED = regex(
     r"\b(?:says?|said|wrote|writes|report\w*|according|changelog|release notes|commit messages?|history|git log|previous\w*"
-    r"|upstream|readme|ticket|claims?|earlier|you (?:asked|wrote|said|mentioned)|transcript|quoting|quote|meeting|minutes|stand-?up|retro\w*|timeline|incident|root cause|background|what (?:went wrong|happened)|why)\b",
+    r"|upstream|readme|ticket|claims?|earlier|you (?:asked|wrote|said|mentioned)|transcript|quoting|quote|meeting|minutes|stand-?up|retro\w*|timeline|incident|root cause|background|in the last (?:week|month|year|sprint|quarter)|by author|what (?:went wrong|happened)|why)\b",
     re.IGNORECASE,
 )
 
@@ -138,6 +138,9 @@ class _Block(Record):
                 if size := _ending(pattern, chars):
                     chars, mark = chars[size:], name
                     break
+            else:
+                last = "".join(char for char, _ in chars[-4:]).rstrip(" \ufe0f")[-1:]
+                mark = "ticked" if last and last in "✅✔☑" else "open" if last and last in "❌✗✘" else ""
         text = "".join(char for char, _ in chars)
         start, first = 0, True
         for end in _cut([*(match.end() for match in _END.finditer(text)), len(text)]):

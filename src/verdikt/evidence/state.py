@@ -9,8 +9,8 @@ from verdikt.evidence.clause import FLAGS, Clause, about_others, of_others, subj
 from verdikt.evidence.found import Found, Veto, find_all
 from verdikt.model.regex import regex
 
-_PATTERNS = (p.IS, p.IS_QUITE, p.IS_MADE, p.IS_ONCE, p.BEEN, p.WAS, p.HAS)
-_PRESENT = (p.IS, p.IS_QUITE, p.IS_MADE, p.IS_ONCE)
+_PRESENT = (p.IS, p.IS_QUITE, p.IS_MADE, p.IS_ONCE, p.SHORTENED)
+_PATTERNS = (*_PRESENT, p.BEEN, p.WAS, p.HAS)
 _PASSIVE = (p.BEEN, p.WAS)
 _SEQUENCE = regex(
     r"^\W*(?:first|firstly|second|secondly|third|then|next|after that|afterwards|lastly|in (?:step|phase|stage) \w+),? ",
@@ -37,6 +37,14 @@ _VETOES = (
     Veto("rest", p.HOLLOW),
     Veto("rest", p.PERSISTS),
     Veto("before", _NAME, (p.HAS,)),
+    Veto(
+        "before",
+        regex(
+            r"\b(?:deadline|dates?|time|days?|weeks?|months?|years?|minutes|hours|window|moment|period)(?: in [\w ]{1,20})?\s*$",
+            FLAGS,
+        ),
+        (p.HAS,),
+    ),
     Veto("before", regex(r"\S\s+(?:that|which|who)\s*$", FLAGS)),
     Veto("sentence", _SEQUENCE, (p.IS, p.IS_MADE)),
     Veto(

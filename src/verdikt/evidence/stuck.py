@@ -44,6 +44,7 @@ _STUCK = tuple(
         rf"\bwithout (?:[\w'§./-]+ ){{1,8}}(?:I|we) (?:can't|cannot|can not|couldn't) (?!(?:{_NO_WORK})\b)[a-z]+\b",
         rf"^\W*(?:still |currently |sorry,? )?(?:unable to|not able to|can't|cannot|could not|couldn't) (?!(?:{_NO_WORK}|reproduce)\b|read propert)[a-z]+\b",
         r"\b(?:I|we)(?:'m| am| was| were|'ve been| have been| got| keep getting) (?:being )?(?:denied|refused|locked out|kicked out|rejected)\b",
+        r"^\W*(?:the (?:only |one )?thing|what) (?:I|we) (?:can't|cannot|couldn't|could not|was unable to|wasn't able to) (?:do|test|verify|run|check|try)\b",
         # I am stuck
         rf"\b(?:I'm|I am|we're|we are|I've been|I was|I got|I remain|I've become){_ADVERB} (?:blocked|stuck(?! between)|at (?:an impasse|a dead end|a standstill|a loss)|out of (?:options|ideas|moves|things to try)|locked out|hitting a wall|shut out|stalled|stymied)\b",
         r"\b(?:I|we)(?:'ve| have)? (?:hit|run into|ran into|reached|come to|came to|run up against|ran up against) (?:a|an|the) (?:\w+ ){0,2}?(?:wall|dead end|roadblock|road block|blocker|impasse|hard stop|limits? of what|end of what|obstacle I)\b",
