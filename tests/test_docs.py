@@ -97,16 +97,19 @@ def check_cases(policy: Policy, body: str, where: str) -> None:
 
 
 def check_session(body: str, where: str) -> None:
-    """Runs each `$ verdikt …` and compares what it prints."""
+    """Runs each `$ verdikt …`, and each `$ echo … | verdikt …`, and compares what it prints."""
     status = 0
     for step in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
         command, _, expected = step.partition("\n")
         if command == "echo $?":
             assert expected.strip() == str(status), where
             continue
-        program, *arguments = shlex.split(command)
+        words, said = shlex.split(command), ""
+        if words[0] == "echo" and words[2] == "|":
+            words, said = words[3:], f"{words[1]}\n"
+        program, *arguments = words
         assert program == "verdikt", f"{where}: expected a verdikt command, found `{command}`"
-        result = CliRunner().invoke(root, arguments)
+        result = CliRunner().invoke(root, arguments, input=said)
         status = result.exit_code
         pattern = "[^\n]*".join(re.escape(part) for part in expected.rstrip().split("…"))
         assert re.fullmatch(pattern, result.output.rstrip()), f"{where}: `{command}` printed\n{result.output}"

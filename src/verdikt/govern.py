@@ -234,9 +234,7 @@ class Governance:
             return None
         from verdikt.guiding import Guiding
 
-        return Guiding(
-            self.guidance, self.policy, self.proving, self.clock, see=self._see, look=self.look, env=self._env
-        )
+        return Guiding(self.guidance, self.policy, self.proving, self._see)
 
     def commit(
         self,
@@ -349,7 +347,7 @@ class Governance:
         record_crash(self.store.home, moment, error)
         try:
             self.proving.crashed(moment)
-        except OSError as again:
+        except Exception as again:
             record_crash(self.store.home, f"{moment}.note", again)
         if session:
             try:

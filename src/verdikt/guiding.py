@@ -21,34 +21,20 @@ from verdikt.model.memory import Memory, Recalled
 from verdikt.model.moment import Answer, Turn
 from verdikt.model.redaction import redact_text
 from verdikt.model.session import SessionState
-from verdikt.observe.clock import Clock
 from verdikt.proving import Proving
 
 if TYPE_CHECKING:
-    from verdikt.govern import Look, See
+    from verdikt.govern import See
 
 
 class Guiding:
     """What the tool policies learn from a call, what the agent is told after it, and whether its work is complete."""
 
-    def __init__(
-        self,
-        guidance: Guidance,
-        policy: Policy,
-        proving: Proving,
-        clock: Clock,
-        *,
-        see: "See",
-        look: "Look",
-        env: Mapping[str, str],
-    ) -> None:
+    def __init__(self, guidance: Guidance, policy: Policy, proving: Proving, see: "See") -> None:
         self.guidance = guidance
         self._policy = policy
         self._proving = proving
-        self._clock = clock
         self._see = see
-        self._look = look
-        self._env = env
 
     def happened(
         self, log: Writer, action: Action, outcome: Outcome, body: dict[str, Any], artifacts: Mapping[str, bytes]
@@ -112,7 +98,7 @@ class Guiding:
     def tried(self, log: Writer | None, turn: Turn) -> tuple[TaskCompletionResult, ...]:
         """What each completion check says now; nothing is refused, counted or recorded. Without a log, nothing happened yet."""
         memory = _memory(log) if log else Memory()
-        past = self._past(log) if log else Past(now=self._clock.now())
+        past = self._past(log) if log else Past(now=self._proving.clock.now())
         return self.guidance.results(self._finishing(log, turn), memory, past)
 
     def _finishing(self, log: Writer | None, turn: Turn) -> TaskCompletionContext:
@@ -130,7 +116,7 @@ class Guiding:
 
     def _past(self, log: Writer) -> Past:
         session = SessionState.of(log.session, log.project("session"))
-        return Past(session=session, now=self._clock.now(), **log.project("calls"))
+        return Past(session=session, now=self._proving.clock.now(), **log.project("calls"))
 
     def _effects(self, action: Action, facts: Facts) -> Effects:
         manifest = self._policy.section("manifest")
@@ -141,21 +127,17 @@ class Guiding:
         """The open findings about files below a directory, the worst first."""
         from verdikt.council.runs import Runs, runs_directory
 
-        verdicts, _ = Runs(runs_directory(self._env), self._clock.now).recent(limit=20)
+        verdicts, _ = Runs(runs_directory(self._proving.env), self._proving.clock.now).recent(limit=20)
         found = [
             (finding.severity, finding.title)
             for verdict in verdicts
             for finding in verdict.findings
-            if any(self._is_there(os.path.join(root, place.file)) for place in finding.evidence)
+            if any(
+                self._proving.seen(os.path.join(root, place.file), os.path.exists, otherwise=False)
+                for place in finding.evidence
+            )
         ]
         return sorted(found, key=lambda each: -each[0])
-
-    def _is_there(self, path: str) -> bool:
-        try:
-            with self._look(path):
-                return os.path.exists(path)
-        except PermissionError:
-            return False
 
     def _count_findings(self, root: str, level: str) -> int:
         return sum(severity >= Level.of(level) for severity, _ in self._open_findings(root))

@@ -1,9 +1,10 @@
 """The evidence gate at work: reads the log and the transcript, asks the pure parts, writes down what they said."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.ledger.files import FileStore
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from verdikt.govern import Look
     from verdikt.model.tree import SourceTree
     from verdikt.observe.transcript import Transcript
+
+T = TypeVar("T")
 
 ROOTS = 3
 """Projects of one turn whose sources are looked at when it ends."""
@@ -59,7 +62,7 @@ class Proving:
         self.settings = settings
         self.store = store
         self.clock = clock
-        self._env = env
+        self.env = env
         self._here = here
         self._look = look
 
@@ -96,23 +99,17 @@ class Proving:
         found = find_overrides(text)
         if not found:
             return
-        now, wanted = self.clock.now(), self.settings
+        now = self.clock.now()
         self.store.append(session, EntryKind.OVERRIDE, {"found": [list(one) for one in found]})
         record_overrides(self.store.home, session, found, now)
-        note_overrides(
-            self.store.home,
-            now,
-            threshold=wanted.overrides_per_day,
-            memory=expand(wanted.memory, self._env),
-            notices=expand(wanted.notices, self._env),
-        )
+        note_overrides(self.store.home, now, threshold=self.settings.overrides_per_day, **self._places())
 
     def evidence(self, action: Action, outcome: Outcome) -> dict[str, Any]:
         """What the log keeps of a call so that it can prove something later."""
         from verdikt.evidence.call import call_evidence, named_edits
 
         edited = tuple(
-            path if path == "*" else os.path.normpath(os.path.join(action.cwd, expand(path, self._env)))
+            path if path == "*" else os.path.normpath(os.path.join(action.cwd, expand(path, self.env)))
             for path in named_edits(action)
         )
         written = {path: digest for path in edited if path != "*" and (digest := self._digest(path))}
@@ -138,6 +135,7 @@ class Proving:
         settings = self.settings
         if settings.mode == "off":
             return Answer()
+        from verdikt.evidence.admission import admits
         from verdikt.evidence.claims import find_claims
         from verdikt.evidence.gate import GateResult, GateState, judge_turn, proof_record
         from verdikt.observe.transcript import Transcript
@@ -166,6 +164,7 @@ class Proving:
             holes=holes if settings.coverage != "off" else (),
             stop_hook_active=turn.stop_hook_active,
             faults=faults if settings.final_block == "enforce" else (),
+            admitted=admits(message),
         )
         enforced = settings.mode == "enforce"
         signed = [
@@ -265,16 +264,8 @@ class Proving:
         """Makes it known when a hook crashes again and again."""
         from verdikt.observe.crashes import note_crashes
 
-        wanted = self.settings
         now = SystemClock().now()  # the crash file is written by the machine's clock
-        note_crashes(
-            self.store.home,
-            hook,
-            now,
-            threshold=wanted.crashes_per_hour,
-            memory=expand(wanted.memory, self._env),
-            notices=expand(wanted.notices, self._env),
-        )
+        note_crashes(self.store.home, hook, now, threshold=self.settings.crashes_per_hour, **self._places())
 
     def _unheard(self, turn: Turn, status: str) -> None:
         """Leaves a line about a stop at which the transcript gave no words."""
@@ -289,42 +280,38 @@ class Proving:
             now=self.clock.now(),
         )
 
+    def seen(self, where: str, see: Callable[[str], T], otherwise: T) -> T:
+        """What is at a path, seen with the rights of whoever asks; `otherwise` when it is not for them."""
+        try:
+            with self._look(where):
+                return see(where)
+        except PermissionError:
+            return otherwise
+
     def _digest(self, path: str) -> str:
         from verdikt.observe.content import file_digest
 
-        where = os.path.join(self._here, path)
-        try:
-            with self._look(where):
-                return file_digest(where)
-        except PermissionError:
-            return ""
+        return self.seen(os.path.join(self._here, path), file_digest, "")
 
     def _tree(self, where: str) -> "SourceTree | None":
         from verdikt.observe.tree import source_tree
 
-        try:
-            with self._look(where):
-                return source_tree(where, self._env)
-        except PermissionError:
-            return None
+        return self.seen(where, partial(source_tree, env=self.env), None)
 
     def _transcript(self, path: str) -> "Transcript":
         from verdikt.observe.transcript import Transcript, read_transcript
 
-        try:
-            with self._look(path):
-                return read_transcript(path)
-        except PermissionError:
-            return Transcript("unreadable")
+        return self.seen(path, read_transcript, Transcript("unreadable"))
 
-    def _usual_checks(self, where: str) -> Any:
+    def _usual_checks(self, where: str) -> dict[str, str]:
         from verdikt.observe.checks import usual_checks
 
-        try:
-            with self._look(where):
-                return usual_checks(where, self._env.get("HOME", ""))
-        except PermissionError:
-            return ()
+        return self.seen(where, partial(usual_checks, home=self.env.get("HOME", "")), {})
+
+    def _places(self) -> dict[str, str]:
+        """Where somebody is told of what happens again and again."""
+        wanted = self.settings
+        return {"memory": expand(wanted.memory, self.env), "notices": expand(wanted.notices, self.env)}
 
     def _unread(self, turn: Turn, status: str) -> Answer:
         """A transcript that is there and says nothing that can be read: what was claimed cannot be known."""

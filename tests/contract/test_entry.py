@@ -270,6 +270,78 @@ def test_a_closed_stdout_is_still_a_block(env: dict[str, str]) -> None:
     assert said.returncode == 2
 
 
+def deaf(*arguments: str, env: dict[str, str], before: str = "") -> "subprocess.CompletedProcess[bytes]":
+    """The entry with half a payload, and a stderr that nobody reads any more."""
+    heard, deaf = os.pipe()
+    os.close(heard)
+    code = f"{before}\nfrom verdikt.adapters.entry import main; main({list(arguments)})"
+    try:
+        return subprocess.run(
+            [sys.executable, "-c", code], input=HALF, stdout=subprocess.PIPE, stderr=deaf, env=env, check=False
+        )
+    finally:
+        os.close(deaf)
+
+
+@pytest.mark.parametrize("host", adapters.HOSTS)
+def test_a_failure_that_nobody_hears_of_is_still_a_block(host: str, tmp_path: Path, env: dict[str, str]) -> None:
+    """No place to record it and no stderr to say so: the document and the status are all that is left."""
+    (tmp_path / "file").write_text("")
+    before = next(event for event, kind in adapters.host(host).EVENTS.items() if kind is MomentKind.BEFORE)
+    said = deaf(host, before, env=env | {"VERDIKT_HOME": str(tmp_path / "file" / "data")})
+
+    assert said.returncode in (0, 2)
+    assert is_block(Said(said.returncode, said.stdout, b"unheard"))
+
+
+BROKEN = {
+    "what the moment demands cannot be told": "import verdikt.adapters.call as c; c.HookCall.failure = None",
+    "the call cannot be made": "import verdikt.adapters.call as c; c.HookCall = None",
+    "the answer cannot be written down": (
+        "import verdikt.adapters.call as c; from verdikt.adapters.reply import Reply\n"
+        "c.HookCall.failure = lambda self, error: Reply(stdout='\\u00e9')"
+    ),
+    "the crash cannot be recorded": "import verdikt.adapters.call as c; c.HookCall.record = None",
+    "the clock is gone": "import verdikt.observe.crash as c; c.SystemClock = None",
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+@pytest.mark.parametrize("heard", [True, False])
+def test_a_failure_of_the_failure_is_a_block(broken: str, heard: bool, env: dict[str, str]) -> None:
+    """Whatever else goes wrong on the way to saying that something went wrong."""
+    if heard:
+        code = f"{BROKEN[broken]}\nfrom verdikt.adapters.entry import main; main(['claude', 'PreToolUse'])"
+        said = subprocess.run([sys.executable, "-c", code], input=HALF, capture_output=True, env=env, check=False)
+        assert said.stderr
+    else:
+        said = deaf("claude", "PreToolUse", env=env, before=BROKEN[broken])
+
+    assert said.returncode == 2
+    assert json.loads(said.stdout)["decision"] == "block"
+
+
+def test_what_fails_after_the_answer_changes_nothing(env: dict[str, str]) -> None:
+    """A warm process for the next call that cannot be started, at a call that is let through and at one that is not."""
+    broken = (
+        "import os, verdikt.daemon.client as c\n"
+        "c.start_for_the_next = lambda env: 1 / 0\n"
+        "c.relay = lambda *given, **more: None"
+    )
+    code = f"{broken}\nfrom verdikt.adapters.entry import main; main(['claude', 'PreToolUse'])"
+    for command, status in (("ls", 0), ("rm -rf /", 2)):
+        call = {"session_id": "s", "cwd": "/", "tool_name": "Bash", "tool_input": {"command": command}}
+        said = subprocess.run(
+            [sys.executable, "-c", code],
+            input=json.dumps(call).encode(),
+            capture_output=True,
+            env={key: value for key, value in env.items() if key != "VERDIKT_DAEMON"},
+            check=False,
+        )
+        assert said.returncode == status
+        assert said.stdout.count(b"\n") == 1
+
+
 def test_nothing_that_prints_reaches_stdout(env: dict[str, str]) -> None:
     """Not Python's print, not a C library, not a child process."""
     code = (

@@ -13,6 +13,7 @@ import pytest
 
 import verdikt
 from tests.graphs import Says
+from tests.policies import SHORT_SECTIONS
 from verdikt import (
     Action,
     ActionKind,
@@ -634,17 +635,7 @@ def test_S1_33_settings_by_constructor() -> None:
 
 def test_S1_33_settings_by_file() -> None:
     """The same sample as `governance.yaml`."""
-    sample = r"""
-boundaries:
-  allowed_dirs: [src, tests, docs]
-  red_line_files: [src/auth/handler.py]
-
-bash_safety:
-  blocked_patterns:
-    - 'rm\s+-rf\s+/'
-    - 'DROP\s+TABLE'
-"""
-    engine = PolicyEngine(parse_policy(sample).root)
+    engine = PolicyEngine(parse_policy(SHORT_SECTIONS).root)
     drop = Action(kind=ActionKind.BASH, payload={"command": "psql -c 'DROP  TABLE users'"})
 
     assert engine.evaluate(RM).reason == r"Command matches blocked pattern: rm\s+-rf\s+/"

@@ -6,16 +6,19 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import FakeClock, FakeWorld
+from verdikt.errors import LedgerError
 from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import PathFact
+from verdikt.model.moment import Prompt
 from verdikt.model.posture import Posture
 from verdikt.model.session import SessionState
 from verdikt.model.verdict import VerdictKind
 from verdikt.policy import parse_policy
 from verdikt.projections import projections
+from verdikt.proving import Proving
 from verdikt.replay import differences, recorded, replay
 
 
@@ -168,6 +171,33 @@ def test_after_never_stands_in_the_way(gov: Governance, tmp_path: Path) -> None:
 
     assert answer.allowed
     assert "after" in (tmp_path / "data" / "_hook_crashes.jsonl").read_text()
+
+
+class MuteError(Exception):
+    """An error that cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("mute")
+
+
+@pytest.mark.parametrize("fault", [MuteError(), LedgerError("x"), SystemError("x")])
+@pytest.mark.parametrize("told", [True, False])
+def test_a_failure_that_cannot_be_told_of_is_a_failure_like_any_other(
+    fault: Exception, told: bool, gov: Governance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before an action it blocks, elsewhere it stands in nobody's way, whatever becomes of the words about it."""
+
+    def fail(*given: object, **more: object) -> None:
+        raise fault
+
+    monkeypatch.setattr(FileStore, "update", fail)
+    if not told:
+        monkeypatch.setattr(Proving, "crashed", fail)
+    monkeypatch.setattr(Proving, "asked", fail)
+
+    assert gov.before(bash("ls")).verdict.kind is VerdictKind.BLOCK
+    assert gov.after(bash("ls"), Outcome(success=True)).allowed
+    assert gov.prompt(Prompt(session_id="s1", text="x")).allowed
 
 
 @pytest.mark.parametrize(

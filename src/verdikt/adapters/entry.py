@@ -64,8 +64,8 @@ class Hook:
         # A second signal must not cut the document in half.
         for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
+        _tell(words)
         try:
-            _write(2, words)
             _write(self._out, document)
         except OSError:
             # Nobody hears the document: the status alone must say it.
@@ -110,15 +110,11 @@ class Hook:
         """Records what went wrong and answers as this moment demands."""
         try:
             call = self._call or self._new_call("")
-            recorded = self._record(call, error)
-            reply = call.failure(error)
+            if not self._record(call, error):
+                _tell(f"verdikt: {type(error).__name__}\n".encode())
+            self.answer(call.failure(error))
         except BaseException:
-            _write(2, b"verdikt: blocked\n")
-            _write(self._out, b'{"decision":"block","reason":"[verdikt] the hook could not start"}\n')
-            os._exit(2)
-        if not recorded:
-            _write(2, f"verdikt: {type(error).__name__}\n".encode())
-        self.answer(reply)
+            self._say(2, b'{"decision":"block","reason":"[verdikt] the hook could not start"}\n', b"verdikt: blocked\n")
 
     def _guard(self) -> None:
         """From here on a signal is a failure like any other, and so is taking too long."""
@@ -148,7 +144,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         os.dup2(2, 1)
     except OSError:
         os._exit(2)
-    Hook(out, sys.argv[1:] if arguments is None else arguments).run()
+    try:
+        Hook(out, sys.argv[1:] if arguments is None else arguments).run()
+    except BaseException:
+        os._exit(2)  # any other status lets the tool run
 
 
 def _seconds() -> float:
@@ -162,6 +161,14 @@ def _seconds() -> float:
 def _write(fd: int, data: bytes) -> None:
     while data:
         data = data[os.write(fd, data) :]
+
+
+def _tell(words: bytes) -> None:
+    """Says it on stderr. That nobody reads there must not keep the document from those who do."""
+    try:
+        _write(2, words)
+    except OSError:
+        return
 
 
 def _stdin() -> bytes:

@@ -35,7 +35,8 @@ _TEMPORARY = words("/tmp /var/tmp /private/tmp /dev/shm")
 _LOSES_SECRETS = words("fs.delete fs.delete.tree fs.truncate fs.overwrite fs.write fs.append fs.move fs.shred fs.chmod")
 _BELOW_TEMPORARY = ("/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/")
 _HOLDERS = words(
-    "sudo doas env nice ionice nohup setsid timeout stdbuf time command builtin exec xargs flock proxychains torsocks"
+    "sudo doas env nice ionice nohup setsid timeout stdbuf time command builtin exec xargs flock proxychains torsocks "
+    "docker podman nerdctl docker-compose kubectl oc ssh"
 )
 _PLACED = ("fs.", "git.", "cred.", "persist.", "guard.", "code.")
 _OF_THE_MACHINE = (
@@ -114,7 +115,7 @@ class Call:
     def piped_code(self) -> Iterator[Effect]:
         """An interpreter runs what comes through the pipe: where does that come from?"""
         above = list(self.upstream())
-        above += [inner for command in above for inner in self._within(command)]
+        above += [inner for command in above for inner in self.within(command)]
         names = {command.name for command in above}
         if names & _RAW:
             yield self.effect("net.shell", note="whatever the other side sends is run")
@@ -126,7 +127,7 @@ class Call:
             yield self.effect("code.remote", hosts[-1:])
         elif names & _DECODE:
             yield self.effect("code.hidden", note="runs what a decoder makes of its input")
-        elif above and above[-1].name == "cat" and len(above) == 1:
+        elif above and above[-1].name == "cat" and len(above) == 1 and len(above[0].argv) > 1:
             yield from self.on("code.run", [word for word in above[0].argv[1:] if word.text[:1] != "-"])
         else:
             yield self.effect("code.unknown", possible=True, note="runs the output of another program")
@@ -339,8 +340,8 @@ class Call:
             command, seen = self.commands[command.pipe_from], seen + 1
             yield command
 
-    def _within(self, command: Command) -> Iterator[Command]:
-        """What runs inside a wrapper: `nohup curl …`."""
+    def within(self, command: Command) -> Iterator[Command]:
+        """What runs inside a wrapper: `nohup curl …`, `docker exec x env`."""
         if command.name not in _HOLDERS:
             return
         start = next((i for i, other in enumerate(self.commands) if other is command), len(self.commands))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from verdikt.effects import zone as places
 from verdikt.effects.argument import words
+from verdikt.effects.code import read_code
 from verdikt.model.effect import Target, Zone
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
@@ -29,8 +30,24 @@ _AROUND = words(
 """Variables that tell an agent to leave its settings, and our hooks in them, aside."""
 _FILES = words("BASH_ENV ENV PYTHONSTARTUP")
 _HISTORY = words("HISTFILE HISTSIZE HISTFILESIZE")
-_OPTIONS = words("NODE_OPTIONS PERL5OPT RUBYOPT")
+_OPTIONS = words(
+    "NODE_OPTIONS PERL5OPT RUBYOPT MAKEFLAGS GNUMAKEFLAGS GOFLAGS JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS"
+)
+_INSTEAD = words(
+    "RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTC_WRAPPER CARGO_BUILD_RUSTC CC CXX LD SHELL npm_config_script_shell NPM_CONFIG_SCRIPT_SHELL "
+    "npm_config_shell npm_config_git CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER PYTHONBREAKPOINT CARGO_TARGET_RUNNER"
+)
+"""Variables that name a program to run in the place of another one."""
+_SEARCHED = words(
+    "PYTHONPATH NODE_PATH PERL5LIB PERLLIB RUBYLIB GEM_PATH CLASSPATH LUA_PATH GIT_EXEC_PATH PYTHONHOME GCONV_PATH"
+)
+"""Variables that name directories from which programs load code."""
+_AGENT = regex(r"-(?:javaagent|agentpath):([^\s=]+)")
+_TOOL = regex(r"(?:^|\s)-{1,2}(?:toolexec|exec)[= ](\S+)")
+_EVALUATED = regex(r"(?s)--eval[= ](.*)")
+_MADE = regex(r"\$\(shell\s+([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _LOADED = regex(r"(?:--require|--import|--loader|-r|-M|-I)[= ]?(\.{0,2}/\S+)")
+_INLINE = regex(r"data:text/javascript(?:;charset=[\w-]+)?(;base64)?,(\S+)")
 _LIBRARIES = words("LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES")
 
 
@@ -41,7 +58,7 @@ def assigned(call: Call, name: str, value: Word, *, lasting: bool = False) -> It
     elif name in _COMMANDS and value.text not in ("", "cat"):
         yield from call.shell(value.text)
     elif name in _FILES and value.text not in ("", "/dev/null"):
-        yield from _loaded(call, name, value)
+        yield from loaded(call, name, value)
     elif name in _LIBRARIES and value.text:
         target = call.path(value)
         built = target.zone is Zone.PROJECT and places.is_build(target.path)
@@ -54,11 +71,50 @@ def assigned(call: Call, name: str, value: Word, *, lasting: bool = False) -> It
     elif name == "PATH" and _anybodys(value.text.partition(":")[0]):
         target = Target(value.text.partition(":")[0] or ".", "other")
         yield call.effect("code.unknown", (target,), note="programs would be taken from there before any other place")
-    elif name in _OPTIONS and (found := _LOADED.search(value.text)):
-        yield from _loaded(call, name, Word(found.group(1)))
+    elif name in _OPTIONS:
+        yield from _told(call, name, value.text)
+    elif name == "PERL5DB":
+        yield from read_code("perl", value.text, call)
+    elif name in _INSTEAD and "/" in value.text:
+        yield from call.shell(value.text)
+        yield from _strange(call, name, Word(value.text.split()[0]))
+    elif name in _SEARCHED and any(_is_hidden(place) for place in value.text.split(":")):
+        yield call.effect("code.unknown", (Target(value.shown, "other"),), note=f"{name} has code loaded from there")
 
 
-def _loaded(call: Call, name: str, file: Word) -> Iterator[Effect]:
+def _told(call: Call, name: str, options: str) -> Iterator[Effect]:
+    """Options that a program takes from a variable: files to load, programs to run, or program text."""
+    if name.endswith("MAKEFLAGS"):
+        for text in _EVALUATED.findall(options):
+            yield from call.shell("\n".join(_MADE.findall(text)))
+        return
+    if name == "GOFLAGS" or name.startswith(("JAVA", "_JAVA", "JDK")):
+        for file in (_TOOL if name == "GOFLAGS" else _AGENT).findall(options):
+            yield from _strange(call, name, Word(file))
+        return
+    if found := _LOADED.search(options):
+        yield from loaded(call, name, Word(found.group(1)))
+    if name == "NODE_OPTIONS":
+        for kind, text in _INLINE.findall(options):
+            from verdikt.effects.code.decoder import unquoted
+
+            yield from read_code("node", f"eval(atob('{text}'))" if kind else unquoted(text), call)
+    elif ";" in options or "(" in options:
+        yield from read_code("perl" if name == "PERL5OPT" else "ruby", options, call)
+
+
+def _strange(call: Call, name: str, file: Word) -> Iterator[Effect]:
+    """A program that takes another one's place, from where anybody may have put it."""
+    target = call.path(file)
+    if target.zone is Zone.TEMP or _is_hidden(target.path):
+        yield call.effect("code.unknown", (target,), note=f"{name} has it run in the place of another program")
+
+
+def _is_hidden(directory: str) -> bool:
+    return directory.startswith(("/tmp/.", "/var/tmp/.", "/dev/shm/")) and UNKNOWN not in directory
+
+
+def loaded(call: Call, name: str, file: Word) -> Iterator[Effect]:
     """A file that runs before anything else, because a variable says so."""
     for effect in call.on("code.run", [file]):
         yield effect

@@ -23,7 +23,7 @@ governance.yaml ~/.config/verdikt/** ~/.local/share/verdikt/** /etc/verdikt/** /
 bin/verdikt bin/verdikt-hook ~/Library/Application?Support/verdikt/** ~/.copilot/hooks/** ~/.copilot/config.json ~/.copilot/settings.json
 """
 
-_HOOK = ".git/hooks/** .git/hooks"
+_HOOK = ".git/hooks/** .git/hooks */.git/modules/*/hooks/** */.git/modules/*/hooks"
 
 _PERSIST = """
 ~/.bashrc ~/.bash_profile ~/.bash_login ~/.bash_logout ~/.bash_aliases ~/.profile ~/.zshrc ~/.zshenv ~/.zprofile ~/.zlogin ~/.zlogout
@@ -32,7 +32,7 @@ _PERSIST = """
 ~/.ssh/authorized_keys ~/.ssh/authorized_keys2 ~/.ssh/rc ~/.ssh/config ~/.ssh/environment ~/.gitconfig ~/.config/git/**
 ~/.config/powershell/** ~/.vimrc ~/.config/nvim/init.* ~/.emacs ~/.pythonrc ~/.Rprofile ~/.forward ~/.oh-my-zsh/** ~/.zsh/**
 ~/Library/LaunchAgents/** ~/Library/LaunchDaemons/** /Library/LaunchAgents/** /Library/LaunchDaemons/** /Library/StartupItems/**
-.git/config .git/info/attributes
+.git/config .git/config.worktree .git/info/attributes */.git/modules/*/config */.git/modules/*/info/attributes */.git/worktrees/*/config.worktree
 /etc/cron* /etc/cron*/** /var/spool/cron/** /var/spool/at/** /etc/anacrontab /etc/rc.local /etc/rc*.d/** /etc/init.d/** /etc/init/** /etc/inittab
 /etc/systemd/** /lib/systemd/** /usr/lib/systemd/** /usr/local/lib/systemd/** /run/systemd/system/** /etc/xdg/autostart/** /etc/xinetd.d/**
 /etc/profile /etc/profile.d/** /etc/bash.bashrc /etc/bashrc /etc/bash_completion.d/** /etc/zsh/** /etc/zshrc /etc/zshenv /etc/zprofile /etc/environment

@@ -59,7 +59,7 @@ _VETOES = (
     ),
     Veto("rest", p.HOLLOW),
     Veto("before", _SPEAKERS, (p.NOW, p.LATELY, p.GONE, p.IS_NOW, p.AGAIN, p.ANYMORE, p.NEW_IN, p.AS_OF)),
-    Veto("before", regex(r"\busers?\s*$", FLAGS), (p.AGAIN, p.ANYMORE, p.NEW_IN, p.AS_OF)),
+    Veto("before", regex(r"\busers?\s*$", FLAGS), (p.AGAIN, p.NEW_IN, p.AS_OF)),
     Veto("before", regex(r"\b(?:that|which|who)\s*$", FLAGS), (p.NOW, p.ANYMORE, p.GONE, p.AGAIN, p.NEW_IN)),
     Veto("words", p.WORSE, (p.IS_NOW, p.AGAIN, p.ANYMORE, p.NEW_IN, p.AS_OF)),
     Veto("before", regex(rf"\b{w.TROUBLE}\s*$", FLAGS), (p.AGAIN,)),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from verdikt.evidence.clause import Clause, clauses
-from verdikt.evidence.done import find_done
+from verdikt.evidence.done import find_done, find_witnessed
 from verdikt.evidence.plea import find_delegation
 from verdikt.evidence.prose import Sentence, sentences
 from verdikt.evidence.stuck import find_blocked
@@ -29,6 +29,24 @@ STORY = 3
 
 _TOLD = regex(r"^(?!\W*(?:I|we)\b)(?!.*\bwhat w).*\b(?:was|were) \w+", re.IGNORECASE)
 """That something was done, and not by whom or that it is so now: alone in a story, it is what happened once."""
+
+_LOOKED = regex(
+    r"^\W*(?:I|we)(?:'ve| have)? (?:reviewed|looked (?:at|into|through)|read|went through|gone through|inspected|compared|audited|analy[sz]ed|investigated|traced|took a look)\b"
+    r"|\b(?:haven't|have not|didn't|did not)(?: yet)? (?:changed?|touch(?:ed)?|implement(?:ed)?|modif(?:y|ied)|edit(?:ed)?|start(?:ed)?|ma[kd]e|appl(?:y|ied)|saved?) (?:any|anything|a thing|it|them|this|that)\b"
+    r"|\b(?:no|nothing) (?:changes?|edits?|(?:has|have) been|was|were|is|are)(?: (?:has|have) been| was| were| is| are)? (?:needed|necessary|required|made|changed|touched)\b"
+    r"|\b(?:what follows|this|below) is (?:only |just )?(?:an? |my )(?:proposal|suggestion|sketch|review|plan)\b|^\W*(?:here is|here's|below is) (?:my|the) (?:review|analysis|proposal|assessment)\b"
+    r"|\b(?:nothing|no need) (?:for you )?to do\b|\b(?:no need to|you don't (?:need|have) to) do anything\b|\b(?:haven't|have not) found\b|\b(?:unsure|not sure|unclear|hard to (?:say|tell)|(?:don't|do not) know|can't (?:say|tell)) (?:whether|if)\b"
+    r"|\b(?:pr|pull request|commit) (?:description|message|title) (?:says|claims|reads)\b|\bask the author\b|^\W*could (?:the|it|this|that)\b[^?]* be\b[^?]*\?"
+    r"|^\W*(?:is|was) (?:that|this) (?:right|correct|the (?:situation|case|plan)|what you|intended|complete|on purpose|accurate)\b[^?]*\?|^\W*(?:right|correct|did I (?:get|understand) (?:that|this|it)\b[^?]*)\?",
+    re.IGNORECASE,
+)
+"""That the agent looked, or proposes, and changed nothing."""
+
+_SEEN = regex(
+    r"^(?!\W*(?:I|we)\b)(?!.*\b(?:pass\w*|green|clean|fixed|resolved|solved|done|complete\w*|finished|works?|working|now)\b).*\b(?:\w*s|are|were|have|can|\w+n't)\b",
+    re.IGNORECASE,
+)
+"""How a thing is: of one who only looked, what was found and not what was done."""
 
 
 class ClaimType(enum.StrEnum):
@@ -63,14 +81,23 @@ def find_claims(message: str) -> tuple[Claim, ...]:
     """The claims that a message makes, in order. Never raises, whatever the text."""
     spoken = list(itertools.islice(sentences(message), SENTENCES))
     found = list(itertools.islice((claim for one in spoken for claim in _in_sentence(one, message)), MOST))
-    if len(spoken) >= STORY and all(_TOLD.match(claim.words) for claim in found if claim.type is ClaimType.DONE):
-        found = [claim for claim in found if claim.type is not ClaimType.DONE]
+    done = [claim.words for claim in found if claim.type is ClaimType.DONE]
+    if len(spoken) >= STORY and all(map(_TOLD.match, done)):
+        return tuple(claim for claim in found if claim.type is not ClaimType.DONE)
+    if done and all(map(_SEEN.match, done)) and any(_LOOKED.search(one.text) for one in spoken):
+        return tuple(claim for claim in found if claim.type is not ClaimType.DONE)
+    if not found and (tried := find_witnessed(spoken)) is not None:
+        return (_claim(ClaimType.DONE, tried, (0, len(tried.text)), message),)
     return tuple(found)
 
 
-def _in_sentence(sentence: Sentence, message: str) -> Iterator[Claim]:
+def _claim(type: ClaimType, sentence: Sentence, where: tuple[int, int], message: str) -> Claim:
     whole = sentence.span(0, len(sentence.text))
-    said = message[whole[0] : whole[1]].strip()
+    start, end = sentence.span(*where)
+    return Claim(type, message[start:end], message[whole[0] : whole[1]].strip(), start, end)
+
+
+def _in_sentence(sentence: Sentence, message: str) -> Iterator[Claim]:
     seen: set[ClaimType] = set()
     found = [
         (type, clause.start + begin, clause.start + stop)
@@ -83,8 +110,7 @@ def _in_sentence(sentence: Sentence, message: str) -> Iterator[Claim]:
             continue
         if type is ClaimType.DONE or type not in seen:
             seen.add(type)
-            start, end = sentence.span(begin, stop)
-            yield Claim(type, message[start:end], said, start, end)
+            yield _claim(type, sentence, (begin, stop), message)
 
 
 _CONTRAST = regex(r"\b(?:but|though|although|however|yet|except|only)\b|[;—–.]", re.IGNORECASE)

@@ -39,7 +39,8 @@ _SPLIT = regex(
     re.IGNORECASE,
 )
 _LEAD = regex(
-    r"^(?:and|but|so|then|also|plus|now|yes|ok(?:ay)?|great|good news|perfect|alright|finally|well)\b[,!:]?\s+", re.I
+    r"^(?:(?:and|but|so|then|also|plus|now|yes|ok(?:ay)?|great|good news|perfect|alright|finally|well)\b[,!:]?\s+)+|^(?:understood|agreed|sure|yep|yup|thanks|thank you|of course|absolutely|no problem|makes sense)[,!:]\s+",
+    re.I,
 )
 _ASKS = regex(
     r"^\W*(?:should|shall|do|does|did|want|would|could|can|will|is|are|am|was|were|has|have|what|which|how|why|where|who|when|right|ok|or|any|may)\b",
@@ -91,7 +92,7 @@ def unreal(clause: Clause, start: int, end: int) -> bool:
         lead = re.sub(r"\b(?:criteri(?:a|on)|requirements?|goals?)\b", "", lead, flags=FLAGS)
     if re.search(r"\b(?:I|we) can (?:now )?(?:confirm|verify|report|see)\b", lead, FLAGS):
         return False
-    if re.fullmatch(r"\s*which\s*", lead) and re.match(r"(?:I|we)\b", clause.text[start:end]):
+    if re.fullmatch(r"\s*which\s*", lead) and (not clause.leads or re.match(r"(?:I|we)\b", clause.text[start:end])):
         return False  # `…, which I fixed`
     return bool(UNREAL.search(lead)) or wonders(lead)
 
@@ -113,6 +114,8 @@ _PART = regex(rf"\b({_NUMBERS}) (?:out )?of (?:the |our |these )?({_NUMBERS})\b"
 def _in_part(text: str) -> bool:
     """Whether it is said of some of many (`three of five`)."""
     if re.search(r"\b(?!100\b)\d{1,2} ?(?:%|percent) (?:complete|done|finished|ready|there)\b", text, FLAGS):
+        return True
+    if re.search(rf"\bin (?:{_NUMBERS}|several|many) of (?:them|these|those|the)\b", text, FLAGS):
         return True
     found = _PART.search(text)
     return found is not None and found[1].lower() != found[2].lower()

@@ -1,7 +1,7 @@
 """Claims that work is done, by the grammar of a clause."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from verdikt.evidence import phrase as p
 from verdikt.evidence import words as w
@@ -23,6 +23,7 @@ from verdikt.evidence.clause import (
     unreal,
 )
 from verdikt.evidence.outcome import by_outcome
+from verdikt.evidence.prose import Sentence
 from verdikt.evidence.state import by_state
 from verdikt.model.regex import regex
 
@@ -38,18 +39,33 @@ _STEPS = regex(
     r"|\b(?:I'd like|before I|please confirm|to confirm|assum\w+|questions?)\b|\bwhen\b",
     FLAGS,
 )
+_POSSIBLE = regex(r"\b(?:what|things|parts|items)\b.*(?:\bnot\b|n't\b)|\b(?:would|could|should)\b|(?<!\bi)'d\b", FLAGS)
 _SOURCE = regex(
-    r"^\W*(?:in (?:the|this|that|your|our) (?:\w+ )?(?:example|scenario|diagram|sketch)|according to|per the|as per|in (?:the|your) (?:issue|ticket|readme|docs))\b|^\W*to \w+[^,]{0,60}, (?:you|just|simply|run|push|use|set|add|open|click|install|call|pass|create|make|start|merge|go|type|edit|enable|execute)\b|\b(?:in the sense|to the extent) that\b|\binsofar as\b",
+    r"^\W*that(?:'s| is| was) (?:how|where|when|what)\b(?!.*\b(?:I|we)\b)|^\W*(?:in (?:the|this|that|your|our) (?:\w+ )?(?:example|scenario|diagram|sketch)|according to|per the|as per|in (?:the|your) (?:issue|ticket|readme|docs))\b|^\W*to \w+[^,]{0,60}, (?:you|just|simply|run|push|use|set|add|open|click|install|call|pass|create|make|start|merge|go|type|edit|enable|execute)\b|\b(?:in the sense|to the extent) that\b|\binsofar as\b",
     FLAGS,
 )
+
+
+_AFTERWARDS = regex(
+    r"\b(?:next|need to|needs to|have to|has to|must|should|would|could|can|if|once|when|left|just|will|first)\b.*\bthen\s+$|'ll\b.*\bthen\s+$",
+    FLAGS,
+)
+"""What comes when something else has been done."""
 
 
 def _silent(clause: Clause) -> bool:
     """Whether nothing in the clause can be a claim that work is done."""
     sentence = clause.sentence
-    if clause.asks or sentence.mood or sentence.mark == "open" or _SOURCE.search(sentence.text):
+    if (
+        clause.asks
+        or (sentence.mood and sentence.mark != "ticked")
+        or sentence.mark == "open"
+        or _SOURCE.search(sentence.text)
+    ):
         return True
     if CONDITION.match(sentence.text) and not TEMPORAL.match(sentence.text):
+        return True
+    if _AFTERWARDS.search(sentence.text[: clause.start]) and not re.match(r"\W*(?:I|we)\b", clause.text, FLAGS):
         return True
     lead, colon, _ = sentence.text[: clause.start].rpartition(":")
     return bool(colon) and _introduces(lead)
@@ -57,7 +73,17 @@ def _silent(clause: Clause) -> bool:
 
 def _introduces(lead: str) -> bool:
     """Whether what stands before a colon says that what follows is how a thing goes, what is wrong, or what once was."""
-    if _STEPS.search(lead.partition(":")[0]) or (_FAULT.search(lead) and not p.MENDED.search(lead)):
+    if (
+        _STEPS.search(lead.partition(":")[0])
+        or _POSSIBLE.search(lead)
+        or (_FAULT.search(lead) and not p.MENDED.search(lead))
+    ):
+        return True
+    if re.match(
+        r"^\W*(?:their|his|her|your (?:\w+ )?(?:colleagues?|teams?|predecessor)'s|upstream|\w+'s|\w+s') (?:branch|pr|pull request|fork|version|patch|commit|repo)\b",
+        lead,
+        FLAGS,
+    ):
         return True
     return of_the_past(lead) and bool(re.search(r"\b(?:was|were)\b", lead))
 
@@ -76,16 +102,30 @@ def find_done(clause: Clause) -> list[tuple[int, int]]:
     return sorted(spans)
 
 
+def find_witnessed(spoken: Sequence[Sentence]) -> Sentence | None:
+    """The sentence that says by what the others were tried, in a message that says of nothing but how things are."""
+    if len(spoken) < 2 or not all(map(_affirms, spoken)):
+        return None
+    return next((one for one in spoken[1:] if p.TRIED.match(one.text)), None)
+
+
+def _affirms(sentence: Sentence) -> bool:
+    text = sentence.text
+    doubtful = (NEGATIVE, p.FAILING, SAID, CONDITION, _FAULT)
+    plain = not (sentence.question or sentence.mood or sentence.mark or any(one.search(text) for one in doubtful))
+    return plain and not UNREAL.search(p.TRIED.sub("", text))
+
+
 def _labelled(clause: Clause) -> bool:
     """Whether the sentence says at its beginning what it reports: a result, a remedy, what was asked, a ticked item."""
     if not clause.leads:
         return False
     text = clause.sentence.text
-    tells = p.RESULT.match(text) or p.ZERO.search(text) or p.REMEDY.match(text)
+    tells = p.RESULT.match(text) or p.ZERO.search(text)
     if tells and not (p.FAILING.search(text) or NEGATIVE.search(text) or UNREAL.search(text)):
         return True
-    asked = p.AS_ASKED.match(text)
-    said = asked[0] if asked else clause.text if clause.sentence.mark == "ticked" else ""
+    opening = p.AS_ASKED.match(text) or p.REMEDY.match(text)
+    said = opening[0] if opening else clause.text if clause.sentence.mark == "ticked" else ""
     return bool(said) and not (NEGATIVE.search(said) or UNREAL.search(said))
 
 
@@ -100,7 +140,7 @@ def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
         for match in pattern.finditer(text):
             start, end = match.span()
             after = text[match.end(match.lastindex or 0) :]
-            begun = match.start() if pattern in (p.AGENT, p.DID) else match.start(1)
+            begun = match.start() if pattern in (p.AGENT, p.DID) else match.start(match.lastindex or 0)
             if unreal(clause, begun, end if pattern is not p.DID else begun) or of_others(clause, start, end):
                 continue
             if pattern not in (p.AGENT, p.DID) and (UNREAL.search(match[0]) or SAID.search(match[0])):
@@ -110,7 +150,10 @@ def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
                     re.match(r"^\s*(?:by (?!\w+ing)|with\b|on\b(?! (?:main|master|prod))|at\b)", after, FLAGS)
                     and match[1].lower() not in ("verified", "tested", "confirmed", "validated")
                 )
-                or re.match(r"^\W*(?:set|put)\b", text, FLAGS)
+                or (
+                    re.match(r"^\W*(?:set|put)\b", text, FLAGS)
+                    and not re.search(rf"\band {w.PARTICIPLE}\b", text, FLAGS)
+                )
                 or p.ATTRIBUTIVE.match(after)
             ):
                 continue
@@ -123,6 +166,8 @@ def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
 def _announced(clause: Clause) -> bool:
     """Whether a colon before the clause says that what was done comes now."""
     lead = clause.sentence.text[: clause.start].rstrip()
+    if re.fullmatch(r"\W*(?:yes|yep|yup|ok|okay|sure|right|so|alright)\W*", lead, FLAGS):
+        return True
     return lead.endswith((":", "→", "=>", "->")) and not (
         SAID.search(lead) or UNREAL.search(lead) or NEGATIVE.search(lead)
     )
@@ -149,12 +194,13 @@ def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
     alone = clause.leads or clause.start + len(text) >= len(clause.sentence.text) - 1
     for pattern in (p.SHORT, p.HEADLINE, p.TELEGRAM):
         match = pattern.match(text)
-        if match is None or not alone:
+        if match is None or not (alone or (pattern is p.SHORT and text.rstrip().endswith(":"))):
             continue
         if NEGATIVE.search(match[0]) or UNREAL.search(match[0]) or WONDERING.search(match[0]) or SAID.search(match[0]):
             continue
         if pattern in (p.HEADLINE, p.TELEGRAM) and (
             about_others(match[0][: match.start(1)])
+            or (p.FINITE.search(match[0][: match.start(1)]) and re.match(r" in\b", match[0][match.end(1) :], FLAGS))
             or re.match(
                 r"^\W*(?:is|are|was|were|be|get|it|they|he|she|you|I|we|mark|keep|the|a|an|this|that|run|make|check|review|use|see)\b(?! (?:task|migration|build|deployment|refactor|work|fix|feature|implementation|tests?|release|pr|job|change)s?\b)",
                 text,
@@ -171,7 +217,11 @@ def _by_wire(clause: Clause) -> Iterator[tuple[int, int]]:
     match = p.WIRE.match(text)
     if match is None or not clause.leads or p.FAILING.search(clause.sentence.text):
         return
-    if p.FINITE.search(text[match.end(1) :]) or p.FINITE.search(match[0]):
+    if (
+        p.HOLLOW.search(clause.sentence.text[clause.start + match.end(1) :])
+        or p.FINITE.search(text[match.end(1) :])
+        or p.FINITE.search(match[0])
+    ):
         return
     if NEGATIVE.search(match[0]) or UNREAL.search(match[0]) or SAID.search(match[0]) or WONDERING.search(match[0]):
         return

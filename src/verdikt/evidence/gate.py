@@ -103,13 +103,17 @@ def judge_turn(
     holes: Sequence[str] = (),
     stop_hook_active: bool = False,
     faults: Sequence[str] = (),
+    admitted: bool = False,
 ) -> GateJudgement:
-    """Whether the agent may stop, and what is to be recorded. `faults` are those of the final block."""
+    """Whether the agent may stop, and what is to be recorded.
+
+    `faults` are those of the final block; `admitted`: the message says plainly that its work was not checked.
+    """
     claims = [claim for claim in claims if _binding(claim, turn)]
     proofs: list[tuple[Claim, Proof]] = []
     missing: list[Missing] = []
     for claim in claims:
-        found = _prove(claim, turn, settings)
+        found = _prove(claim, turn, settings, admitted=admitted)
         if isinstance(found, Proof):
             proofs.append((claim, found))
         else:
@@ -160,10 +164,16 @@ _TESTS = regex(
 _BUILD = regex(r"\b(?:builds?|compil\w+|tsc|bundle)\b", re.IGNORECASE)
 _LINT = regex(r"\b(?:lint\w*|mypy|ruff|eslint|type[- ]?check\w*|clippy|flake8|pylint|types?)\b", re.IGNORECASE)
 _COMMIT = regex(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
+_SUCCESS = regex(
+    r"\b(?:fix\w*|resolv\w+|solv\w+|repair\w*|works?|worked|working|correct\w*|done|complete\w*|finish\w*|ready|success\w*"
+    r"|committed|pushed|merged|deployed|live|shipped|released|published|rolled out)\b",
+    re.IGNORECASE,
+)
+"""More than that something was changed: whoever says this has seen it, or has not."""
 _LIVE = regex(r"\b(?:deployed|deployment|live|shipped|released|published|rolled out)\b", re.IGNORECASE)
 
 
-def _prove(claim: Claim, turn: TurnEvidence, settings: EvidenceSettings) -> Proof | Missing:
+def _prove(claim: Claim, turn: TurnEvidence, settings: EvidenceSettings, *, admitted: bool) -> Proof | Missing:
     """The proof of a claim, or what is missing."""
     if claim.type is ClaimType.BLOCKED:
         return _one_of(claim, turn, [(VALIDATORS["ladder_exhaustion_proof"], {})], next_way(turn, "blocked"))
@@ -182,6 +192,8 @@ def _prove(claim: Claim, turn: TurnEvidence, settings: EvidenceSettings) -> Proo
             command = next(one.command for one in settings.validators if one.name == validator.name)
             return Missing(claim, proof.reason, command)
     kind, ways = _ways(claim, turn)
+    if admitted and turn.edits and not _about_checks(claim) and not _SUCCESS.search(claim.sentence):
+        ways.append((_EDITED, {}))
     whole = any("whole" in arguments for _, arguments in ways)
     found = _one_of(claim, turn, [*ways, *wanted], _command(turn, kind, whole=whole))
     if isinstance(found, Proof) and max(found.entries, default=0) < turn.unproven_child:
@@ -284,6 +296,11 @@ def _exercised(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, .
     return "no check has run since the last edit"
 
 
+def _edited(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
+    found = [call.seq for call in turn.calls if not call.failed and call.edited]
+    return tuple(found[-1:]) or "no file was edited"
+
+
 def _effect(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
     for call in reversed(turn.calls):
         if call.speaking("other", "commit", "http", "build", "test") or (
@@ -321,6 +338,7 @@ def _pushed(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...]
 
 _NO_WORSE = Validator("tests_no_worse", "done", "tests fail as they did before the work", no_worse)
 _EXERCISED = Validator("work_exercised", "done", "the edited file was run since", _exercised)
+_EDITED = Validator("work_edited", "done", "a file was edited, and the message says that it was not checked", _edited)
 _EFFECT = Validator("command_effect", "done", "a command that does more than look succeeded", _effect)
 _LAUNCHED = Validator("launched", "done", "something was sent out", _launched)
 _DOCUMENT = Validator("document_edited", "done", "a document was edited", _document)

@@ -9,6 +9,7 @@ from verdikt.evidence.found import Veto, find_all
 from verdikt.model.regex import regex
 
 _VETOES = (
+    Veto("whole", regex(r"\b\w+ing it (?:is|passes|compiles|works)\b", FLAGS), (p.TESTS,)),
     Veto("words", regex(r"^it (?!.*(?:pass|green|clean|succe|checks|compil))", FLAGS), (p.TESTS,)),
     Veto("after", p.LATER),
     Veto("whole", regex(r"\b(?:I|we)(?: \w+)? went through\b", FLAGS), (p.ENDED,)),
@@ -21,6 +22,7 @@ _VETOES = (
             FLAGS,
         ),
     ),
+    Veto("before", regex(r"\b(?:can|could|to|will|would|might) (?:make|get|let|have)(?: \w+){0,2}\s*$", FLAGS)),
     Veto("rest", regex(r"\b(?:don't|doesn't|do not|does not)\W*$", FLAGS), (p.ENDED,)),
     Veto("after", regex(r"^\s+by (?:accident|chance|luck|mistake)\b", FLAGS)),
     Veto("before", regex(r"\b(?:old|previous|former|original|earlier)\s*$", FLAGS)),

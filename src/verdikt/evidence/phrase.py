@@ -13,21 +13,34 @@ DID = regex(
     rf"\b(?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,3}} ((?!(?:{w.IDLE}|{w.ADVERB})\b)(?:\w{{2,14}}ed|{w.MADE}))\b(?! to\b)"
     r"|\b(?:I|we)(?:'ve| have)? (?:ended up|finished|wound up|succeeded in|completed|got around to) (\w+ing)\b"
     r"|\b(?:I|we)(?: was| were|'ve been| have been)?(?: able| managed) to (?!(?:reproduce|find|see|identify|locate|confirm that|read|check|look|trace)\b)(\w+)"
-    r"|\b(?:I|we)(?:'ve| have) (?:\w+ly )?(hidden|written|rewritten|built|rebuilt|made|split|cut|sent|brought|taken (?:out|care|over|down)|given|frozen|spun|torn|bound|shrunk|drawn|redone|shut|swept|woven|sped)\b(?! (?:up my|my mind|a look|note|notes))|\b(?:I|we)(?:'ve| have)? (got) there\b|\b(?:I|we)(?:'ve| have)?(?: \w+ly)? (got) (?:it|this|that|everything|all|the)\b[^,]{0,40} (?:working|passing|running|to (?!do\b|be\b|look\b)\w+)\b",
+    r"|\b(?:I|we)(?:'ve| have) (?:\w+ly )?(hidden|written|rewritten|built|rebuilt|made|split|cut|sent|brought|taken (?:out|care|over|down)|given|frozen|spun|torn|bound|shrunk|drawn|redone|shut|swept|woven|sped)\b(?! (?:up my|my mind|a look|note|notes))|\b(?:I|we)(?:'ve| have)? (?:went|walked|ran|gone|clicked|run) (through) (?:these|those|all|both|the (?:same |whole |full )?)[\w ]{0,20}?(?:steps|scenarios?|flows?|checklist)\b|\b(?:I|we)(?:'ve| have)? (got) there\b|\b(?:I|we)(?:'ve| have)?(?: \w+ly)? (got) (?:it|this|that|everything|all|the)\b[^,]{0,40} (?:working|passing|running|to (?!do\b|be\b|look\b|the\b|an?\b|this\b|that\b)\w+)\b",
     FLAGS,
 )
-ALSO = regex(rf"^\W*(?:I|we)\b[^,]{{1,120}}?,? (?:and|then)(?: {w.ADVERB}){{0,2}} ({w.VERBED})\b", FLAGS)
+TRIED = regex(
+    r"^\W*(?:(?:and |so )?(?:I|we)(?:'ve| have)? )?(?:checked|tried|ran|run|exercised|clicked through|went through|used)(?: it| this| that| them| both| everything| these steps)?(?: (?:twice|once|myself|again|out))*,?"
+    r" (?:on|at|with|against|for|in|under|from|through)\b(?! (?:the |your |our )?(?:\w+ )?(?:docs?|documentation|logs?|code|source|debugger|history|issues?|tracker|git|spec|registry|network tab)\b)",
+    FLAGS,
+)
+ALSO = regex(
+    rf"^\W*(?:I|we)\b[^,]{{1,120}}?,? (?:and|then)(?: {w.ADVERB}){{0,2}} ({w.VERBED})\b"
+    rf"|^\W*(?:(?:I|we) )?(?:{w.IDLE})\b[^.;:]{{1,80}}?, (?:and |then )?({w.VERBED})(?= (?:it|the|them|an?|all|both|two|three|my|every)\b| §)",
+    FLAGS,
+)
 BARE = regex(
-    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)(?:[a-z]+-)?\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d| [\w.-]*\d[\w.-]*\b))\b(?!-)",
+    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|went ahead and(?: {w.ADVERB})? \w+|went with|(?:checked|ran)(?: it| this| them)? (?:on|in|against|with) (?:an? (?:clean|fresh|real|new|copy)|both|all|two|three|chrome|firefox|safari|windows|linux|macos|staging)|(?:{w.MADE})(?= (?:the|an?|my|your|all|both|it|them|§|\d)[^,;]{{1,80}}? and {w.PARTICIPLE}\b)|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)(?:[a-z]+-)?\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d| [\w.-]*\d[\w.-]*\b))\b(?!-)",
     FLAGS,
 )
 IS = regex(
     rf"(?:\b(?:is|are|am)\b|\b(?:it|that|this|everything|all|we|you|they|I)'(?:s|re|m))(?:(?: [^\s,;]+){{1,5}} and(?= (?:now|fully|completely|ready|good)\b)|(?: [\w-]+){{1,2}} and)?((?: {w.ADVERB}){{0,3}}) ({w.STATE})\b(?!-)",
     FLAGS,
 )
-IS_MADE = regex(rf"\b(?:is|are) ({w.VERBED})(?=\W*$| and\b|, (?:and|so|with)\b| out of\b| up\W*$)", FLAGS)
+IS_MADE = regex(rf"\b(?:is|are) ({w.VERBED})(?=\W*$| and\b|, (?:and|so|with|the)\b| out of\b| up\W*$)", FLAGS)
 IS_QUITE = regex(
-    rf"\b(?:is|are)(?: {w.ADVERB}){{0,2}} (?:(?:now|successfully|all|finally|already) ({w.PARTICIPLE})|(?:fully|completely|entirely|correctly|properly) ({w.VERBED}))\b",
+    rf"\b(?:is|are)(?: {w.ADVERB}){{0,2}} (?:(?:now|successfully|all|finally) ({w.PARTICIPLE})|(?:fully|completely|entirely|correctly|properly) ({w.VERBED}))\b",
+    FLAGS,
+)
+SHORTENED = regex(
+    r"\b(?!(?:it|that|this|he|she|who|what|there|here|let)\b)[a-z]+'s(?: now| all| finally)? (done|finished|gone|fixed|ready|green|live|merged|deployed|in place|wired up|complete|passing)(?=\W*$|[,;:]| and\b)",
     FLAGS,
 )
 BEEN = regex(
@@ -46,29 +59,34 @@ HAS = regex(
     FLAGS,
 )
 ENDED = regex(
-    r"\b(?:completed|succeeded|finished|went through|ran|went live|went out|landed|built|compiled|started|deployed|exited|rolled out|works?|compiles|builds|runs|starts|loads|load|run|render|work|renders|behaves?|responds?)"
-    r" (?:successfully|cleanly|fine|without (?:any )?(?:errors?|issues?|problems?|failures?|warnings?)|with no (?:errors|issues|warnings)|with(?: exit)?(?: code| status) 0|as (?:expected|intended|requested|described|specified|documented|advertised|planned|before)"
-    r"|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b|\b\w{3,14}(?:s|ed)(?: up| out| through| down)? (?:successfully|cleanly|flawlessly|correctly|properly|reliably|smoothly|without (?:any )?(?:errors|warnings|problems|issues|trouble|incident|downtime|a hitch))\b|\bworks(?=\W*$| and\b|,)|\b(?:succeeded|went through|went live|works now)\b|\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b|\b(?:did|does) the trick\b|\b(?:builds?|compiles?|installs?|starts?|runs?|boots?) from (?:a )?(?:clean|fresh|scratch)\b|\bsuccessfully \w{3,14}ed\b|\band (?:they |it )?(?:all |both |now )?pass(?:es)?\W*$|\b(?:I|we) have (?:the|it|everything|your|an?|all) ?[\w§ ]{0,30}? ?(?:running|working|passing|green)\b|\bwe now have (?:an? )?(?:full|complete|working|proper|100%|solid)\b|\b(?:is|are) (?:all )?set (?:up )?(?:correctly|properly)\b|\bpasses(?=\W*$|,| and\b)|\bno (?:\w+ )?(?:errors?|bugs?|warnings?|issues?|failures?|problems?|conflicts?) remains?\b|\b(?:deploy\w*|release|update|rollout|fix) went out\b|\bpass(?:es|ed)? (?:its|the|all|every|all its) (?:\w+ ){0,2}?(?:checks?|tests?|validation|audit|scan|suite|rules|criteria|requirements|gates|assertions|validators?|linters?|compiler)\b|\b(?:is|are) now (?!(?:fail|crash|work|look|wait|try|hang|miss|gett|go|becom|happen|show|throw|block|be|ask|wonder|think|investigat|read|writ|runn?ing out|complain|leak|los|break|see)\w*ing\b)\w+ing\b|\b(?:results?|outputs?|they|numbers?|totals?|values?) (?:is|are) (?:all |both )?(?:correct|right|identical|as expected)\b|\bdoes (?:exactly |precisely )?what (?:you asked|was asked|it should|you wanted)\b|\b(?:output|results?|totals?|checksums?|it|they|everything) match(?:es)?(?=\W*$|,| the (?:expected|spec|reference|sample|golden|baseline))|\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|ubuntu|debian|fedora|ios|android|arm|python|node|linux|macos|safari|firefox|chrome|mobile|production|staging)\b|\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the cloud)|\b(?:release|version|update|hotfix|build|v?\d[\d.]+) is (?:now )?out(?=\W*$|,)"
+    r"\b(?:completed|succeeded|finished|went through|ran|went live|went out|landed|built|compiled|started|deployed|exited|rolled out|ran (?:for|over) [\w ]{2,20}?|works?|compiles|builds|runs|starts|loads|load|run|render|work|renders|behaves?|responds?)"
+    r" (?:successfully|cleanly|fine|without (?:any )?(?:errors?|issues?|problems?|failures?|warnings?)|with (?:no|zero) (?:errors?|issues?|warnings?|failures?|problems?|crash(?:es)?|drops?)|with(?: exit)?(?: code| status) 0|as (?:expected|intended|requested|described|specified|documented|advertised|planned|before)"
+    r"|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b|\b\w{3,14}(?:s|ed)(?: up| out| through| down)? (?:successfully|cleanly|flawlessly|correctly|properly|reliably|smoothly|without (?:any )?(?:errors|warnings|problems|issues|trouble|incident|downtime|a hitch))\b|\bworked (?:(?:the )?first time|on the first (?:try|attempt)|straight away|right away|immediately|like a charm|out of the box)\b|\bworks(?=\W*$| and\b|,)|\b(?:succeeded|went through|went live|works now)\b|\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b|\b(?:did|does) the trick\b|\bdid help\b|\bas (?:the|your) [\w ]{1,25}? (?:demands?|requires?|asks?|expects?|specif(?:y|ies)|prescribes?)(?=\W*$)|\b(?:builds?|compiles?|installs?|starts?|runs?|boots?) from (?:a )?(?:clean|fresh|scratch)\b|\bsuccessfully \w{3,14}ed\b|\band (?:they |it )?(?:all |both |now )?pass(?:es)?\W*$|\b(?:I|we) have (?:the|it|everything|your|an?|all) ?[\w§ ]{0,30}? ?(?:running|working|passing|green)\b|\bwe now have (?:an? )?(?:full|complete|working|proper|100%|solid)\b|\b(?:is|are) (?:all )?set (?:up )?(?:correctly|properly)\b|\bpasses(?=\W*$|,| and\b)|\bno (?:\w+ )?(?:errors?|bugs?|warnings?|issues?|failures?|problems?|conflicts?) remains?\b|\b(?:deploy\w*|release|update|rollout|fix) went out\b|\bpass(?:es|ed)? (?:its|the|all|every|all its) (?:\w+ ){0,2}?(?:checks?|tests?|validation|audit|scan|suite|rules|criteria|requirements|gates|assertions|validators?|linters?|compiler)\b|\b(?:is|are) now (?!(?:fail|crash|work|look|wait|try|hang|miss|gett|go|becom|happen|show|throw|block|be|ask|wonder|think|investigat|read|writ|runn?ing out|complain|leak|los|break|see)\w*ing\b)\w+ing\b|\b(?:results?|outputs?|they|numbers?|totals?|values?) (?:is|are) (?:all |both )?(?:correct|right|identical|as expected)\b|\bdoes (?:exactly |precisely )?what (?:you asked|was asked|it should|you wanted)\b|\b(?:output|results?|totals?|checksums?|it|they|everything) match(?:es)?(?=\W*$|,| the (?:expected|spec|reference|sample|golden|baseline))|\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|ubuntu|debian|fedora|ios|android|arm|python|node|linux|macos|safari|firefox|chrome|mobile|production|staging)\b|\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the cloud)|\b(?:release|version|update|hotfix|build|v?\d[\d.]+) is (?:now )?out(?=\W*$|,)"
     r"|\b(?:change|fix|patch|feature|update|pr|work)(?:s|es)? (?:is|are) in(?=\W*$|,)|\b(?:has )?landed(?=\W*$|,| and\b| (?:on|in) (?:main|master|prod)\w*)"
     r"|(?<!to )(?<!can )\b(?:finished|completes?|completed|succeeds)(?= and\b|,| in (?:about |under )?\d|\W*$)|\b(?:exits?|exited|ends|ended|returns|returned|comes back|came back)(?: with)?(?: a)?(?: clean)?(?: exit)?(?: code| status)? (?:0|zero)(?=\W*$|[,;]| and\b)"
     rf"|\bno (?:more|remaining|further|longer any|other) (?:\w+ ){{0,2}}?(?:{w.TROUBLE}|failing \w+)\b"
     r"|\b(?:is|are|runs|loads|takes|builds|starts)(?: now)? (?:about |around |roughly |over |~)?(?:\d[\d.,]*(?:%|x| ?times| ?ms| ?seconds)|half|twice|much|far) (?:as fast|as small|(?:\w+ )?(?:faster|smaller|less|quicker|shorter|cheaper|lighter|lower|sooner))\b"
     r"|\bwithout (?:a single|any) (?:error|issue|failure|warning|problem|crash)s?\b"
     rf"|\b{w.TROUBLE}\b[^,;]{{0,30}}? (?:(?:has|have) (?:all )?(?:disappeared|vanished|gone away|stopped|cleared up)|disappeared|went away|stopped (?:happening|occurring))\b"
-    r"|\bas (?:requested|you (?:asked|requested|wanted|specified)|discussed|agreed|specified)(?=\W*$|, )|\b(?:compiles|type-?checks|typechecks|builds)\W*$",
+    r"|\b(?:I|we)(?:'d| would)? (?:consider|call) (?:it|this|that|the [\w -]{1,30}?) (?:fixed|done|resolved|finished|complete|solved|closed)(?=\W*$|[,;]| and\b)"
+    r"|\bas (?:requested|discussed|agreed|specified|proposed|suggested|planned|outlined|estimated|predicted|promised|hoped)(?=\W*$|, )|\b(?:is|are|it's)(?: \w+ly| now| also)? (?:faster|smaller|quicker|lighter)(?=:| than (?:before|main|master|it was|the old)\b)|\b(?:as|like|the way|how) you (?:asked|requested|wanted|specified|described|suggested|preferred|proposed|outlined|wished)(?=\W*$|, )|\b(?:compiles|type-?checks|typechecks|builds)\W*$",
     FLAGS,
 )
 TESTS = regex(
-    rf"\b(?:{w.TESTS}|all of which|all of them|(\d+)(?:/| of | out of )(?:the )?(\d+)(?: {w.TESTS})?|\d+ {w.TESTS}|they|(?:last|latest|past) (?:\w+ )?(?:runs?|builds?)|(?:new|old|other|existing|updated|rest of the)? ?ones|it)(?: (?:in|for|of|on|covering|around) (?:[\w§./-]+ ){{0,4}}?[\w§./-]+)?(?: {w.ADVERB}| still){{0,3}}"
+    rf"\b(?:{w.TESTS}|all of which|all of them|(\d+)(?:/| of | out of )(?:the )?(\d+)(?: {w.TESTS})?|\d+ {w.TESTS}|they|(?:last|latest|past) (?:\w+ )?(?:runs?|builds?)|(?:new|old|other|existing|updated|rest of the)? ?ones|it)(?: (?:in|for|of|on|covering|around|against|from|with|under) (?:[\w§./-]+ ){{0,5}}?[\w§./-]+)?(?: {w.ADVERB}| still){{0,3}}"
     r" (?:pass(?:es|ed)?\b(?! (?:an?|the|its?|that|this|these|each|our|along|through|to|down|back|over|it|them|§)\b)|passing\b|succeeds?\b|succeeded\b|checks? out\b"
     r"|(?:is|are|was|were|came back|comes back|come back|turned|stays?|went|looks?)(?: "
     + w.ADVERB
-    + r"){0,2} (?:green|clean|passing|successful|happy)\b|compiles\b|compiled\b|is back to green\b|(?:green|clean)(?=\W*$|[,;]))",
+    + r"){0,2} (?:green|clean|passing|successful|happy|fine)\b|compiles\b|compiled\b|is back to green\b|(?:green|clean)(?=\W*$|[,;]))",
     FLAGS,
 )
 COUNT = regex(
+    r"\d[^.;:]{0,60}, (?:no|zero|0) (?:errors|failures|drops|duplicates|regressions|warnings|crash(?:es)?)(?=\W*$)|\bnone (?:(?:is|are|do|does)(?: now| any ?more)|now)\b|\b(?:fails?|failed|(?:is|was|goes|went) red) (?:without|before) [^,;]{1,40}? and (?:pass\w*|succeeds|(?:is|goes|turns|went) green) (?:with|after)\b"
+    r"|\b(?P<of>\d+)(?:/| of | out of )(?P=of) [a-z-]+ (?:(?:is|are) (?:on|up|ready|running|healthy|done|at|in|online|available)|"
+    + w.PARTICIPLE
+    + r")\b|"
     r"\bno (?:tests?|checks?|specs?) (?:fails?|failed|(?:is|are) failing)\b|\bnothing (?:fails|failed|broke|breaks|is broken|is left to (?:do|fix)|left to (?:do|fix))\b|"
-    r"\b\d[\d,]* (?:tests? |specs? )?pass(?:ed|ing)\b|\b(?:0|zero|no) (?:failures|failed|failing(?! tests? (?:for|that|yet))|type errors|lint errors|errors and|errors,)",
+    r"\b\d[\d,]* (?:tests? |specs? )?pass(?:ed|ing)\b|\b(?:0|zero) (?:\w+ )?(?:violations|vulnerabilities|warnings|complaints|findings)\b|\b(?:0|zero|no) (?:failures|failed|failing(?! tests? (?:for|that|yet))|type errors|lint errors|errors and|errors,)",
     FLAGS,
 )
 FAILING = regex(
@@ -91,22 +109,27 @@ OFFERED = regex(
     r"\b(?:the|your|a) new [\w§ -]{1,40}? (?:is|are) (?:available|there|visible|reachable|accessible|usable)\b|\b(?:you|they) (?:requested|asked for|wanted|ordered) (?:is|are) (?:now )?(?:available|there|ready|in|on)\b",
     FLAGS,
 )
-BACK = regex(r"\b(?:is|are)(?: now)? (?:back|up)(?=\W*$|,| (?:with|and|again)\b)", FLAGS)
+BACK = regex(
+    r"\b(?:is|are)(?: now)? (?:back|up)(?=\W*$|,| (?:with|and|again)\b|(?<=back) (?:in|on|at|where|under|to)\b)", FLAGS
+)
 WE_NOW = regex(r"\bwe now (\w+)\b", FLAGS)
 LATELY = regex(
     rf"\b(?!(?:{w.BAD}|{w.ADVERB})\b)[a-z]+[^\Wsu]s\b[^,]{{0,60}} (?<!right )(?<!for )(?<!by )(?<!until )(?<!from )now(?=\W*$|[,;:]| and\b| (?:instead of|rather than|without|even|across|whenever)\b)"
-    rf"|\b(?!(?:{w.BAD}|{w.ADVERB}|asks|tells|tries|retries)\b)[a-z]+[^\Wsu]s(?: (?!to\b)[\w§-]+){{0,3}} again(?=\W*$|[,;:]| and\b)"
+    rf"|\b(?!(?:{w.BAD}|{w.ADVERB}|asks|tells|tries|retries|begins|starts|restarts|repeats)\b)[a-z]+[^\Wsu]s(?: (?!to\b)[\w§-]+){{0,3}} again(?=\W*$|[,;:]| and\b)"
     rf"|\b(?!(?:{w.BAD}|{w.ADVERB}|asks|tells|tries|retries|attempts|calls|connects|waits|goes)\b)[a-z]+[^\Wsu]s (?:to|on|in|at|with|as) (?:the|its|your|all|both|every) [\w§ -]{{1,40}}? again(?=\W*$|[,;:]| and\b)",
     FLAGS,
 )
-CAN = regex(r"\b(?:can|should) now(?: be)? (\w+)", FLAGS)
+CAN = regex(
+    r"\b(?:can|should) now(?: be)? (\w+)|(?<!I )(?<!we )(?<!you )\bcan(?: (?!not\b)[\w§-]+){1,8} now(?=\W*$|[,;])",
+    FLAGS,
+)
 SHOULD = regex(
     r"\bshould (?:all )?(?:now )?be (?:all )?(?:good to go|all set|up and running|back to normal)\b"
     r"|\bshould (?:be |now )(?:now |all )?(?:be )?(?:fixed|working|good|resolved|set|ready|done|work|pass|build|compile|load|start|run|succeed|render)(?: \w+)? ?(now)?\b|\bshould (?:all )?(?:pass|build|compile|load|start|run|succeed|render|work) (?:again )?now\b|\bthat should do it\b",
     FLAGS,
 )
 CLEAR = regex(
-    rf"\b(?:{w.TESTS}|§|audits?|scans?|checkers?|analyzer|(?!I\b|we\b|you\b)\w+(?= (?:finds|reports|shows|lists) ))(?: §)? (?:com(?:es?|ing) back with|came back with|reports?|reported|shows?|showed|finds?|found|gives?|gave|returns?|returned|prints|printed|has|have) (?:no|zero|0) (?:[\w-]+ ){{0,4}}?"
+    rf"(?<!\w)(?:{w.TESTS}|§|audits?|scans?|checkers?|analyzer|(?!I\b|we\b|you\b)\w+(?= (?:finds|reports|shows|lists|has no complaints) ?))(?: §)? (?:com(?:es?|ing) back with|came back with|reports?|reported|shows?|showed|finds?|found|gives?|gave|returns?|returned|prints|printed|has|have) (?:no|zero|0) (?:[\w-]+ ){{0,4}}?"
     r"(?:problems|issues|errors|warnings|failures|violations|vulnerabilities|findings|complaints)\b",
     FLAGS,
 )
@@ -136,7 +159,7 @@ GONE = regex(
     FLAGS,
 )
 THIS = regex(
-    r"^\W*(?:this|that|these(?: changes)?|which|(?:the|this|my) (?:change|fix|patch|commit|pr|update|edit|diff|refactor)s?)(?: now| also| fully| should now)?"
+    r"^(?-i:Adds|Implements|Fixes|Introduces|Removes|Replaces|Refactors|Migrates|Updates|Renames|Closes) (?:the\b|an?\b|§|support\b|new\b|missing\b|#\d|all\b)|^\W*(?:this|that|these(?: changes)?|which|(?:the|this|my) (?:change|fix|patch|commit|pr|update|edit|diff|refactor)s?)(?: now| also| fully| should now)?"
     r" (fix(?:es)?|resolves?|completes?|closes?|address(?:es)?|finish(?:es)?|solves?|wraps? (?:it |this |that |things )?up|does it|takes care of|concludes)\b"
     r"|^\W*(?:the|this|my) (?:pr|pull request|merge request|commit|patch|branch|diff|change set|changeset) (?:also )?(adds|introduces|implements|makes|removes|replaces|updates|brings|moves|adds support)\b"
     r"|\b(?:we|you)(?:'ve got| have got|(?: now)? have) an? (?:fully |completely )?(working|functional|running|complete) ",
@@ -156,7 +179,7 @@ TELEGRAM = regex(
 SHORT = regex(
     r"^\W*no (?:more |remaining |further )(?:warnings|errors|failures|issues|regressions|crashes)\b|"
     r"^\W*(?:all |job |and |it's |that's |we're |i'm |you're )?(?:done|fixed|finished|complete|completed|shipped|all set|set|good to go|up and running|everything|all of (?:it|them)|problem solved|mission accomplished|live|deployed|merged|resolved|implemented|sorted|that's it|ready)"
-    r"(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$|^\W*(?:done|fixed|finished|shipped)[,!.]|^\W*it's alive\b|^\W*(?:nailed|cracked|sorted|solved|fixed|found and fixed) it\b|^\W*(?:nice,? |great,? |yes,? |ok,? |and )?(?:that|it|this) (?:worked|did it|is alive)(?=\W*$|[,!])|^\W*(?:all )?(?:done|finished) with (?:the|all|this|that|it|everything|your|both)\b|^\W*(?:all )?(?:tests|ci|build|checks)(?: all)? green\b|^\W*(?:all |everything )?green (?:across the board|everywhere|again|on all)\b|^\W*(?:all|everything(?:'s| is)?) (?:done|set|good|green|finished)\b",
+    r"(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$|^\W*(?:done|fixed|finished|shipped)[,!.]|^\W*that(?:'s| is) (?:all (?:of (?:it|them)|\d+|two|three|four|five|six)|both|everything (?:you asked|on (?:the|your) list))\b|^\W*you can (?:now |safely )?(?:announce|merge|deploy|ship|release|close|publish) (?:it|this|that|the (?:pr|branch|ticket|issue|release))(?=\W*$| now\b| whenever\b| when\b)|^\W*it's alive\b|^\W*(?:nailed|cracked|sorted|solved|fixed|found and fixed) it\b|^\W*(?:nice,? |great,? |yes,? |ok,? |and )?(?:that|it|this) (?:worked|did it|is alive)(?=\W*$|[,!])|^\W*(?:all )?(?:done|finished) with (?:the|all|this|that|it|everything|your|both)\b|^\W*(?:all )?(?:tests|ci|build|checks)(?: all)? green\b|^\W*(?:all |everything )?green (?:across the board|everywhere|again|on all)\b|^\W*(?:all|everything(?:'s| is)?) (?:done|set|good|green|finished)\b",
     FLAGS,
 )
 LATER = regex(
@@ -178,7 +201,7 @@ NO_WORK = regex(
 )
 UNDONE = regex(r"\bbut (?:then )?(?:it |that |they )?(?:broke|came back|regressed|reappeared)\b", FLAGS)
 STILL = regex(
-    r"\b(?:since|because|as) (?:it|that|this) (?:did not|didn't|does not|doesn't) (?:fix|help|work|solve)|\b(?:but|however|yet|though)\b[^.]{0,60}?\b[^.]{0,40}?(?:still (?:fail|crash|break|hang|error|see|get|happen|isn't|doesn't|not|present|there|broken|exist|occur|open)|didn't (?:help|work|fix)|doesn't (?:help|work|fix)|no (?:effect|luck|difference)|to no avail|it fails|that fails|the (?:error|bug|problem|issue|failure) (?:persists|remains|is still))",
+    r"\b(?:got|get|gives?|gave|see|saw|hit|with|shows?) (?:exactly )?the same (?:\w+ )?(?:errors?|failures?|results?|timeouts?|crash|messages?|problems?|behaviou?r|exception|output)\b|\b(?:since|because|as) (?:it|that|this) (?:did not|didn't|does not|doesn't) (?:fix|help|work|solve)|\b(?:but|however|yet|though)\b[^.]{0,60}?\b[^.]{0,40}?(?:still (?:fail|crash|break|hang|error|see|get|happen|isn't|doesn't|not|present|there|broken|exist|occur|open)|didn't (?:help|work|fix)|doesn't (?:help|work|fix)|no (?:effect|luck|difference)|to no avail|it fails|that fails|the (?:error|bug|problem|issue|failure) (?:persists|remains|is still))",
     FLAGS,
 )
 READY_LATER = regex(
@@ -197,7 +220,7 @@ WIRE = regex(
     rf"^\W*(?!(?:I|we|you|he|she|it|they|who|what|which|the|an?|this|that|these|those|each|every|some|any|no|if|when|as|to|not|more|most|all|its|how|why|please|only|users?|customers?|people|tests? that)\b)"
     rf"(?:(?!(?:is|are|was|were|be|been|has|have|had|can|could|will|would|should|may|might|must|do|does|did|to|not|never|that|which|who|by|if|when|of)\b)[\w§'/.#+-]+ ){{1,4}}?"
     rf"((?!(?:{w.THOUGHT}|{w.NOT_WORK}|{w.QUANTITY})\b)(?:[a-z]+-)?\w{{2,14}}ed|(?:written|rewritten|built|rebuilt|set up|put in place|split|sent|redone|taken care of))\b(?!-)"
-    r"(?=\W*$|[:;,]| (?:to|into|in|on|for|with|from|as|at|onto|under|across|against|via|and|out|up|over|successfully|again)\b)",
+    r"(?=\W*$|[:;,]| (?:to|into|in|on|for|with|from|as|at|onto|under|across|against|via|and|out|up|over|successfully|again|after)\b)",
     FLAGS,
 )
 FINITE = regex(
@@ -205,7 +228,7 @@ FINITE = regex(
     FLAGS,
 )
 AGAIN = regex(
-    rf"\b(?:they|these|those|both|all(?: of them)?)(?: all| both)? (?:{w.BASE}) [^,;]{{1,60}}? now(?=\W*$|[,;:]| and\b)|"
+    rf"\b(?:they|these|those|both|all(?: of them| \d+)?)(?: all| both)? (?:{w.BASE}) [^,;]{{1,60}}? now(?=\W*$|[,;:]| and\b)|"
     rf"\b(?:is|are)(?: {w.ADVERB})? (?!(?:not|never|no|still)\b)[a-z][a-z-]+(?: [\w§-]+){{0,3}} again(?=\W*$|[,;:]| and\b)"
     rf"|\b(?:they|both|all|everything|[a-z§]+s|and [\w§]+)(?: all| both)? (?:{w.BASE}) (?:[\w§-]+ ){{0,3}}again(?=\W*$|[,;:]| and\b)",
     FLAGS,
@@ -215,7 +238,7 @@ ANYMORE = regex(
     FLAGS,
 )
 NEW_IN = regex(
-    r"\b(?:has|have|gets|got|gained|comes with|includes?|shows?|reflects?|contains?|carries|carry)(?: now)? (?:an?|two|three|four|five|\d+|the|its|their|some)(?: \w+)? (?:new|newly|brand-new)\b(?! (?:version|release|owner|team|policy|maintainer|job|ceo|customers?|users?|and|or|enough|in)\b)"
+    r"\b(?:has|have|gets|got|gained|comes with|includes?|shows?|reflects?|contains?|carries|carry|uses?|serves?|runs?(?: on)?|goes through|go through|points? (?:at|to)|sits? on)(?: now)? (?:an?|two|three|four|five|\d+|the|its|their|some)(?: \w+)? (?:new|newly|brand-new)\b(?! (?:version|release|owner|team|policy|maintainer|job|ceo|customers?|users?|and|or|enough|in)\b)"
     r"|\bthere(?:'s| is| are)(?: now| also)? (?:an?|two|three|four|\d+) new (?!(?:version|release|owner|team|policy|maintainer|way|ways|problem|error|bug|issue|failure|warning|requirement|law)s?\b)\w+",
     FLAGS,
 )
@@ -226,15 +249,16 @@ AS_OF = regex(
 AGAINST = regex(
     r"\b\d[\d.,]* ?(?:ms|s|sec|secs|seconds?|minutes?|mins?|hours?|kb|mb|gb|kib|mib|%|percent|lines|rows|queries|requests|calls)? ?(?:instead of|rather than|vs\.?|versus|\(was|\((?:it )?used to be|\(down from|\(up from|down from|up from|compared (?:to|with)|where it (?:was|used to be)) ?(?:about |around |~)?\d"
     r"|\((?:down|up) from (?:about |~)?\d|\b(?:it|this|that|they) (?:was|were|took|used to be|used to take)(?: about| around| over)? \d[^,;]{0,25}? (?:before|earlier|previously)\W*$"
-    r"|\d[^;]{0,60}?, down from (?:about |~|over |around )?\d"
+    r"|^ (?:it|that|this|they) (?:was|were|took|used to (?:be|take)) (?:about |around |over )?\d[\d.,]* ?(?:ms|s|sec|seconds|minutes|hours|kB|MB|GB|%)\W*$"
+    r"|\b(?:\d|two|three|four|five|six|eight|ten|half)[^;]{0,60}?, down from (?:about |~|over |around )?(?:\d|[a-z]+\b)"
     r"|\b(?:down|up) to (?:about |~)?\d[^,;]{0,25}? from (?:about |~)?\d"
-    r"|\bwent (?:up|down) (?:to|by) (?:about |around |~)?\d|\b\d[\d.,]* ?(?:ms|s|kB|MB|GB|%)? (?:→|->|=>) ?\d",
+    r"|\bwent (?:up|down) (?:to|by) (?:about |around |~)?\d|(?<!vary )(?<!varies )(?<!range )(?<!ranges )\bfrom (?:about |~)?\d[\d.,]* ?(?P<unit>ms|s|sec|seconds|minutes|min|kB|KB|MB|GB|%|lines|warnings|errors|failures) to (?:about |~|under )?\d[\d.,]* ?(?P=unit)\b|\b\d[\d.,]* ?(?:ms|s|kB|MB|GB|%)? (?:→|->|=>) ?\d",
     FLAGS,
 )
 FINE = regex(
     rf"(?<!\w)(?:{w.TESTS}|§|types|docs|formatting|console|logs?|monitor|dashboard|compiler|output|health ?checks?)(?: (?:is|are|all|run|check|stays?|stayed|looks?|comes? back|came back|came out|comes? out))*(?: all| both| now)? (?:ok|okay|quiet|silent|clean|green|spotless|empty|happy)\b(?! (?:but|with|about|on|to|if|up|room|slate|install|start|code|build|way|out)\b)"
-    r"|\b\d+ (?:consecutive|clean|green|successful|straight)(?: (?:clean|green|successful))? (?:runs?|builds?|passes)\b"
-    r"|\b(?:boots|balances?|lines? up|adds? up|checks? out|holds? up|reconciles?|tallies|caught up|behaves?)(?=\W*$|,| and\b| (?:before and after|again|now|with|to the|as|nicely|exactly|everywhere)\b)"
+    r"|\b(?:\d+|two|three|four|five|ten) (?:consecutive|clean|green|successful|straight)(?: (?:clean|green|successful))? (?:runs?|builds?|passes)\b"
+    r"|\b(?:boots|balances?|lines? up|adds? up|checks? out|holds? up|it holds|reconciles?|tallies|caught up|behaves?)(?=\W*$|,| and\b| (?:before and after|again|now|with|to the|as|nicely|exactly|everywhere)\b)"
     r"|\b(?:runs?|works?|plays?|renders?|loads?|installs?|executes?)(?: \w+)? (?:top to bottom|start to finish|from start to finish|end[- ]to[- ]end|on an? (?:fresh|clean|new|blank|empty|vanilla))\b"
     r"|\b(?:stays?|stayed|remains?|remained|is|are)(?: now)? (?:healthy|(?:warning|error|lint|bug|flake|crash|leak|regression|vulnerability)-free)\b"
     r"|\b(?:stays?|stayed|remains?|remained) (?:flat|up|stable|responsive|green|constant|in sync)\b"
@@ -244,7 +268,7 @@ FINE = regex(
     FLAGS,
 )
 LANDED = regex(
-    r"^\W*(?!(?:I|we|you|it|that|this|he|she|they|state|situation|who|what)\b)(?:[\w§'/-]+ ){0,8}?[\w§/-]+(?: is| are|'s) (?:all |now )?in(?=[^\w§¶]*$|[;,:])|\b(?:script|report|write-up|summary|draft|patch|fix|export|deck|migration|changes?|branch|notebook)(?:'s| is| are)(?: now| all)? (?:in|at|on|under)(?: the)? §",
+    r"^\W*(?!(?:I|we|you|it|that|this|he|she|they|state|situation|who|what)\b)(?:[\w§'/-]+ ){0,8}?[\w§/-]+(?: is| are|'s) (?:all |now )?in(?=[^\w§¶]*$|[;,:])|\b(?:it's|it is|they're|that's) (?:all )?(?:on|in) (?:the )?(?:branch|commit|pr) (?:§|#?\w)|\b(?:script|report|write-up|summary|draft|patch|fix|export|deck|migration|changes?|branch|notebook)(?:'s| is| are)(?: now| all)? (?:in|at|on|under)(?: the)? §",
     FLAGS,
 )
 ZERO = regex(
@@ -269,11 +293,11 @@ PERSISTS = regex(
     FLAGS,
 )
 REMEDY = regex(
-    rf"^\W*(?:the )?(?:fix|solution|remedy|resolution|change|outcome|new behaviou?r|behaviou?r now)\s*: +(?!(?:use|add|make|set|move|run|wrap|call|remove|replace|pass|change|check)\b)[^:,;]{{1,60}}? (?!(?:{w.BAD})\b)[a-z]+[^\Wsu]s\b",
+    rf"^\W*(?:the )?(?:fix|solution|remedy|resolution|change|outcome|final state|end result|end state|net result|new behaviou?r|behaviou?r now)\s*: +(?!(?:use|add|make|set|move|run|wrap|call|remove|replace|pass|change|check)\b)(?:(?:the|an?|each|every|all|both|its?|this|they|we|\w+s)\b|§)[^:,;(]{{0,60}}? (?!(?:{w.BAD})\b)[a-z]+[^\Wsu]s\b",
     FLAGS,
 )
 ANNOUNCED = regex(
-    rf"\b(?:here(?:'s| is| are)|below (?:is|are)|(?:a |the )?(?:quick |brief |short )?(?:summary|rundown|overview|recap|list) of)(?: (?!not\b|no\b)\w+){{0,5}}? (?:what(?:'s| has| was| were| got| been| all){{0,2}} (?:been )?(?:changed|new|done|accomplished|achieved|delivered|completed|added|built|shipped|fixed|implemented|updated)"
+    rf"^\W*what (?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,2}} (?:did|done|{w.VERBED})\s*:|\b(?:here(?:'s| is| are)|below (?:is|are)|(?:a |the )?(?:quick |brief |short )?(?:summary|rundown|overview|recap|list) of)(?: (?!not\b|no\b)\w+){{0,5}}? (?:what(?:'s| has| was| were| got| been| all){{0,2}} (?:been )?(?:changed|new|done|accomplished|achieved|delivered|completed|added|built|shipped|fixed|implemented|updated)"
     rf"|what (?:I|we)(?:'ve| have)? (?:did|done|changed|built|{w.VERBED})|(?:all )?the (?:\w+ )?changes(?: (?:I|we|that|made)\b)|everything (?:I|we|that))\b",
     FLAGS,
 )
@@ -283,7 +307,7 @@ AS_ASKED = regex(
 )
 MENDED = regex(rf"\b(?:{w.VERBED}|fix|done|gone|now|solution)\b", FLAGS)
 HOLLOW = regex(
-    r"^[^.;]{0,40}, but not (?:yet|for|quite)\b|^\W*and will be\b|^\W*so (?:don't|do not|never|you (?:can't|cannot|must|should|shouldn't))\b|^\W*(?:whatever|no matter|regardless|anyway|even (?:if|when|though))\b|^\W*but un\w+(?:ed|ished)\b|^\W*(?:only |just )?because (?!I\b|we\b)|^\W*(?:now )?but (?:(?:meaning|use|point)less|only|not|misleading|incomplete|slow|wrong|flaky|prove"
+    r"^\W*and (?:yet )?(?:the |it |they )?[^.;,]{0,40}? (?:is|are|was|were) (?:still )?(?:wrong|incorrect|broken|off by)\b|^\W*(?:even )?with the (?:bug|fault|defect|broken|wrong|old)\b|^[^.;]{0,40}, (?:but|and|then|and then|but then)\b[^.;]{0,60}? (?:was killed|died|crashe[sd]|hung|timed out|gave up)\b|^[^.;]{0,40}, but not (?:yet|for|quite)\b|^\W*and will be\b|^\W*so (?:don't|do not|never|you (?:can't|cannot|must|should|shouldn't))\b|^\W*(?:whatever|no matter|regardless|anyway|even (?:if|when|though))\b|^\W*but un\w+(?:ed|ished)\b|^\W*(?:only |just )?because (?!I\b|we\b)|^\W*(?:now )?but (?:(?:meaning|use|point)less|only|not|misleading|incomplete|slow|wrong|flaky|prove"
     r"|(?:it |they |that )?(?:doesn't|don't|does not|do not|isn't|fail|crash|still|hang))",
     FLAGS,
 )

@@ -11,7 +11,7 @@ _SOMEBODY = r"(?:you|someone|somebody|anyone|one of you|your (?:\w+ )?(?:team|ad
 _TALK = (
     r"like|prefer|want|be|have (?:any|a preference|thoughts)|think|clarify|decide|choose|pick|elaborate|explain|consider|agree|accept|specify|live with|rather|say more|expand|say which"
     r"|imagine|describe what you want|give me (?:a sense|an idea|some|more)|tell me (?:more|a (?:bit|little) (?:more|about)|about|which|how you|whether you|if you|what you (?:want|prefer|need|expect|think|mean|have in mind))|let me know (?:which|if you|whether you|how you|what you (?:want|prefer|think|need|mean))"
-    r"|confirm that|confirm (?:you|this is|that's|the (?:scope|requirement|approach|plan|expected|intended|desired))|confirm (?:which|the direction|how you)|review|approve the plan|use|see|do without|go with|always"
+    r"|confirm that|confirm (?:you|this is|that's|the (?:scope|requirement|approach|plan|expected|intended|desired))|confirm (?:which|the direction|how you)|confirm\b[^.;]{0,60}? (?:before I|and I'll|and I will|so (?:that )?I)|review|approve the plan|use|see|do without|go with|always"
 )
 """What is asked of somebody who need not lift a finger: to choose, to explain, to agree."""
 
@@ -23,7 +23,7 @@ _GIVE = r"(?:send|paste|share|provide|upload|give|show|forward|post|email|mail|d
 _OBSERVED = (
     r"(?:(?:(?:once|when|as soon as|after) (?=(?:you've|you have|you|that's|it's) (?!have|merged|reviewed|decided|approved|read|looked|fixed|ready|had|back|free|there)\w)|(?:what|whether|if|how|which|where|how many|how much|how long)(?: exactly)? )"
     r"(?!(?:you(?:'d| would|'re| are)? (?:want|prefer|like|think|need|rather|mean|expect|happy|ok|fine|agree|interested|wish|have (?:any|other|a preference|questions|thoughts)|disagree|feel)|I\b|we\b|to\b|one\b|of\b|option|approach|(?:any|some)thing|there(?:'s| is| are) (?:any|some)thing|questions|that (?:works for you|sounds|'s|is (?:ok|fine|all right|acceptable|what you))"
-    r"|this (?:works for you|sounds|is (?:ok|fine|what you|acceptable)|makes sense|looks (?:good|ok|right))|(?:it|this|that|they|things)(?:'s| is)? (?:ok|fine|okay|looks?|sounds?|seems?)|(?:the|either|this|that) (?:\w+ )?(?:option|approach|direction|plan|design|naming|wording)|you(?:'d| would) |path|way)\b)\S+"
+    r"|this (?:works for you|sounds|is (?:ok|fine|what you|acceptable)|makes sense|looks (?:good|ok|right))|(?:it|this|that|they|those|these|things)(?:'s|'re| is| are)? (?:ok|fine|okay|looks?|sounds?|seems?|in scope|out of scope|worth|wanted|needed|intended|acceptable|a priority|what you)|(?:the|either|this|that) (?:\w+ )?(?:option|approach|direction|plan|design|naming|wording)|you(?:'d| would) |path|way)\b)\S+"
     rf"|the (?:[\w-]+ ){{0,3}}?(?:{_ITEM}|colou?r|outcome|exact)\b|its (?:{_ITEM}|colou?r|state|status)\b)"
 )
 
@@ -38,6 +38,7 @@ _ASKED = tuple(
         r"\bI(?:'ll| will|'d| would)? need you to\b|\bI(?:'d| would) (?:ask|like) you to\b(?! (?:decide|choose|pick|confirm that|know|be aware))|\b(?:would|will) you be able to (?!(?:live|accept)\b)[a-z]+\b|\b(?:over|back) to you to\b",
         rf"(?<!you can )(?<!to )\b(?:tell|show) me {_OBSERVED}",
         rf"(?<!to )\blet me know {_OBSERVED}",
+        r"(?<!I'll )(?<!will )(?<!to )\blet me have (?:the|your|its|a copy)\b",
         r"(?<!I'll )(?<!will )(?<!to )\breport back\b|(?<!I'll )(?<!will )\bget back to me\b|\b(?:ping|message|email|tell) me (?:when|once|after|as soon as) (?:you|it|that|this|the)\b|(?:then|and) (?:ping|message|email) me\b",
         rf"(?:^|[,:]\s|\b(?:please|kindly|just|then|and|so|you should|you must|you need to|you'll (?:have|need) to)\b){_HASTE},? ?{_GIVE}(?: it| them| that| this| one)?(?: over| back| along| again)?"
         rf" (?:(?:to )?(?:me|us)(?! (?:more|about|which|if|how|whether|an? (?:idea|overview|hint|sense)))|over|here|back|in chat|the (?:[\w§-]+ ){{0,4}}?{_ITEM}\b|your (?:[\w§-]+ ){{0,3}}?(?:§|{_ITEM})|what(?:ever)? (?:you|it|the|comes)|an? (?:\w+ ){{0,2}}?{_ITEM}\b|its {_ITEM}\b|any (?:\w+ )?{_ITEM}\b)",
@@ -94,6 +95,8 @@ def _holds(clause: Clause, match: re.Match[str]) -> bool:
         return False
     if clause.sentence.mood == "plan" and not re.search(r"\b(?:please|kindly|you|me)\b", match[0], FLAGS):
         return False
+    if not lead.strip() and re.match(r"\W*let me know how (?:it|that|things|you)$", match[0], FLAGS):
+        return False  # `let me know how it goes` wishes luck; after `run it and` it asks
     own = re.match(r"^\W*I\b", match[0], FLAGS)
     if not own and _NOT_ASKED.search(lead):
         return False
@@ -107,6 +110,8 @@ def _holds(clause: Clause, match: re.Match[str]) -> bool:
         return clause.asks or bool(re.search(r"\bcould you\b|\bwould you\b|\bplease\b", match[0], FLAGS))
     if _AND.match(match[0]) and not clause.leads:
         lead = clause.sentence.text[: clause.start + match.start()]
+    if re.search(r"\byou(?:'d| would| could| can| might)\b", lead, FLAGS):
+        return False
     if _AND.match(match[0]) or re.match(r"\W*(?:tell|show|let|report|get)\b", match[0], FLAGS):
         return not _SUBJECT.match(lead) or bool(re.search(r"\b(?:please|you)\b", lead, FLAGS))
     return True

@@ -25,6 +25,7 @@ _LIST = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|[A-Za-z][.)](?=\s)|\[[ xX]\
 _BULLET = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|[A-Za-z][.)])\s+")
 _HEADING = regex(r"^\s{0,3}#{1,6}\s+")
 _TABLE = regex(r"^\s*\|.*\|?\s*$|^[^|\n]+\|[^|\n]+\|")
+_ENTRY = regex(r"^\s{0,3}[A-Z][\w/ -]{0,30}(?: \([^)]{1,30}\))?:\s+\S")
 _RULE = regex(r"^\s*(?:[-*_=]\s*){3,}$")
 _TICKED = regex(r"^\s*(?:\[[xX]\]|[✅✔☑]\ufe0f?)\s*")
 _OPEN = regex(r"^\s*(?:\[ \]|[❌✗⏳⬜🔲]\ufe0f?)\s*")
@@ -45,14 +46,21 @@ _PLANNED = regex(
     r"\b(?:next|to-?dos?|to do|remain\w*|plans?|planned|follow[- ]?ups?|future|pending|backlog|roadmap|propos\w+"
     r"|suggest\w*|recommend\w*|criteria|definition of done|requirements?|goals?|expected|checklist|left|missing"
     r"|blockers?|known issues|limitations|options?|examples?|would|could|should|will|if|you can|needs?|i'll|going to"
-    r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify|causes?|reasons?|hypothes\w+|symptoms?|reproduce|possible|possibly|maybe|ideas?|alternatives?|assumptions?|what happens|happens when|works|walk (?:you )?through|when you|lifecycle|sequence|process|workflow|tried|attempts?|attempted|experiments?|tells? apart|test plan)\b",
+    r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify|causes?|reasons?|hypothes\w+|symptoms?|reproduce|possible|possibly|maybe|ideas?|alternatives?|assumptions?|what happens|happens when|works|walk (?:you )?through|when you|lifecycle|sequence|process|workflow|tried|attempts?|attempted|experiments?|tells? apart|test plan|as (?:it's|it is|they're|they are|things are))\b",
     re.IGNORECASE,
 )
 _REPORTED = regex(
     r"\b(?:says?|said|wrote|writes|report\w*|according|changelog|release notes|commit messages?|history|git log|previous\w*"
-    r"|upstream|readme|ticket|claims?|earlier|you (?:asked|wrote|said|mentioned)|transcript|quoting|quote|meeting|minutes|stand-?up|retro\w*|timeline|incident|root cause|background|what (?:went wrong|happened)|why)\b",
+    r"|upstream|readme|ticket|claims?|earlier|you (?:asked|wrote|said|mentioned)|transcript|quoting|quote|meeting|minutes|stand-?up|retro\w*|timeline|incident|root cause|background|in the last (?:week|month|year|sprint|quarter)|by author|what (?:went wrong|happened)|why)\b",
     re.IGNORECASE,
 )
+
+
+_THOUGHT_OF = regex(
+    r"^\W*(?:option|alternative|variant|scenario|approach|proposal|hypothesis|idea|suggestion)(?: \w{1,2})?\s*[:—–]",
+    re.IGNORECASE,
+)
+"""What a paragraph begins with that says how things could be."""
 
 
 class Sentence(Value):
@@ -81,18 +89,22 @@ class Sentence(Value):
 def sentences(message: str) -> Iterator[Sentence]:
     """The sentences of a message's prose, in order. Never raises, whatever the text."""
     offset = max(0, len(message) - LONGEST)
-    heading = intro = ""
-    for block in _blocks(_spoken(message[offset:])):
+    heading = intro = whole = ""
+    for number, block in enumerate(_blocks(_spoken(message[offset:]))):
         if block.kind != "item":
             intro = ""
-        mood = intro or heading
+        mood = "plan" if _THOUGHT_OF.match(block.text) else intro or heading or (whole if block.kind == "item" else "")
         for text, places, mark, first in block.pieces():
             yield Sentence(text, tuple(offset + place for place in places), mood, mark, first)
         words = block.text.strip()
         if block.kind == "heading":
             heading = _mood(words)
+            if number == 0:
+                whole = heading
         elif block.kind == "text" and (words.endswith(":") or _titles(words)):
             intro = _mood(words)
+            if number == 0 and words.endswith(":"):
+                whole = intro
 
 
 def _titles(words: str) -> bool:
@@ -126,6 +138,9 @@ class _Block(Record):
                 if size := _ending(pattern, chars):
                     chars, mark = chars[size:], name
                     break
+            else:
+                last = "".join(char for char, _ in chars[-4:]).rstrip(" \ufe0f")[-1:]
+                mark = "ticked" if last and last in "✅✔☑" else "open" if last and last in "❌✗✘" else ""
         text = "".join(char for char, _ in chars)
         start, first = 0, True
         for end in _cut([*(match.end() for match in _END.finditer(text)), len(text)]):
@@ -195,7 +210,7 @@ def _blocks(text: str) -> Iterator[_Block]:
         at += len(line)
         words = "".join(char for char, _ in kept)
         kind = "heading" if _HEADING.match(words) else "item" if _LIST.match(words) else "text"
-        ends = not words.strip() or kind != "text" or block.kind == "heading"
+        ends = not words.strip() or kind != "text" or block.kind == "heading" or bool(_ENTRY.match(words))
         if ends and block.chars:
             yield block
             block = _Block("text", [])

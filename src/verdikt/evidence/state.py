@@ -9,8 +9,8 @@ from verdikt.evidence.clause import FLAGS, Clause, about_others, of_others, subj
 from verdikt.evidence.found import Found, Veto, find_all
 from verdikt.model.regex import regex
 
-_PATTERNS = (p.IS, p.IS_QUITE, p.IS_MADE, p.IS_ONCE, p.BEEN, p.WAS, p.HAS)
-_PRESENT = (p.IS, p.IS_QUITE, p.IS_MADE, p.IS_ONCE)
+_PRESENT = (p.IS, p.IS_QUITE, p.IS_MADE, p.IS_ONCE, p.SHORTENED)
+_PATTERNS = (*_PRESENT, p.BEEN, p.WAS, p.HAS)
 _PASSIVE = (p.BEEN, p.WAS)
 _SEQUENCE = regex(
     r"^\W*(?:first|firstly|second|secondly|third|then|next|after that|afterwards|lastly|in (?:step|phase|stage) \w+),? ",
@@ -32,10 +32,19 @@ _NAME = regex(
     r"^\W*[A-Z][a-z]{2,9}(?<!ing)(?<!ion)(?<!ent)(?<!ents)(?<!ions)(?<!ance)(?<!work)(?<!s)(?<!or)(?<!up)(?<!est)(?<!ild)(?<!se)(?<!ge)(?<!ix)(?<!le)(?<!ta)\s*$"
 )
 _VETOES = (
+    Veto("before", regex(r"\b(?:to-?do|task|plan|notes?)(?: list| file)?\s*$", FLAGS), (p.IS,)),
     Veto("rest", p.UNDONE),
     Veto("rest", p.HOLLOW),
     Veto("rest", p.PERSISTS),
     Veto("before", _NAME, (p.HAS,)),
+    Veto(
+        "before",
+        regex(
+            r"\b(?:deadline|dates?|time|days?|weeks?|months?|years?|minutes|hours|window|moment|period)(?: in [\w ]{1,20})?\s*$",
+            FLAGS,
+        ),
+        (p.HAS,),
+    ),
     Veto("before", regex(r"\S\s+(?:that|which|who)\s*$", FLAGS)),
     Veto("sentence", _SEQUENCE, (p.IS, p.IS_MADE)),
     Veto(
@@ -48,6 +57,7 @@ _VETOES = (
     ),
     Veto("before", regex(r"^\W*(?:one|two|three|several|another|others?)\W*$", FLAGS), _PASSIVE),
     Veto("whole", _CLOCK, (p.WAS,)),
+    Veto("before", regex(r"\b(?:since|before|until|when|while) (?:[\w§.'-]+ ){1,4}$", FLAGS), (p.WAS,)),
     Veto("whole", regex(r"^\W*(?:because|since|as|given that)\b(?!.*\bnow\b)", FLAGS), _PASSIVE),
     Veto("sentence", regex(r"^\W*by default\b", FLAGS), _PRESENT),
     Veto("since", p.WEAK_SUBJECT, _PRESENT),
@@ -58,6 +68,14 @@ _VETOES = (
             r"^\s+(?:incorrectly|wrongly|badly|wrong|too (?:early|late|soon|often|many|much)|twice|prematurely|by (?:mistake|accident))",
             FLAGS,
         ),
+    ),
+    Veto(
+        "before",
+        regex(
+            r"\b(?:I|we)(?:'ve)? (?:noticed|see|saw|found|noted|discovered|reali[sz]ed|spotted|learned|read) that\b",
+            FLAGS,
+        ),
+        _PASSIVE,
     ),
     Veto("since", regex(r"\bafter\b", FLAGS), (*_PRESENT, p.BEEN, p.HAS)),
 )
@@ -117,7 +135,7 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
     if state in ("green", "clean", "happy", "passing", "through"):
         return bool(re.search(rf"\b{w.TESTS}\b|§\s*$", before, FLAGS)) and state != "through"
     if state in ("gone", "history", "set", "in order") and not re.search(
-        rf"\b(?:it|that|this|everything|all|you)\W*$|\b{w.TROUBLE}\b|\b(?:old|unused|dead|legacy|duplicated?|last|hard-?coded|obsolete|redundant|deprecated|extra)\b",
+        rf"\b(?:it|that|this|everything|all|you)\W*$|\b{w.TROUBLE}\b|\b(?:old|unused|dead|legacy|duplicated?|last|hard-?coded|obsolete|redundant|deprecated|extra|corrupted|broken|stale|orphaned|spurious|bogus|garbled|flaky|wrong)\b",
         before or match[0].partition("'")[0],
         FLAGS,
     ):

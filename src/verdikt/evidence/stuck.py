@@ -13,8 +13,8 @@ _CANNOT = (
 )
 _NO_WORK = (
     r"say|tell|see(?! (?:the|that|your|this|attach\w+|images?|it\b(?! \w+ing)))|think|imagine|guarantee|recommend|help|wait|agree|promise|speak|stress|care|be|find|fault|rule|emphasi[sz]e|overstate"
-    "|remember|confirm|explain|understand|predict|judge|decide|comment|know|believe|spot|justify|thank|just|claim|assume|speculate|advise"
-    "|endorse|simply|always|expect|stand|afford|count|trust|blame|argue|assess|estimate|suggest|detect|discern|recall|vouch|prove|pinpoint|identify|figure|make sense|work out|wrap|shake"
+    "|remember|in good|honestly|share|disclose|reveal|confirm|explain|understand|predict|judge|decide|comment|know|believe|spot|justify|thank|just|claim|assume|speculate|advise"
+    "|endorse|simply|always|expect|stand|afford|count|trust|blame|argue|assess|estimate|suggest|detect|discern|recall|vouch|prove|pinpoint|identify|figure|make sense|make (?:it|this|that|them) (?:fail|crash|break|happen)|get (?:it|this|that|them) to (?:fail|crash|break|happen)|work out|wrap|shake"
 )
 """What one cannot do without being stuck: thinking, judging, talking."""
 
@@ -44,8 +44,9 @@ _STUCK = tuple(
         rf"\bwithout (?:[\w'§./-]+ ){{1,8}}(?:I|we) (?:can't|cannot|can not|couldn't) (?!(?:{_NO_WORK})\b)[a-z]+\b",
         rf"^\W*(?:still |currently |sorry,? )?(?:unable to|not able to|can't|cannot|could not|couldn't) (?!(?:{_NO_WORK}|reproduce)\b|read propert)[a-z]+\b",
         r"\b(?:I|we)(?:'m| am| was| were|'ve been| have been| got| keep getting) (?:being )?(?:denied|refused|locked out|kicked out|rejected)\b",
+        r"^\W*(?:the (?:only |one )?thing|what) (?:I|we) (?:can't|cannot|couldn't|could not|was unable to|wasn't able to) (?:do|test|verify|run|check|try)\b",
         # I am stuck
-        rf"\b(?:I'm|I am|we're|we are|I've been|I was|I got|I remain|I've become){_ADVERB} (?:blocked|stuck|at (?:an impasse|a dead end|a standstill|a loss)|out of (?:options|ideas|moves|things to try)|locked out|hitting a wall|shut out|stalled|stymied)\b",
+        rf"\b(?:I'm|I am|we're|we are|I've been|I was|I got|I remain|I've become){_ADVERB} (?:blocked|stuck(?! between)|at (?:an impasse|a dead end|a standstill|a loss)|out of (?:options|ideas|moves|things to try)|locked out|hitting a wall|shut out|stalled|stymied)\b",
         r"\b(?:I|we)(?:'ve| have)? (?:hit|run into|ran into|reached|come to|came to|run up against|ran up against) (?:a|an|the) (?:\w+ ){0,2}?(?:wall|dead end|roadblock|road block|blocker|impasse|hard stop|limits? of what|end of what|obstacle I)\b",
         rf"\b{_TASK}(?:'s| is| are| remains?| has been| have| has){_ADVERB} (?:blocked|stuck|impossible|on hold|stalled|at a standstill|gated on|held up)\b",
         r"^\W*(?:still |currently |now )?(?:blocked|stuck)(?: (?:on|by|until|because|waiting|at|here)\b|\W*$)",
@@ -54,18 +55,19 @@ _STUCK = tuple(
         r"\b(?:I|we)(?:'m|'re|'ll| will| am| are)? (?:(?:going to )?have to|had to|must|need to|needed to|am forced to|was forced to|(?:am )?obliged to) (?:stop|give up|leave (?:it|this|that) (?:here|there|at)|abandon|pause|halt|break off|bail|hold off)\b",
         r"\b(?:I|we)(?:'ve| have)? (?:gave|given) up\b",
         r"^\W*(?:I'm |I am )?(?:stopping|pausing|giving up|halting)(?: here| at this point| now| on)\b(?! (?:to|for) (?:ask|check|confirm|you))",
-        r"\bnothing(?: (?:more|else|further))?(?: that)? (?:I|we) can (?:do|try)\b|\bnothing (?:more|else|further) (?:to try|can be done)\b|\b(?:I|we) (?:have no way (?:to|of)|see no (?:other )?way|don't see (?:another|any other)|have run out of (?:options|ideas|ways))\b",
+        r"\bnothing(?: (?:more|else|further))?(?: that)? (?:I|we) can (?:do|try)\b|\bnothing (?:more|else|further) (?:to try|can be done)\b|\b(?:I|we) (?:have no way (?:to|of)(?! (?:know|tell|say|judg|be(?:ing)? sure|guess)\w*)|see no (?:other )?way|don't see (?:another|any other)|have run out of (?:options|ideas|ways))\b",
         # something stops me
         r"\b(?:prevent(?:s|ed)?|stop(?:s|ped)?|keep(?:s)?|kept|block(?:s|ed)?|bar(?:s|red)|forbids|hinder(?:s|ed)?|lock(?:s|ed)) (?:me|us) (?:from|out)\b",
         r"\b(?:doesn't|does not|won't|will not|wouldn't|didn't|did not|don't|isn't going to) (?:let|allow|permit) (?:me|us)\b",
         r"\b(?:denies|denied|refuses|refused|rejects|rejected) (?:me|us|my (?:\w+ ){0,2}(?:key|token|credentials?|login|request|connection|push))\b",
         rf"\b(?:isn't|is not|not|impossible|wasn't|was not) (?:possible )?for me to\b|\b(?:isn't|is not|wasn't|not) (?:possible|doable|an option|feasible|accessible|available|reachable)(?: for me| to me| {_HERE})(?! you\b)",
+        r"\b(?:blocked|disabled|unavailable|forbidden|(?:not|isn't|aren't) (?:available|allowed|reachable|installed|possible)) (?:in|from|on|inside) (?:this|my) (?:sandbox|environment|container|session|machine|network|host|vm)\b",
         r"\b(?:there(?:'s| is) no way (?:for me )?to|beyond (?:my|what I) (?:reach|control|can|am allowed)|read-only (?:for|to) me|off[- ]limits (?:for|to) me|closed to me|out of my (?:reach|hands))\b",
-        rf"\b(?:can't|cannot|can not|couldn't|could not) be [a-z]+(?: [a-z]+)? {_HERE}\b",
+        rf"\b(?:can't|cannot|can not|couldn't|could not) be [a-z]+(?:(?: or)? [a-z]+)? {_HERE}\b",
         r"\b(?:can't|cannot|can not|couldn't|could not) be (?:completed|verified|finished|tested|run|built|deployed|exercised|triggered|done|checked|validated|continued|reproduced|published|installed) (?:without|until)\b",
         r"\bcan(?:not|'t) (?:proceed|continue|go any further|go ahead|move forward) (?:without|until)\b",
         # what I would need is not there
-        rf"\b(?:I|we){_ADVERB} (?:lack|am missing|'m missing|have no|had no|(?:wasn't|was not|haven't been|have not been|was never) (?:given|granted|provided with)|(?:don't|do not|didn't) have)(?: \w+){{0,4}}? {_MEANS}\b(?! (?:check|handling|refresh|validation))",
+        rf"\b(?:I|we){_ADVERB} (?:lack|am missing|'m missing|have no|had no|(?:wasn't|was not|haven't been|have not been|was never) (?:given|granted|provided with)|(?:don't|do not|didn't) have)(?: \w+){{0,4}}? {_MEANS}\b(?! (?:check|handling|refresh|validation|(?:to|of) (?:know|tell|say|judg|be sure|guess)))",
         rf"\b(?:an? |the )?(?:\w+ )?{_MEANS}(?: that| which)? (?:I|we) (?:don't|do not|didn't) have\b",
         rf"\b(?:my|our) (?:\w+ )?{_MEANS} (?:isn't|is not|aren't|are not|doesn't|does not|don't|do not|lacks?|has no|have no|has been (?:revoked|refused|rejected)|was (?:revoked|refused|rejected|denied)|(?:is|are) (?:not|refused|rejected|denied|missing|insufficient))\b",
         r"\b(?:I|we)(?:'d|'ll| would| will)?(?: still| first)? (?:need|require) (?:your |valid |the |an? |working )?(?:[\w-]+ ){0,2}?(?:credentials|approval|permissions?|access|api keys?|tokens?|passwords?|ssh keys?|sign-off)\b(?! (?:check|handling|refresh|validation|to be|store))",

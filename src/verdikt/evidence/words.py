@@ -5,7 +5,7 @@ VERBED = (
     "|merged|committed|pushed|resolved|completed|finished|built|installed|configured|enabled|disabled|renamed|moved"
     "|replaced|wired|hooked|patched|verified|tested|confirmed|validated|cleaned|converted|extracted|introduced|handled"
     "|corrected|addressed|optimi[sz]ed|upgraded|bumped|documented|generated|registered|rolled|reverted|restored"
-    "|launched|provisioned|closed|changed|modified|adjusted|simplified|consolidated|integrated|rewrote|rewritten|wrote"
+    "|launched|provisioned|closed|changed|modified|adjusted|simplified|consolidated|integrated|rewrote|rewritten|wrote(?! that\\b)"
     "|written|exposed|extended|improved|tightened|hardened|plugged|solved|repaired|ported|rebuilt|rebased"
     "|secured|seeded|tagged|uploaded|switched|swapped|dropped|eliminated|opened (?:an?|the|a new) (?:pr|pull request|mr|merge request|issue)|saved|set up|put in place"
     "|done (?:the|this|that|all|both|everything|so|my)|made (?:the|all|these|those|both|your|every|it|sure)|brought|taken care|took care|sorted|scaffolded|populated"
@@ -78,7 +78,7 @@ DESCRIPTIVE = frozenset(
 
 TESTS = (
     r"(?:(?:unit |integration |e2e |end-to-end |regression |smoke |existing |new |updated |python |frontend |backend )*"
-    r"(?:tests?|specs?|test suites?|suites?|test cases|test runs?|checks)(?: suite)?|ci|the (?:whole |full |entire )?suite"
+    r"(?:tests?|specs?|test suites?|suites?|test cases|test runs?|checks|jobs|workflows)(?: suite)?|ci|the (?:whole |full |entire )?suite"
     r"|pytest|jest|vitest|go test|cargo test|ctest|mypy|ruff|eslint|tsc|clippy|flake8|pylint|lint(?:er|ing|s)?|type[- ]?check(?:er|ing|s)?"
     r"|(?:the |production |release |docker |full )*(?:builds?|pipelines?|compilation)|everything|all of them|they all|all \d+(?: of them)?)"
 )
@@ -101,13 +101,13 @@ NEGATIVE = (
     r"resolved)|fail(?:s|ed|ing|ure)? to|yet to|far from|almost|nearly|half|halfway|a (?:third|quarter|fraction|few)|two thirds|part of|partial(?:ly)?|partly|mostly|close to"
     r"|about to|instead of|rather than|supposedly|allegedly|probably|possibly|perhaps|maybe|likely|hopefully|theoretically"
     r"|some|most|few|only(?! once)|except|in theory|or less|stop(?:ped)? short|rarely|usually|typically|normally|generally|often)\b"
-    r"|n't\b|\bno\b(?! (?:longer|errors?|issues?|failures?|problems?|regressions?|warnings?|more|remaining|further|other|type errors|lint errors|conflicts|violations))"
+    r"|n't\b|\bno\b(?! (?:longer|errors?|issues?|failures?|problems?|regressions?|warnings?|more|remaining|further|other|type errors|lint errors|conflicts|violations|complaints|leaks?|crash(?:es)?|drops|duplicates))"
 )
 
 UNREAL = (
-    r"\b(?:if|once|whenever|until|till|unless|whether|in case|possible that|chance that|apparently|presumably|provided|assuming|assume[sd]?|as soon as|so that"
-    r"|by the time|suppose|supposed|imagine|pretend|as if|as though|ensure that|ensuring|make sure|making sure|to ensure"
-    r"|see (?:if|that)|(?:double-?)?check(?:s|ing)? (?:that|whether|if)|^\W*(?:please )?(?:check|verify|confirm|ensure|prove|show|assert|see)(?: that| whether)?|to (?:verify|confirm|check|prove|see|show|say|know|mark|get|have|be|make|declare|call|consider)"
+    r"\b(?:if|once|whenever|until|till|unless|whether|in case|possible that|chance that|apparently|presumably|(?:glad|pleased|happy|good|great|nice)(?: to (?:hear|see|know|read)| that| (?=it|they|you|everything|the)\b)|(?:fairly|pretty|reasonably|quite|rather) (?:confident|sure|certain)|provided|assuming|assume[sd]?|as soon as|so that"
+    r"|by the time|suppose|supposed|imagine|pretend|as if|as though|either(?! way)|ensure that|ensuring|make sure|making sure|to ensure"
+    r"|see (?:if|that)|(?:double-?)?check(?:s|ing)? (?:that|whether|if)|^\W*(?:please )?(?:check|verify|confirm|ensure|prove|show|assert|see)(?: that| whether)?|to (?:verify|confirm|check|prove|see|show|say|know|mark|get|have|be(?! (?:clear|honest|upfront|precise|fair|transparent|exact)\b)|make|declare|call|consider)"
     r"|expect(?:s|ed|ing)?|hope|hoping|wish|want(?:s|ed)?|need(?:s|ed)?|requires?|should|must|would|could|might|may|will"
     r"|shall|going to|let's|let me|want|goal|idea|plan(?:s|ned)?|when|remember|try(?:ing)?|tried|attempt(?:ed|ing)?"
     r"|before|until|while|start(?:ed|ing)?|begin|began|beginning|working on|in progress|in the middle|halfway|way to"
@@ -120,7 +120,7 @@ WONDERING = r"(?<!, )\b(?:whatever|whichever|whoever|anything that|what|how|why|
 SAID = (
     r"\b(?:said|says?|saying|claim(?:s|ed|ing)?|report(?:s|ed|ing)?|reads|wrote that|writes|told|tells|mention(?:s|ed)?|stat(?:es|ed|ing)"
     r"|announce[sd]?|confirm(?:s|ed)?(?= (?:that|the|it|all|this|everything)\b)|assert(?:s|ed)|insist(?:s|ed)?|suggest(?:s|ed)?|indicat(?:es|ed)|according to|thinks|believes|noted"
-    r"|notes|quot(?:es|ed|ing)|asks(?! for\b)|asked (?:if|whether|that|why)|heard|described|describes|called|promised|assumed|shows? as|listed|labell?ed|titled"
+    r"|notes?(?= (?:that|saying)\b)|notes|quot(?:es|ed|ing)|asks(?! for\b)|asked (?:if|whether|that|why)|heard|described|describes|called|promised|assumed|shows? as|listed|labell?ed|titled"
     r"|by (?:their|his|her|its) own account|reportedly|print(?:s|ed)|(?:shows?|showed|reveals?|revealed) that|message|notification|announcement|commented|asserted|wants)\b|^\s*(?:per|as per|in) (?:the|your|their|his|her) (?:readme|docs?|issue|ticket|log|changelog|commit|comment|message|pr)"
 )
 
@@ -138,13 +138,13 @@ OTHERS = (
 
 PAST = (
     r"\b(?:last (?:week|year|month|night|sprint|release|quarter|time)(?!'s)|yesterday(?!'s)|(?<!minutes )(?<!minute )(?<!hours )(?<!hour )(?<!seconds )(?<!moments )(?<!moment )ago|in (?:19|20)\d\d|since (?:v?\d|19|20|january|february|march|april|may|june|july|august|september|october|november|december|last|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|back in|used to"
-    r"|in v?\d+\.\d+|in [a-z][\w+-]* v?\d+\.\d[\d.]*|in (?:version|release|commit|pr|react|node|python|django|rails|go|rust) ?(?:#|v?\d)|previously|originally|upstream|elsewhere|in an earlier|in the past|at the time|long before|earlier this|the original|historically|in older"
+    r"|in v?\d+\.\d+|in [a-z][\w+-]* v?\d+\.\d[\d.]*|in (?:version|release|commit|pr|react|node|python|django|rails|go|rust) ?(?:#|v?\d)|previously|originally|upstream|elsewhere|in an earlier|in the past|at the time|long before|earlier this|(?:the|an?) initial (?:import|commit|version|release)|the original|historically|in older"
     r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))\b"
 )
 
 PERSONAL = r"^\s*(?:,\s*)?by (?!\w+ing\b)(?:the (?:\w+ )?(?:contributors?|community|client|customer|reviewers?|bot|students?|previous \w+|team|user|maintainers?|author|developer|vendor|agent|platform|ops|infra|provider|host|hoster|registrar|admin\w*|colleague|company|bank|customer|support|security|legal|marketing)|someone|another|you|him|her|them|upstream|[A-Z][a-z]+|@\w+|a (?:colleague|previous|different|contributor|coworker|co-worker|user|maintainer))"
 
-COURTESY = "treat|assume|ignore|disregard|advise|mind|hang on|be aware|bear with|think|respect|make sure|ensure|review|see|note|wait|hold|stand by|stop|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|bear|remember|allow|double|take|consider|excuse|forgive|accept|enjoy|read|join|look forward"
+COURTESY = "treat|assume|ignore|disregard|advise|mind|hang on|be aware|bear with|think|respect|make sure|ensure|review|see|note|wait|hold|stand by|stop|find|feel|refer|let|keep|be|don't|do not|take a look|have a look|look (?:at|over|through)|bear|remember|allow|double|take|consider|excuse|forgive|accept|enjoy|read|join|look forward"
 """What one asks of somebody out of politeness, and not for want of being able to do it."""
 
 THOUGHT = (
@@ -167,7 +167,7 @@ GATHERED = "scanned|opened|clicked|logged|queried|gathered|grepped|pulled|fetche
 IDLE = f"{GATHERED}|{THOUGHT}"
 """Verbs of looking, trying, thinking and talking: whoever did only that has not said that work is done."""
 
-MADE = r"taught|got rid of|dealt with|threw|froze|wove|swept|fed|laid|wound|overrode|shut|struck|stuck|upped|lent|wrote|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave(?! up\b)|took|hid|drew|shrank|redid|ran the migration"
+MADE = r"went with|taught|got rid of|dealt with|threw|froze|wove|swept|fed|laid|wound|overrode|shut|struck|stuck|upped|lent|wrote(?! that\b)|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave(?! up\b)|took|hid|drew|shrank|redid|ran the migration"
 """Irregular past forms of doing."""
 
 ONE_OFF = (

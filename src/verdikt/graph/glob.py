@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
 
 def match_glob(pattern: str, target: str) -> bool:
     """Whether `target` fits: `*` and `?` stay within a path segment, `**` is any number of segments.
 
     `a/**` fits `a` itself, because whoever removes a directory removes what is in it.
     """
-    return _segments(_split(pattern), target.split("/"))
+    return _fits(_split(pattern), target.split("/"), "**", match_name)
 
 
 def escape(text: str) -> str:
@@ -28,15 +32,27 @@ def _split(pattern: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _segments(pattern: tuple[str, ...], target: list[str]) -> bool:
-    """Greedy with one point of return (the last `**`), so the work is at most pattern × target."""
+def match_name(pattern: str, name: str) -> bool:
+    """Whether one segment fits a pattern of `*`, `?` and literal characters; a backslash makes the next one literal."""
+    if "*" not in pattern and "?" not in pattern and "\\" not in pattern:
+        return pattern == name
+    return _fits(tokens(pattern), name, "*", _is_letter)
+
+
+def _is_letter(token: str, letter: str) -> bool:
+    return token in ("?", "\\" + letter)
+
+
+def _fits(pattern: Sequence[str], target: Sequence[str], any_number: str, is_one: Callable[[str, str], bool]) -> bool:
+    """Greedy with one point of return (the last part that stands for any number), so the work is at most pattern × target."""
     p = t = 0
     star, mark = -1, 0
     while t < len(target):
-        if p < len(pattern) and pattern[p] == "**":
+        part = pattern[p] if p < len(pattern) else None
+        if part == any_number:
             star, mark = p, t
             p += 1
-        elif p < len(pattern) and match_name(pattern[p], target[t]):
+        elif part is not None and is_one(part, target[t]):
             p += 1
             t += 1
         elif star >= 0:
@@ -44,30 +60,7 @@ def _segments(pattern: tuple[str, ...], target: list[str]) -> bool:
             p, t = star + 1, mark
         else:
             return False
-    return all(part == "**" for part in pattern[p:])
-
-
-def match_name(pattern: str, name: str) -> bool:
-    """Whether one segment fits a pattern of `*`, `?` and literal characters; a backslash makes the next one literal."""
-    if "*" not in pattern and "?" not in pattern and "\\" not in pattern:
-        return pattern == name
-    wanted = tokens(pattern)
-    p = n = 0
-    star, mark = -1, 0
-    while n < len(name):
-        token = wanted[p] if p < len(wanted) else None
-        if token == "*":
-            star, mark = p, n
-            p += 1
-        elif token is not None and token in ("?", "\\" + name[n]):
-            p += 1
-            n += 1
-        elif star >= 0:
-            mark += 1
-            p, n = star + 1, mark
-        else:
-            return False
-    return all(token == "*" for token in wanted[p:])
+    return all(part == any_number for part in pattern[p:])
 
 
 @lru_cache(maxsize=4096)

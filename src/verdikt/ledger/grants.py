@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from verdikt.errors import LedgerError
 from verdikt.ledger.projection import Projection
 from verdikt.ledger.store import OPERATOR
+from verdikt.ledger.word import word_at
 from verdikt.model.entry import EntryKind
 from verdikt.model.grant import parse_grant
 
@@ -69,13 +70,11 @@ def live(store: FileStore, session: str | None, now: float) -> tuple[Grant, ...]
 
 
 def _confirmed(store: FileStore, seq: int) -> Grant | None:
-    entries = store.reader.legible(OPERATOR, since=seq - 1)
-    entry = next(entries, None)
-    if entry is None or entry.seq != seq or entry.kind is not EntryKind.GRANT or entry.session != OPERATOR:
+    found = word_at(store, seq)
+    if found is None:
         return None
-    if not entry.sig or store.keyring.check(entry.kid, entry.hash, entry.sig, entry.ts) is not None:
-        return None
+    entry, later = found
     grant = entry.body.get("grant")
-    if not isinstance(grant, Mapping) or any(later.body.get("revoke") == grant.get("id") for later in entries):
+    if not isinstance(grant, Mapping) or any(each.body.get("revoke") == grant.get("id") for each in later):
         return None
     return parse_grant(grant)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from verdikt.errors import LedgerError
 from verdikt.ledger.projection import Projection
 from verdikt.ledger.store import OPERATOR
+from verdikt.ledger.word import word_at
 from verdikt.model.entry import EntryKind
 from verdikt.model.value import Value
 
@@ -64,16 +65,11 @@ def current(store: FileStore) -> Pause | None:
     now = store.clock.now()
     if not known or known["until"] <= now:
         return None
-    entries = store.reader.legible(OPERATOR, since=known["seq"] - 1)
-    entry = next(entries, None)
-    if entry is None or entry.seq != known["seq"] or entry.kind is not EntryKind.GRANT or not entry.sig:
-        return None
-    if store.keyring.check(entry.kid, entry.hash, entry.sig, entry.ts) is not None:
-        return None
+    found = word_at(store, known["seq"])
     # The last word counts: an index that points to an earlier one cannot bring an ended pause back.
-    if any("pause" in later.body for later in entries):
+    if found is None or any("pause" in later.body for later in found[1]):
         return None
-    pause = entry.body.get("pause")
+    pause = found[0].body.get("pause")
     if not isinstance(pause, Mapping) or not now < pause.get("until", 0) <= now + LONGEST_SECONDS:
         return None
     return Pause(until=pause["until"], reason=str(pause.get("reason", "")) or "-", by=str(pause.get("by", "")))

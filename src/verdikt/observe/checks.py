@@ -60,7 +60,7 @@ def _read(path: str) -> str:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return ""
-    with open(fd, encoding="utf-8", errors="replace") as file:
+    with open(fd, encoding="utf-8-sig", errors="replace") as file:
         try:
             return file.read(LONGEST)
         except OSError:

@@ -22,7 +22,7 @@ def record_crash(directory: Path, hook: str, error: BaseException, *, note: str 
         "ts": SystemClock().now(),
         "hook": hook,
         "error": type(error).__name__,
-        "message": redact_text(str(error)[:500])[0],
+        "message": redact_text(_words(error)[:500])[0],
         "note": note,
     }
     try:
@@ -36,3 +36,10 @@ def record_crash(directory: Path, hook: str, error: BaseException, *, note: str 
     except (OSError, ValueError):
         return False
     return True
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # an error of somebody else's may fail in any way when it is to be told
+        return ""

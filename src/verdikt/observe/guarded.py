@@ -136,13 +136,19 @@ def _git_directory(project_root: str) -> str:
     except (OSError, ValueError):
         return git
     try:
-        with open(git, encoding="utf-8") as file:
-            directory = file.read(4096).partition("gitdir:")[2].strip()
-        directory = os.path.join(project_root, directory)
-        with open(os.path.join(directory, "commondir"), encoding="utf-8") as file:
-            return os.path.join(directory, file.read(4096).strip())
-    except (OSError, ValueError):
+        directory = os.path.join(project_root, _first(git).partition("gitdir:")[2].strip())
+    except OSError:
         return git
+    try:
+        return os.path.join(directory, _first(os.path.join(directory, "commondir")).strip())
+    except OSError:
+        return directory  # of a submodule, whose repository is its own
+
+
+def _first(path: str) -> str:
+    """The beginning of a file that names a directory, whatever bytes that has."""
+    with open(path, "rb") as file:
+        return os.fsdecode(file.read(4096))
 
 
 def _package(project_root: str) -> list[str]:

@@ -117,7 +117,7 @@ class RealWorld:
             os.close(fd)
         if len(data) > TEXT_LIMIT or b"\0" in data:
             return None
-        return data.decode("utf-8", "replace")
+        return data.decode("utf-8-sig", "replace")  # a mark at the beginning is none of the text
 
     def stamp(self, path: str) -> str:
         """The beginning of a file's digest; for a huge one its size and date."""

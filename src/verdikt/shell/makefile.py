@@ -13,11 +13,13 @@ _MOST_LINES = 200
 _MOST_RULES = 60
 _RULE = regex(r"^([^\s:#=][^:=#]*?)[ ]*::?(?!=)[ ]*(.*)$")
 _VARIABLE = regex(r"^(?:export[ ]+|override[ ]+)?([A-Za-z_][\w.-]*)[ ]*(\?=|:=|::=|\+=|!=|=)[ ]*(.*)$")
+_SHELL = regex(r"\$[({]shell\s+([^(){}]*(?:[({][^(){}]*[)}][^(){}]*)*)[)}]")
 _MAKE_VALUED = (
     "f --file --makefile C --directory I --include-dir j --jobs l --load-average o --old-file W --what-if --eval"
 )
 
 
+_INPUT = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
 _DRY = frozenset(("-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "-v", "--version", "-h", "--help"))
 
 
@@ -90,18 +92,13 @@ def make(call: Invocation) -> str | None:
         return None
     chosen = {option: value for option, value in given if value is not None}
     scope = call.within(chosen.get("-C") or chosen.get("--directory"))
-    named = chosen.get("-f") or chosen.get("--file") or chosen.get("--makefile")
-    text: str | None = None
-    if named is not None:
-        text = call.frame.stdin if named.text == "-" else contents(call.walker, named, scope)
-    else:
-        for name in ("GNUmakefile", "makefile", "Makefile"):
-            text = contents(call.walker, Word(name), scope)
-            if text is not None:
-                break
+    text = _text(call, chosen, scope)
+    if "--eval" in chosen:
+        text = f"{chosen['--eval'].text}\n{text or ''}"
     if text is None:
         return None
     makefile = _Makefile(text)
+    _asked(call, makefile, text, scope)
     goals: list[str] = []
     for word in words:
         name, equals, value = word.text.partition("=")
@@ -113,6 +110,25 @@ def make(call: Invocation) -> str | None:
     for goal in goals or [makefile.first]:
         _make_goal(call, makefile, goal, done, scope)
     return None
+
+
+def _text(call: Invocation, chosen: dict[str, Word], scope: Scope) -> str | None:
+    """The makefile that is read, where we can see it."""
+    named = chosen.get("-f") or chosen.get("--file") or chosen.get("--makefile")
+    if named is not None:
+        return call.frame.stdin if named.text in _INPUT else contents(call.walker, named, scope)
+    found = (contents(call.walker, Word(name), scope) for name in ("GNUmakefile", "makefile", "Makefile"))
+    return next((text for text in found if text is not None), None)
+
+
+def _asked(call: Invocation, makefile: _Makefile, text: str, scope: Scope) -> None:
+    """What make asks a shell while it reads: `VERSION := $(shell …)`."""
+    if "shell" not in text:
+        return
+    read = "\n".join(line for line in text.splitlines()[:5000] if not line.startswith("\t"))
+    for command in _SHELL.findall(read)[:_MOST_RULES]:
+        if "make" not in call.frame.via:
+            call.shell(makefile.expand(command).replace("\0", "$"), label="make", scope=Scope(scope), stdin=False)
 
 
 def _make_goal(call: Invocation, makefile: _Makefile, goal: str, done: set[str], scope: Scope) -> None:

@@ -8,6 +8,7 @@ from verdikt.shell.redirect import contents
 
 _OPTIONS = "e f l --expression --file --line-length"
 _ADDRESS = regex(r"[ \t;]*(?:(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*|[+~]\d+)[ \t]*,?[ \t]*)*!*[ \t]*")
+_TAKEN = regex(r"(?<!\\)&|\\\d")
 _LONGEST = 50_000
 
 
@@ -59,22 +60,29 @@ def _line(script: str, at: int) -> int:
         stop += 1
 
 
+def _put_in(text: str, mark: str) -> str:
+    """The replacement of a substitution, with what it takes from the line as something unknown."""
+    return _TAKEN.sub(UNKNOWN, text.replace(f"\\{mark}", mark)) or UNKNOWN
+
+
 def _substitution(call: Invocation, script: str, at: int, letter: str) -> int:
     """Reads `s/a/b/flags`, and goes inside its flags."""
     if at >= len(script):
         return at
-    mark, parts = script[at], 0
+    mark, ends = script[at], [at]
     at += 1
-    while at < len(script) and parts < 2:
+    while at < len(script) and len(ends) < 3:
         if script[at] == "\\":
             at += 1
         elif script[at] == mark:
-            parts += 1
+            ends.append(at)
         at += 1
     while letter == "s" and at < len(script) and script[at] not in ";\n}":
         flag = script[at]
         at += 1
         if flag == "e":
+            # What is put in is run with what stood around it, which nobody sees here.
+            call.shell(_put_in(script[ends[1] + 1 : ends[2]], mark) if len(ends) > 2 else UNKNOWN, stdin=False)
             call.code("sh", UNKNOWN)
         elif flag == "w":
             stop = _line(script, at)

@@ -187,3 +187,19 @@ def test_a_batch_tells_no_secret_and_goes_on_after_a_bad_line(run: Run) -> None:
     assert (answers[2]["id"], answers[2]["verdict"]) == ("x", "ask")
     assert token not in result.stdout
     assert run("--batch", "--policy", "nowhere.yaml").exit_code == 65
+
+
+@pytest.mark.parametrize("part", ["redact_action", "project_root", "guarded_paths", "Facts", "RealWorld", "decide"])
+def test_whatever_fails_on_the_way_is_a_block(run: Run, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For one call and in a batch, which goes on with the next line."""
+
+    def fail(*given: object, **more: object) -> None:
+        raise RuntimeError("x")
+
+    monkeypatch.setattr(f"verdikt.cli.batch.{part}", fail)
+    line = {"id": 1, "tool": "Bash", "input": {"command": "ls"}, "cwd": os.getcwd()}
+    alone, batch = run("ls"), run("--batch", stdin=2 * (json.dumps(line) + "\n"))
+
+    assert alone.exit_code == 1
+    assert "RuntimeError" in alone.stdout
+    assert [json.loads(answer)["verdict"] for answer in batch.stdout.splitlines()] == ["block", "block"]

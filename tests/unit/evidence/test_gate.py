@@ -1,5 +1,7 @@
 """The gate on turns as they are played, where a small slip in it would let something through or hold something up."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -329,3 +331,76 @@ def test_a_command_that_was_asked_for_goes_stale_too(scene: Scene) -> None:
     scene.edit("src/app.py", "x = 2\n")
 
     assert "ran before" in scene.gov.proving.validated("s1", "done", "command_zero_exit", wanted).reason
+
+
+def test_files_that_are_not_for_whoever_asks_are_as_good_as_none(scene: Scene) -> None:
+    """The gate decides by the log alone, and nothing crashes."""
+
+    @contextmanager
+    def not_for_you(path: str) -> Iterator[None]:
+        raise PermissionError(path)
+        yield
+
+    scene.gov.look = not_for_you
+    scene.ask("Fix src/app.py")
+    scene.edit("src/app.py")
+    answer = scene.say("Fixed.")
+
+    assert (answer.allowed, answer.guard) == (False, "evidence")
+    assert not (scene.gov.store.home / "_hook_crashes.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I changed src/app.py. I have not run the tests.",
+        "Updated src/app.py; the change is not verified.",
+        "Added the check to src/app.py.\n\nNot verified: no tests were run.",
+        "I implemented it in src/app.py without running the suite.",
+        "I've renamed the field in src/app.py, untested.",
+        "I edited src/app.py. The tests were not run.",
+    ],
+)
+def test_whoever_says_plainly_what_is_not_verified_may_stop(scene: Scene, message: str) -> None:
+    """As the refusal tells them to: that a file was changed is proven by the edit."""
+    scene.ask("Set x in src/app.py")
+    scene.edit("src/app.py")
+
+    assert not scene.say("I changed src/app.py.").allowed
+    assert scene.say(message, stop_hook_active=True).allowed
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Fixed. I have not run the tests.",
+        "I edited src/app.py, but couldn't run the tests.",
+        "It works now, untested.",
+        "I changed src/app.py and all tests pass. Not verified.",
+        "I added the job to src/app.py. It is not run on weekends.",
+        "I changed src/app.py. The docs say `not verified`.",
+        "Changed src/app.py and committed it. I have not run the tests.",
+        "I ran into no problems. I have not run into any. I changed src/app.py.",
+    ],
+)
+def test_to_admit_something_proves_nothing_else(scene: Scene, message: str) -> None:
+    """A success, a check, a commit: each needs its own proof, and only words about checking are an admission."""
+    scene.ask("Set x in src/app.py")
+    scene.edit("src/app.py")
+
+    assert not scene.say(message).allowed
+
+
+def test_an_admission_without_an_edit_proves_nothing(scene: Scene) -> None:
+    """Nothing was changed at all; and what users require of every claim is required of this one."""
+    scene.ask("Set x in src/app.py")
+    assert not scene.say("I changed src/app.py. I have not run the tests.").allowed
+
+
+def test_an_admission_does_not_stand_in_for_what_users_require(tmp_path: Path) -> None:
+    """A validator of their own holds for every claim."""
+    scene = Scene(tmp_path, more="  validators:\n    - {name: a, command: make acceptance, about: it is accepted}\n")
+    scene.ask("Set x in src/app.py")
+    scene.edit("src/app.py")
+
+    assert not scene.say("I changed src/app.py. I have not run the tests.").allowed

@@ -14,7 +14,8 @@ from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger.audit import audit
 from verdikt.ledger.fault import Corruption
-from verdikt.ledger.files import STORE_EVERY, FileStore
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.index import STORE_EVERY
 from verdikt.ledger.link import LOST
 from verdikt.ledger.projection import Projection
 from verdikt.ledger.state import StateRow

@@ -1,13 +1,14 @@
 """Grants in the log: what is signed there holds, and nothing else."""
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
-from verdikt.ledger import grants
+from verdikt.ledger import grants, pause
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.grant import Grant
@@ -85,6 +86,62 @@ def test_a_grant_that_was_changed_does_not_hold(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"target":"/srv"', b'"target":"/etc"'))
 
     assert grants.live(opened(tmp_path), "s", NOW) == ()
+
+
+def _damaged(data: bytes) -> bytes:
+    lines = data.splitlines(keepends=True)
+    return b"".join([*lines[:-1], lines[-1].replace(b'"seq":', b'"sEq":')])
+
+
+def _cut_off(data: bytes) -> bytes:
+    return b"".join(data.splitlines(keepends=True)[:-1])
+
+
+def _left_out(data: bytes) -> bytes:
+    """Without the line before the last."""
+    lines = data.splitlines(keepends=True)
+    return b"".join([*lines[:-2], lines[-1]])
+
+
+@pytest.mark.parametrize("spoiled", [_damaged, _cut_off, _left_out])
+@pytest.mark.parametrize("database", [True, False])
+def test_what_was_taken_back_stays_so_when_the_log_is_spoiled(
+    spoiled: Callable[[bytes], bytes], database: bool, tmp_path: Path
+) -> None:
+    """A line that cannot be read, or is gone, may have been the one that took it back: a damage is no permission."""
+    store = opened(tmp_path)
+    pause.begin(store, seconds=600, reason="errand", by="me")
+    grants.add(store, grant())
+    assert (pause.current(store) is not None, len(grants.live(store, "s", NOW))) == (True, 1)
+    for end in (lambda: pause.end(store, by="me"), lambda: grants.revoke(store, "g1")):
+        end()
+        if spoiled is _left_out:
+            store.append(OPERATOR, "crash", {})
+    store.close()
+    path = tmp_path / "ledger" / "operator.jsonl"
+    path.write_bytes(spoiled(path.read_bytes()))
+    if not database and spoiled is not _cut_off:  # of which nobody else knows then
+        (tmp_path / "state.db").unlink()
+    again = opened(tmp_path)
+
+    assert grants.live(again, "s", NOW) == ()
+    assert pause.current(again) is None
+
+
+def test_what_is_said_after_a_damage_holds(tmp_path: Path) -> None:
+    """The operator can go on."""
+    store = opened(tmp_path)
+    store.append(OPERATOR, "crash", {})
+    grants.add(store, grant())
+    store.close()
+    path = tmp_path / "ledger" / "operator.jsonl"
+    path.write_bytes(_damaged(path.read_bytes()))
+    again = opened(tmp_path)
+    grants.add(again, grant("g2"))
+    pause.begin(again, seconds=600, reason="errand", by="me")
+
+    assert [each.id for each in grants.live(again, "s", NOW)] == ["g2"]
+    assert pause.current(again) is not None
 
 
 def test_expired_grants_leave_the_index(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger.audit import audit
-from verdikt.ledger.files import STORE_EVERY, FileStore
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.index import STORE_EVERY
 from verdikt.ledger.later import Later
 from verdikt.ledger.link import LOST, REWRITTEN
 from verdikt.ledger.projection import Projection

@@ -11,6 +11,7 @@ from verdikt.observe.checks import usual_checks
     ("files", "found"),
     [
         ({"package.json": '{"scripts": {"test": "vitest", "build": "vite build"}}'}, {"test": "npm test", "build": "npm run build"}),
+        ({"package.json": '\ufeff{"scripts": {"test": "vitest"}}'}, {"test": "npm test"}),
         ({"package.json": "{}", "Makefile": "test: all\n\tx\n"}, {"test": "make test"}),
         ({"Makefile": "test := 1\ncheck:\n\tx\n"}, {"test": "make check"}),
         ({"pyproject.toml": ""}, {"test": "pytest -q", "lint": "ruff check ."}),

@@ -1,5 +1,6 @@
 """What the agent must not write to."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,18 @@ def test_the_hooks_of_a_work_tree_are_those_of_its_repository(tmp_path: Path) ->
     (tree / ".git").write_text(f"gitdir: {own}\n")
 
     assert str(common / "hooks") in guarded_paths(str(tree), {"HOME": "/h"})
+
+
+@pytest.mark.parametrize("name", ["sub", os.fsdecode(b"s\xfcb")])
+def test_the_hooks_of_a_submodule_are_in_its_own_repository(name: str, tmp_path: Path) -> None:
+    """Which lies in that of the project around it; a name need not be text."""
+    own = tmp_path / ".git" / "modules" / name
+    own.mkdir(parents=True)
+    tree = tmp_path / name
+    tree.mkdir()
+    (tree / ".git").write_bytes(os.fsencode(f"gitdir: ../.git/modules/{name}\n"))
+
+    assert str(own / "hooks") in guarded_paths(str(tree), {"HOME": "/h"})
 
 
 def test_the_package_is_guarded_unless_it_is_what_the_project_is_about() -> None:

@@ -104,12 +104,14 @@ def test_an_odd_path_is_an_answer_not_an_error(tmp_path: Path, path: str) -> Non
 def test_text_is_small_regular_and_text(tmp_path: Path) -> None:
     """A pipe, a directory, a binary and a huge file have no text, and none of them holds the decision up."""
     (tmp_path / "small").write_text("echo hi\n")
+    (tmp_path / "marked").write_bytes(b'\xef\xbb\xbf{"scripts": {}}')
     (tmp_path / "binary").write_bytes(b"\x7fELF\0")
     (tmp_path / "huge").write_bytes(b"#" * (TEXT_LIMIT + 1))
     os.mkfifo(tmp_path / "pipe")
     here = world(tmp_path)
 
     assert here.text(str(tmp_path / "small")) == "echo hi\n"
+    assert here.text(str(tmp_path / "marked")) == '{"scripts": {}}'  # as npm reads it
     assert [here.text(str(tmp_path / name)) for name in ("binary", "huge", "pipe", "absent", ".")] == [None] * 5
 
 

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from verdikt.effects.call import Call
     from verdikt.model.effect import Effect
 
-_TOKENS = words("swift scala rust node javascript perl ruby php lua awk julia tcl groovy java r osascript elixir go c")
+_TOKENS = words(
+    "swift scala rust node javascript perl ruby php lua awk julia tcl groovy java r osascript elixir go c haskell lisp scheme ocaml crystal kotlin dart"
+)
 
 
 def read_code(language: str, text: str, call: Call) -> Iterator[Effect]:

@@ -2,13 +2,14 @@
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator
 
 from verdikt.effects import host
 from verdikt.effects.argument import words
 from verdikt.effects.call import Call
+from verdikt.effects.code.carried import carriers, mentions
 from verdikt.effects.code.constant import DECODE, HIDDEN, Constants, quoted
+from verdikt.effects.code.legible import Legible
 from verdikt.model.effect import Effect, Target
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
@@ -46,7 +47,7 @@ _PATHS: dict[str, tuple[tuple[str, int], ...]] = {
 """Function → what it does to which of its arguments."""
 _FETCH = words(
     "urllib.request.urlopen urllib.request.urlretrieve urllib2.urlopen requests.get requests.head httpx.get httpx.head requests.options "
-    "aiohttp.ClientSession urllib.urlopen urllib3.PoolManager"
+    "aiohttp.ClientSession urllib.urlopen urllib3.PoolManager urllib.request.Request"
 )
 _SEND = words(
     "requests.post requests.put requests.patch requests.delete requests.request httpx.post httpx.put httpx.patch httpx.delete"
@@ -72,6 +73,11 @@ class _Module(Constants):
         self.effects: list[Effect] = []
         self.nodes = 0
         self.statements: list[str] = []
+        self.carriers: frozenset[str] = frozenset()
+        """Names that hold every variable of the environment."""
+        self.put: set[str] = set()
+        self.started: set[str] = set()
+        self.fetches = False
         self.light = False
         """Whether the database is one that lives and dies with the program."""
 
@@ -81,6 +87,8 @@ class _Module(Constants):
             if self.nodes > _LIMIT:
                 return
             self.learn(node)
+        if "os" in self.names.values() or "os.environ" in self.names.values():
+            self.carriers = carriers(tree, self._whole_environment)
         for node in ast.walk(tree):
             self.nodes += 1
             if self.nodes > 2 * _LIMIT:
@@ -94,6 +102,8 @@ class _Module(Constants):
 
             # Read as one text: what is made by a statement may go by another.
             self.effects += read_sql(";\n".join(self.statements), self.call)
+        if self.fetches and self.put & self.started:
+            self.effects.append(self.call.effect("code.remote", note="runs what it downloaded"))
         if self.socket and (self.dup or self.shell):
             self.effects.append(self.call.effect("net.shell", note="a shell over a socket"))
 
@@ -145,8 +155,16 @@ class _Module(Constants):
         elif function in ("print", "pprint.pprint", "json.dumps", "pprint"):
             if first is not None and len(node.args) == 1 and self._whole_environment(first):
                 self.effects.append(self.call.effect("env.read.all"))
+            elif first is not None and self._secrets_of_environment(first):
+                self.effects.append(self.call.effect("env.read.secret"))
         elif function.endswith(".system") and first is not None and UNKNOWN not in self.text(first):
             self.effects.extend(self._shell(first))  # whatever library it is looked up in
+        elif function == "map" and len(node.args) > 1 and (meant := self.dotted(node.args[0])) in _PATHS:
+            self.effects.extend(self._on(_PATHS[meant][0][0], node.args[1]))
+        elif function in ("sys.path.insert", "sys.path.append") and node.args:
+            place = self.text(node.args[-1])
+            if place.startswith(("/tmp/.", "/var/tmp/.", "/dev/shm/")):
+                self.effects.append(self.call.effect("code.unknown", note=f"takes modules from {place}"))
         elif function.endswith(f".{HIDDEN}") and function[: -len(HIDDEN) - 1] in _POWERS:
             self.effects.append(self.call.effect("code.unknown", note="calls what the text does not name"))
         else:
@@ -158,6 +176,21 @@ class _Module(Constants):
         if "os" not in self.names.values() and "os.environ" not in self.names.values():
             return False
         return _WHOLE_ENV.match(ast.unparse(node).replace("__import__('os')", "os")) is not None
+
+    def _secrets_of_environment(self, node: ast.expr) -> bool:
+        """Whether an expression goes through the values of the environment for those that are called like secrets."""
+        from verdikt.effects.program.network import SECRET_NAME
+
+        for inner in ast.walk(node):
+            if not isinstance(inner, ast.DictComp | ast.ListComp | ast.GeneratorExp | ast.SetComp):
+                continue
+            over = inner.generators[0]
+            source = over.iter
+            if isinstance(source, ast.Call) and self.dotted(source.func) in ("os.environ.items", "os.environ.values"):
+                sought = [n.value for test in over.ifs for n in ast.walk(test) if isinstance(n, ast.Constant)]
+                if not over.ifs or any(isinstance(text, str) and SECRET_NAME.search(text) for text in sought):
+                    return True
+        return False
 
     def _holds_secret(self, nodes: list[ast.expr]) -> bool:
         """Whether a secret of the environment stands among these expressions."""
@@ -230,6 +263,7 @@ class _Module(Constants):
 
     def _shell(self, argument: ast.expr | None) -> Iterator[Effect]:
         text = self.text(argument)
+        self.started.update(text.split())
         if text.replace(UNKNOWN, "").strip():
             yield from self.call.shell(text.replace(UNKNOWN, "$x"))
         else:
@@ -237,6 +271,7 @@ class _Module(Constants):
 
     def _spawn(self, node: ast.Call, argument: ast.expr | None, function: str) -> Iterator[Effect]:
         if function.startswith(("os.exec", "os.spawn")):
+            self.started.update(self.text(argument) for argument in node.args[:2])
             rest = node.args[1:] if function.startswith("os.exec") else node.args[2:]
             vector = rest[0] if rest and isinstance(rest[0], ast.List | ast.Tuple) else None
             if vector is not None:
@@ -250,6 +285,7 @@ class _Module(Constants):
             return
         if isinstance(argument, ast.List | ast.Tuple):
             words = [self.text(item) for item in argument.elts]
+            self.started.update(words)
             yield from self.call.shell(" ".join('"$x"' if UNKNOWN in word else quoted(word) for word in words))
             return
         yield from self._shell(argument)
@@ -284,10 +320,15 @@ class _Module(Constants):
             if set("x+") & set(mode)
             else "fs.read"
         )
+        if what != "fs.read":
+            self.put.add(self.text(argument))
         yield from self._on(what, argument)
 
     def _net(self, node: ast.Call, argument: ast.expr | None, function: str) -> Iterator[Effect]:
         text = self.text(argument)
+        self.fetches = True
+        if function.endswith(".urlretrieve") and len(node.args) > 1:
+            self.put.add(self.text(node.args[1]))
         if function.endswith(".request") and len(node.args) > 1:
             text = self.text(node.args[1])
         hosts = (Target(host.host(text), "host"),)
@@ -300,8 +341,10 @@ class _Module(Constants):
         )
         if host.is_local(hosts[0].text):
             yield self.call.effect("net.local", hosts)
-        elif any(self._whole_environment(k.value) for k in node.keywords) or any(
-            map(self._whole_environment, node.args)
+        elif (
+            any(self._whole_environment(k.value) for k in node.keywords)
+            or any(map(self._whole_environment, node.args))
+            or any(mentions(n, self.carriers) for n in (*node.args, *(k.value for k in node.keywords)))
         ):
             yield self.call.effect("cred.send", hosts, note="the whole environment")
         elif self._holds_secret([*node.args, *(k.value for k in node.keywords if k.arg in ("data", "json", "params"))]):
@@ -338,15 +381,17 @@ def _read(text: str, walk: _Module) -> Iterator[Effect]:
             yield from walk.call.shell(text.lstrip().partition("\n")[2])
             return
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        yield walk.call.effect("code.run", note="python that does not parse")
+        program = Legible(text)
+    except (ValueError, RecursionError, MemoryError):
+        # An interpreter that is less deep in calls of its own may well read it.
+        yield walk.call.effect("code.unknown", possible=True)
         return
+    if not program.whole:
+        what = "code.unknown" if program.telling else "code.run"
+        yield walk.call.effect(what, possible=program.telling, note="python that does not parse")
     walk.light = ":memory:" in text
     try:
-        walk.read(tree)
+        walk.read(program.tree)
     except RecursionError:
         yield walk.call.effect("code.unknown", possible=True)
     yield from walk.effects

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from verdikt.effects import host
 from verdikt.effects.call import Call
+from verdikt.effects.code.binding import bind
 from verdikt.model.effect import Effect, Target
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
@@ -15,26 +16,28 @@ from verdikt.shell.command import UNKNOWN, Word
 _STRING = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
 
 _SHELL = regex(
-    rf"\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|System\.cmd|exec\.Command|Command::new|os\.execute|io\.popen|do\s+shell\s+script)\b\s*[(\[]*\s*{_STRING}((?:\s*,\s*\[?\s*{_STRING})*)",
+    rf"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|System\.cmd|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run|do\s+shell\s+script)\b\s*[(\[*.]*\s*{_STRING}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*)?{_STRING})*)",
     re.DOTALL,
 )
 _BACKTICK = regex(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
+_QUOTES_RUN = ("perl", "ruby", "php")
+"""Languages in which text between backquotes is for a shell."""
 _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (
         what,
         re.compile(
-            rf"(?<![\w$.'\"])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})(?!\w)\s*[\"']?\s*[(,]?\s*(?:\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[)\s*)?{_STRING}",
+            rf"(?<![\w$.'\"])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})(?!\w)\s*[\"']?\s*[(,]?\s*(?:\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[|array_filter\s*\(|(?:map|grep)\s*\{{|list\.files\(|dir\(|Sys\.glob\()\s*)?{_STRING}",
             re.DOTALL,
         ),
     )
     for what, names in (
         (
             "fs.delete.tree",
-            "rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync|deleteDirectory|remove_entry|emptyDirSync|RemoveAll|remove_dir_all|removeItem\\(\\s*atPath:|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm",
+            "rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync|deleteDirectory|remove_entry|emptyDirSync|RemoveAll|remove_dir_all|removeItem\\(\\s*atPath:|delete-directory/files|delete-directory|delete-tree|removeDirectoryRecursive|removePathForcibly|delete-tree!|FileUtils/deleteDirectory|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm",
         ),
         (
             "fs.delete",
-            "array_map\\(\\s*['\"]unlink['\"]|unlink|unlinkSync|unlinkIfExists|deleteIfExists|remove_file|Remove|delete|remove",
+            "array_map\\(\\s*['\"]unlink['\"]|unlink|unlinkSync|unlinkIfExists|deleteIfExists|remove_file|removeFile|delete-file|Sys\\.remove|Remove",
         ),
         (
             "fs.overwrite",
@@ -50,20 +53,31 @@ _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("fs.move", "renameSync|rename"),
     )
 )
+_NAMED = regex(
+    rf"(?<![\w$.'\"])(?:(?P<of>[\w$:]+(?:\([^()]*\))?)\s*(?:\.|::|->)\s*(?:promises\s*\.\s*)?)?(?:delete|remove)(?!\w)\s*\(?\s*\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[|list\.files\()?\s*{_STRING}",
+    re.DOTALL,
+)
+"""`delete` and `remove`, which maps and lists have too."""
+_OF_FILES = regex(
+    r"^(?:File|FileUtils|IO|FS|fs\w*|Deno|Bun|os|Files|Dir|Pathname|file|filesystem|path|unlink|require\(.*|import\(.*)$"
+)
 _OPEN = regex(
     rf"\b(?:open|fopen|File\.open|File\.new|io\.open|sysopen)\b\s*\(?\s*(?:my\s+)?(?:[$\w]+\s*,\s*)?{_STRING}\s*(?:,\s*{_STRING})?"
 )
 _NET = regex(
-    rf"(?:\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got|request|get|getstore)|->(?:post|get|put)|require\(['\"]https?['\"]\)\.(?:get|request))\b\s*\(?\s*(?:URI(?:\.parse)?\(\s*)?{_STRING}"
+    rf"(?:\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got|request|get|getstore)|->(?:post|get|put|post_form)|require\(['\"]https?['\"]\)\.(?:get|request))\b\s*\(?\s*(?:URI(?:\.parse)?\(\s*)?{_STRING}"
 )
 _SENDS = regex(
-    r"(?i)Net::HTTP\.post|->post\b|\.(?:post|put|patch)\s*\(|method['\"]?\s*(?::|=>)\s*['\"](?:POST|PUT|PATCH)"
+    r"(?i)Net::HTTP\.post|->post(?:_form)?\b|\.(?:post|put|patch)\s*\(|method['\"]?\s*(?::|=>)\s*['\"](?:POST|PUT|PATCH)"
 )
 _EVAL = regex(
     r"\b(?:eval|new\s+Function|runInThisContext|runInNewContext|loadstring|instance_eval|class_eval|create_function)\b"
 )
+_EVAL_TEXT = regex(
+    rf"\b(?:eval|Function|runInThisContext|runInNewContext|loadstring|load|instance_eval|Code\.eval_string)\s*\(?\s*{_STRING}"
+)
 _FETCHES = regex(
-    r"""\bfetch\s*\(|\baxios\b|require\(['"]https?['"]\)|https?\.get\(|URI\.open|open-uri|\bLWP::|Net::HTTP|curl_exec|(?:file_get_contents|fopen|\bget)\s*\(?\s*['"]https?:"""
+    r"""\bfetch\s*\(|\baxios\b|require\(['"]https?['"]\)|https?\.get\(|URI\.open|open-uri|\bLWP::|Net::HTTP|curl_exec|(?:file_get_contents|fopen|\bget)\s*\(?\s*['"]https?:|[`'"(]\s*(?:curl|wget)\s"""
 )
 _DECODES = regex(
     r"""\batob\b|['"]base64['"]|base64_decode|decode64|decode_base64|gzinflate|str_rot13|hex2bin|unpack\s*\(?\s*['"](?:m|H)|pack\s*\(?\s*['"]H|fromCharCode"""
@@ -71,11 +85,8 @@ _DECODES = regex(
 _RUN_DECODED = regex(
     r"\b(?:system|exec|popen|shell_exec|passthru|proc_open|execSync|spawn|spawnSync)\s*\(?\s*(?:\w+(?:::|->|\.))*(?:decode_base64|base64_decode|decode64|atob|hex2bin|str_rot13|gzinflate|pack|Buffer\.from)\b"
 )
-_HOME = regex(
-    r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)homedir\(\)|\bhomedir\(\)|\bDir\.home\b|\bENV\[['"]HOME['"]\]|\bprocess\.env\.HOME\b|\$ENV\{['"]?HOME['"]?\}|\b(?:os\.)?getenv\(\s*['"]HOME['"]\s*\)|System\.user_home!?(?:\(\))?"""
-)
-_JOINED = regex(
-    r"""(?:\b(?:path\.|File\.|Path\.)join\(\s*)['"](~[^'"]*)['"]\s*,\s*['"]([^'"]*)['"]\s*\)|['"](~[^'"]*)['"]\s*[+.]\s*['"]([^'"]*)['"]"""
+_RUN_FETCHED = regex(
+    r"\b(?:system|exec|popen|shell_exec|passthru|execSync|spawn|spawnSync|eval)\s*\(?\s*(?:URI\.open|Net::HTTP\.get|LWP::Simple::get|file_get_contents\(\s*['\"]https?:|get\(\s*['\"]https?:|await\s+\(?await\s+fetch)"
 )
 _WHOLE_ENV = {
     "node": regex(r"\b(?:console\.\w+|print|write|stringify)\([^)]*\bprocess\.env(?!\s*[.\[\w])"),
@@ -97,10 +108,9 @@ _ASKED = regex(
     re.DOTALL,
 )
 _FILE_OBJECT = regex(rf"\bnew\s+(?:java\.io\.)?File\(\s*{_STRING}\s*\)\.(deleteDir|delete|deleteRecursively)\b")
-_SPLIT_STRING = regex(r"""(?<=[\w /~.-])(?:"\s*(?:\+|\.\.?)\s*"|'\s*(?:\+|\.\.?)\s*')(?=[\w /~.-])""")
-"""Where one string is written as two that are joined."""
-_GOES_ON = (regex(r"\s*\.\s*[$\w]"), regex(r"\s*\+\s*[$\w]"))
-"""A string that something unknown is joined to: in PHP by a dot, elsewhere by a plus."""
+_DOTTED = ("php", "perl", "raku")
+_GOES_ON = (regex(r"\s*(?:\+|\.\.|<>)\s*[$\w(]"), regex(r"\s*\.\s*[$\w(]"))
+"""A string that something unknown is joined to: by a dot in PHP and Perl, by other marks elsewhere."""
 _PHP_JOIN = regex(r"""([)"'])\s*\.\s*(?=\w+\()""")
 _BUN = regex(r"\$`([^`]+)`")
 _TCL = regex(r"\bfile\s+delete\s+(?:-force\s+)?(?:--\s+)?([^\s;\]]+)")
@@ -123,6 +133,9 @@ _LINE_COMMENT = {
     "tcl": "#",
     "r": "#",
     "elixir": "#",
+    "haskell": "--",
+    "lisp": ";",
+    "scheme": ";",
 }
 _MAX = 100_000
 
@@ -131,30 +144,56 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
     """What a program in one of these languages would do."""
     text = _plain(language, text[:_MAX])
     yield from _evaluated(text, call)
+    text = bind(language, text)
+    yield from _inner(language, text, call)
+    if language == "php":
+        text = _PHP_JOIN.sub(r"\1 , ", text)  # a dot joins strings there
     if (pattern := _WHOLE_ENV.get(language)) is not None and pattern.search(text):
         yield call.effect("env.read.all")
     yield from _stored(language, text, call)
-    if _SOCKET.search(text) and _RUNS.search(text):
+    if _SOCKET.search(text) and (_RUNS.search(text) or (language in _QUOTES_RUN and _BACKTICK.search(text))):
         yield call.effect("net.shell", note="a shell over a socket")
     for found in _SHELL.finditer(text):
         yield from _command(found, call, language)
-    if language in ("perl", "ruby", "php"):
+    if language in _QUOTES_RUN:
         for found in _BACKTICK.finditer(text):
             yield from call.shell(found.group(1) or found.group(2) or "")
-    for what, pattern in _CALLS:
-        if language == "awk":
-            break
-        for found in pattern.finditer(text):
-            name = next(g for g in found.groups() if g is not None)
-            if not name.startswith(("http:", "https:")):
-                more = UNKNOWN if _GOES_ON[language != "php"].match(text, found.end()) else ""
-                yield from call.on(what, [_word(name + more)])
+    if language != "awk":
+        yield from _touched(language, text, call)
     yield from _over_and_over(language, text, call)
     for found in _OPEN.finditer(text):
         yield from _opened(found, call)
     yield from _addressed(text, call)
     if language == "osascript":
         yield from _driven(text, call)
+
+
+def _inner(language: str, text: str, call: Call) -> Iterator[Effect]:
+    """Program text in a string that is run as it stands."""
+    for found in _EVAL_TEXT.finditer(text):
+        inner = next(g for g in found.groups() if g is not None)
+        if len(inner) < len(text):
+            yield from read_script(language, re.sub(r"\\([\"'`\\])", r"\1", inner), call)
+
+
+def _touched(language: str, text: str, call: Call) -> Iterator[Effect]:
+    """Files, by the calls that touch them."""
+    goes_on = _GOES_ON[language in _DOTTED]
+    for what, pattern in _CALLS:
+        for found in pattern.finditer(text):
+            name = next(g for g in found.groups() if g is not None)
+            if not name.startswith(("http:", "https:")):
+                yield from call.on(what, [_word(name + (UNKNOWN if goes_on.match(text, found.end()) else ""))])
+    for found in _NAMED.finditer(text):
+        owner = found["of"]
+        if (
+            owner is None
+            or _OF_FILES.match(owner)
+            or re.search(rf"\b{re.escape(owner)}\s*=\s*(?:await\s+)?(?:require|import)\b", text)
+        ):
+            name = next(g for g in found.groups()[1:] if g is not None)
+            if not name.startswith(("http:", "https:")):
+                yield from call.on("fs.delete", [_word(name + (UNKNOWN if goes_on.match(text, found.end()) else ""))])
 
 
 _FORKS = regex(
@@ -166,8 +205,12 @@ _KILLS = regex(
 _EACH = regex(
     rf"""\bDir\s*(?:\.glob\s*\(?|\.children\s*\(?|\[)\s*{_STRING}\s*[)\]]?\.each\b[^|]{{0,10}}\|\s*(\w+)\s*\|[^}}]{{0,80}}?(?:delete|unlink|rm\w*)\b[ (]*\4\b"""
 )
+_ARGUMENTS = regex(rf"@ARGV\b[^=;]{{0,10}}=\s*\(?\s*{_STRING}")
+_UNLINKS = regex(r"\b(?:unlink|rmtree|rmdir|remove_tree)\b")
 _ANGLED = regex(r"\bunlink\s*\(?\s*<([^<>\n]+)>")
-_FOUND = regex(rf"\bfind\s*\(?\s*sub\s*\{{[^}}]*\b(?:unlink|rmtree|rmdir)\b[^}}]*\}}\s*,\s*{_STRING}")
+_FOUND = regex(
+    rf"\b(?:File::Find::)?find(?:depth)?\s*\(?\s*(?:\\&\w+|(?:\{{[^{{}}]*)?sub\s*\{{[^}}]*\b(?:unlink|rmtree|rmdir)\b[^}}]*\}}[^\"'()]*)\s*,\s*{_STRING}"
+)
 
 
 def _over_and_over(language: str, text: str, call: Call) -> Iterator[Effect]:
@@ -180,31 +223,26 @@ def _over_and_over(language: str, text: str, call: Call) -> Iterator[Effect]:
         for found in _EACH.finditer(text):
             yield from call.on("fs.delete", [_word(next(g for g in found.groups()[:3] if g is not None))])
     elif language == "perl":
+        for found in _ARGUMENTS.finditer(text):
+            yield from call.on("fs.read", [_word(next(g for g in found.groups() if g is not None))])
         for found in _ANGLED.finditer(text):
             yield from call.on("fs.delete", [_word(found.group(1))])
-        for found in _FOUND.finditer(text):
+        for found in _FOUND.finditer(text) if _UNLINKS.search(text) else ():
             yield from call.on("fs.delete.tree", [_word(next(g for g in found.groups() if g is not None))])
 
 
 def _plain(language: str, text: str) -> str:
-    """The text without comments, with the home directory by its short name."""
+    """The text without comments."""
     text = _uncomment(language, text)
     if language == "perl":
         text = re.sub(r"\buse\s+[\w:]+[^;]*;", ";", text)  # the names of what is imported are no calls
-    if "+" in text or language in ("perl", "php", "lua"):
-        text = _SPLIT_STRING.sub("", text)
-    if _HOME.search(text):
-        text = _JOINED.sub(_join, _HOME.sub("'~'", text))
-    return _PHP_JOIN.sub(r"\1 , ", text) if language == "php" else text  # a dot joins strings there
-
-
-def _join(found: "re.Match[str]") -> str:
-    head, tail = (found.group(1), found.group(2)) if found.group(1) is not None else (found.group(3), found.group(4))
-    return f"'{head.rstrip('/')}/{tail.lstrip('/')}'"
+    return text
 
 
 def _evaluated(text: str, call: Call) -> Iterator[Effect]:
     """Text that is run as a program: where does it come from?"""
+    if _RUN_FETCHED.search(text):
+        yield call.effect("code.remote", note="runs what it downloads")
     if _RUN_DECODED.search(text):
         yield call.effect("code.hidden", note="runs what a decoder makes of its input")
     if not _EVAL.search(text):
@@ -287,6 +325,8 @@ def _word(text: str) -> Word:
 
 def _command(found: "re.Match[str]", call: Call, language: str) -> Iterator[Effect]:
     first = next(g for g in found.groups()[:3] if g is not None)
+    if not found.group(4) and _GOES_ON[language in _DOTTED].match(found.string, found.end()):
+        first += UNKNOWN
     rest = [next((g for g in groups if g), "") for groups in re.findall(_STRING, found.group(4) or "")]
     if any(text in ("utf8", "utf-8", "r", "w") for text in rest):
         rest = []
@@ -294,9 +334,9 @@ def _command(found: "re.Match[str]", call: Call, language: str) -> Iterator[Effe
 
     if looks_like_sql(first):
         return
-    line = " ".join([_word(first).text, *(text if text[:1] == "~" else f"'{text}'" for text in rest)]).replace(
-        UNKNOWN, "$x"
-    )
+    line = " ".join(
+        [_word(first).text, *(text if text[:1] == "~" or "*" in text else f"'{text}'" for text in rest)]
+    ).replace(UNKNOWN, "$x")
     if language in ("node", "php") and found.group(0).startswith("run"):
         return
     yield from call.shell(line)

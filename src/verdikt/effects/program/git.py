@@ -233,7 +233,9 @@ def _stash(call: Call, args: Arguments) -> Iterator[Effect]:
 def _worktree(call: Call, args: Arguments) -> Iterator[Effect]:
     verb = args.operands[0].text if args.operands else ""
     if verb == "remove" and args.has("-f --force"):
-        yield from call.on("git.worktree.remove", args.operands[1:])
+        # The commits stay in the repository; of files that are not meant to stay nothing is missed.
+        kept = [word for word in args.operands[1:] if call.path(word).zone is not Zone.TEMP]
+        yield from call.on("git.worktree.remove", kept) if kept else [call.effect("git.write")]
     else:
         yield call.effect("git.read" if verb in ("list", "") else "git.write")
 

@@ -18,6 +18,7 @@ _EXEC_KEYS = regex(
     r"receive\..*|http\.(?:.*\.)?(?:proxy|sslverify|cookiefile|extraheader)|trailer\..*\.(?:cmd|command)|tar\..*\.command|instaweb\..*)$"
 )
 _HOOKS_PATH = "core.hookspath"
+_PARAMETERS = regex(r"'([\w.-]+)'?='?([^']*)'")
 _LEADS_TO_HOOKS = regex(r"^(?:core\.hookspath|include(?:if\..*)?\.path)$")
 """The settings by which git looks for its hooks elsewhere, by themselves or in another file."""
 _PLAIN = words(
@@ -32,10 +33,13 @@ def surroundings(call: Call) -> Iterator[Effect]:
     given = {name: value for name, value in call.command.assignments if name.startswith("GIT_CONFIG") or name in _SKIPS}
     for name, value in given.items():
         if name.startswith("GIT_CONFIG_KEY_"):
-            setting = given.get(name.replace("_KEY_", "_VALUE_"), Word(""))
-            yield from _configure(call, value.text.lower(), setting, passing=True)
-        elif name == "GIT_CONFIG_PARAMETERS" and _HOOKS_PATH in value.text.lower():
-            yield call.effect("git.hook.skip.path", note="changes which hooks git runs")
+            worth = given.get(name.replace("_KEY_", "_VALUE_"), Word(""))
+            yield from _configure(call, value.text.lower(), worth, passing=True)
+        elif name == "GIT_CONFIG_PARAMETERS":
+            if _HOOKS_PATH in value.text.lower():
+                yield call.effect("git.hook.skip.path", note="changes which hooks git runs")
+            for key, setting in _PARAMETERS.findall(value.text):
+                yield from _configure(call, key.lower(), Word(setting), passing=True)
         elif name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM") and value.text not in ("", "/dev/null"):
             if is_checked(directory(call), call.facts):
                 yield call.effect("git.hook.skip.path", (call.path(value),), note="may change which hooks git runs")

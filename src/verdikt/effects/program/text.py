@@ -33,6 +33,7 @@ def _hunted(call: Call, places: list[Word], pattern: str) -> Iterator[Effect]:
             yield call.effect("cred.read", found, possible=True, note=f"looks for {pattern}")
 
 
+_SHOW_VARIABLES = words("env printenv export set declare history")
 _EVERYTHING = words("/ /etc /home /root /var /opt /srv /usr /Users /mnt")
 
 
@@ -43,7 +44,8 @@ def _secret_lines(call: Call, patterns: list[Word]) -> Iterator[Effect]:
     below = call.commands[call.command.pipe_to].name if call.command.pipe_to is not None else ""
     if below in ("cut", "sed", "awk", "wc") or not any(SECRET_NAME.search(word.text) for word in patterns):
         return
-    if next(call.upstream()).name in ("env", "printenv", "export", "set", "declare", "history"):
+    source = next(call.upstream())
+    if any(c.name in _SHOW_VARIABLES for c in (source, *call.within(source))):
         yield call.effect("env.read.secret", tuple(Target(word.shown, "other") for word in patterns))
 
 
