@@ -6,8 +6,8 @@ from verdikt.effects import host
 from verdikt.effects.call import Call
 from verdikt.effects.code import read_code
 from verdikt.effects.consequence import consequences, hidden, is_foreign, of
-from verdikt.effects.flow import OUT, RAW, SHELLS, copies, follow, hand_over
-from verdikt.effects.made import LOSES, REPLACES, keep, spare
+from verdikt.effects.flow import OUT, RAW, SHELLS, copies, follow, hand_over, keys
+from verdikt.effects.made import LOSES, REPLACES, SHEDS, keep, shed, spare
 from verdikt.effects.program import lookup
 from verdikt.effects.program.table import Program
 from verdikt.effects.reach import NAME, opens, reached
@@ -89,7 +89,7 @@ class Step(Value):
 class Reading:
     """One action's shell text, being read. Files written on the way are remembered, for when they are run."""
 
-    __slots__ = ("_copies", "_depth", "_fetched", "_near", "_resolver", "_unwrapped", "_written", "steps")
+    __slots__ = ("_copies", "_depth", "_fetched", "_keys", "_near", "_resolver", "_unwrapped", "_written", "steps")
 
     def __init__(self, resolver: Resolver, steps: list[Step] | None = None) -> None:
         self._resolver = resolver
@@ -97,6 +97,7 @@ class Reading:
         self._written: dict[str, str] = {}
         self._fetched: set[str] = set()
         self._unwrapped: set[str] = set()
+        self._keys: set[str] = set()
         self._copies: set[str] = set()
         self._near = False
         """Whether something in it has our name."""
@@ -133,14 +134,7 @@ class Reading:
         for code in script.codes:
             into = found[code.command] if code.command is not None and code.command < len(found) else loose
             into += self._code(code, commands)
-        notable = False
-        for index, effects in enumerate(found):
-            if more := consequences(effects, facts, self._copies):
-                effects.extend(more)
-                effects.extend(self._spliced(more, commands[index]))
-                notable = True
-            if notable:
-                self._copies.update(copies(index, commands, found))
+        self._consequences(commands, found)
         if loose:
             loose += consequences(loose, facts)
         names = {effect.what for effects in found for effect in effects}
@@ -149,6 +143,8 @@ class Reading:
         follow(commands, found)
         if not names.isdisjoint(LOSES):
             keep(commands, found, self._resolver)
+        if not names.isdisjoint(SHEDS):
+            shed(commands, found)
         if not names.isdisjoint(REPLACES):
             spare(text, commands, found, self._resolver)
         if self.steps is not None:
@@ -156,6 +152,19 @@ class Reading:
         if len(found) == 1 and not loose and not script.problems:
             return found[0]
         return [*(e for effects in found for e in effects), *loose, *map(_unknown, script.problems)]
+
+    def _consequences(self, commands: Sequence[Command], found: list[list[Effect]]) -> None:
+        """Adds what the effects of each command come to by where they fall, in order."""
+        notable = False
+        for index, effects in enumerate(found):
+            if more := consequences(effects, self._resolver.facts, self._copies):
+                more = [effect for effect in more if not self._is_own(effect)]
+                effects.extend(more)
+                effects.extend(self._spliced(more, commands[index]))
+                notable = True
+            self._keys.update(keys(effects))
+            if notable:
+                self._copies.update(copies(index, commands, found))
 
     def _windows(self, text: str) -> list[Effect]:
         """What the text would do in the shell whose language it begins in."""
@@ -281,6 +290,12 @@ class Reading:
             for effect in effects
             if effect.what == "cred.read" and any(map(self._foreign, effect.targets))
         ]
+
+    def _is_own(self, effect: Effect) -> bool:
+        """Whether a secret is read that this very text made among temporary files, and is no copy of another."""
+        return effect.what == "cred.read" and all(
+            target.path in self._keys and target.path not in self._copies for target in effect.targets
+        )
 
     def _foreign(self, target: Target) -> bool:
         return is_foreign(target, self._resolver.root)
