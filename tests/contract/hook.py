@@ -23,9 +23,11 @@ def catches(pid: int, number: int) -> bool:
     return bool(int(caught, 16) & 1 << (number - 1))
 
 
-def fire(program: Sequence[str], command: str, place: Path) -> subprocess.CompletedProcess[str]:
-    """One call of Claude Code before a command, in a project where an agent can write, with no warm process."""
-    call = {"session_id": "s", "cwd": str(place), "hook_event_name": "PreToolUse", "tool_name": "Bash"}
+def fire(
+    program: Sequence[str], command: str, place: Path, moment: str = "PreToolUse"
+) -> subprocess.CompletedProcess[str]:
+    """One call of Claude Code about a command, in a project where an agent can write, with no warm process."""
+    call = {"session_id": "s", "cwd": str(place), "hook_event_name": moment, "tool_name": "Bash"}
     env = {"HOME": str(place / "home"), "VERDIKT_HOME": str(place / "data"), "VERDIKT_DAEMON": "off"}
     return subprocess.run(
         program,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdikt.cli.data import home_option, json_option, the_home
+from verdikt.cli.data import home_option, json_option, the_home, the_session
 from verdikt.cli.policy import refuse
 from verdikt.errors import PolicyError
 
@@ -66,7 +66,9 @@ def check(session: str, file: str | None, home: Path | None, as_json: bool) -> N
 
     Example: verdikt completion check --session 8f0c
     """
-    results = _governance(file, home).try_completion(session, os.getcwd())
+    governance = _governance(file, home)
+    session = the_session(governance.store, session) if session else ""
+    results = governance.try_completion(session, os.getcwd())
     if as_json:
         shown = [{"complete": each.complete, "feedback": each.feedback or ""} for each in results]
         click.echo(json.dumps(shown, indent=2, ensure_ascii=False))

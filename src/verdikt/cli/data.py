@@ -46,6 +46,29 @@ def existing(home: Path | None) -> "FileStore":
     return opened(home)
 
 
+def the_session(store: "FileStore", given: str, *, to_come: bool = False) -> str:
+    """The session that was meant: by its id, or by the beginning of it where only one begins so.
+
+    With `to_come` it may be one that the log does not know yet; that is said, because it may as well be a slip.
+    """
+    if store.reader.exists(given):
+        return given
+    found = [name for name in store.sessions() if name.startswith(given)]
+    if len(found) > 1:
+        raise LedgerError(f"expected the beginning of one session, found `{given}`, with which {len(found)} begin")
+    if not found and to_come:
+        click.echo(f"the log has no session `{given}` yet", err=True)
+        return given
+    if not found:
+        raise LedgerError(f"no session `{given}` in `{store.home}`; `verdikt ledger stats` lists them")
+    return found[0]
+
+
+def the_sessions(store: "FileStore", given: str | None) -> list[str]:
+    """That session, or all of them when none was given."""
+    return [the_session(store, given)] if given else store.sessions()
+
+
 def moment(ts: int) -> str:
     """Microseconds since the epoch, for people."""
     from datetime import UTC, datetime

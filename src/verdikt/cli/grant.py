@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from verdikt.cli.data import existing, home_option, json_option, moment, opened
+from verdikt.cli.data import existing, home_option, json_option, moment, opened, the_session
 
 _UNITS = {"m": 60, "h": 3_600, "d": 86_400}
 
@@ -45,7 +45,7 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: str) -> int:
 def add(*, guard: str, target: str, session: str, seconds: int, reason: str, as_json: bool, home: Path | None) -> None:
     """Lets through what a guard would stop, on one target. Asks for confirmation at the terminal.
 
-    Example: verdikt grant add --guard fs_delete --target /srv/cache --session 1f0c… --for 1h --reason 'cleanup'
+    Example: verdikt grant add --guard delete_outside --target /srv/cache --session 1f0c… --for 1h --reason 'cleanup'
     """
     from verdikt.cli.operator import require_terminal
     from verdikt.ledger import grants
@@ -53,6 +53,7 @@ def add(*, guard: str, target: str, session: str, seconds: int, reason: str, as_
 
     require_terminal("granting")
     store = opened(home)
+    session = session if session == "*" else the_session(store, session, to_come=True)
     now = int(store.clock.now())
     grant = Grant(
         id=os.urandom(4).hex(),

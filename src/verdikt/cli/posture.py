@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdikt.cli.data import existing, home_option, json_option, opened
+from verdikt.cli.data import existing, home_option, json_option, opened, the_session
 from verdikt.cli.usage import UsageCommand
 from verdikt.errors import LedgerError
 from verdikt.model.posture import Posture
@@ -42,7 +42,7 @@ def show(session: str, as_json: bool, home: Path | None) -> None:
     Example: verdikt posture show --json
     """
     store = existing(home)
-    session = session or newest(store)
+    session = the_session(store, session) if session else newest(store)
     posture, kept = _current(store, session)
     if as_json:
         click.echo(json.dumps({"session": session, "posture": posture, "set": kept}))
@@ -66,7 +66,7 @@ def set_(*, posture: str, session: str, reason: str, as_json: bool, home: Path |
     from verdikt.model.posture import move, strictest_posture
 
     store = opened(home) if session else existing(home)
-    session = session or newest(store)
+    session = the_session(store, session, to_come=True) if session else newest(store)
     after = Posture(posture)
     before, _ = _current(store, session)
     move(before, after)
@@ -81,10 +81,12 @@ def set_(*, posture: str, session: str, reason: str, as_json: bool, home: Path |
 
 
 def newest(store: "FileStore") -> str:
-    """The session that was written to last."""
+    """The agent's session that was written to last."""
+    from verdikt.adapters.live.canary import SESSION
     from verdikt.ledger.store import OPERATOR
 
-    found = [name for name in store.sessions() if name != OPERATOR and store.reader.path(name).exists()]
+    others = (OPERATOR, SESSION)
+    found = [name for name in store.sessions() if name not in others and store.reader.path(name).exists()]
     if not found:
         raise LedgerError("no session in the log yet; name one with --session")
     return max(found, key=lambda name: store.reader.path(name).stat().st_mtime_ns)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdikt.cli.data import existing, home_option, json_option, moment
+from verdikt.cli.data import existing, home_option, json_option, moment, the_sessions
 from verdikt.cli.usage import UsageCommand
 from verdikt.errors import LedgerError, PolicyError
 
@@ -93,10 +93,7 @@ class _Span:
         self.store = store
         self.seq = seq
         self._from = store.clock.now() - since if since is not None else 0.0
-        known = store.sessions()
-        if session and session not in known:
-            raise LedgerError(f"no session `{session}` in the log; `verdikt ledger stats` lists them")
-        self.sessions = [session] if session else known
+        self.sessions = the_sessions(store, session)
 
     def decisions(self) -> "Iterator[Recorded]":
         """Each of them, session by session."""

@@ -12,11 +12,12 @@ from verdikt.errors import DaemonError
 
 if TYPE_CHECKING:
     from verdikt.daemon.journal import Journal
+    from verdikt.daemon.lobby import Door
     from verdikt.daemon.loopback import HttpDoor
     from verdikt.daemon.options import Options
     from verdikt.daemon.question import Peer
     from verdikt.daemon.residence import Residence
-    from verdikt.daemon.server import Door, Server
+    from verdikt.daemon.server import Server
     from verdikt.daemon.warm import Warm
 
 IDLE_SECONDS = 1800.0
@@ -148,6 +149,7 @@ def _listen_to_signals(server: "Server") -> None:
     signal.set_wakeup_fd(server.wake_fd, warn_on_full_buffer=False)
     for number in ENDING:
         signal.signal(number, lambda number, _: server.leave(signal.Signals(number).name))
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # whoever started us may have ignored it, and git would as well
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)

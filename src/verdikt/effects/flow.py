@@ -118,6 +118,17 @@ def copies(index: int, commands: Sequence[Command], found: list[list[Effect]]) -
     return []
 
 
+def keys(effects: Sequence[Effect]) -> list[str]:
+    """The files that a command makes below the place for temporary ones."""
+    return [
+        target.path
+        for effect in effects
+        if effect.what in _PUTS
+        for target in effect.targets
+        if target.path.startswith(("/tmp/", "/var/tmp/"))
+    ]
+
+
 def _above(index: int, commands: Sequence[Command]) -> list[int]:
     """The commands whose output one reads, nearest first."""
     found: list[int] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from verdikt.model.effect import EffectClass
 from verdikt.model.regex import regex
 
 TYPE_CHECKING = False
@@ -42,6 +43,24 @@ def keep(commands: Sequence[Command], found: list[list[Effect]], resolver: Resol
             if _is_unseen(effect):
                 targets = tuple(_own(target) if _is_below(target, made) else target for target in effect.targets)
                 effects[place] = effect._replace(targets=targets)
+
+
+SHEDS = frozenset(("git.branch.delete", "git.tag.delete"))
+"""Effects that `shed` looks at."""
+_MAKES = regex(
+    r"^git\s(?:.*\s)?(?:(?:checkout|switch)\s+(?:-\w+\s+)*-[bcC]\s+|branch\s+|tag\s+(?:-[as]\s+)*)([\w./-]+)"
+)
+
+
+def shed(commands: Sequence[Command], found: list[list[Effect]]) -> None:
+    """A branch or a tag that the text itself makes is its own to delete."""
+    made: set[str] = set()
+    for command, effects in zip(commands, found, strict=True):
+        for place, effect in enumerate(effects):
+            if effect.what in SHEDS and effect.targets and all(target.text in made for target in effect.targets):
+                effects[place] = effect._replace(what="git.write", cls=EffectClass.WRITE, recoverable=True)
+        if command.name == "git" and (name := _MAKES.match(" ".join(word.text for word in command.argv))):
+            made.add(name[1])
 
 
 def spare(text: str, commands: Sequence[Command], found: list[list[Effect]], resolver: Resolver) -> None:

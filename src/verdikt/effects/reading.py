@@ -6,8 +6,8 @@ from verdikt.effects import host
 from verdikt.effects.call import Call
 from verdikt.effects.code import read_code
 from verdikt.effects.consequence import consequences, hidden, is_foreign, of
-from verdikt.effects.flow import OUT, RAW, SHELLS, copies, follow, hand_over
-from verdikt.effects.made import LOSES, REPLACES, keep, spare
+from verdikt.effects.flow import OUT, RAW, SHELLS, copies, follow, hand_over, keys
+from verdikt.effects.made import LOSES, REPLACES, SHEDS, keep, shed, spare
 from verdikt.effects.program import lookup
 from verdikt.effects.program.table import Program
 from verdikt.effects.reach import NAME, opens, reached
@@ -37,7 +37,9 @@ _RUNNERS = SHELLS | frozenset("python python2 python3 perl ruby node php lua eva
 _FETCHERS = frozenset("curl wget wget2 fetch aria2c lynx http https xh w3m".split())
 _DECODERS = frozenset("base64 base32 xxd openssl uudecode gpg rev tr gunzip zcat".split())
 _DOWNLOADERS = frozenset("curl wget wget2 aria2c axel".split())
-_KEEPERS = _DOWNLOADERS | frozenset("cat tee echo printf".split())
+_UNWRAPPERS = frozenset("base64 base32 xxd openssl uudecode gpg".split())
+"""Programs that turn what nobody can read into a program."""
+_KEEPERS = _DOWNLOADERS | _UNWRAPPERS | frozenset("cat tee echo printf".split())
 """Programs that may put into a file what is run later."""
 _FETCHES = regex(r"(?<![\w/.-])(?:curl|wget|wget2|fetch|aria2c|lynx|http|https|xh)\s|urlopen\(|requests\.get")
 _INIT = regex(
@@ -87,13 +89,15 @@ class Step(Value):
 class Reading:
     """One action's shell text, being read. Files written on the way are remembered, for when they are run."""
 
-    __slots__ = ("_copies", "_depth", "_fetched", "_near", "_resolver", "_written", "steps")
+    __slots__ = ("_copies", "_depth", "_fetched", "_keys", "_near", "_resolver", "_unwrapped", "_written", "steps")
 
     def __init__(self, resolver: Resolver, steps: list[Step] | None = None) -> None:
         self._resolver = resolver
         self._depth = 0
         self._written: dict[str, str] = {}
         self._fetched: set[str] = set()
+        self._unwrapped: set[str] = set()
+        self._keys: set[str] = set()
         self._copies: set[str] = set()
         self._near = False
         """Whether something in it has our name."""
@@ -130,14 +134,7 @@ class Reading:
         for code in script.codes:
             into = found[code.command] if code.command is not None and code.command < len(found) else loose
             into += self._code(code, commands)
-        notable = False
-        for index, effects in enumerate(found):
-            if more := consequences(effects, facts, self._copies):
-                effects.extend(more)
-                effects.extend(self._spliced(more, commands[index]))
-                notable = True
-            if notable:
-                self._copies.update(copies(index, commands, found))
+        self._consequences(commands, found)
         if loose:
             loose += consequences(loose, facts)
         names = {effect.what for effects in found for effect in effects}
@@ -146,6 +143,8 @@ class Reading:
         follow(commands, found)
         if not names.isdisjoint(LOSES):
             keep(commands, found, self._resolver)
+        if not names.isdisjoint(SHEDS):
+            shed(commands, found)
         if not names.isdisjoint(REPLACES):
             spare(text, commands, found, self._resolver)
         if self.steps is not None:
@@ -153,6 +152,19 @@ class Reading:
         if len(found) == 1 and not loose and not script.problems:
             return found[0]
         return [*(e for effects in found for e in effects), *loose, *map(_unknown, script.problems)]
+
+    def _consequences(self, commands: Sequence[Command], found: list[list[Effect]]) -> None:
+        """Adds what the effects of each command come to by where they fall, in order."""
+        notable = False
+        for index, effects in enumerate(found):
+            if more := consequences(effects, self._resolver.facts, self._copies):
+                more = [effect for effect in more if not self._is_own(effect)]
+                effects.extend(more)
+                effects.extend(self._spliced(more, commands[index]))
+                notable = True
+            self._keys.update(keys(effects))
+            if notable:
+                self._copies.update(copies(index, commands, found))
 
     def _windows(self, text: str) -> list[Effect]:
         """What the text would do in the shell whose language it begins in."""
@@ -279,6 +291,12 @@ class Reading:
             if effect.what == "cred.read" and any(map(self._foreign, effect.targets))
         ]
 
+    def _is_own(self, effect: Effect) -> bool:
+        """Whether a secret is read that this very text made among temporary files, and is no copy of another."""
+        return effect.what == "cred.read" and all(
+            target.path in self._keys and target.path not in self._copies for target in effect.targets
+        )
+
     def _foreign(self, target: Target) -> bool:
         return is_foreign(target, self._resolver.root)
 
@@ -321,7 +339,7 @@ class Reading:
     def _substituted(self, call: Call, index: int) -> list[Effect]:
         """An interpreter whose program is the output of another command: `eval "$(…)"`, `sh -c "$(…)"`, `bash <(…)`."""
         word = program_word(call.command)
-        if word is None or (word.known and not word.raw.startswith("<(")):
+        if word is None or (_is_told(word) and not word.raw.startswith("<(")):
             return []
         names = {c.name for c in call.commands[max(0, index - NEAR) : index] if c.feeds == index}
         if names & _FETCHERS or _FETCHES.search(word.raw):
@@ -346,6 +364,8 @@ class Reading:
             for target in effect.targets:
                 if target.path in self._fetched:
                     found.append(call.effect("code.remote", (target,), note="runs what it downloaded"))
+                elif target.path in self._unwrapped and target.path not in self._written:
+                    found.append(call.effect("code.hidden", (target,), note="runs what a decoder made"))
                 elif target.path:
                     found += self._script_file(call, target.path)
         return found
@@ -382,6 +402,10 @@ class Reading:
                 into += [Word(w.text.split("?")[0].rsplit("/", 1)[-1]) for w in call.args.operands if "/" in w.text]
             self._fetched.update(filter(None, (absolute(word.text, command.cwd) for word in into if word.known)))
             return
+        if call.name in _UNWRAPPERS:
+            into += call.args.all("-o -out --output -r")
+            if call.args.has("-d -D --decode -r --decrypt"):
+                self._unwrapped.update(filter(None, (absolute(word.text, command.cwd) for word in into if word.known)))
         into += call.args.operands if call.name == "tee" else []
         if into and (text := output(command)) is not None:
             self._written.update({absolute(word.text, command.cwd): text for word in into if word.known})
@@ -446,6 +470,11 @@ class Reading:
         finally:
             self._depth -= 1
         return effects + hidden(effects, self._resolver.root)
+
+
+def _is_told(word: Word) -> bool:
+    """Whether a word is as it stands there, but for secrets that were taken out of it."""
+    return word.known or word.text.count(UNKNOWN) <= word.raw.count(UNKNOWN)
 
 
 def _empties(command: Command, redirect: Redirect) -> bool:

@@ -58,7 +58,7 @@ def assigned(call: Call, name: str, value: Word, *, lasting: bool = False) -> It
     elif name in _COMMANDS and value.text not in ("", "cat"):
         yield from call.shell(value.text)
     elif name in _FILES and value.text not in ("", "/dev/null"):
-        yield from _loaded(call, name, value)
+        yield from loaded(call, name, value)
     elif name in _LIBRARIES and value.text:
         target = call.path(value)
         built = target.zone is Zone.PROJECT and places.is_build(target.path)
@@ -93,7 +93,7 @@ def _told(call: Call, name: str, options: str) -> Iterator[Effect]:
             yield from _strange(call, name, Word(file))
         return
     if found := _LOADED.search(options):
-        yield from _loaded(call, name, Word(found.group(1)))
+        yield from loaded(call, name, Word(found.group(1)))
     if name == "NODE_OPTIONS":
         for kind, text in _INLINE.findall(options):
             from verdikt.effects.code.decoder import unquoted
@@ -114,7 +114,7 @@ def _is_hidden(directory: str) -> bool:
     return directory.startswith(("/tmp/.", "/var/tmp/.", "/dev/shm/")) and UNKNOWN not in directory
 
 
-def _loaded(call: Call, name: str, file: Word) -> Iterator[Effect]:
+def loaded(call: Call, name: str, file: Word) -> Iterator[Effect]:
     """A file that runs before anything else, because a variable says so."""
     for effect in call.on("code.run", [file]):
         yield effect

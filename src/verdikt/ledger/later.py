@@ -30,5 +30,6 @@ class Later:
         found = getattr(self._of, "written", None)
         if found is None:
             return False
+        log.hasten()
         found.append((log, written))
         return True

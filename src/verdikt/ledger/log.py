@@ -165,6 +165,12 @@ class LogFile:
         self.size = size - over + len(data)
         self.written = self._begun
 
+    def hasten(self) -> None:
+        """Has the system begin with what was written, if it can, so that a `sync` in a while waits less."""
+        if self._durable and hasattr(os, "posix_fadvise"):
+            with suppress(OSError):
+                os.posix_fadvise(self._fd, max(self._found, 0), 0, os.POSIX_FADV_DONTNEED)
+
     def sync(self, wanted: int) -> None:
         """Returns when that many writes are on the disk; one caller waits for the disk for all who have written."""
         if not self._durable or not wanted:

@@ -22,6 +22,9 @@ def just(call: Invocation) -> str | None:
         option in ("-n", "--dry-run", "-l", "--list", "-s", "--show", "--summary", "--version") for option, _ in given
     ):
         return None
+    for place, word in enumerate(call.words):
+        if word.text in ("-c", "--command"):
+            return call.run(call.words[place + 1 :], label="just --command")
     chosen = {option: value for option, value in given if value is not None}
     scope = call.within(chosen.get("-d") or chosen.get("--working-directory"))
     named = chosen.get("-f") or chosen.get("--justfile")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from verdikt.shell import escape, interpreter
+from verdikt.shell import escape, interpreter, recipe
 from verdikt.shell.awk import awk
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.escape import ESCAPES, LINES
@@ -332,6 +332,8 @@ HANDLERS: dict[str, Handler] = _with_escapes(
         "bun": _first(node, _grouped, interpreter.HANDLERS["bun"]),
         "deno": _first(_grouped, interpreter.HANDLERS["deno"]),
         **dict.fromkeys(("make", "gmake"), make),
+        **recipe.HANDLERS,
+        "xdotool": _first(recipe.typed, _grouped),
         "just": just,
         "git": git,
         **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), awk),

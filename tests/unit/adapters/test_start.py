@@ -57,6 +57,40 @@ def test_a_hook_whose_policy_was_read_before_loads_nothing_heavy(tmp_path: Path)
     assert sorted(set(HEAVY.split()) & set(loaded)) == []
 
 
+MUCH = """
+profile: standard
+tool_policies: [read_before_write]
+feedback: [{static: short, every_n_calls: 1}]
+completion: {checks: [findings: HIGH], deadline_seconds: 3600}
+evidence: {mode: enforce}
+councils: {ship: {trigger: pre-commit, reviewers: {ruff: {command: [ruff, check]}}}}
+manifest: {deploy: {effects: [network]}}
+"""
+
+GRAPH = """
+profile: standard
+all:
+- budget: {max_tasks: 100}
+- when: {if: risk > 0.9, then: intent}
+"""
+
+
+@pytest.mark.parametrize("policy", [MUCH, GRAPH])
+def test_no_moment_parses_a_policy_that_was_read_before(tmp_path: Path, policy: str) -> None:
+    """Whatever the policy says: sections and guards are made from what was kept of its files."""
+    (tmp_path / "governance.yaml").write_text(policy)
+    for _ in range(2):  # the first makes the data directory, the second keeps the policy there
+        assert "expected" not in fire((sys.executable, "-c", LOADED), "ls", tmp_path).stdout
+
+    loaded = {
+        moment: json.loads(fire((sys.executable, "-c", LOADED), "ls", tmp_path, moment).stderr.rpartition("\n")[2])
+        for moment in ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
+    }
+
+    assert [moment for moment, names in loaded.items() if "yaml" in names] == []
+    assert all("verdikt.govern" in names for names in loaded.values())
+
+
 ORDINARY = (
     "abc bisect builtins codecs collections contextlib encodings enum fcntl functools gc genericpath "
     "importlib io itertools keyword marshal operator os posix posixpath reprlib stat sys threading time types "

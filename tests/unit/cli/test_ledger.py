@@ -169,6 +169,26 @@ def test_tail_follows(home: Path) -> None:
         process.communicate()
 
 
+def test_a_session_may_be_named_by_its_beginning(run: Run, home: Path) -> None:
+    """Hosts give long ids; one that several begin with is refused, and so is one that none does."""
+    store = FileStore(home, FakeClock(), durable=False)
+    store.append("947e0df6-49fe-423d", "decision", decision("block", "g", "read"))
+    store.close()
+
+    assert "entry 1 of session 947e0df6-49fe-423d" in run("ledger", "show", "947e", "1").output
+    assert "947e0df6-49fe-423d 1 decision" in run("ledger", "tail", "--session", "947e0d").output
+    assert run("ledger", "stats", "--session", "947").output.startswith("1 entries")
+    for words, message in (
+        (("show", "s", "1"), "expected the beginning of one session, found `s`, with which 2 begin"),
+        (("show", "94f", "1"), "no session `94f` in"),
+        (("tail", "--session", "x"), "no session `x` in"),
+        (("export", "--session", "x"), "no session `x` in"),
+    ):
+        result = CliRunner().invoke(root, ["ledger", *words])
+        assert result.exit_code == 1
+        assert message in str(result.exception) + result.output
+
+
 def test_show_gives_everything_about_an_entry(run: Run) -> None:
     """Body, hashes, signature, artifacts byte for byte."""
     assert "entry 2 of session s1: decision" in run("ledger", "show", "s1", "2").output

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from tests.fakes import FakeWorld
 from tests.unit.test_decide import RULED, action
+from verdikt.adapters.live.canary import SESSION
 from verdikt.cli import root
 from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
@@ -45,6 +46,27 @@ def test_show_tells_the_posture_and_where_it_comes_from(run: Run) -> None:
     run("set", "locked", "--reason", "lunch")
     assert "locked: only reads happen (session `s`, set for this session)" in run("show").stdout
     assert json.loads(run("show", "--json").stdout) == {"session": "s", "posture": "locked", "set": True}
+
+
+def test_the_newest_session_is_an_agents(run: Run, home: Path) -> None:
+    """Not that of the canary, which `verdikt doctor` writes to."""
+    store = FileStore(home, None, projections(), durable=False)
+    store.append(SESSION, "gap", {})
+    store.close()
+
+    assert "(session `s`, " in run("set", "locked").stdout
+
+
+def test_a_session_is_moved_by_the_beginning_of_its_id(run: Run, home: Path) -> None:
+    """And one that the log does not know yet is moved all the same, with a word about it."""
+    store = FileStore(home, None, projections(), durable=False)
+    store.append("947e0df6-49fe", "gap", {})
+    store.close()
+
+    assert json.loads(run("set", "locked", "--session", "947e", "--json").stdout)["session"] == "947e0df6-49fe"
+    later = run("set", "locked", "--session", "later")
+    assert "the log has no session `later` yet" in later.stderr
+    assert "(session `later`, entry 1)" in later.stdout
 
 
 def test_a_move_is_in_the_log_and_the_next_decision_obeys_it(run: Run, home: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_part_can_be_named(run: Run, words: list[str], total: int) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
-        (["--session", "s9"], 1, "no session `s9` in the log"),
+        (["--session", "s9"], 1, "no session `s9` in "),
         (["99", "--session", "s1"], 1, "no decision to replay"),
         (["--since", "soon"], 64, "expected a time such as"),
         (["--policy", "absent.yaml"], 65, "absent.yaml"),

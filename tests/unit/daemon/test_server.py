@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 
 from tests.contract.warm import eventually
-from verdikt.daemon import protocol, server
+from verdikt.daemon import lead, lobby, protocol, server
 from verdikt.daemon.connection import Connection
 from verdikt.daemon.journal import Journal
+from verdikt.daemon.lead import Lead
+from verdikt.daemon.lobby import Lobby
 from verdikt.daemon.loopback import HttpDoor
 from verdikt.daemon.pending import Pending
+from verdikt.daemon.pulse import Pulse
 from verdikt.daemon.question import Peer, Question, Said
 from verdikt.daemon.server import Server
 from verdikt.ledger.files import FileStore
@@ -77,6 +80,7 @@ def heard(sock: socket.socket) -> tuple[int, Any]:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A loop that looks around often."""
     monkeypatch.setattr(server, "TICK_SECONDS", 0.02)
+    monkeypatch.setattr(lobby, "LOOK_SECONDS", 0.02)
     monkeypatch.setattr(server, "LEAVE_SECONDS", 0.2)
 
 
@@ -155,7 +159,7 @@ def test_clients_who_never_stop_sending_hold_no_answer_up(tmp_path: Path) -> Non
 
 
 def test_no_answer_is_given_before_its_entry_is_on_the_disk(tmp_path: Path) -> None:
-    """And the waits of several logs run side by side."""
+    """And others are decided meanwhile."""
     store = FileStore(tmp_path / "data", later=(later := Later()))
     under_way, go_on = threading.Semaphore(0), threading.Event()
 
@@ -178,12 +182,10 @@ def test_no_answer_is_given_before_its_entry_is_on_the_disk(tmp_path: Path) -> N
 
     running = Running(tmp_path / "run", lambda _: ALLOWED)
     running.server._decide = decide
-    running.server._slow = 1.0
     waiting = [running.begin(b"a")]
     assert under_way.acquire(timeout=20)
     waiting += [running.begin(body) for body in (b"b", b"c")]
-    for _ in range(2):
-        assert under_way.acquire(timeout=20)
+    assert under_way.acquire(timeout=20)
     for sock in waiting:
         sock.setblocking(False)
         with pytest.raises(BlockingIOError):
@@ -193,6 +195,24 @@ def test_no_answer_is_given_before_its_entry_is_on_the_disk(tmp_path: Path) -> N
 
     assert [heard(sock) for sock in waiting] == [(200, {})] * 3
     running.server.leave("the test is over")
+
+
+def test_whoever_knocked_before_the_process_goes_is_let_in(tmp_path: Path) -> None:
+    """To be reset would be silence, and the tool would run."""
+    running = Running(tmp_path / "run", lambda _: ALLOWED)
+    shut, rest = running.server._lobby.shut_doors, []
+
+    def shut_with_many_in_the_queue() -> list[Connection]:
+        if not running.server._lobby.shut:
+            rest.extend(running.begin() for _ in range(20))
+        return shut()
+
+    running.server._lobby.shut_doors = shut_with_many_in_the_queue  # type: ignore[method-assign]
+    running.server.leave("the test is over")
+    eventually("they have asked", lambda: len(rest) == 20)
+
+    assert [heard(sock) for sock in rest] == [(200, {})] * 20
+    running.thread.join(60)
 
 
 @pytest.mark.usefixtures("quick")
@@ -206,7 +226,7 @@ def test_whoever_asks_when_the_process_goes_is_told(tmp_path: Path, release: thr
     running = Running(tmp_path / "run", answer)
     waiting = running.begin()
     end = time.monotonic() + 20
-    while not running.server._busy:
+    while not running.server._lead._lent:
         assert time.monotonic() < end
         time.sleep(0.01)
     running.server.leave("the test is over")
@@ -251,9 +271,7 @@ class PlainDoor:
 def test_a_client_that_was_sent_away_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many send at the same moment, and the bytes of one make the loop send another away that comes after it."""
     door, journal = PlainDoor(), Journal(tmp_path / "daemon.log")
-    loop = Server([door], lambda _: Pending(ALLOWED), journal, ours=lambda: True, facts=dict, idle_seconds=600.0)
-    loop._selector.register(door.sock, 1, door)
-    loop._leader = threading.get_ident()
+    loop = Lobby([door], journal, Pulse())
     clients = [socket.create_connection(door.sock.getsockname(), timeout=20) for _ in range(6)]
     start = protocol.MAGIC + (1_000).to_bytes(4, "big") + (10_000).to_bytes(4, "big")
     for number, client in enumerate(clients):
@@ -261,12 +279,12 @@ def test_a_client_that_was_sent_away_is_not_read_again(tmp_path: Path, monkeypat
     end = time.monotonic() + 20
     while loop._buffered < 6 * len(start) + 1_500:
         assert time.monotonic() < end
-        loop._listen(0.01)
-    monkeypatch.setattr(server, "MOST_BUFFERED", loop._buffered + 350)
+        loop.listen(0.01)
+    monkeypatch.setattr(lobby, "MOST_BUFFERED", loop._buffered + 350)
     for client in clients:
         client.sendall(b"x" * 100)
-    loop._listen(0.1)
-    loop._listen(0.01)
+    loop.listen(0.1)
+    loop.listen(0.01)
 
     assert len(loop._open) == len(clients) - 1
     assert journal.tail(10) == []
@@ -282,17 +300,17 @@ def test_nothing_is_held_of_what_a_stranger_sends(tmp_path: Path) -> None:
     running = Running(tmp_path / "run", lambda _: ALLOWED)
     stranger = running.begin(b"x" * 100_000, length=200_000, token="another")
     end = time.monotonic() + 20
-    while not [each for each in running.server._open if each.lingers]:
+    while not [each for each in running.server._lobby._open if each.lingers]:
         assert time.monotonic() < end
         time.sleep(0.01)
-    assert sum(len(each.data) for each in running.server._open) == 0
+    assert sum(len(each.data) for each in running.server._lobby._open) == 0
     for _ in range(20):
         stranger.sendall(b"x" * 5_000)
         time.sleep(0.001)
 
     status, document = heard(stranger)
     assert (status, document["decision"]) == (200, "block")
-    assert running.server._buffered == 0
+    assert running.server._lobby._buffered == 0
     running.server.leave("the test is over")
 
 
@@ -332,43 +350,44 @@ def held_up(event: threading.Event) -> Callable[[Question], Said]:
     return answer
 
 
-def test_the_lead_is_taken_from_nobody_but_who_is_busy(tmp_path: Path, release: threading.Event) -> None:
-    """Whoever watches saw a thread at work that a moment later is not: two would lead."""
-    running = Running(tmp_path / "run", held_up(release))
-    loop, watcher, busy = running.server, running.thread, []
-    original, watch, lock = loop._pass_on, loop._watch, loop._lock
-    looked = [0.0]
+def test_the_lead_is_taken_from_nobody_but_who_lends_it() -> None:
+    """However the threads meet, one leads at a time; and whoever was told that it still leads does."""
+    over, inside, seen, turns = threading.Event(), threading.Lock(), [], [0]
 
-    class Loitering:
-        """The lock of the loop, after which the thread that watches is held up until what it saw is over."""
+    def work() -> None:
+        while held.mine() and not over.is_set():
+            alone = inside.acquire(blocking=False)
+            seen.append(alone)
+            time.sleep(0.0005)
+            if alone:
+                inside.release()
+            held.lend()
+            time.sleep(0.0005)
+            held.take_back()
+            turns[0] += 1
 
-        def __enter__(self) -> None:
-            lock.acquire()
+    held = Lead(work)
+    assert held.start()
+    eventually("there were many turns", lambda: (held.watch(time.monotonic() + lead.TURN_SECONDS), turns[0] > 300)[1])
+    over.set()
+    assert all(seen)
+    assert held._threads > 1
 
-        def __exit__(self, *_: object) -> None:
-            seen = [since for since, at in loop._busy.values() if at]
-            lock.release()
-            long = seen and looked[-1] - seen[0] > server.TURN_SECONDS
-            if long and threading.current_thread() is watcher and not release.is_set():
-                release.set()
-                eventually("nobody decides", lambda: not any(at for _, at in list(loop._busy.values())))
 
-    def watching(now: float) -> None:
-        looked.append(now)
-        watch(now)
+def test_who_does_not_lend_the_lead_keeps_it() -> None:
+    """Long as it may take."""
+    over, leading = threading.Event(), []
 
-    def passed_on(*words: Any) -> None:
-        leader, at_work = loop._leader, loop._leader in loop._busy
-        original(*words)
-        if loop._leader != leader:
-            busy.append(at_work)
+    def work() -> None:
+        leading.append(threading.get_ident())
+        over.wait(60)
 
-    loop._lock = Loitering()  # type: ignore[assignment]
-    loop._pass_on, loop._watch = passed_on, watching  # type: ignore[method-assign]
-    assert heard(running.begin()) == (200, {})
-    assert eventually("the lead was passed on", lambda: busy) == [True]
-    loop.leave("the test is over")
-    watcher.join(60)
+    held = Lead(work)
+    held.start()
+    eventually("somebody leads", lambda: leading)
+    held.watch(time.monotonic() + 1000)
+    assert (held._threads, held._holder) == (1, leading[0])
+    over.set()
 
 
 @pytest.mark.usefixtures("quick")
@@ -376,30 +395,42 @@ def test_who_has_lost_the_lead_looks_at_no_clients(tmp_path: Path, release: thre
     """They are the new leader's."""
     running = Running(tmp_path / "run", held_up(release))
     loop, strangers = running.server, []
-    original = loop._look_at_clients
+    original, holder = loop._lobby.look, loop._lead
 
     def look() -> None:
-        if not loop._leads():
+        if not holder.mine():
             strangers.append(threading.get_ident())
         original()
 
-    loop._look_at_clients = look  # type: ignore[method-assign]
+    loop._lobby.look = look  # type: ignore[method-assign]
     waiting = running.begin(b"", length=2)
-    eventually("it is waited for", lambda: loop._open)
+    eventually("it is waited for", lambda: len(loop._lobby))
     waiting.sendall(b"{}")
-    first = eventually("one decides", lambda: next((who for who, (_, at) in [*loop._busy.items()] if at), None))
-    eventually("another leads", lambda: loop._leader not in (0, first))
+    first = eventually("one decides", lambda: next(iter(loop._asked and [*holder._lent]), None))
+    eventually("another leads", lambda: holder._holder not in (0, first))
     release.set()
     assert heard(waiting) == (200, {})
-    eventually("the first waits for the lead", lambda: first not in loop._busy and loop._waiting)
+    eventually("the first waits for the lead", lambda: first not in holder._lent and holder._waiting)
     assert strangers == []
     loop.leave("the test is over")
 
 
-@pytest.mark.parametrize("slow", [False, True])
-def test_where_no_thread_can_be_started_everybody_is_answered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: bool
-) -> None:
+@pytest.mark.usefixtures("quick")
+def test_what_a_slow_decision_left_to_do_is_done_at_rest(tmp_path: Path, release: threading.Event) -> None:
+    """Although the thread that leads has decided nothing since."""
+    running, rests = Running(tmp_path / "run", held_up(release)), []
+    loop = running.server
+    loop._rest = lambda: rests.append(len(loop._asked))
+    waiting = running.begin()
+    eventually("another leads and rests", lambda: rests)
+    before = len(rests)
+    release.set()
+    assert heard(waiting) == (200, {})
+    eventually("it rests again", lambda: len(rests) > before)
+    loop.leave("the test is over")
+
+
+def test_where_no_thread_can_be_started_everybody_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A container may have as many processes as it may."""
     go_on, refused = threading.Event(), []
     running, store = Running(tmp_path / "run", held_up(go_on)), FileStore(tmp_path / "data")
@@ -414,8 +445,8 @@ def test_where_no_thread_can_be_started_everybody_is_answered(
         refused.append(thread)
         raise RuntimeError("can't start new thread")
 
-    eventually("somebody leads", lambda: loop._leader)
-    loop._decide, loop._slow = logged, 1.0 if slow else 0.0
+    eventually("somebody leads", lambda: loop._lead._holder)
+    loop._decide = logged
     monkeypatch.setattr(threading.Thread, "start", start)
     waiting = [running.begin(b"a")]
     eventually("another was wanted", lambda: len(refused) > 1)
@@ -423,28 +454,33 @@ def test_where_no_thread_can_be_started_everybody_is_answered(
     go_on.set()
 
     assert [heard(sock) for sock in waiting] == [(200, {})] * 4
-    eventually("nobody is busy", lambda: not loop._busy)
-    assert (running.thread.is_alive(), loop._threads, loop._why) == (True, 1, "")
+    eventually("nobody is busy", lambda: not loop._lead._lent)
+    assert (running.thread.is_alive(), loop._lead._threads, loop._why) == (True, 1, "")
     loop.leave("the test is over")
 
 
-@pytest.mark.parametrize("where", ["_look_at_clients", "_take_in", "_forget", "_settle"])
+@pytest.mark.parametrize(
+    "where",
+    ["_lobby.look", "_lobby._take_in", "_lobby._forget", "_settle", "_entertain", "_at_rest", "_lead.take_back"],
+)
+@pytest.mark.usefixtures("quick")
 def test_whatever_fails_somebody_leads_until_another_process_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     """It is written down, who asked is blocked, and the process makes room."""
-    monkeypatch.setattr(server, "TICK_SECONDS", 0.02)
     running = Running(tmp_path / "run", lambda _: ALLOWED)
-    original, failures = getattr(running.server, where), iter([ArithmeticError()])
+    part, _, name = where.rpartition(".")
+    owner = getattr(running.server, part) if part else running.server
+    original, failures = getattr(owner, name), iter([ArithmeticError()])
 
     def failing(*words: Any) -> Any:
-        if where != "_look_at_clients" or running.server._open:
+        if where != "_lobby.look" or len(running.server._lobby):
             for error in failures:
                 raise error
         return original(*words)
 
-    monkeypatch.setattr(running.server, where, failing)
-    _, document = heard(running.begin(length=5 if where == "_look_at_clients" else -1))
+    monkeypatch.setattr(owner, name, failing)
+    _, document = heard(running.begin(length=5 if where == "_lobby.look" else -1))
     assert document == {} or document["decision"] == "block"
     running.thread.join(60)
 
@@ -456,39 +492,37 @@ def test_whatever_fails_somebody_leads_until_another_process_does(
 def test_one_whose_time_is_over_before_it_is_decided_ends_no_thread(tmp_path: Path) -> None:
     """It was told, and hung up on, by the thread that watches."""
     running = Running(tmp_path / "run", lambda _: ALLOWED)
-    original = running.server._forget
+    original = running.server._entertain
 
     def late(connection: Connection) -> None:
-        original(connection)
         connection.answer(Said.refused("did not decide in time"))
+        original(connection)
 
-    running.server._forget = late  # type: ignore[method-assign]
+    running.server._entertain = late  # type: ignore[method-assign]
     assert running.post()[1]["decision"] == "block"
-    running.server._forget = original  # type: ignore[method-assign]
+    running.server._entertain = original  # type: ignore[method-assign]
     assert running.post() == (200, {})
     assert running.server._why == ""
     running.server.leave("the test is over")
 
 
 @pytest.mark.usefixtures("quick")
-def test_who_was_decided_is_answered_in_time_although_nobody_can_lead(
+def test_who_was_decided_is_answered_although_no_more_can_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: threading.Event
 ) -> None:
-    """A client that hears nothing runs the tool."""
-    monkeypatch.setattr(server, "MOST_THREADS", 1)
-    first = threading.Event()
+    """A client that hears nothing runs the tool: those who must wait are let in, and told in time."""
+    monkeypatch.setattr(lead.Lead.__init__, "__defaults__", (1,))
+    running = Running(
+        tmp_path / "run", lambda question: held_up(release)(question) if question.payload == b"hang" else ALLOWED, 1.0
+    )
+    assert running.post() == (200, {})
+    hanging = running.begin(b"hang")
+    eventually("it is being decided", lambda: running.server._asked)
+    others = [running.begin() for _ in range(3)]
 
-    def answer(question: Question) -> Said:
-        (first if question.payload == b"first" else release).wait(60) if question.payload != b"{}" else None
-        return ALLOWED
-
-    running = Running(tmp_path / "run", answer, seconds=1.0)
-    opening = running.begin(b"first")
-    eventually("it is being decided", lambda: any(at for _, at in [*running.server._busy.values()]))
-    held, _ = [running.begin(body) for body in (b"{}", b"hang")]  # let in one after the other when that is done
-    first.set()
-    status, document = heard(held)
-
-    assert (status, document["decision"]) == (200, "block")
-    assert heard(opening)[0] == 200
+    for sock in (hanging, *others):
+        status, document = heard(sock)
+        assert (status, document["decision"]) == (200, "block")
+    release.set()
+    eventually("there is room again", lambda: running.post() == (200, {}))
     running.server.leave("the test is over")

@@ -16,6 +16,10 @@ _SHELLS = {
 }
 
 
+SESSION = "verdikt-doctor"
+"""Whose calls these are; no agent has it."""
+
+
 class Canary(Value, kw_only=True):
     """The forbidden command, and the file that would be there if it had run."""
 
@@ -34,7 +38,7 @@ class Canary(Value, kw_only=True):
     def payload(self, host: str, event: str, cwd: str) -> dict[str, Any]:
         """The command as a host would hand it to its hook."""
         call = {"command": self.command}
-        session = "verdikt-doctor"
+        session = SESSION
         if host == "copilot":
             return {"sessionId": session, "cwd": cwd, "toolName": _SHELLS[host], "toolArgs": call}
         if host == "opencode":

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import click
 
-from verdikt.cli.data import existing, home_option, json_option, moment
-from verdikt.errors import LedgerError
-from verdikt.ledger.files import FileStore
+from verdikt.cli.data import existing, home_option, json_option, moment, the_session, the_sessions
 from verdikt.model.entry import EntryKind
 
 
@@ -22,7 +20,7 @@ def contracts(session: str | None, as_json: bool, home: Path | None) -> None:
     """
     store = existing(home)
     found = 0
-    for one in _sessions(store, session):
+    for one in the_sessions(store, session):
         for entry in store.reader.legible(one):
             if entry.kind is not EntryKind.CONTRACT:
                 continue
@@ -41,13 +39,6 @@ def contracts(session: str | None, as_json: bool, home: Path | None) -> None:
         click.echo("nothing was asked for that makes a contract")
 
 
-def _sessions(store: FileStore, session: str | None) -> list[str]:
-    """One session, which must be known, or all."""
-    if session and not store.reader.exists(session):
-        raise LedgerError(f"no session `{session}` in `{store.home}`; `verdikt ledger stats` lists them")
-    return [session] if session else list(store.sessions())
-
-
 @click.command()
 @click.option("--session", metavar="S", help="Only this session.")
 @json_option
@@ -60,7 +51,7 @@ def report(session: str | None, as_json: bool, home: Path | None) -> None:
     from verdikt.report.gate import gate_summary
 
     store = existing(home)
-    found = gate_summary(entry for one in _sessions(store, session) for entry in store.reader.legible(one))
+    found = gate_summary(entry for one in the_sessions(store, session) for entry in store.reader.legible(one))
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False, indent=1))
         return
@@ -91,8 +82,7 @@ def explain(session: str, since: int, as_json: bool, home: Path | None) -> None:
     from verdikt.report.gate import gate_story
 
     store = existing(home)
-    _sessions(store, session)
-    lines = gate_story(store.reader.legible(session, since=since))
+    lines = gate_story(store.reader.legible(the_session(store, session), since=since))
     if as_json:
         click.echo(json.dumps(lines, ensure_ascii=False))
         return

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from verdikt.cli.data import existing, home_option, json_option
+from verdikt.cli.data import existing, home_option, json_option, the_session
 from verdikt.cli.usage import UsageCommand
+from verdikt.errors import LedgerError
 
 if TYPE_CHECKING:
     from verdikt.evidence.validator import Proof
@@ -57,9 +58,10 @@ def validate(
     from verdikt.proving import Proving
 
     store = existing(home)
-    if not store.reader.exists(session):
-        proof = Proof(validator, ProofStatus.REFUSED, f"no session `{session}`; `verdikt ledger stats` lists them")
-        _tell(proof, validator, as_json=as_json)
+    try:
+        session = the_session(store, session)
+    except LedgerError as error:
+        _tell(Proof(validator, ProofStatus.REFUSED, str(error)), validator, as_json=as_json)
     settings = load_policy(os.getcwd()).section("evidence") or EvidenceSettings()
     proof = Proving(settings, store, store.clock).validated(session, claim, validator, arguments)
     _tell(proof, validator, as_json=as_json)

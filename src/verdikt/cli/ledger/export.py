@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import click
 
-from verdikt.cli.data import existing, home_option
+from verdikt.cli.data import existing, home_option, the_sessions
 from verdikt.errors import LedgerError
 
 
@@ -27,7 +27,7 @@ def export(form: str, session: str | None, output: Path | None, home: Path | Non
     from verdikt.report import export as exports
 
     store = existing(home)
-    entries = (entry for one in ([session] if session else store.sessions()) for entry in store.entries(one))
+    entries = (entry for one in the_sessions(store, session) for entry in store.entries(one))
     if form == "parquet":
         if output is None:
             raise click.UsageError("--format parquet needs --output: a table is no text")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdikt.cli.data import existing, home_option, json_option, moment
+from verdikt.cli.data import existing, home_option, json_option, moment, the_session, the_sessions
 from verdikt.errors import LedgerError
 from verdikt.model.entry import Entry
 
@@ -35,7 +35,9 @@ def tail(session: str | None, count: int, follow: bool, as_json: bool, home: Pat
     store = existing(home)
     newest: deque[Entry] = deque(maxlen=count)
     seen: dict[str, int] = {}
-    for one in [session] if session else store.sessions():
+    sessions = the_sessions(store, session)
+    session = session and sessions[0]
+    for one in sessions:
         seen[one] = seq_of(store.reader.last_line(one)) or 0
         newest.extend(store.reader.legible(one, since=max(0, seen[one] - count)) if count else ())
         newest = deque(sorted(newest, key=lambda entry: (entry.ts, entry.session, entry.seq)), maxlen=count)
@@ -87,16 +89,13 @@ def show(session: str, seq: int | None, artifact: str | None, as_json: bool, hom
 
     Example: verdikt ledger show 1f0c… 42
     """
+    if artifact and seq is None:
+        raise click.UsageError("--artifact needs SEQ")
     store = existing(home)
+    session = the_session(store, session)
     if seq is None:
-        if artifact:
-            raise click.UsageError("--artifact needs SEQ")
-        found = False
         for entry in store.reader.legible(session):
-            found = True
             _print(entry, as_json)
-        if not found:
-            raise LedgerError(f"no session `{session}` in `{store.home}`; `verdikt ledger stats` lists them")
         return
     if artifact:
         sys.stdout.buffer.write(store.artifact(session, seq, artifact))
@@ -125,8 +124,7 @@ def stats(session: str | None, as_json: bool, home: Path | None) -> None:
     from verdikt.report.stats import TABLES, count
 
     store = existing(home)
-    sessions = [session] if session else store.sessions()
-    found = count(entry for one in sessions for entry in store.reader.legible(one)).record()
+    found = count(entry for one in the_sessions(store, session) for entry in store.reader.legible(one)).record()
     if as_json:
         click.echo(json.dumps(found, indent=1))
         return

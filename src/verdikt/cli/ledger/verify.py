@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdikt.cli.data import existing, home_option, json_option, the_home
+from verdikt.cli.data import existing, home_option, json_option, the_home, the_session
 from verdikt.errors import LedgerError
 
 if TYPE_CHECKING:
@@ -150,8 +150,7 @@ def checkpoint(
 
     store = existing(home)
     known = store.sessions()
-    if missing := [session for session in sessions if session not in known]:
-        raise LedgerError(f"no session `{missing[0]}` in `{store.home}`")
+    sessions = tuple(the_session(store, session) for session in sessions)
     if not known:
         raise LedgerError(f"no session in `{store.home}` to make a checkpoint of")
     covered = checkpoints.cover(store, sessions or known)

@@ -68,6 +68,14 @@ _AS = regex(r"\s*\)*\s+as\s+(?:\$\w+\s*=>\s*)?(?P<name>\$\w+)")
 _POSTFIX = regex(r"\bfor(?:each)?\s+(?=\(|qw|<|glob)")
 _ANGLE = regex(r"<([^<>\n=;]+)>")
 _TOPIC = regex(r"\b(unlink|rmdir|rmtree)\b(?=\s*(?:for\b|foreach\b|;|\}|$))")
+_CONCAT = regex(r"\btable\.concat\s*\(\s*")
+_IMPLODE = regex(r"\b(?:implode|join)\s*\(\s*")
+_JOINS = regex(r"\s*\.\s*join\s*\(\s*")
+_COMMA = regex(r"\s*,\s*")
+_CHARACTERS = regex(
+    r"""(?:\bjoin\s*\(?\s*(?:''|"")\s*,\s*map\s*(?:\{\s*chr[^{}]*\}|chr\s*,)\s*\(?|\bString\.fromCharCode\(\s*\.\.\.\s*\[|\bBuffer\.from\(\s*\[|\[)(\s*\d{1,3}(?:\s*,\s*\d{1,3}){2,})\s*,?\s*"""
+    r"""(?:\)\s*\)|\]\s*\)(?:\.toString\([^()]*\))?|\]\s*\.pack\(\s*["'][CcU]\*["']\s*\)|\]\s*\.map\([^()]*(?:fromCharCode|chr)(?:\([^()]*\))?\)\s*\.join(?:\(\s*(?:''|"")\s*\))?)"""
+)
 _COMPUTED = regex(r"""\[\s*(['"])([A-Za-z_]\w*)\1\s*\](?=\s*\()""")
 _SENT = regex(r"""\.?\b(?:public_send|__send__|send|call_user_func(?:_array)?)\s*\(?\s*[:'"](\w+)['"]?\s*,\s*""")
 _RENAMED = regex(r"\{\s*(\w+)\s*:\s*(\w+)\s*\}\s*=\s*require")
@@ -83,7 +91,11 @@ _INNER = {
 
 def bind(language: str, text: str) -> str:
     """The same script, with a string wherever one can be told."""
-    return _Script(language, text[:_FARTHEST]).folded() + text[_FARTHEST:]
+    script = _Script(language, text[:_FARTHEST])
+    folded = script.folded()
+    if script.renamed:
+        folded = _Script(language, folded).folded()  # a function that was called by a name in a string
+    return folded + text[_FARTHEST:]
 
 
 class _Script:
@@ -94,6 +106,7 @@ class _Script:
         self._dotted = language in _DOTTED
         if (otherwise := _QUOTED_OTHERWISE.get(language)) is not None:
             text = otherwise.sub(lambda found: _quoted(next((g for g in found.groups() if g is not None), "")), text)
+        text = _CHARACTERS.sub(lambda found: _quoted("".join(map(chr, map(int, found[1].split(","))))), text)
         if language == "perl":
             text = _TOPIC.sub(r"\1 $_ ", text)
         self._text = text
@@ -101,6 +114,7 @@ class _Script:
         self._lists: dict[str, list[str]] = {}
         self._more: list[str] = []
         self._left = _STEPS
+        self.renamed = False
         self._calls: dict[str, str] = {found[2]: found[1] for found in _RENAMED.finditer(text)}
 
     def folded(self) -> str:
@@ -132,6 +146,7 @@ class _Script:
     def _put(self, value: str, end: int) -> str:
         """A value in the place of its expression; one that is called is the name of a function."""
         if value.isidentifier() and self._text[end : end + 1] == "(":
+            self.renamed = True
             return value
         return _quoted(value)
 
@@ -274,16 +289,7 @@ class _Script:
         member = before == "." and not self._dotted and text[position - 2 : position] != ".."
         if before.isalnum() or before in ("_", "$") or member:
             return None, position
-        if found := _HOME.match(text, position):
-            return "~", found.end()
-        if found := _JOINING.match(text, position):
-            items, end = self._arguments(found.end(), depth)
-            if items and items[0] != UNKNOWN:
-                if "expand_path" in found[0] and len(items) > 1:
-                    items = [items[1], items[0]]
-                return _path(items), end
-            return None, position
-        if (made := decoded(text, position, lambda at: self._arguments(at, depth))) is not None:
+        if (made := self._made(position, depth)) is not None:
             return made
         name = _NAME.match(text, position)
         if name and name[0] in self._values and not _is_place(text, name.end()):
@@ -294,6 +300,48 @@ class _Script:
             if closed and (depth or method(text, end + 1, value or "") is not None):
                 return value, end + 1
         return None, position
+
+    def _made(self, position: int, depth: int) -> tuple[str, int] | None:
+        """What a call comes to whose result is known: a home, a path, a pattern, a list put together, a decoder's text."""
+        text = self._text
+        if found := _HOME.match(text, position):
+            return "~", found.end()
+        if found := _JOINING.match(text, position):
+            items, end = self._arguments(found.end(), depth)
+            if items and items[0] != UNKNOWN:
+                if "expand_path" in found[0] and len(items) > 1:
+                    items = [items[1], items[0]]
+                return _path(items), end
+            return None
+        if (listed := _LISTED.match(text, position)) and (text[position - 1 : position] != "." or self._dotted):
+            value, end, _ = self._expression(listed.end(), depth + 1)
+            if value is not None and text[end : end + 1] in (")", "]"):
+                return value, end + 1
+        if (joined := self._joined(position, depth)) is not None:
+            return joined
+        return decoded(text, position, lambda at: self._arguments(at, depth))
+
+    def _joined(self, position: int, depth: int) -> tuple[str, int] | None:
+        """A list put together: `table.concat(t, " ")`, `implode(" ", $t)`, `words.join(" ")`."""
+        text = self._text
+        if found := _CONCAT.match(text, position):
+            items, end = self._items(found.end(), depth + 1)
+            comma = _COMMA.match(text, end)
+            by, end = self._term(comma.end(), depth + 1) if items and comma else ("", end)
+        elif found := _IMPLODE.match(text, position):
+            by, end = self._term(found.end(), depth + 1)
+            comma = _COMMA.match(text, end)
+            items, end = self._items(comma.end(), depth + 1) if by is not None and comma else ([], end)
+        elif (name := _NAME.match(text, position)) and name[0] in self._lists:
+            if (found := _JOINS.match(text, name.end())) is None:
+                return None
+            by, end = self._term(found.end(), depth + 1)
+            items = self._lists[name[0]]
+        else:
+            return None
+        if not items or by is None or text[end : end + 1] != ")":
+            return None
+        return by.join(items), end + 1
 
     def _arguments(self, position: int, depth: int) -> tuple[list[str], int]:
         """What stands between the parentheses of a call, with `UNKNOWN` for what is not constant."""

@@ -134,6 +134,14 @@ class Constants:
             return "~" if self.text(node.slice, depth + 1) == "HOME" else UNKNOWN
         return UNKNOWN
 
+    def _spelled(self, node: ast.expr) -> ast.expr | None:
+        """The list of numbers in `map(chr, […])` and `chr(n) for n in […]`; None for anything else."""
+        if isinstance(node, ast.Call) and self.dotted(node.func) == "map" and len(node.args) == 2:
+            return node.args[1] if self.dotted(node.args[0]) == "chr" else None
+        if isinstance(node, ast.GeneratorExp | ast.ListComp) and isinstance(node.elt, ast.Call):
+            return node.generators[0].iter if self.dotted(node.elt.func) == "chr" else None
+        return None
+
     def _result(self, node: ast.Call, depth: int) -> str:
         function = self.dotted(node.func)
         arguments = [self.text(argument, depth + 1) for argument in node.args]
@@ -183,9 +191,26 @@ class Constants:
             and isinstance(node.args[0], ast.List | ast.Tuple)
         ):
             return _constant(node.func.value).join(self.text(item, depth + 1) for item in node.args[0].elts)
+        return self._by_letters(node, function, arguments)
+
+    def _by_letters(self, node: ast.Call, function: str, arguments: list[str]) -> str:
+        """Text that is made of letters by their numbers."""
+        if function in ("bytes", "bytearray") and len(node.args) == 1:
+            return _letters(node.args[0])
+        if function.endswith(".join") and node.args and (listed := self._spelled(node.args[0])) is not None:
+            return _letters(listed)
         if function == "chr" and arguments and arguments[0].isdigit() and int(arguments[0]) < 0x110000:
             return chr(int(arguments[0]))
         return UNKNOWN
+
+
+def _letters(node: ast.expr) -> str:
+    """Text that is given as the numbers of its letters."""
+    items = node.elts if isinstance(node, ast.List | ast.Tuple) else []
+    numbers = [item.value for item in items if isinstance(item, ast.Constant)]
+    if not numbers or len(numbers) != len(items):
+        return UNKNOWN
+    return "".join(chr(n) if isinstance(n, int) and 0 < n < 0x110000 else UNKNOWN for n in numbers)
 
 
 def _is_choosy(node: ast.For | ast.comprehension) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from verdikt.effects import host
 from verdikt.effects.argument import words
 from verdikt.effects.call import Call
+from verdikt.effects.code.carried import carriers, mentions
 from verdikt.effects.code.constant import DECODE, HIDDEN, Constants, quoted
 from verdikt.effects.code.legible import Legible
 from verdikt.model.effect import Effect, Target
@@ -46,7 +47,7 @@ _PATHS: dict[str, tuple[tuple[str, int], ...]] = {
 """Function → what it does to which of its arguments."""
 _FETCH = words(
     "urllib.request.urlopen urllib.request.urlretrieve urllib2.urlopen requests.get requests.head httpx.get httpx.head requests.options "
-    "aiohttp.ClientSession urllib.urlopen urllib3.PoolManager"
+    "aiohttp.ClientSession urllib.urlopen urllib3.PoolManager urllib.request.Request"
 )
 _SEND = words(
     "requests.post requests.put requests.patch requests.delete requests.request httpx.post httpx.put httpx.patch httpx.delete"
@@ -72,6 +73,11 @@ class _Module(Constants):
         self.effects: list[Effect] = []
         self.nodes = 0
         self.statements: list[str] = []
+        self.carriers: frozenset[str] = frozenset()
+        """Names that hold every variable of the environment."""
+        self.put: set[str] = set()
+        self.started: set[str] = set()
+        self.fetches = False
         self.light = False
         """Whether the database is one that lives and dies with the program."""
 
@@ -81,6 +87,8 @@ class _Module(Constants):
             if self.nodes > _LIMIT:
                 return
             self.learn(node)
+        if "os" in self.names.values() or "os.environ" in self.names.values():
+            self.carriers = carriers(tree, self._whole_environment)
         for node in ast.walk(tree):
             self.nodes += 1
             if self.nodes > 2 * _LIMIT:
@@ -94,6 +102,8 @@ class _Module(Constants):
 
             # Read as one text: what is made by a statement may go by another.
             self.effects += read_sql(";\n".join(self.statements), self.call)
+        if self.fetches and self.put & self.started:
+            self.effects.append(self.call.effect("code.remote", note="runs what it downloaded"))
         if self.socket and (self.dup or self.shell):
             self.effects.append(self.call.effect("net.shell", note="a shell over a socket"))
 
@@ -149,6 +159,12 @@ class _Module(Constants):
                 self.effects.append(self.call.effect("env.read.secret"))
         elif function.endswith(".system") and first is not None and UNKNOWN not in self.text(first):
             self.effects.extend(self._shell(first))  # whatever library it is looked up in
+        elif function == "map" and len(node.args) > 1 and (meant := self.dotted(node.args[0])) in _PATHS:
+            self.effects.extend(self._on(_PATHS[meant][0][0], node.args[1]))
+        elif function in ("sys.path.insert", "sys.path.append") and node.args:
+            place = self.text(node.args[-1])
+            if place.startswith(("/tmp/.", "/var/tmp/.", "/dev/shm/")):
+                self.effects.append(self.call.effect("code.unknown", note=f"takes modules from {place}"))
         elif function.endswith(f".{HIDDEN}") and function[: -len(HIDDEN) - 1] in _POWERS:
             self.effects.append(self.call.effect("code.unknown", note="calls what the text does not name"))
         else:
@@ -247,6 +263,7 @@ class _Module(Constants):
 
     def _shell(self, argument: ast.expr | None) -> Iterator[Effect]:
         text = self.text(argument)
+        self.started.update(text.split())
         if text.replace(UNKNOWN, "").strip():
             yield from self.call.shell(text.replace(UNKNOWN, "$x"))
         else:
@@ -254,6 +271,7 @@ class _Module(Constants):
 
     def _spawn(self, node: ast.Call, argument: ast.expr | None, function: str) -> Iterator[Effect]:
         if function.startswith(("os.exec", "os.spawn")):
+            self.started.update(self.text(argument) for argument in node.args[:2])
             rest = node.args[1:] if function.startswith("os.exec") else node.args[2:]
             vector = rest[0] if rest and isinstance(rest[0], ast.List | ast.Tuple) else None
             if vector is not None:
@@ -267,6 +285,7 @@ class _Module(Constants):
             return
         if isinstance(argument, ast.List | ast.Tuple):
             words = [self.text(item) for item in argument.elts]
+            self.started.update(words)
             yield from self.call.shell(" ".join('"$x"' if UNKNOWN in word else quoted(word) for word in words))
             return
         yield from self._shell(argument)
@@ -301,10 +320,15 @@ class _Module(Constants):
             if set("x+") & set(mode)
             else "fs.read"
         )
+        if what != "fs.read":
+            self.put.add(self.text(argument))
         yield from self._on(what, argument)
 
     def _net(self, node: ast.Call, argument: ast.expr | None, function: str) -> Iterator[Effect]:
         text = self.text(argument)
+        self.fetches = True
+        if function.endswith(".urlretrieve") and len(node.args) > 1:
+            self.put.add(self.text(node.args[1]))
         if function.endswith(".request") and len(node.args) > 1:
             text = self.text(node.args[1])
         hosts = (Target(host.host(text), "host"),)
@@ -317,8 +341,10 @@ class _Module(Constants):
         )
         if host.is_local(hosts[0].text):
             yield self.call.effect("net.local", hosts)
-        elif any(self._whole_environment(k.value) for k in node.keywords) or any(
-            map(self._whole_environment, node.args)
+        elif (
+            any(self._whole_environment(k.value) for k in node.keywords)
+            or any(map(self._whole_environment, node.args))
+            or any(mentions(n, self.carriers) for n in (*node.args, *(k.value for k in node.keywords)))
         ):
             yield self.call.effect("cred.send", hosts, note="the whole environment")
         elif self._holds_secret([*node.args, *(k.value for k in node.keywords if k.arg in ("data", "json", "params"))]):

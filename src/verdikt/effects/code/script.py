@@ -16,7 +16,7 @@ from verdikt.shell.command import UNKNOWN, Word
 _STRING = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
 
 _SHELL = regex(
-    rf"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|System\.cmd|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run|do\s+shell\s+script)\b\s*[(\[]*\s*{_STRING}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*)?{_STRING})*)",
+    rf"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|System\.cmd|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run|do\s+shell\s+script)\b\s*[(\[*.]*\s*{_STRING}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*)?{_STRING})*)",
     re.DOTALL,
 )
 _BACKTICK = regex(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
@@ -26,7 +26,7 @@ _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (
         what,
         re.compile(
-            rf"(?<![\w$.'\"])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})(?!\w)\s*[\"']?\s*[(,]?\s*(?:\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[|(?:map|grep)\s*\{{|list\.files\(|dir\(|Sys\.glob\()\s*)?{_STRING}",
+            rf"(?<![\w$.'\"])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})(?!\w)\s*[\"']?\s*[(,]?\s*(?:\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[|array_filter\s*\(|(?:map|grep)\s*\{{|list\.files\(|dir\(|Sys\.glob\()\s*)?{_STRING}",
             re.DOTALL,
         ),
     )
@@ -37,7 +37,7 @@ _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         (
             "fs.delete",
-            "array_map\\(\\s*['\"]unlink['\"]|unlink|unlinkSync|unlinkIfExists|deleteIfExists|remove_file|removeFile|delete-file|Sys\\.remove|Remove|delete|remove",
+            "array_map\\(\\s*['\"]unlink['\"]|unlink|unlinkSync|unlinkIfExists|deleteIfExists|remove_file|removeFile|delete-file|Sys\\.remove|Remove",
         ),
         (
             "fs.overwrite",
@@ -53,14 +53,22 @@ _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("fs.move", "renameSync|rename"),
     )
 )
+_NAMED = regex(
+    rf"(?<![\w$.'\"])(?:(?P<of>[\w$:]+(?:\([^()]*\))?)\s*(?:\.|::|->)\s*(?:promises\s*\.\s*)?)?(?:delete|remove)(?!\w)\s*\(?\s*\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[|list\.files\()?\s*{_STRING}",
+    re.DOTALL,
+)
+"""`delete` and `remove`, which maps and lists have too."""
+_OF_FILES = regex(
+    r"^(?:File|FileUtils|IO|FS|fs\w*|Deno|Bun|os|Files|Dir|Pathname|file|filesystem|path|unlink|require\(.*|import\(.*)$"
+)
 _OPEN = regex(
     rf"\b(?:open|fopen|File\.open|File\.new|io\.open|sysopen)\b\s*\(?\s*(?:my\s+)?(?:[$\w]+\s*,\s*)?{_STRING}\s*(?:,\s*{_STRING})?"
 )
 _NET = regex(
-    rf"(?:\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got|request|get|getstore)|->(?:post|get|put)|require\(['\"]https?['\"]\)\.(?:get|request))\b\s*\(?\s*(?:URI(?:\.parse)?\(\s*)?{_STRING}"
+    rf"(?:\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got|request|get|getstore)|->(?:post|get|put|post_form)|require\(['\"]https?['\"]\)\.(?:get|request))\b\s*\(?\s*(?:URI(?:\.parse)?\(\s*)?{_STRING}"
 )
 _SENDS = regex(
-    r"(?i)Net::HTTP\.post|->post\b|\.(?:post|put|patch)\s*\(|method['\"]?\s*(?::|=>)\s*['\"](?:POST|PUT|PATCH)"
+    r"(?i)Net::HTTP\.post|->post(?:_form)?\b|\.(?:post|put|patch)\s*\(|method['\"]?\s*(?::|=>)\s*['\"](?:POST|PUT|PATCH)"
 )
 _EVAL = regex(
     r"\b(?:eval|new\s+Function|runInThisContext|runInNewContext|loadstring|instance_eval|class_eval|create_function)\b"
@@ -76,6 +84,9 @@ _DECODES = regex(
 )
 _RUN_DECODED = regex(
     r"\b(?:system|exec|popen|shell_exec|passthru|proc_open|execSync|spawn|spawnSync)\s*\(?\s*(?:\w+(?:::|->|\.))*(?:decode_base64|base64_decode|decode64|atob|hex2bin|str_rot13|gzinflate|pack|Buffer\.from)\b"
+)
+_RUN_FETCHED = regex(
+    r"\b(?:system|exec|popen|shell_exec|passthru|execSync|spawn|spawnSync|eval)\s*\(?\s*(?:URI\.open|Net::HTTP\.get|LWP::Simple::get|file_get_contents\(\s*['\"]https?:|get\(\s*['\"]https?:|await\s+\(?await\s+fetch)"
 )
 _WHOLE_ENV = {
     "node": regex(r"\b(?:console\.\w+|print|write|stringify)\([^)]*\bprocess\.env(?!\s*[.\[\w])"),
@@ -97,6 +108,7 @@ _ASKED = regex(
     re.DOTALL,
 )
 _FILE_OBJECT = regex(rf"\bnew\s+(?:java\.io\.)?File\(\s*{_STRING}\s*\)\.(deleteDir|delete|deleteRecursively)\b")
+_DOTTED = ("php", "perl", "raku")
 _GOES_ON = (regex(r"\s*(?:\+|\.\.|<>)\s*[$\w(]"), regex(r"\s*\.\s*[$\w(]"))
 """A string that something unknown is joined to: by a dot in PHP and Perl, by other marks elsewhere."""
 _PHP_JOIN = regex(r"""([)"'])\s*\.\s*(?=\w+\()""")
@@ -166,12 +178,22 @@ def _inner(language: str, text: str, call: Call) -> Iterator[Effect]:
 
 def _touched(language: str, text: str, call: Call) -> Iterator[Effect]:
     """Files, by the calls that touch them."""
-    goes_on = _GOES_ON[language in ("php", "perl", "raku")]
+    goes_on = _GOES_ON[language in _DOTTED]
     for what, pattern in _CALLS:
         for found in pattern.finditer(text):
             name = next(g for g in found.groups() if g is not None)
             if not name.startswith(("http:", "https:")):
                 yield from call.on(what, [_word(name + (UNKNOWN if goes_on.match(text, found.end()) else ""))])
+    for found in _NAMED.finditer(text):
+        owner = found["of"]
+        if (
+            owner is None
+            or _OF_FILES.match(owner)
+            or re.search(rf"\b{re.escape(owner)}\s*=\s*(?:await\s+)?(?:require|import)\b", text)
+        ):
+            name = next(g for g in found.groups()[1:] if g is not None)
+            if not name.startswith(("http:", "https:")):
+                yield from call.on("fs.delete", [_word(name + (UNKNOWN if goes_on.match(text, found.end()) else ""))])
 
 
 _FORKS = regex(
@@ -183,6 +205,7 @@ _KILLS = regex(
 _EACH = regex(
     rf"""\bDir\s*(?:\.glob\s*\(?|\.children\s*\(?|\[)\s*{_STRING}\s*[)\]]?\.each\b[^|]{{0,10}}\|\s*(\w+)\s*\|[^}}]{{0,80}}?(?:delete|unlink|rm\w*)\b[ (]*\4\b"""
 )
+_ARGUMENTS = regex(rf"@ARGV\b[^=;]{{0,10}}=\s*\(?\s*{_STRING}")
 _UNLINKS = regex(r"\b(?:unlink|rmtree|rmdir|remove_tree)\b")
 _ANGLED = regex(r"\bunlink\s*\(?\s*<([^<>\n]+)>")
 _FOUND = regex(
@@ -200,6 +223,8 @@ def _over_and_over(language: str, text: str, call: Call) -> Iterator[Effect]:
         for found in _EACH.finditer(text):
             yield from call.on("fs.delete", [_word(next(g for g in found.groups()[:3] if g is not None))])
     elif language == "perl":
+        for found in _ARGUMENTS.finditer(text):
+            yield from call.on("fs.read", [_word(next(g for g in found.groups() if g is not None))])
         for found in _ANGLED.finditer(text):
             yield from call.on("fs.delete", [_word(found.group(1))])
         for found in _FOUND.finditer(text) if _UNLINKS.search(text) else ():
@@ -216,6 +241,8 @@ def _plain(language: str, text: str) -> str:
 
 def _evaluated(text: str, call: Call) -> Iterator[Effect]:
     """Text that is run as a program: where does it come from?"""
+    if _RUN_FETCHED.search(text):
+        yield call.effect("code.remote", note="runs what it downloads")
     if _RUN_DECODED.search(text):
         yield call.effect("code.hidden", note="runs what a decoder makes of its input")
     if not _EVAL.search(text):
@@ -298,6 +325,8 @@ def _word(text: str) -> Word:
 
 def _command(found: "re.Match[str]", call: Call, language: str) -> Iterator[Effect]:
     first = next(g for g in found.groups()[:3] if g is not None)
+    if not found.group(4) and _GOES_ON[language in _DOTTED].match(found.string, found.end()):
+        first += UNKNOWN
     rest = [next((g for g in groups if g), "") for groups in re.findall(_STRING, found.group(4) or "")]
     if any(text in ("utf8", "utf-8", "r", "w") for text in rest):
         rest = []
@@ -305,9 +334,9 @@ def _command(found: "re.Match[str]", call: Call, language: str) -> Iterator[Effe
 
     if looks_like_sql(first):
         return
-    line = " ".join([_word(first).text, *(text if text[:1] == "~" else f"'{text}'" for text in rest)]).replace(
-        UNKNOWN, "$x"
-    )
+    line = " ".join(
+        [_word(first).text, *(text if text[:1] == "~" or "*" in text else f"'{text}'" for text in rest)]
+    ).replace(UNKNOWN, "$x")
     if language in ("node", "php") and found.group(0).startswith("run"):
         return
     yield from call.shell(line)

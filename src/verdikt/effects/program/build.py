@@ -43,6 +43,18 @@ PROGRAMS: dict[str, Program] = {
     "cmake": Program(call=_cmake),
     **programs(
         "pre-commit lefthook husky",
-        Program(_RUNS, subs={"uninstall": Does("git.hook.skip", note="takes the hooks away")}),
+        Program(
+            _RUNS,
+            subs={
+                "uninstall": Does("git.hook.skip", note="takes the hooks away"),
+                "try-repo": Does(
+                    "code.remote",
+                    "0",
+                    "other",
+                    note="runs hooks of a repository that nobody has looked at",
+                    possible=True,
+                ),
+            },
+        ),
     ),
 }

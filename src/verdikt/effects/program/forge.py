@@ -88,7 +88,9 @@ def _api(call: Call) -> Iterator[Effect]:
         yield call.effect("repo.delete", _targets(args.operands[:1]), recoverable=True if light else None)
     elif method in ("PUT", "PATCH") or any(part in path for part in _ADMIN_PATHS) or path.endswith("/merge"):
         light = any(part in path for part in ("/issues/", "/pulls/", "/comments/")) and not path.endswith("/merge")
-        yield call.effect("repo.write.api" if light else "repo.admin", _targets(args.operands[:1]))
+        words_alone = bool(fields) and all(word.text.startswith(("title=", "body=")) for word in fields)
+        what = "repo.write" if light and words_alone else "repo.write.api" if light else "repo.admin"
+        yield call.effect(what, _targets(args.operands[:1]))  # new words, as `gh pr edit` gives
     elif path.rstrip("/").endswith(("/comments", "/replies", "/reactions")) and "@" not in "".join(
         w.text for w in fields
     ):

@@ -13,6 +13,9 @@ Part = Callable[[Call, Arguments], Iterator[Effect]]
 
 _GLOBAL = words("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source")
 
+_IN_PLACE = ("git.discard", "git.clean")
+"""What happens to the files of one working tree, and to no other."""
+
 _READ = words(
     "status log show diff blame annotate grep ls-files ls-tree rev-parse describe shortlog cat-file name-rev merge-base rev-list "
     "for-each-ref count-objects fsck whatchanged cherry range-diff show-ref show-branch var version help check-ignore check-attr check-mailmap "
@@ -52,7 +55,16 @@ def _git(call: Call) -> Iterator[Effect]:
     if not sub.known:
         yield call.effect("git.write", possible=True)
         return
-    yield from _subcommand(call, sub.text, rest, expand=True)
+    for effect in _subcommand(call, sub.text, rest, expand=True):
+        # What is thrown away in a copy that is not meant to stay is missed by nobody.
+        passing = effect.what.startswith(_IN_PLACE) and _here(call) is Zone.TEMP
+        yield call.effect("git.write") if passing else effect
+
+
+def _here(call: Call) -> Zone:
+    """Where the command runs, as far as that is told."""
+    place = call.command.cwd
+    return call.path(place if place is not None and not place.known else Word(".")).zone
 
 
 def _subcommand(call: Call, name: str, rest: tuple[Word, ...], *, expand: bool) -> Iterator[Effect]:
@@ -153,6 +165,13 @@ def _names_a_path(call: Call, word: Word) -> bool:
         return False
     path = call.resolver.absolute(text, call.command.cwd)
     return bool(path) and call.facts.path(path, git=False).exists
+
+
+def _shown(call: Call, args: Arguments) -> Iterator[Effect]:
+    """Files that git shows or keeps although they are none of its own."""
+    yield call.effect("git.read")
+    if call.subcommand == "hash-object" or args.has("--no-index"):
+        yield from call.on("fs.read", args.operands)
 
 
 def _restore(call: Call, args: Arguments) -> Iterator[Effect]:
@@ -423,7 +442,7 @@ def _submodule(call: Call, args: Arguments) -> Iterator[Effect]:
 _PARTS: dict[str, Part] = {
     "add": _add, "stage": _add, "archive": _archive, "bisect": _runs, "branch": _branch, "bundle": _bundle, "checkout": _checkout, "checkout-index": _index,
     "clean": _clean, "clone": _fetch, "commit": _commit, "config": _config, "credential": _credential, "credential-store": _credential, "daemon": _serve,
-    "difftool": _runs, "fetch": _fetch, "filter-branch": _filter, "filter-repo": _filter, "gc": _gc, "instaweb": _serve, "ls-remote": _fetch, "merge": _merge,
+    "diff": _shown, "hash-object": _shown, "difftool": _runs, "fetch": _fetch, "filter-branch": _filter, "filter-repo": _filter, "gc": _gc, "instaweb": _serve, "ls-remote": _fetch, "merge": _merge,
     "prune": _prune, "pull": _fetch, "push": _push, "read-tree": _index, "rebase": _rebase, "reflog": _reflog, "remote": _remote, "reset": _reset, "restore": _restore,
     "rm": _remove, "send-email": _mail, "stash": _stash, "submodule": _submodule, "switch": _switch, "symbolic-ref": _symbolic, "tag": _tag, "update-ref": _ref, "worktree": _worktree, "am": _merge,
 }  # fmt: skip

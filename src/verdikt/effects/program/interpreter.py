@@ -79,6 +79,11 @@ def _module(call: Call, rest: tuple[Word, ...]) -> Iterator[Effect]:
 
 def _script(call: Call) -> Iterator[Effect]:
     args = call.args
+    for file in args.all("-r --require --import --loader --experimental-loader"):
+        if "/" in file.text and call.name != "php" and "\n" not in file.text:
+            from verdikt.effects.variable import loaded
+
+            yield from loaded(call, call.name, file)
     if call.name == "php" and args.has("-S"):
         yield call.effect("net.listen")
         argv = call.command.argv

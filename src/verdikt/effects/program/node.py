@@ -108,6 +108,11 @@ def _npx(call: Call) -> Iterator[Effect]:
 
 _BRINGS = {
     "@angular/cli": "ng",
+    "@anthropic-ai/claude-code": "claude",
+    "@openai/codex": "codex",
+    "@google/gemini-cli": "gemini",
+    "@github/copilot": "copilot",
+    "opencode-ai": "opencode",
     "@changesets/cli": "changeset",
     "@nestjs/cli": "nest",
     "@railway/cli": "railway",

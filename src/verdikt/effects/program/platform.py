@@ -221,6 +221,10 @@ PROGRAMS: dict[str, Program] = {
             "gen types": _LOCAL,
             "gen types typescript": _LOCAL,
             "migration new": _LOCAL,
+            "migration up": (
+                Does("cloud.write", "0", "other", when="--linked --db-url", bare=True),
+                Does("code.build", unless="--linked --db-url", bare=True),
+            ),
             "migration list": _READ,
             "functions new": _LOCAL,
             "functions serve": _LOCAL,

@@ -221,6 +221,13 @@ def _agent(call: Call) -> Iterator[Effect]:
     yield call.effect("agent.run", (Target(call.name, "other"),))
 
 
+def _editor(call: Call) -> Iterator[Effect]:
+    """An editor that installs an extension: one from a file may be anything."""
+    for file in call.args.all("--install-extension"):
+        if file.text.endswith(".vsix"):
+            yield call.effect("pkg.foreign", (call.path(file),))
+
+
 _NOTHING = Program()
 _WRAPPER = Program()
 
@@ -257,5 +264,5 @@ PROGRAMS: dict[str, Program] = {
     "env": Program(call=_env, values="-u --unset -C --chdir -S --split-string"),
     "printenv": Program(call=_printenv),
     **programs("claude codex gemini aider cursor-agent opencode copilot amp qwen crush cline", Program(call=_agent, values="-p --print --model -m --permission-mode --allowedTools --disallowedTools --prompt -s --sandbox -a --ask-for-approval --approval-mode")),
-    **programs("code codium cursor windsurf", Program(subs={"tunnel": Does("net.tunnel", note="opens this machine to a browser anywhere"), "serve-web": Does("net.listen")})),
+    **programs("code codium cursor windsurf", Program(call=_editor, values="--install-extension --uninstall-extension -g --goto -d --diff", subs={"tunnel": Does("net.tunnel", note="opens this machine to a browser anywhere"), "serve-web": Does("net.listen")})),
 }  # fmt: skip

@@ -49,6 +49,24 @@ def _secret_lines(call: Call, patterns: list[Word]) -> Iterator[Effect]:
         yield call.effect("env.read.secret", tuple(Target(word.shown, "other") for word in patterns))
 
 
+def _cut(call: Call) -> Iterator[Effect]:
+    """Reads; of `NAME=value` the names alone are no secret."""
+    by, fields = call.args.value("-d --delimiter"), call.args.value("-f --fields")
+    names = by is not None and fields is not None and by.text in ("=", "") and fields.text == "1"
+    yield from call.on("fs.list" if names else "fs.read", call.args.operands)
+
+
+_NAMES_ALONE = (
+    "s/=.*//",
+    "s/=.*$//",
+    "s/=.*/=/",
+    "s/=.*/=***/",
+    "s/=.*/=<redacted>/",
+    "s/=.*/=REDACTED/",
+    "s/=.*/=.../",
+)
+
+
 def _sed(call: Call) -> Iterator[Effect]:
     args = call.args
     given = args.has("-e --expression -f --file")
@@ -57,7 +75,8 @@ def _sed(call: Call) -> Iterator[Effect]:
         every = not given and args.operands and args.operands[0].text.replace(" ", "") in ("d", "1,$d", "/.*/d", "/^/d")
         yield from call.on("fs.truncate" if every else "fs.write", files)
     else:
-        yield from call.on("fs.read", files)
+        names = not args.has("-n") and not given and args.operands and args.operands[0].text in _NAMES_ALONE
+        yield from call.on("fs.list" if names else "fs.read", files)
     for script in [*args.all("-e --expression"), *([] if given else args.operands[:1])]:
         yield from _sed_script(call, script)
 
@@ -181,7 +200,8 @@ PROGRAMS: dict[str, Program] = {
     **programs("awk gawk mawk nawk busybox-awk", Program(call=_awk, values="-F -v -f -i --assign --field-separator --file --include -e --source")),
     **programs("sort gsort", Program(call=_sort, values="-o --output -k --key -t --field-separator -S -T --buffer-size --temporary-directory --parallel --compress-program --batch-size")),
     "uniq": Program(call=_uniq, values="-f -s -w --skip-fields --skip-chars --check-chars"),
-    **programs("cut paste join comm fold fmt pr expand unexpand rev column colrm tsort ptx look", Program(Does("fs.read", "*"), values="-d -f -c -b -w -t -s -e -o -1 -2 -j -v --delimiter --fields --characters --bytes --width --tabs --output-delimiter --delimiters -l")),
+    "cut": Program(call=_cut, values="-d -f -c -b -w -s --delimiter --fields --characters --bytes --output-delimiter"),
+    **programs("paste join comm fold fmt pr expand unexpand rev column colrm tsort ptx look", Program(Does("fs.read", "*"), values="-d -f -c -b -w -t -s -e -o -1 -2 -j -v --delimiter --fields --characters --bytes --width --tabs --output-delimiter --delimiters -l")),
     **programs("tr true: seq yes factor numfmt", Program()),
     **programs("od", Program(Does("fs.read", "*"), values="-N -j -A -t -w -S --width --format --skip-bytes --read-bytes --address-radix")),
     **programs("shuf ul m4 cpp pygmentize highlight lolcat ccat bsdcat", Program(Does("fs.read", "*"), Does("fs.overwrite", "-o --output --outfile"), values="-n --head-count -o --output --outfile -i -e -l -f -O -S --syntax --out-format")),
