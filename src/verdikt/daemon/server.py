@@ -183,7 +183,9 @@ class Server:
             self._take_in(self._lobby.shut_doors())
         self._lobby.look()
         room = self._lead.room()
-        if not self._heard or (not room and sum(len(each.data) for each in self._heard) < MOST_BUFFERED):
+        if not room and sum(len(each.data) for each in self._heard) >= MOST_BUFFERED:
+            time.sleep(TURN_SECONDS)
+        elif not self._heard or not room:
             self._take_in(self._lobby.listen(self._patience()))
         if self._heard and room and len(self._held) < MOST_HELD:
             self._entertain(self._heard.pop(0))
