@@ -40,7 +40,7 @@ class Clause(Value):
 
 _SAYS = regex(r"[\w§¶✅✔☑]")
 _SPLIT = regex(
-    r"[;—–→]|\s-{1,2}\s|:\s|,\s+(?=(?:but|and|so|yet|then|while|whereas|though|although|which|because|since|however)\b)"
+    r"[;—–]|→(?!\s*~?\d)|\s-{1,2}\s|:\s|,\s+(?=(?:but|and|so|yet|then|while|whereas|though|although|which|because|since|however)\b)"
     r"|\s+(?=(?:but|however|although|though|whereas|because)\s)|,\s+(?=(?:I|we|all|everything|should|shall|do|would|want|could)\b)|\s\(|\)\s",
     re.IGNORECASE,
 )
