@@ -47,7 +47,7 @@ _SOURCE = regex(
 
 
 _AFTERWARDS = regex(
-    r"\b(?:next|need to|needs to|have to|has to|must|should|would|could|can|if|once|when|left|just|will|first)\b.*\bthen\s+$|'ll\b.*\bthen\s+$",
+    r"\b(?:next|need to|needs to|have to|has to|must|should|would|could|can|if|once|when|left|just|will|first)\b|'ll\b",
     FLAGS,
 )
 """What comes when something else has been done."""
@@ -65,9 +65,10 @@ def _silent(clause: Clause) -> bool:
         return True
     if CONDITION.match(sentence.text) and not TEMPORAL.match(sentence.text):
         return True
-    if _AFTERWARDS.search(sentence.text[: clause.start]) and not re.match(r"\W*(?:I|we)\b", clause.text, FLAGS):
+    before = sentence.text[: clause.start]
+    if before.rstrip().endswith("then") and _AFTERWARDS.search(before) and not re.match(r"\W*(?:I|we)\b", clause.text):
         return True
-    lead, colon, _ = sentence.text[: clause.start].rpartition(":")
+    lead, colon, _ = before.rpartition(":")
     return bool(colon) and _introduces(lead)
 
 
