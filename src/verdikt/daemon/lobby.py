@@ -135,21 +135,25 @@ class Lobby:
         for _ in range(AT_ONCE):
             try:
                 sock = door.accept()
-            except (BlockingIOError, InterruptedError):
-                return
             except OSError as error:
-                if self._shut:
-                    if door.sock.fileno() >= 0:
-                        self._selector.unregister(door.sock)
-                    self._doors.remove(door)
-                # No descriptor is left, most likely: whoever came first and has not asked yet makes room.
-                elif not self._give_up_oldest("too many clients at once"):
-                    self._journal.write(f"cannot accept: {error}")
-                    time.sleep(FULL_SECONDS)
+                self._nobody(door, error)
                 return
             self._admit(door, sock, heard)
             if len(heard) >= MOST_HEARD:
                 return
+
+    def _nobody(self, door: Door, error: OSError) -> None:
+        """Nobody could be let in."""
+        if self._shut:
+            self._doors.remove(door)
+            if door.sock.fileno() >= 0:
+                self._selector.unregister(door.sock)
+        elif isinstance(error, BlockingIOError | InterruptedError):
+            return
+        # No descriptor is left, most likely: whoever came first and has not asked yet makes room.
+        elif not self._give_up_oldest("too many clients at once"):
+            self._journal.write(f"cannot accept: {error}")
+            time.sleep(FULL_SECONDS)
 
     def _admit(self, door: Door, sock: socket.socket, heard: list[Connection]) -> None:
         try:

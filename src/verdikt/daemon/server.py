@@ -282,5 +282,5 @@ class Server:
                 self._asked.pop(connection, None)
 
     def _status(self) -> Pending:
-        report = self.pulse.report(open=len(self._lobby), pending=len(self._asked), **self._facts())
+        report = self.pulse.report(open=len(self._lobby), pending=len(self._asked) - 1, **self._facts())
         return Pending(Said(protocol.ANSWER, 0, json.dumps(report).encode() + b"\n"))

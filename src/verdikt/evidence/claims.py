@@ -36,7 +36,7 @@ _LOOKED = regex(
     r"|\b(?:no|nothing) (?:changes?|edits?|(?:has|have) been|was|were|is|are)(?: (?:has|have) been| was| were| is| are)? (?:needed|necessary|required|made|changed|touched)\b"
     r"|\b(?:what follows|this|below) is (?:only |just )?(?:an? |my )(?:proposal|suggestion|sketch|review|plan)\b|^\W*(?:here is|here's|below is) (?:my|the) (?:review|analysis|proposal|assessment)\b"
     r"|\b(?:nothing|no need) (?:for you )?to do\b|\b(?:no need to|you don't (?:need|have) to) do anything\b|\b(?:haven't|have not) found\b|\b(?:unsure|not sure|unclear|hard to (?:say|tell)|(?:don't|do not) know|can't (?:say|tell)) (?:whether|if)\b"
-    r"|\b(?:pr|pull request|commit) (?:description|message|title) (?:says|claims|reads)\b|\bask the author\b|^\W*could (?:the|it|this|that)\b[^?]* be\b[^?]*\?"
+    r"|\b(?:pr|pull request|commit) (?:description|message|title) (?:says|claims|reads)\b|\bask the author\b|^\W*(?:the |this |your |overall )?(?:diff|pr|change|patch|code|branch|implementation) looks (?:good|fine|solid|right|ok)\b|\bapproved from my side\b|\blgtm\b|^\W*could (?:the|it|this|that)\b[^?]* be\b[^?]*\?"
     r"|^\W*(?:is|was) (?:that|this) (?:right|correct|the (?:situation|case|plan)|what you|intended|complete|on purpose|accurate)\b[^?]*\?|^\W*(?:right|correct|did I (?:get|understand) (?:that|this|it)\b[^?]*)\?",
     re.IGNORECASE,
 )

@@ -1,5 +1,6 @@
 """A sentence taken apart: what each clause says, and whether it says it of the real present."""
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -19,6 +20,10 @@ _PAST = regex(w.PAST, FLAGS)
 _PERSONAL = regex(w.PERSONAL)
 
 
+CLAUSES = 24
+"""Clauses of a sentence that are read one by one; what comes after them is read as one."""
+
+
 class Clause(Value):
     """A part of a sentence that says one thing."""
 
@@ -33,8 +38,9 @@ class Clause(Value):
         return self.text[:at].rpartition(",")[2]
 
 
+_SAYS = regex(r"[\w§¶✅✔☑]")
 _SPLIT = regex(
-    r"[;—–→]|\s-{1,2}\s|:\s|,\s+(?=(?:but|and|so|yet|then|while|whereas|though|although|which|because|since|however)\b)"
+    r"[;—–]|→(?!\s*~?\d)|\s-{1,2}\s|:\s|,\s+(?=(?:but|and|so|yet|then|while|whereas|though|although|which|because|since|however)\b)"
     r"|\s+(?=(?:but|however|although|though|whereas|because)\s)|,\s+(?=(?:I|we|all|everything|should|shall|do|would|want|could)\b)|\s\(|\)\s",
     re.IGNORECASE,
 )
@@ -65,7 +71,7 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
     text = sentence.text
     starts = [0]
     labelled = False
-    for match in _SPLIT.finditer(text):
+    for match in itertools.islice(_SPLIT.finditer(text), CLAUSES):
         if match[0].startswith(":"):
             labelled = labelled or bool(_LABEL.match(text[starts[-1] : match.start()]))
         starts.append(match.end())
@@ -78,7 +84,7 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
         part = text[begin:end]
         last = number + 1 == len(starts)
         asks = sentence.question and (last or bool(_ASKS.match(part)))
-        if part.strip():
+        if _SAYS.search(part):
             yield Clause(part, begin, sentence, asks, number == 0)
 
 

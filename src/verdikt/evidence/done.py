@@ -41,13 +41,13 @@ _STEPS = regex(
 )
 _POSSIBLE = regex(r"\b(?:what|things|parts|items)\b.*(?:\bnot\b|n't\b)|\b(?:would|could|should)\b|(?<!\bi)'d\b", FLAGS)
 _SOURCE = regex(
-    r"^\W*that(?:'s| is| was) (?:how|where|when|what)\b(?!.*\b(?:I|we)\b)|^\W*(?:in (?:the|this|that|your|our) (?:\w+ )?(?:example|scenario|diagram|sketch)|according to|per the|as per|in (?:the|your) (?:issue|ticket|readme|docs))\b|^\W*to \w+[^,]{0,60}, (?:you|just|simply|run|push|use|set|add|open|click|install|call|pass|create|make|start|merge|go|type|edit|enable|execute)\b|\b(?:in the sense|to the extent) that\b|\binsofar as\b",
+    r"^\W*in (?:(?:the|most|some|that|such) )+(?:\w+ )?cases?\b|^\W*that(?:'s| is| was) (?:how|where|when|what)\b(?!.*\b(?:I|we)\b)|^\W*(?:in (?:the|this|that|your|our) (?:\w+ )?(?:example|scenario|diagram|sketch)|according to|per the|as per|in (?:the|your) (?:issue|ticket|readme|docs))\b|^\W*to \w+[^,]{0,60}, (?:you|just|simply|run|push|use|set|add|open|click|install|call|pass|create|make|start|merge|go|type|edit|enable|execute)\b|\b(?:in the sense|to the extent) that\b|\binsofar as\b",
     FLAGS,
 )
 
 
 _AFTERWARDS = regex(
-    r"\b(?:next|need to|needs to|have to|has to|must|should|would|could|can|if|once|when|left|just|will|first)\b.*\bthen\s+$|'ll\b.*\bthen\s+$",
+    r"\b(?:next|need to|needs to|have to|has to|must|should|would|could|can|if|once|when|left|just|will|first)\b|'ll\b",
     FLAGS,
 )
 """What comes when something else has been done."""
@@ -65,9 +65,10 @@ def _silent(clause: Clause) -> bool:
         return True
     if CONDITION.match(sentence.text) and not TEMPORAL.match(sentence.text):
         return True
-    if _AFTERWARDS.search(sentence.text[: clause.start]) and not re.match(r"\W*(?:I|we)\b", clause.text, FLAGS):
+    before = sentence.text[: clause.start]
+    if before.rstrip().endswith("then") and _AFTERWARDS.search(before) and not re.match(r"\W*(?:I|we)\b", clause.text):
         return True
-    lead, colon, _ = sentence.text[: clause.start].rpartition(":")
+    lead, colon, _ = before.rpartition(":")
     return bool(colon) and _introduces(lead)
 
 
@@ -80,7 +81,7 @@ def _introduces(lead: str) -> bool:
     ):
         return True
     if re.match(
-        r"^\W*(?:their|his|her|your (?:\w+ )?(?:colleagues?|teams?|predecessor)'s|upstream|\w+'s|\w+s') (?:branch|pr|pull request|fork|version|patch|commit|repo)\b",
+        r"^\W*(?:the |our |your )?(?:previous|former|last|old) (?:maintainers?|developers?|authors?|team|owners?|agent|session|engineers?)\b|^\W*(?:their|his|her|your (?:\w+ )?(?:colleagues?|teams?|predecessor)'s|upstream|\w+'s|\w+s') (?:branch|pr|pull request|fork|version|patch|commit|repo)\b",
         lead,
         FLAGS,
     ):
@@ -181,7 +182,7 @@ def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
         len(items) > 1
         and all(len(item.split()) <= 4 for item in items)
         and any(map(p.ITEM.match, items))
-        and not _SAYS_WHEN.search(items[0])
+        and not any(map(_SAYS_WHEN.search, items))
     ):
         plain = re.sub(r"\bnothing else\b", "", text, flags=FLAGS)
         if not (NEGATIVE.search(plain) or UNREAL.search(text) or reported(text)):

@@ -60,13 +60,13 @@ HAS = regex(
 )
 ENDED = regex(
     r"\b(?:completed|succeeded|finished|went through|ran|went live|went out|landed|built|compiled|started|deployed|exited|rolled out|ran (?:for|over) [\w ]{2,20}?|works?|compiles|builds|runs|starts|loads|load|run|render|work|renders|behaves?|responds?)"
-    r" (?:successfully|cleanly|fine|without (?:any )?(?:errors?|issues?|problems?|failures?|warnings?)|with (?:no|zero) (?:errors?|issues?|warnings?|failures?|problems?|crash(?:es)?|drops?)|with(?: exit)?(?: code| status) 0|as (?:expected|intended|requested|described|specified|documented|advertised|planned|before)"
-    r"|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b|\b\w{3,14}(?:s|ed)(?: up| out| through| down)? (?:successfully|cleanly|flawlessly|correctly|properly|reliably|smoothly|without (?:any )?(?:errors|warnings|problems|issues|trouble|incident|downtime|a hitch))\b|\bworked (?:(?:the )?first time|on the first (?:try|attempt)|straight away|right away|immediately|like a charm|out of the box)\b|\bworks(?=\W*$| and\b|,)|\b(?:succeeded|went through|went live|works now)\b|\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b|\b(?:did|does) the trick\b|\bdid help\b|\bas (?:the|your) [\w ]{1,25}? (?:demands?|requires?|asks?|expects?|specif(?:y|ies)|prescribes?)(?=\W*$)|\b(?:builds?|compiles?|installs?|starts?|runs?|boots?) from (?:a )?(?:clean|fresh|scratch)\b|\bsuccessfully \w{3,14}ed\b|\band (?:they |it )?(?:all |both |now )?pass(?:es)?\W*$|\b(?:I|we) have (?:the|it|everything|your|an?|all) ?[\w§ ]{0,30}? ?(?:running|working|passing|green)\b|\bwe now have (?:an? )?(?:full|complete|working|proper|100%|solid)\b|\b(?:is|are) (?:all )?set (?:up )?(?:correctly|properly)\b|\bpasses(?=\W*$|,| and\b)|\bno (?:\w+ )?(?:errors?|bugs?|warnings?|issues?|failures?|problems?|conflicts?) remains?\b|\b(?:deploy\w*|release|update|rollout|fix) went out\b|\bpass(?:es|ed)? (?:its|the|all|every|all its) (?:\w+ ){0,2}?(?:checks?|tests?|validation|audit|scan|suite|rules|criteria|requirements|gates|assertions|validators?|linters?|compiler)\b|\b(?:is|are) now (?!(?:fail|crash|work|look|wait|try|hang|miss|gett|go|becom|happen|show|throw|block|be|ask|wonder|think|investigat|read|writ|runn?ing out|complain|leak|los|break|see)\w*ing\b)\w+ing\b|\b(?:results?|outputs?|they|numbers?|totals?|values?) (?:is|are) (?:all |both )?(?:correct|right|identical|as expected)\b|\bdoes (?:exactly |precisely )?what (?:you asked|was asked|it should|you wanted)\b|\b(?:output|results?|totals?|checksums?|it|they|everything) match(?:es)?(?=\W*$|,| the (?:expected|spec|reference|sample|golden|baseline))|\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|ubuntu|debian|fedora|ios|android|arm|python|node|linux|macos|safari|firefox|chrome|mobile|production|staging)\b|\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the cloud)|\b(?:release|version|update|hotfix|build|v?\d[\d.]+) is (?:now )?out(?=\W*$|,)"
+    rf" (?:successfully|cleanly|fine|{w.SMOOTHLY}|with (?:no|zero) (?:errors?|issues?|warnings?|failures?|problems?|crash(?:es)?|drops?)|with(?: exit)?(?: code| status) 0|as (?:expected|intended|requested|described|specified|documented|advertised|planned|before)"
+    rf"|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b|\b\w{{3,14}}(?:s|ed)(?: up| out| through| down)? (?:successfully|cleanly|flawlessly|correctly|properly|reliably|smoothly|{w.SMOOTHLY})\b|\bworked (?:(?:the )?first time|on the first (?:try|attempt)|straight away|right away|immediately|like a charm|out of the box)\b|\bworks(?=\W*$| and\b|,)|\b(?:succeeded|went through|went live|works now)\b|\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b|\b(?:did|does) the trick\b|\bdid help\b|\bdoes the job\b|\bas (?:the|your) [\w ]{{1,25}}? (?:demands?|requires?|asks?|expects?|specif(?:y|ies)|prescribes?)(?=\W*$)|\b(?:builds?|compiles?|installs?|starts?|runs?|boots?) from (?:a )?(?:clean|fresh|scratch)\b|\bsuccessfully \w{{3,14}}ed\b|\band (?:they |it )?(?:all |both |now )?pass(?:es)?\W*$|\b(?:I|we) have (?:the|it|everything|your|an?|all) ?[\w§ ]{{0,30}}? ?(?:running|working|passing|green)\b|\bwe now have (?:an? )?(?:full|complete|working|proper|100%|solid)\b|\b(?:is|are) (?:all )?set (?:up )?(?:correctly|properly)\b|\bpasses(?=\W*$|,| and\b)|\bno (?:\w+ )?(?:errors?|bugs?|warnings?|issues?|failures?|problems?|conflicts?) remains?\b|\b(?:deploy\w*|release|update|rollout|fix) went out\b|\bpass(?:es|ed)? (?:its|the|all|every|all its) (?:\w+ ){{0,2}}?(?:checks?|tests?|validation|audit|scan|suite|rules|criteria|requirements|gates|assertions|validators?|linters?|compiler)\b|\b(?:is|are) now (?!(?:fail|crash|work|look|wait|try|hang|miss|gett|go|becom|happen|show|throw|block|be|ask|wonder|think|investigat|read|writ|runn?ing out|complain|leak|los|break|see)\w*ing\b)\w+ing\b|\b(?:results?|outputs?|they|numbers?|totals?|values?) (?:is|are) (?:all |both )?(?:correct|right|identical|as expected)\b|\bdoes (?:exactly |precisely )?what (?:you asked|was asked|it should|you wanted)\b|\b(?:output|results?|totals?|checksums?|it|they|everything) match(?:es)?(?=[^\w§¶]*$|,| the (?:expected|spec|reference|sample|golden|baseline))|\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|ubuntu|debian|fedora|ios|android|arm|python|node|linux|macos|safari|firefox|chrome|mobile|production|staging)\b|\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the cloud)|\b(?:release|version|update|hotfix|build|v?\d[\d.]+) is (?:now )?out(?=\W*$|,)"
     r"|\b(?:change|fix|patch|feature|update|pr|work)(?:s|es)? (?:is|are) in(?=\W*$|,)|\b(?:has )?landed(?=\W*$|,| and\b| (?:on|in) (?:main|master|prod)\w*)"
     r"|(?<!to )(?<!can )\b(?:finished|completes?|completed|succeeds)(?= and\b|,| in (?:about |under )?\d|\W*$)|\b(?:exits?|exited|ends|ended|returns|returned|comes back|came back)(?: with)?(?: a)?(?: clean)?(?: exit)?(?: code| status)? (?:0|zero)(?=\W*$|[,;]| and\b)"
     rf"|\bno (?:more|remaining|further|longer any|other) (?:\w+ ){{0,2}}?(?:{w.TROUBLE}|failing \w+)\b"
     r"|\b(?:is|are|runs|loads|takes|builds|starts)(?: now)? (?:about |around |roughly |over |~)?(?:\d[\d.,]*(?:%|x| ?times| ?ms| ?seconds)|half|twice|much|far) (?:as fast|as small|(?:\w+ )?(?:faster|smaller|less|quicker|shorter|cheaper|lighter|lower|sooner))\b"
-    r"|\bwithout (?:a single|any) (?:error|issue|failure|warning|problem|crash)s?\b"
+    rf"|\b(?=without (?:a single|any) ){w.SMOOTHLY}"
     rf"|\b{w.TROUBLE}\b[^,;]{{0,30}}? (?:(?:has|have) (?:all )?(?:disappeared|vanished|gone away|stopped|cleared up)|disappeared|went away|stopped (?:happening|occurring))\b"
     r"|\b(?:I|we)(?:'d| would)? (?:consider|call) (?:it|this|that|the [\w -]{1,30}?) (?:fixed|done|resolved|finished|complete|solved|closed)(?=\W*$|[,;]| and\b)"
     r"|\bas (?:requested|discussed|agreed|specified|proposed|suggested|planned|outlined|estimated|predicted|promised|hoped)(?=\W*$|, )|\b(?:is|are|it's)(?: \w+ly| now| also)? (?:faster|smaller|quicker|lighter)(?=:| than (?:before|main|master|it was|the old)\b)|\b(?:as|like|the way|how) you (?:asked|requested|wanted|specified|described|suggested|preferred|proposed|outlined|wished)(?=\W*$|, )|\b(?:compiles|type-?checks|typechecks|builds)\W*$",
@@ -110,7 +110,8 @@ OFFERED = regex(
     FLAGS,
 )
 BACK = regex(
-    r"\b(?:is|are)(?: now)? (?:back|up)(?=\W*$|,| (?:with|and|again)\b|(?<=back) (?:in|on|at|where|under|to)\b)", FLAGS
+    r"\b(?:is|are)(?: now| already)? (?:back|up)(?=\W*$|,| (?:with|and|again)\b|(?<=back) (?:in|on|at|where|under|to)\b)",
+    FLAGS,
 )
 WE_NOW = regex(r"\bwe now (\w+)\b", FLAGS)
 LATELY = regex(
@@ -134,8 +135,8 @@ CLEAR = regex(
     FLAGS,
 )
 RESULT = regex(
-    r"^\W*(?:(?:all |unit |full |local |the )*(?:tests?|build|lint(?:er|ing)?|types?|type[- ]?check(?:s|ing)?|ci|checks?|suite|result|status|verification|§)(?: run| suite| results?| status)?)"
-    r"(?: \([^)]*\))?(?::| →| [-–—=]|(?= [✅✔☑])) ?(?:\d[\d.]*%? )?(?:all )?(?:ok\b|pass(?:ed|ing|es)?\b|succe\w+|green\b|clean\b|✅|✔|☑)",
+    r"^\W*(?:(?:all |unit |full |local |smoke |the )*(?:tests?|build|lint(?:er|ing)?|types?|type[- ]?check(?:s|ing)?|ci|checks?|suite|result|status|verification|deploy(?:ment)?|migration|release|rollout|installation|import|compilation|formatting|§)(?: run| suite| results?| status)?)"
+    r"(?: \([^)]*\))?(?::| →| [-–—=]|(?= [✅✔☑])) ?(?:\d[\d.]*%? )?(?:all )?(?:ok\b|pass(?:ed|ing|es)?\b|succe\w+|green\b|clean\b|✅|✔|☑|(\d+)/\1\b)",
     FLAGS,
 )
 DELIVERED = regex(
@@ -168,7 +169,7 @@ THIS = regex(
 HEADLINE = regex(
     r"^\W*(?:(?!of\b|as\b|to\b|be\b|get\b|getting\b|when\b|the\b|a\b)[\w§'/.#+✅✔☑🎉-]+ ){1,6}?(complete|completed|done|finished|successful|fixed|resolved|deployed|implemented|merged|live|passing"
     r"|passed|succeeded|shipped|accomplished|achieved|updated|added|created|removed|verified|ready|green|restored|applied|pushed|migrated|published|released"
-    r"|committed|confirmed|validated|squashed|nailed|patched|plugged|crushed|landed|imported|exported|processed|deleted|tested|installed|configured|solved|closed|cleared|rewritten|rebuilt|refactored|renamed|replaced|converted|reverted|cleaned up|wired up|in place|up and running|all green|good to go|unblocked|covered|enabled|disabled|upgraded|bumped)"
+    r"|committed|confirmed|validated|squashed|nailed|patched|plugged|crushed|landed|imported|exported|processed|deleted|tested|installed|configured|solved|closed|cleared|rewritten|rebuilt|refactored|renamed|replaced|converted|reverted|cleaned up|wired up|in place|up and running|all green|good to go|unblocked|covered|included|enabled|disabled|upgraded|bumped)"
     r"(?: successfully| now| and (?:verified|tested|pushed(?: to [\w§./-]+)?|merged|deployed|working)| for (?:review|testing|use|merge|production)| to (?:merge|ship|review|deploy|use|go)| 🎉| in production| on main| by (?:the |a )?[\w -]{1,30}(?:tests?|suite|run|checks?|ci|team)| (?:as|to|in|under|at|into) (?:§|#?\d|main|master|prod\w*|staging|the (?:registry|repo\w*|server|bucket|store))[\w§./:-]*)?\W*$",
     FLAGS,
 )
@@ -179,7 +180,7 @@ TELEGRAM = regex(
 SHORT = regex(
     r"^\W*no (?:more |remaining |further )(?:warnings|errors|failures|issues|regressions|crashes)\b|"
     r"^\W*(?:all |job |and |it's |that's |we're |i'm |you're )?(?:done|fixed|finished|complete|completed|shipped|all set|set|good to go|up and running|everything|all of (?:it|them)|problem solved|mission accomplished|live|deployed|merged|resolved|implemented|sorted|that's it|ready)"
-    r"(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$|^\W*(?:done|fixed|finished|shipped)[,!.]|^\W*that(?:'s| is) (?:all (?:of (?:it|them)|\d+|two|three|four|five|six)|both|everything (?:you asked|on (?:the|your) list))\b|^\W*you can (?:now |safely )?(?:announce|merge|deploy|ship|release|close|publish) (?:it|this|that|the (?:pr|branch|ticket|issue|release))(?=\W*$| now\b| whenever\b| when\b)|^\W*it's alive\b|^\W*(?:nailed|cracked|sorted|solved|fixed|found and fixed) it\b|^\W*(?:nice,? |great,? |yes,? |ok,? |and )?(?:that|it|this) (?:worked|did it|is alive)(?=\W*$|[,!])|^\W*(?:all )?(?:done|finished) with (?:the|all|this|that|it|everything|your|both)\b|^\W*(?:all )?(?:tests|ci|build|checks)(?: all)? green\b|^\W*(?:all |everything )?green (?:across the board|everywhere|again|on all)\b|^\W*(?:all|everything(?:'s| is)?) (?:done|set|good|green|finished)\b",
+    r"(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$|^\W*(?:done|fixed|finished|shipped)[,!.]|^\W*that(?:'s| is) (?:all (?:of (?:it|them)|\d+|two|three|four|five|six)|both|everything (?:you asked|on (?:the|your) list))\b|^\W*you can (?:now |safely )?(?:announce|merge|deploy|ship|release|close|publish) (?:it|this|that|the (?:pr|branch|ticket|issue|release))(?=\W*$| now\b| whenever\b| when\b)|^\W*ready for you to \w+|^\W*(?:it's|they're|that's) (?:all )?in(?=[.!]*$)|^\W*it's alive\b|^\W*(?:nailed|cracked|sorted|solved|fixed|found and fixed) it\b|^\W*(?:nice,? |great,? |yes,? |ok,? |and )?(?:that|it|this) (?:worked|did it|is alive)(?=\W*$|[,!])|^\W*(?:all )?(?:done|finished) with (?:the|all|this|that|it|everything|your|both)\b|^\W*(?:all )?(?:tests|ci|build|checks)(?: all)? green\b|^\W*(?:all |everything )?green (?:across the board|everywhere|again|on all)\b|^\W*(?:all|everything(?:'s| is)?) (?:done|set(?! up to| to)|good|green|finished)\b",
     FLAGS,
 )
 LATER = regex(
@@ -191,7 +192,7 @@ DESCRIBES = regex(
     FLAGS,
 )
 ATTRIBUTIVE = regex(
-    r"^\s+[a-z]+ (?:is|are|was|were|gets?|will|can|must|should|have|has)\b|^\s+(?:width|size|header|point|time|position|number|length|amount|price|rate|list|set|example|state|callback|event|queue|column|flag|at \d|on top)\b(?! \w+ing\b)",
+    r"^\s+[a-z]+ (?:is|are|was|were|gets?|will|can|must|should|have|has)\b|^\s+(?:width|size|header|point|time|position|number|length|amount|price|rate|list|set|example|code|files?|data|content|software|state|callback|event|queue|column|flag|at \d|on top)\b(?! \w+ing\b)",
     FLAGS,
 )
 NO_WORK = regex(
@@ -252,7 +253,7 @@ AGAINST = regex(
     r"|^ (?:it|that|this|they) (?:was|were|took|used to (?:be|take)) (?:about |around |over )?\d[\d.,]* ?(?:ms|s|sec|seconds|minutes|hours|kB|MB|GB|%)\W*$"
     r"|\b(?:\d|two|three|four|five|six|eight|ten|half)[^;]{0,60}?, down from (?:about |~|over |around )?(?:\d|[a-z]+\b)"
     r"|\b(?:down|up) to (?:about |~)?\d[^,;]{0,25}? from (?:about |~)?\d"
-    r"|\bwent (?:up|down) (?:to|by) (?:about |around |~)?\d|(?<!vary )(?<!varies )(?<!range )(?<!ranges )\bfrom (?:about |~)?\d[\d.,]* ?(?P<unit>ms|s|sec|seconds|minutes|min|kB|KB|MB|GB|%|lines|warnings|errors|failures) to (?:about |~|under )?\d[\d.,]* ?(?P=unit)\b|\b\d[\d.,]* ?(?:ms|s|kB|MB|GB|%)? (?:→|->|=>) ?\d",
+    r"|\bwent (?:up|down) (?:to|by) (?:about |around |~)?\d|(?<!vary )(?<!varies )(?<!range )(?<!ranges )\bfrom (?:about |~)?\d[\d.,]* ?(?P<unit>ms|s|sec|seconds|minutes|min|kB|KB|MB|GB|%|lines|warnings|errors|failures) to (?:about |~|under )?\d[\d.,]* ?(?P=unit)\b|\b\d[\d.,]* ?(?:ms|s|kB|MB|GB|%|x)? (?:→|->|=>) ?\d",
     FLAGS,
 )
 FINE = regex(
@@ -268,7 +269,7 @@ FINE = regex(
     FLAGS,
 )
 LANDED = regex(
-    r"^\W*(?!(?:I|we|you|it|that|this|he|she|they|state|situation|who|what)\b)(?:[\w§'/-]+ ){0,8}?[\w§/-]+(?: is| are|'s) (?:all |now )?in(?=[^\w§¶]*$|[;,:])|\b(?:it's|it is|they're|that's) (?:all )?(?:on|in) (?:the )?(?:branch|commit|pr) (?:§|#?\w)|\b(?:script|report|write-up|summary|draft|patch|fix|export|deck|migration|changes?|branch|notebook)(?:'s| is| are)(?: now| all)? (?:in|at|on|under)(?: the)? §",
+    rf"^\W*(?!(?:I|we|you|it|that|this|he|she|they|state|situation|who|what)\b)(?:[\w§'/-]+ ){{0,8}}?[\w§/-]+(?: is| are|'s) (?:all |now )?in(?=[^\w§¶]*$|[;,:])|^\W*(?!.*\b(?:still|{w.TROUBLE})\b)(?:the|your|both|all)\b[\w§ -]{{1,40}}? (?:is|are) (?:all )?there(?=[^\w§¶]*$|[:,])|\b(?:it's|it is|they're|that's) (?:all )?(?:on|in) (?:the )?(?:branch|commit|pr) (?:§|#?\w)|\b(?:script|report|write-up|summary|draft|patch|fix|export|deck|migration|changes?|branch|notebook)(?:'s| is| are)(?: now| all)? (?:in|at|on|under)(?: the)? §",
     FLAGS,
 )
 ZERO = regex(
@@ -307,7 +308,7 @@ AS_ASKED = regex(
 )
 MENDED = regex(rf"\b(?:{w.VERBED}|fix|done|gone|now|solution)\b", FLAGS)
 HOLLOW = regex(
-    r"^\W*and (?:yet )?(?:the |it |they )?[^.;,]{0,40}? (?:is|are|was|were) (?:still )?(?:wrong|incorrect|broken|off by)\b|^\W*(?:even )?with the (?:bug|fault|defect|broken|wrong|old)\b|^[^.;]{0,40}, (?:but|and|then|and then|but then)\b[^.;]{0,60}? (?:was killed|died|crashe[sd]|hung|timed out|gave up)\b|^[^.;]{0,40}, but not (?:yet|for|quite)\b|^\W*and will be\b|^\W*so (?:don't|do not|never|you (?:can't|cannot|must|should|shouldn't))\b|^\W*(?:whatever|no matter|regardless|anyway|even (?:if|when|though))\b|^\W*but un\w+(?:ed|ished)\b|^\W*(?:only |just )?because (?!I\b|we\b)|^\W*(?:now )?but (?:(?:meaning|use|point)less|only|not|misleading|incomplete|slow|wrong|flaky|prove"
+    r"^[^.;]{0,60}, (?:I'm told|I hear|they say|apparently|supposedly|allegedly|reportedly|according to|or so|presumably|I (?:think|believe|guess|assume|suppose|hope))\b|^\W*and (?:yet )?(?:the |it |they )?[^.;,]{0,40}? (?:is|are|was|were) (?:still )?(?:wrong|incorrect|broken|off by)\b|^\W*(?:even )?with the (?:bug|fault|defect|broken|wrong|old)\b|^[^.;]{0,40}, (?:but|and|then|and then|but then)\b[^.;]{0,60}? (?:was killed|died|crashe[sd]|hung|timed out|gave up)\b|^[^.;]{0,40}, but not (?:yet|for|quite)\b|^\W*and will be\b|^\W*so (?:don't|do not|never|you (?:can't|cannot|must|should|shouldn't))\b|^\W*(?:whatever|no matter|regardless|anyway|even (?:if|when|though))\b|^\W*but un\w+(?:ed|ished)\b|^\W*(?:only |just )?because (?!I\b|we\b)|^\W*(?:now )?but (?:(?:meaning|use|point)less|only|not|misleading|incomplete|slow|wrong|flaky|prove"
     r"|(?:it |they |that )?(?:doesn't|don't|does not|do not|isn't|fail|crash|still|hang))",
     FLAGS,
 )

@@ -47,6 +47,7 @@ _ASKED = tuple(
         rf"\b(?:on|from) your (?:machine|end|side),?{_HASTE} (?:run|execute|try|check)\b",
         r"^\W*(?:try|run|start|open|execute|restart|re-?run|check|test)\b[^.;]{1,80}? on your (?:machine|end|side|phone|device|laptop)\b",
         r"\bif (?:you can|possible),? (?!(?:I|we|let|it|that|this|the|you)\b)[a-z]+\b",
+        r"\bwhat do you (?:get|see) (?:when|if|after|on|in)\b",
         r"\bwhat (?:does|do|did|is) [^?]{1,60}? (?:say|print|show|display|output|return|report|read)\b[^?]*\b(?:when you|if you|after you|on your|for you)\b",
         r"\bI(?:'ll|'d| will| would)?(?: still)? need (?!(?:an?|your|some|one) (?:\w+ )?(?:decision|answer|opinion|go-ahead|feedback|confirmation|preference|approval)\b)(?:[\w-]+ ){1,5}from you\b",
         r"^\W*(?:I'll|I will|I'd|I would)? ?(?:need|require) from you\b|^\W*what I need from you\b|\bneeded from you\b",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from verdikt.model.regex import regex
 from verdikt.model.value import Record, Value
 
-LONGEST = 200_000
+LONGEST = 64_000
 """Characters of a message that are read; a longer one is read from its end, where an agent says what came of it."""
 
 SENTENCE = 1_000

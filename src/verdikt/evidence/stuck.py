@@ -71,6 +71,7 @@ _STUCK = tuple(
         rf"\b(?:an? |the )?(?:\w+ )?{_MEANS}(?: that| which)? (?:I|we) (?:don't|do not|didn't) have\b",
         rf"\b(?:my|our) (?:\w+ )?{_MEANS} (?:isn't|is not|aren't|are not|doesn't|does not|don't|do not|lacks?|has no|have no|has been (?:revoked|refused|rejected)|was (?:revoked|refused|rejected|denied)|(?:is|are) (?:not|refused|rejected|denied|missing|insufficient))\b",
         r"\b(?:I|we)(?:'d|'ll| would| will)?(?: still| first)? (?:need|require) (?:your |valid |the |an? |working )?(?:[\w-]+ ){0,2}?(?:credentials|approval|permissions?|access|api keys?|tokens?|passwords?|ssh keys?|sign-off)\b(?! (?:check|handling|refresh|validation|to be|store))",
+        r"\b(?:I|we) (?:have no|don't have an?) [\w -]{1,20}? to (?:build|test|run|try|verify|check|compile)\b",
         # I wait
         r"\b(?:I'm|I am|we're|we are)(?: still| currently| now)? (?:waiting (?:on|for)|awaiting) (?:you|your|someone|somebody|access|approval|credentials|permission|clearance|an? (?:\w+ )?(?:answer|reply|response|decision|approval|token|key|account)|the (?:\w+ ){0,2}(?:approval|access|credentials?|permissions?|decision|tokens?|keys?|password|passphrase|sign-off|go-ahead))\b",
         r"^\W*(?:still |currently |now )?(?:waiting (?:on|for)|awaiting|pending) (?:you|your|access|approval|credentials|permission|someone)\b",

@@ -1,9 +1,13 @@
 """What a commit check says: each council's findings, the worst first, and what to do."""
 
 from collections.abc import Sequence
+from shlex import quote
 
-from verdikt.model.finding import CouncilVerdict
-from verdikt.report.findings import explain
+from verdikt.model.finding import BLOCKING, CouncilVerdict
+from verdikt.report.findings import by_severity, explain
+
+_MOST = 5
+"""Findings for which the command that clears them is told."""
 
 
 def refused(council: str, plan_hash: str, verdict: CouncilVerdict | None, faults: Sequence[str]) -> str:
@@ -13,7 +17,11 @@ def refused(council: str, plan_hash: str, verdict: CouncilVerdict | None, faults
         lines.append(explain(verdict))
     if verdict is not None and verdict.blocks:
         lines.append("fix what was found and stage it; a person can clear a finding with:")
-        lines.append(f"  verdikt findings clear --plan-hash {plan_hash} --id ID --why REASON")
+        stopping = [finding for finding in by_severity(verdict.findings) if finding.severity in BLOCKING]
+        for finding in stopping[:_MOST]:
+            lines.append(f"  verdikt findings clear --plan-hash {plan_hash} --id {quote(finding.id)} --why REASON")
+        if len(stopping) > _MOST:
+            lines.append(f"  verdikt findings show --plan-hash {plan_hash} --json tells the ids of the others")
     else:
         lines.append("have it reviewed with:")
         lines.append(f"  verdikt council run {council}")

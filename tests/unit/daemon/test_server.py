@@ -13,6 +13,7 @@ import pytest
 from tests.contract.warm import eventually
 from verdikt.daemon import lead, lobby, protocol, server
 from verdikt.daemon.connection import Connection
+from verdikt.daemon.door import UnixDoor
 from verdikt.daemon.journal import Journal
 from verdikt.daemon.lead import Lead
 from verdikt.daemon.lobby import Lobby
@@ -20,6 +21,7 @@ from verdikt.daemon.loopback import HttpDoor
 from verdikt.daemon.pending import Pending
 from verdikt.daemon.pulse import Pulse
 from verdikt.daemon.question import Peer, Question, Said
+from verdikt.daemon.residence import Residence
 from verdikt.daemon.server import Server
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.later import Later
@@ -195,6 +197,21 @@ def test_no_answer_is_given_before_its_entry_is_on_the_disk(tmp_path: Path) -> N
 
     assert [heard(sock) for sock in waiting] == [(200, {})] * 3
     running.server.leave("the test is over")
+
+
+def test_it_goes_as_soon_as_nobody_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time for decisions under way is not waited out when there are none."""
+    monkeypatch.setattr(server, "LEAVE_SECONDS", 600.0)
+    residence, journal = Residence(tmp_path / "run"), Journal(tmp_path / "daemon.log")
+    assert residence.take()
+    doors = [HttpDoor(0, tmp_path, {}), UnixDoor(residence, lambda _: True, journal)]
+    loop = Server(doors, lambda _: Pending(ALLOWED), journal, ours=lambda: True, facts=dict, idle_seconds=600.0)
+    thread = threading.Thread(target=loop.serve, daemon=True)
+    thread.start()
+    loop.leave("the test is over")
+    thread.join(60)
+
+    assert not thread.is_alive()
 
 
 def test_whoever_knocked_before_the_process_goes_is_let_in(tmp_path: Path) -> None:

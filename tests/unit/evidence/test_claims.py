@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verdikt.evidence.claims import find_claims
+from verdikt.evidence.clause import CLAUSES, clauses
+from verdikt.evidence.prose import sentences
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "claims.yaml").read_text())
 
@@ -55,6 +57,16 @@ def test_a_claim_says_where_its_words_stand() -> None:
     ]
 
 
+def test_a_sentence_of_many_parts_is_read_in_few() -> None:
+    """What each clause costs is paid a bounded number of times, and its end is read all the same."""
+    (sentence,) = sentences("a: b; " * 150 + "I fixed it")
+
+    found = list(clauses(sentence))
+
+    assert len(found) == CLAUSES + 1
+    assert found[-1].text.endswith("I fixed it")
+
+
 @given(st.text(max_size=400))
 def test_no_text_makes_it_raise(text: str) -> None:
     """Bad input is normal input."""
@@ -63,7 +75,18 @@ def test_no_text_makes_it_raise(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["`" * 5000, '"' * 5000, "I " * 5000, "[a](" * 3000, "is now " * 4000, "has a new " * 9000, "a" * 300_000]
+    "text",
+    [
+        "`" * 5000,
+        '"' * 5000,
+        "I " * 5000,
+        "[a](" * 3000,
+        "is now " * 4000,
+        "has a new " * 9000,
+        ": " * 9000,
+        "a: b " * 2000,
+        "a" * 300_000,
+    ],
 )
 def test_long_and_odd_messages_take_bounded_time(text: str) -> None:
     """A message made to be slow is read like any other."""

@@ -95,7 +95,7 @@ def _codex(client: Client, binary: Path, home: Path, url: str, prompt: str) -> t
 
 
 def _gemini(client: Client, binary: Path, home: Path, url: str, prompt: str) -> tuple[list[str], dict[str, str]]:
-    command = ["node", str(binary), "-p", prompt, "-m", "gemini-2.5-pro", "--output-format", "stream-json"]
+    command = [str(binary), "-p", prompt, "-m", "gemini-2.5-pro", "--output-format", "stream-json"]
     env = {
         "GEMINI_API_KEY": "scripted",
         "GOOGLE_GEMINI_BASE_URL": url,
