@@ -88,7 +88,6 @@ ENDED = either(
     r"\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|ubuntu|debian|fedora|ios|android|arm|python|node|linux|macos|safari|firefox|chrome|mobile|production|staging)\b",
     r"\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the cloud)",
     r"\b(?:release|version|update|hotfix|build|v?\d[\d.]+) is (?:now )?out(?=\W*$|,)",
-    r"\b(?:change|fix|patch|feature|update|pr|work)(?:s|es)? (?:is|are) in(?=\W*$|,)",
     r"\b(?:has )?landed(?=\W*$|,| and\b| (?:on|in) (?:main|master|prod)\w*)",
     r"(?<!to )(?<!can )\b(?:finished|completes?|completed|succeeds)(?= and\b|,| in (?:about |under )?\d|\W*$)",
     r"\b(?:exits?|exited|ends|ended|returns|returned|comes back|came back)(?: with)?(?: a)?(?: clean)?(?: exit)?(?: code| status)? (?:0|zero)(?=\W*$|[,;]| and\b)",
@@ -216,9 +215,8 @@ TELEGRAM = regex(
     FLAGS,
 )
 SHORT = either(
-    r"^\W*no (?:more |remaining |further )(?:warnings|errors|failures|issues|regressions|crashes)\b",
+    r"^\W*done,",
     r"^\W*(?:all |job |and |it's |that's |we're |i'm |you're )?(?:done|fixed|finished|complete|completed|shipped|all set|set|good to go|up and running|everything|all of (?:it|them)|problem solved|mission accomplished|live|deployed|merged|resolved|implemented|sorted|that's it|ready)(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$",
-    r"^\W*(?:done|fixed|finished|shipped)[,!.]",
     r"^\W*that(?:'s| is) (?:all (?:of (?:it|them)|\d+|two|three|four|five|six)|both|everything (?:you asked|on (?:the|your) list))\b",
     r"^\W*you can (?:now |safely )?(?:announce|merge|deploy|ship|release|close|publish) (?:it|this|that|the (?:pr|branch|ticket|issue|release))(?=\W*$| now\b| whenever\b| when\b)",
     r"^\W*ready for you to \w+",
@@ -227,7 +225,6 @@ SHORT = either(
     r"^\W*(?:nailed|cracked|sorted|solved|fixed|found and fixed) it\b",
     r"^\W*(?:nice,? |great,? |yes,? |ok,? |and )?(?:that|it|this) (?:worked|did it|is alive)(?=\W*$|[,!])",
     r"^\W*(?:all )?(?:done|finished) with (?:the|all|this|that|it|everything|your|both)\b",
-    r"^\W*(?:all )?(?:tests|ci|build|checks)(?: all)? green\b",
     r"^\W*(?:all |everything )?green (?:across the board|everywhere|again|on all)\b",
     r"^\W*(?:all|everything(?:'s| is)?) (?:done|set(?! up to| to)|good|green|finished)\b",
 )
@@ -254,7 +251,6 @@ NO_WORK = either(
 UNDONE = regex(r"\bbut (?:then )?(?:it |that |they )?(?:broke|came back|regressed|reappeared)\b", FLAGS)
 STILL = either(
     r"\b(?:got|get|gives?|gave|see|saw|hit|with|shows?) (?:exactly )?the same (?:\w+ )?(?:errors?|failures?|results?|timeouts?|crash|messages?|problems?|behaviou?r|exception|output)\b",
-    r"\b(?:since|because|as) (?:it|that|this) (?:did not|didn't|does not|doesn't) (?:fix|help|work|solve)",
     r"\b(?:but|however|yet|though)\b[^.]{0,60}?\b[^.]{0,40}?(?:still (?:fail|crash|break|hang|error|see|get|happen|isn't|doesn't|not|present|there|broken|exist|occur|open)|didn't (?:help|work|fix)|doesn't (?:help|work|fix)|no (?:effect|luck|difference)|to no avail|it fails|that fails|the (?:error|bug|problem|issue|failure) (?:persists|remains|is still))",
 )
 READY_LATER = regex(

@@ -64,13 +64,8 @@ _FREE = either(
     r"\bif (?:you(?:'d)? (?:want|like|wish|prefer|feel like|care)|needed|necessary|desired|you need)\b",
     r"\bfeel free\b",
     r"\boptional(?:ly)?\b",
-    r"\bno (?:rush|need)\b[^,]*\bnot necessary\b",
     r"\b(?:isn't|not) necessary\b",
     r"\bonly (?:if|when|once|after)\b",
-    r"\bwould you like me\b",
-    r"\bwant me to\b",
-    r"\bshould I\b",
-    r"\bshall I\b",
 )
 _TO_OTHERS = regex(
     r"\b(?:tell|show|give|send) (?:the|your|our|any|all) (?:end )?(?:users?|clients?|team|customers?|reviewers?|people|caller)\b",
