@@ -40,6 +40,12 @@ _HOME = regex(
     r"""|\b(?:[Oo]s\.|System\.)?[Gg]et_?env!?\(\s*['"]HOME['"]\s*\)|\bSystem\.getProperty\(\s*["']user\.home["']\s*\)|\bSys\.getenv\(\s*["']HOME["']\s*\)"""
     r"""|\bSystem\.user_home!?(?:\(\))?|\bNSHomeDirectory\(\)|\bstd::env::home_dir\(\)(?:\.unwrap\(\))?|\bos\.UserHomeDir\(\)|\benv::var\(\s*"HOME"\s*\)(?:\.unwrap\(\))?|\bDeno\.homeDir\(\)"""
 )
+_PASSING = regex(
+    r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)tmpdir\(\)|\bsys_get_temp_dir\(\)|\bDir\.(?:tmpdir|mktmpdir)(?:\(\))?|\b(?:File::Temp::)?tempdir\(|\b(?:\w+\.)?mkdtemp(?:Sync|Disposable)?\(|\btempnam\(|\bDeno\.makeTemp(?:Dir|File)(?:Sync)?\(|"""
+    r"""\bos\.tmpname\(\)|\bSystem\.tmp_dir!?(?:\(\))?|\bmktempdir\(\)|\btempfile\(\)|\btempname\(\)|\btempdir\(\)|\bFile\.createTempFile\(|\bFiles\.createTempDirectory\(|\bos\.MkdirTemp\("""
+)
+"""Calls that name a place for temporary files, as far as their opening parenthesis where they take something."""
+_HERE = regex(r"\bprocess\.cwd\(\)|\bDir\.pwd\b|\bgetcwd\(\)|\bDeno\.cwd\(\)|\bFile\.cwd!?\(\)|\bpwd\(\)|\bgetwd\(\)")
 _JOINING = regex(
     r"""(?:(?:require\(\s*['"](?:node:)?path['"]\s*\)|\bpath(?:\.posix)?|\bfilepath|\bPath|\bFile|\bPathname)\s*\.\s*(?:join|resolve|normalize|Join|Abs|expand|absolute_path|expand_path|realpath|new)"""
     r"""|\bFile::Spec(?:::Functions)?\s*->\s*cat(?:file|dir)|\bcat(?:file|dir)|\bjoinpath|\bexpanduser|\babspath|\bfile\.path|\bpath\.expand|\bnormalizePath|\brealpath|\bfs\.realpathSync"""
@@ -306,6 +312,11 @@ class _Script:
         text = self._text
         if found := _HOME.match(text, position):
             return "~", found.end()
+        if found := _HERE.match(text, position):
+            return ".", found.end()
+        if found := _PASSING.match(text, position):
+            open_end = found[0].endswith("(")
+            return "/tmp/made-by-script", _beyond(text, found.end()) + 1 if open_end else found.end()
         if found := _JOINING.match(text, position):
             items, end = self._arguments(found.end(), depth)
             if items and items[0] != UNKNOWN:

@@ -10,7 +10,8 @@ from verdikt.effects.call import Call
 from verdikt.effects.code.carried import carriers, mentions
 from verdikt.effects.code.constant import DECODE, HIDDEN, Constants, quoted
 from verdikt.effects.code.legible import Legible
-from verdikt.model.effect import Effect, Target
+from verdikt.effects.code.library import TAKES, lost
+from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 
@@ -56,11 +57,6 @@ _LIMIT = 20_000
 _POWERS = frozenset(("os", "subprocess", "shutil", "builtins", "__builtins__", "sys", "ctypes", "socket", "pty"))
 _WHOLE_ENV = regex(r"^(?:[\w.]+\()*os\.environ(?:\.(?:items|copy|values)\(\))?(?:,[^)]*)?\)*$")
 _MAGIC = regex(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MULTILINE)
-_DROPS = frozenset("drop_all drop_table drop_database drop_collection flushall flushdb".split())
-_CLOUD_DELETES = frozenset(
-    "delete_bucket terminate_instances delete_table delete_db_instance delete_object delete_objects delete_stack".split()
-)
-_CLOUD_ENDS = ("delete_", "terminate_", "purge_", "deregister_", "schedule_key_deletion")
 
 
 class _Module(Constants):
@@ -165,6 +161,11 @@ class _Module(Constants):
             place = self.text(node.args[-1])
             if place.startswith(("/tmp/.", "/var/tmp/.", "/dev/shm/")):
                 self.effects.append(self.call.effect("code.unknown", note=f"takes modules from {place}"))
+        elif function in ("keyring.get_password", "dotenv.dotenv_values"):
+            self.effects.append(self.call.effect("cred.read", (Target(function, "other"),)))
+        elif function.startswith("sh.") and function.count(".") == 1 and node.args:
+            line = [function[3:], *(self.text(argument) for argument in node.args)]
+            self.effects.extend(self.call.shell(" ".join(quoted(word).replace(UNKNOWN, "$x") for word in line)))
         elif function.endswith(f".{HIDDEN}") and function[: -len(HIDDEN) - 1] in _POWERS:
             self.effects.append(self.call.effect("code.unknown", note="calls what the text does not name"))
         else:
@@ -219,10 +220,9 @@ class _Module(Constants):
             return
         owner = node.func.value
         add = self.effects.extend
-        if name in ("unlink", "rmdir") and (text := self.text(owner)):
-            add(self._path("fs.delete", text))
-        elif name == "rmtree":
-            add(self._path("fs.delete.tree", self.text(node.args[0]) if node.args else UNKNOWN))
+        if name in ("unlink", "rmdir", "rmtree") and (text := self.text(owner)):
+            given = self.text(node.args[0]) if node.args else UNKNOWN
+            add(self._path(*(("fs.delete.tree", given) if name == "rmtree" else ("fs.delete", text))))
         elif name in ("write_text", "write_bytes"):
             emptied = bool(node.args) and self.text(node.args[0]) == ""
             add(self._path("fs.truncate" if emptied else "fs.overwrite", self.text(owner)))
@@ -237,29 +237,26 @@ class _Module(Constants):
 
             if UNKNOWN not in text and looks_like_sql(text):
                 self.statements.append(text)
-        elif what := self._lost(name, owner):
+        elif name in TAKES and self._takes(node):
+            return
+        elif what := lost(name, ast.unparse(owner), self.names.values(), light=self.light):
             self.effects.append(self.call.effect(what, possible=True))
         elif function == "sqlite3.connect" and node.args and self.text(node.args[0]).startswith(("/tmp/", ":memory:")):
             self.light = True
         elif name in ("connect",) and self.socket:
             self.effects.append(self.call.effect("net.connect"))
 
-    def _lost(self, name: str, owner: ast.expr) -> str:
-        """What a method of a library for databases or clouds destroys, by its name; empty for any other."""
-        if name in _DROPS:
-            return "" if self.light else "db.drop"
-        cloud = "boto3" in self.names.values()
-        if name.startswith("delete_") and any(module.startswith("kubernetes") for module in self.names.values()):
-            return "k8s.delete.all" if "namespace" in name.split("_")[1:2] else "k8s.delete"
-        if name == "prune" and "docker" in self.names.values():
-            return "container.volume.remove" if ast.unparse(owner).endswith(".volumes") else "container.prune"
-        if name in ("sendmail", "send_message") and "smtplib" in self.names.values():
-            return "message.send"
-        if name in _CLOUD_DELETES or (cloud and name.startswith(_CLOUD_ENDS)):
-            return "cloud.delete"
-        if name == "delete" and ".all()" in (spoken := ast.unparse(owner)[-200:]) and ".objects" in spoken:
-            return "cloud.delete" if cloud else "" if self.light else "db.delete.all"
-        return ""
+    def _takes(self, node: ast.Call) -> bool:
+        """A call that reads the file it is given the name of; whether a secret was among what it was given."""
+        secrets = [
+            Word(text)
+            for argument in node.args
+            if (text := self.text(argument))[:1] in ("/", "~")
+            and UNKNOWN not in text
+            and self.call.path(Word(text)).zone is Zone.SECRET
+        ]
+        self.effects.extend(self.call.on("fs.read", secrets) if secrets else ())
+        return bool(secrets)
 
     def _shell(self, argument: ast.expr | None) -> Iterator[Effect]:
         text = self.text(argument)

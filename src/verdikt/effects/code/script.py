@@ -47,7 +47,9 @@ _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("fs.append", "appendFileSync|appendFile"),
         (
             "fs.read",
-            "readFileSync|readFile|file_get_contents|createReadStream|readlines|readfile|show_source|highlight_file|readTextFile|slurp|parse_ini_file|File\\.read|IO\\.read|File\\.readlines",
+            "readFileSync|readFile|file_get_contents|createReadStream|readlines|readfile|show_source|highlight_file|readTextFile|readTextFileSync|slurp|parse_ini_file|File\\.read!?|IO\\.read|"
+            "File\\.readlines|File\\.foreach|IO\\.foreach|File\\.stream!|File\\.open!|Bun\\.file|io\\.lines|readLines|read|read_to_string|readAllText|readAllLines|ReadFile|fromFile|cpSync|copyFileSync|cp|cp_r|"
+            "copyFile|FileUtils\\.cp|copy|load_file|safe_load_file|source|readRDS|read\\.csv|openSync|createReadStream|os\\.Open|Open",
         ),
         ("fs.chmod", "chmodSync|chmod"),
         ("fs.move", "renameSync|rename"),
@@ -89,18 +91,28 @@ _RUN_FETCHED = regex(
     r"\b(?:system|exec|popen|shell_exec|passthru|execSync|spawn|spawnSync|eval)\s*\(?\s*(?:URI\.open|Net::HTTP\.get|LWP::Simple::get|file_get_contents\(\s*['\"]https?:|get\(\s*['\"]https?:|await\s+\(?await\s+fetch)"
 )
 _WHOLE_ENV = {
-    "node": regex(r"\b(?:console\.\w+|print|write|stringify)\([^)]*\bprocess\.env(?!\s*[.\[\w])"),
-    "ruby": regex(r"\b(?:p|pp|puts|print)\s*\(?\s*ENV(?:\.to_h|\.to_a|\.inspect|\.to_hash)?\s*(?:[;)\n}]|$)"),
+    "node": regex(
+        r"\b(?:console\.\w+|print|write|stringify|entries|values)\([^)]*\bprocess\.env(?!\s*[.\[\w])|\b(?:Deno\.env\.toObject\(\)|(?:entries|values|stringify|log)\(\s*Bun\.env\s*\))"
+    ),
+    "ruby": regex(
+        r"\b(?:p|pp|puts|print)\s*\(?\s*ENV(?:\.to_h|\.to_a|\.inspect|\.to_hash)?\s*(?:[;)\n}]|$)|\bENV\.(?:each|each_pair|map|values|select|filter|sort)\b"
+    ),
     "perl": regex(r"\b(?:print|say|Dumper)\b[^;]*[%@\\]\s*%?ENV\b"),
     "php": regex(
-        r"\b(?:print_r|var_dump|var_export|echo|json_encode)\s*\(?\s*(?:getenv\(\s*\)|\$_ENV\s*\)|\$_SERVER\s*\))"
+        r"\b(?:print_r|var_dump|var_export|echo|json_encode)\s*\(?\s*(?:getenv\(\s*\)|\$_ENV\s*\)|\$_SERVER\s*\))|\bforeach\s*\(\s*(?:getenv\(\s*\)|\$_ENV\b|\$_SERVER\b)"
     ),
+    "awk": regex(r"\bfor\s*\(\s*(\w+)\s+in\s+ENVIRON\s*\)[^}]*\bprintf?\b[^}]*\bENVIRON\[\1\]"),
+    "elixir": regex(r"\bSystem\.get_env\(\s*\)"),
+    "julia": regex(r"\b(?:println|print|show|display|for\s+\w+\s+in)\s*\(?\s*ENV\s*[);\n]"),
+    "r": regex(r"\bSys\.getenv\(\s*\)"),
+    "lua": regex(r"\bpopen\(\s*['\"](?:env|printenv)['\"]"),
 }
 _EMPTIED = regex(
     rf"""\b(?:writeFileSync|writeFile|file_put_contents|File\.write|IO\.write|outputFileSync)\b\s*\(?\s*{_STRING}\s*,\s*(?:''|""|``)\s*[),;]?"""
 )
 _DATA: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("db.drop", regex(r"\bdropDatabase\s*\(|\bdropAllTables\s*\(|\bdropCollection\s*\(|\bflush(?:all|All|db|Db)\b|\bdropSchema\s*\(|sync\(\s*\{\s*force\s*:\s*true")),
+    ("cloud.delete", regex(r"\.delete(?:Bucket|Table|DBInstance|DBCluster|Stack|Function|Cluster|Volume|Objects|Repository|HostedZone)\(|\.terminateInstances\(|\b(?:Delete(?:Bucket|Table|DBInstance|DBCluster|Stack|Volume|Objects)|TerminateInstances)Command\b|\.delete_(?:bucket|table|db_instance|stack)\b|\.terminate_instances\b")),
     ("db.delete.all", regex(r"\bdelete(?:Many|_many)\s*\(\s*(?:\{\s*\})?\s*\)|\b(?:destroy_all|delete_all)\b|\btruncate\(\)|\.objects\.all\(\)\.delete\(\)")),
 )  # fmt: skip
 _ASKED = regex(
@@ -144,12 +156,13 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
     """What a program in one of these languages would do."""
     text = _plain(language, text[:_MAX])
     yield from _evaluated(text, call)
-    text = bind(language, text)
+    if language != "awk":  # whose constants the shell analysis puts in
+        text = bind(language, text)
     yield from _inner(language, text, call)
     if language == "php":
         text = _PHP_JOIN.sub(r"\1 , ", text)  # a dot joins strings there
-    if (pattern := _WHOLE_ENV.get(language)) is not None and pattern.search(text):
-        yield call.effect("env.read.all")
+    if (pattern := _WHOLE_ENV.get(language)) is not None and (found := pattern.search(text)):
+        yield from _shown(text[found.start() :], call)
     yield from _stored(language, text, call)
     if _SOCKET.search(text) and (_RUNS.search(text) or (language in _QUOTES_RUN and _BACKTICK.search(text))):
         yield call.effect("net.shell", note="a shell over a socket")
@@ -166,6 +179,20 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
     yield from _addressed(text, call)
     if language == "osascript":
         yield from _driven(text, call)
+
+
+def _shown(text: str, call: Call) -> Iterator[Effect]:
+    """Every variable of the environment, unless what follows picks some that are called like no secret."""
+    from verdikt.effects.program.network import SECRET_NAME
+
+    picked = _PICKED.search(text[:300])
+    if picked is None:
+        yield call.effect("env.read.all")
+    elif SECRET_NAME.search(picked[1].upper()):
+        yield call.effect("env.read.secret")
+
+
+_PICKED = regex(r"\.\s*(?:filter|select|grep|reject)\s*[({](.{0,120})")
 
 
 def _inner(language: str, text: str, call: Call) -> Iterator[Effect]:
@@ -295,6 +322,8 @@ def _stored(language: str, text: str, call: Call) -> Iterator[Effect]:
 
 def _driven(text: str, call: Call) -> Iterator[Effect]:
     """AppleScript: another program does it."""
+    if re.search(r"(?i)\bdelete\s+(?:every|all|folder|the\s+contents|items?)\b", text):
+        yield call.effect("fs.delete.tree", possible=True, recoverable=False)
     if re.search(r"(?i)\bempty\s+(?:the\s+)?trash\b", text):
         yield call.effect("backup.delete", (Target("the trash", "other"),))
     if re.search(r"(?i)\bwith administrator privileges\b", text):

@@ -159,10 +159,13 @@ def _redis(call: Call) -> Iterator[Effect]:
     lines += [line.split() for line in (call.command.stdin or "").splitlines() if line.strip()]
     host = call.args.value("-h -u --uri")
     target = (Target(host.shown if host is not None else "redis", "database"),)
+    port = call.args.value("-p")
+    # A server of this machine with a port of its own was most likely started for a test.
+    aside = True if host is None and port is not None and port.text != "6379" else None
     for line in lines:
         name, rest = line[0].lower(), [part.lower() for part in line[1:]]
         if name in ("flushall", "flushdb") or (name == "call" and {"flushall", "flushdb"} & set(rest)):
-            yield call.effect("db.drop", target, note="every key")
+            yield call.effect("db.drop", target, recoverable=aside, note="every key")
         elif name in _REDIS_ADMIN and not (rest and rest[0] in _REDIS_READ):
             whole = any("flush" in part for part in rest)
             yield call.effect("db.drop" if whole else "db.admin", target, recoverable=True if whole else None)
