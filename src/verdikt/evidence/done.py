@@ -174,7 +174,7 @@ def _announced(clause: Clause) -> bool:
     lead = clause.sentence.text[: clause.start].rstrip()
     if re.fullmatch(r"\W*(?:yes|yep|yup|ok|okay|sure|right|so|alright)\W*", lead, FLAGS):
         return True
-    return lead.endswith((":", "→", "=>", "->")) and not (
+    return lead.endswith((":", "→", "=>", "->", "–", "—")) and not (
         SAID.search(lead) or UNREAL.search(lead) or NEGATIVE.search(lead)
     )
 

@@ -29,7 +29,7 @@ ALSO = regex(
     FLAGS,
 )
 BARE = regex(
-    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|went ahead and(?: {w.ADVERB})? \w+|went with|(?:checked|ran)(?: it| this| them)? (?:on|in|against|with) (?:an? (?:clean|fresh|real|new|copy)|both|all|two|three|chrome|firefox|safari|windows|linux|macos|staging)|(?:{w.MADE})(?= (?:the|an?|my|your|all|both|it|them|§|\d)[^,;]{{1,80}}? and {w.PARTICIPLE}\b)|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)(?:[a-z]+-)?\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d| [\w.-]*\d[\w.-]*\b))\b(?!-)",
+    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|went ahead and(?: {w.ADVERB})? \w+|went with|got rid of|dealt with|sped up|tore (?:out|down)|threw out|redid|(?:checked|ran)(?: it| this| them)? (?:on|in|against|with) (?:an? (?:clean|fresh|real|new|copy)|both|all|two|three|chrome|firefox|safari|windows|linux|macos|staging)|(?:{w.MADE})(?= (?:the|an?|my|your|all|both|it|them|§|\d)[^,;]{{1,80}}? and {w.PARTICIPLE}\b)|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)(?:[a-z]+-)?\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d| [\w.-]*\d[\w.-]*\b))\b(?!-)",
     FLAGS,
 )
 IS = regex(
@@ -69,6 +69,7 @@ ENDED = either(
     r"\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b",
     r"\b(?:did|does) the trick\b",
     r"\bdid help\b",
+    r"\b(?:pr|pull request|merge request|mr) is (?:now )?(?:open|up)(?=\W*$|,| and\b| for\b)",
     r"\bdoes the job\b",
     r"\bas (?:the|your) [\w ]{1,25}? (?:demands?|requires?|asks?|expects?|specif(?:y|ies)|prescribes?)(?=\W*$)",
     r"\b(?:builds?|compiles?|installs?|starts?|runs?|boots?) from (?:a )?(?:clean|fresh|scratch)\b",
@@ -106,7 +107,7 @@ TESTS = regex(
     r" (?:pass(?:es|ed)?\b(?! (?:an?|the|its?|that|this|these|each|our|along|through|to|down|back|over|it|them|§)\b)|passing\b|succeeds?\b|succeeded\b|checks? out\b"
     r"|(?:is|are|was|were|came back|comes back|come back|turned|stays?|went|looks?)(?: "
     + w.ADVERB
-    + r"){0,2} (?:green|clean|passing|successful|happy|fine)\b|compiles\b|compiled\b|is back to green\b|(?:green|clean)(?=\W*$|[,;]))",
+    + r"){0,2} (?:as )?(?:green|clean|passing|successful|happy|fine)\b|compiles\b|compiled\b|is back to green\b|(?:green|clean)(?=\W*$|[,;]))",
     FLAGS,
 )
 COUNT = either(
@@ -229,7 +230,7 @@ SHORT = either(
     r"^\W*(?:all|everything(?:'s| is)?) (?:done|set(?! up to| to)|good|green|finished)\b",
 )
 LATER = regex(
-    r"^[^,]{0,40}?\b(?:if|when|once(?! and for all)|unless|until|whenever|provided|only|as long as|before(?! and after)|yet to|assuming|after (?:the |an? |your |all )?[\w-]+ (?:is|are|has|have|was|were|passes|pass|completes))\b",
+    r"^[^,]{0,40}?\b(?:if|when|once(?! and for all)|unless|until|whenever|provided|only|as long as|(?<!as )before(?! and after)|yet to|assuming|after (?:the |an? |your |all )?[\w-]+ (?:is|are|has|have|was|were|passes|pass|completes))\b",
     FLAGS,
 )
 DESCRIBES = regex(
@@ -250,6 +251,7 @@ NO_WORK = either(
 )
 UNDONE = regex(r"\bbut (?:then )?(?:it |that |they )?(?:broke|came back|regressed|reappeared)\b", FLAGS)
 STILL = either(
+    r"[,:;—–] (?:and )?(?:exactly )?(?:the )?same (?:\w+ )?(?:errors?|failures?|results?|timeouts?|crash|problem|behaviou?r|output)\b",
     r"\b(?:got|get|gives?|gave|see|saw|hit|with|shows?) (?:exactly )?the same (?:\w+ )?(?:errors?|failures?|results?|timeouts?|crash|messages?|problems?|behaviou?r|exception|output)\b",
     r"\b(?:but|however|yet|though)\b[^.]{0,60}?\b[^.]{0,40}?(?:still (?:fail|crash|break|hang|error|see|get|happen|isn't|doesn't|not|present|there|broken|exist|occur|open)|didn't (?:help|work|fix)|doesn't (?:help|work|fix)|no (?:effect|luck|difference)|to no avail|it fails|that fails|the (?:error|bug|problem|issue|failure) (?:persists|remains|is still))",
 )
