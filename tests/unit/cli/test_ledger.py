@@ -281,7 +281,7 @@ def test_parquet_without_pyarrow_says_what_to_install(
     result = run("ledger", "export", "--format", "parquet", "-o", str(tmp_path / "x"))
 
     assert result.exit_code == 1
-    assert "pip install 'verdikt[parquet]'" in result.output
+    assert "pip install pyarrow" in result.output
 
 
 def test_rotate_obeys_the_environment_and_keeps_a_record(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
