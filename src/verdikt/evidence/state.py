@@ -50,7 +50,7 @@ _VETOES = (
     Veto(
         "after",
         regex(
-            r"^\s*in (?:about |under |roughly |around |some )?(?:\d+|one|two|three|four|five|six|eight|ten|a few) (?:second|minute|hour|day|week)s?\b",
+            r"^\s*in (?:about |under |roughly |around |some )?(?:\d+|one|two|three|four|five|six|eight|ten|a few|an?|half an?) (?:second|minute|hour|day|week)s?\b",
             FLAGS,
         ),
         (p.IS,),
