@@ -53,6 +53,9 @@ _FETCH = words(
 _SEND = words(
     "requests.post requests.put requests.patch requests.delete requests.request httpx.post httpx.put httpx.patch httpx.delete"
 )
+_UNPACKS = words("pickle.loads marshal.loads dill.loads cloudpickle.loads")
+"""Functions that run what they unpack."""
+_RUNS_INPUT = regex(r"\s*'?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh'?(?:\s+'?-[se]*'?)*\s*$")
 _LIMIT = 20_000
 _POWERS = frozenset(("os", "subprocess", "shutil", "builtins", "__builtins__", "sys", "ctypes", "socket", "pty"))
 _WHOLE_ENV = regex(r"^(?:[\w.]+\()*os\.environ(?:\.(?:items|copy|values)\(\))?(?:,[^)]*)?\)*$")
@@ -128,7 +131,7 @@ class _Module(Constants):
             add(self._open(node, first))
         elif function in _FETCH or function in _SEND:
             add(self._net(node, first, function))
-        elif function in ("eval", "exec", "compile"):
+        elif function in ("eval", "exec", "compile") or function in _UNPACKS:
             add(self._evaluate(first))
         elif not self._told(node, function, first):
             self.dup |= function == "os.dup2"
@@ -267,9 +270,12 @@ class _Module(Constants):
             yield self.call.effect("code.unknown", possible=True, note="a shell command that the text does not show")
 
     def _spawn(self, node: ast.Call, argument: ast.expr | None, function: str) -> Iterator[Effect]:
-        if function.startswith(("os.exec", "os.spawn")):
+        given = next((self.text(k.value) for k in node.keywords if k.arg == "input"), UNKNOWN)
+        if UNKNOWN not in given and _RUNS_INPUT.match(self.text(argument)):
+            yield from self.call.shell(given)
+        if function.startswith(("os.exec", "os.spawn", "os.posix_spawn")):
             self.started.update(self.text(argument) for argument in node.args[:2])
-            rest = node.args[1:] if function.startswith("os.exec") else node.args[2:]
+            rest = node.args[2:] if function.startswith("os.spawn") else node.args[1:]
             vector = rest[0] if rest and isinstance(rest[0], ast.List | ast.Tuple) else None
             if vector is not None:
                 yield from self._shell(vector)
@@ -346,6 +352,8 @@ class _Module(Constants):
             yield self.call.effect("cred.send", hosts, note="the whole environment")
         elif self._holds_secret([*node.args, *(k.value for k in node.keywords if k.arg in ("data", "json", "params"))]):
             yield self.call.effect("cred.send", hosts, possible=True, note="a secret from the environment")
+        elif any(k.arg == "files" for k in node.keywords):
+            yield self.call.effect("net.send.file", hosts, possible=UNKNOWN in text)
         elif sends:
             yield self.call.effect("net.send", hosts, possible=UNKNOWN in text)
         else:

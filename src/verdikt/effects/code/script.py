@@ -16,7 +16,7 @@ from verdikt.shell.command import UNKNOWN, Word
 _STRING = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
 
 _SHELL = regex(
-    rf"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|System\.cmd|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run|do\s+shell\s+script)\b\s*[(\[*.]*\s*{_STRING}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*)?{_STRING})*)",
+    rf"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|System\.cmd|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run|do\s+shell\s+script)\b\s*[(\[*.]*\s*(?:new\s+String\s*\[\]\s*\{{\s*|(?:java\.util\.)?(?:List\.of|Arrays\.asList|listOf)\s*\(\s*)?{_STRING}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*)?{_STRING})*)",
     re.DOTALL,
 )
 _BACKTICK = regex(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
@@ -76,7 +76,7 @@ _EVAL = regex(
     r"\b(?:eval|new\s+Function|runInThisContext|runInNewContext|loadstring|instance_eval|class_eval|create_function)\b"
 )
 _EVAL_TEXT = regex(
-    rf"\b(?:eval|Function|runInThisContext|runInNewContext|loadstring|load|instance_eval|Code\.eval_string)\s*\(?\s*{_STRING}"
+    rf"\b(?:eval|Function|runInThisContext|runInNewContext|loadstring|load|instance_eval|Code\.eval_string|assert)\s*\(?\s*{_STRING}"
 )
 _FETCHES = regex(
     r"""\bfetch\s*\(|\baxios\b|require\(['"]https?['"]\)|https?\.get\(|URI\.open|open-uri|\bLWP::|Net::HTTP|curl_exec|(?:file_get_contents|fopen|\bget)\s*\(?\s*['"]https?:|[`'"(]\s*(?:curl|wget)\s"""
@@ -119,7 +119,12 @@ _ASKED = regex(
     rf"\b(?:query|exec|execute|executeSql|raw|unsafe|\$executeRawUnsafe|\$queryRawUnsafe|exec_query|do|prepare|exec_params)\b\s*\(?\s*{_STRING}",
     re.DOTALL,
 )
-_FILE_OBJECT = regex(rf"\bnew\s+(?:java\.io\.)?File\(\s*{_STRING}\s*\)\.(deleteDir|delete|deleteRecursively)\b")
+_FILE_OBJECT = regex(
+    rf"(?:\bnew\s+)?\b(?:java\.io\.)?File\(\s*{_STRING}(?:\s*,\s*{_STRING})?\s*\)\.(deleteDir|delete|deleteRecursively)\b"
+)
+_SEQUENCE = regex(
+    rf"\b(?:Seq|List|Process|ProcessBuilder)\((?:Seq\()?((?:\s*{_STRING}\s*,?)+)\)+\s*\.(?:!{{1,2}}|start|inheritIO|lazyLines)"
+)
 _DOTTED = ("php", "perl", "raku")
 _GOES_ON = (regex(r"\s*(?:\+|\.\.|<>)\s*[$\w(]"), regex(r"\s*\.\s*[$\w(]"))
 """A string that something unknown is joined to: by a dot in PHP and Perl, by other marks elsewhere."""
@@ -130,7 +135,7 @@ _SOCKET = regex(
     r"\b(?:socket|TCPSocket|TCPServer|fsockopen|net\.(?:connect|Socket|createConnection|createServer)|createServer|java\.net\.Socket|socket\.tcp|socket\.bind|IO::Socket(?:::\w+)?|ServerSocket|Sockets?|stream_socket_client|pfsockopen|connect\s*\(|net\.Dial|syscall\.Socket|Java\.type\('java\.net)\b|/inet/(?:tcp|udp)/"
 )
 _RUNS = regex(
-    r"(?:/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|\bsh\b\s*-i|\bpopen\b|\b(?:shell_)?exec\b|\bpassthru\b|\bproc_open\b|\bspawn\b|\bsystem\b|\bProcessBuilder\b|\|&\s*getline|\brun\s*\(\s*pipeline|\bexecuteSync\b|syscall\.Exec|exec\.Command)"
+    r"(?:/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|\bsh\b\s*-i|\bpopen\b|\b(?:shell_)?exec\b|\bpassthru\b|\bproc_open\b|\bspawn\b|\bsystem\b|\bProcessBuilder\b|\|&\s*getline|\brun\s*\(\s*pipeline|\bexecuteSync\b|\bexec(?:File)?Sync\(\s*(?![\"'`\s])|syscall\.Exec|exec\.Command)"
 )
 _LINE_COMMENT = {
     "node": "//",
@@ -168,6 +173,7 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
         yield call.effect("net.shell", note="a shell over a socket")
     for found in _SHELL.finditer(text):
         yield from _command(found, call, language)
+    yield from _brought(text, call)
     if language in _QUOTES_RUN:
         for found in _BACKTICK.finditer(text):
             yield from call.shell(found.group(1) or found.group(2) or "")
@@ -179,6 +185,20 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
     yield from _addressed(text, call)
     if language == "osascript":
         yield from _driven(text, call)
+
+
+def _brought(text: str, call: Call) -> Iterator[Effect]:
+    """A file that is fetched, and then run by its path."""
+    fetched = {next(g for g in found.groups() if g is not None) for found in _STORED.finditer(text)}
+    for found in _SHELL.finditer(text) if fetched else ():
+        first = next(g for g in found.groups()[:3] if g is not None).split()
+        if first and (first[0] in fetched or first[-1] in fetched):
+            yield call.effect("code.remote", note="runs what it downloaded")
+
+
+_STORED = regex(
+    rf"""(?:\b(?:getstore|mirror|copy|download_file|urlretrieve|download\.file|download)\s*\(?\s*["']https?:[^"']*["']\s*,\s*(?:destfile\s*=\s*)?{_STRING}|\bfile_put_contents\(\s*{_STRING}\s*,\s*file_get_contents\(\s*["']https?:|\b(?:File|IO)\.(?:write|binwrite)\(?\s*{_STRING}\s*,\s*(?:URI\.open|Net::HTTP\.get|open\(\s*["']https?:))"""
+)
 
 
 def _shown(text: str, call: Call) -> Iterator[Effect]:
@@ -310,8 +330,11 @@ def _stored(language: str, text: str, call: Call) -> Iterator[Effect]:
     for found in _EMPTIED.finditer(text):
         yield from call.on("fs.truncate", [_word(next(g for g in found.groups() if g is not None))])
     for found in _FILE_OBJECT.finditer(text):
-        name = next(g for g in found.groups()[:3] if g is not None)
-        yield from call.on("fs.delete" if found.group(4) == "delete" else "fs.delete.tree", [_word(name)])
+        name = "/".join(g for g in found.groups()[:6] if g is not None)
+        yield from call.on("fs.delete" if found.group(7) == "delete" else "fs.delete.tree", [_word(name)])
+    for found in _SEQUENCE.finditer(text):
+        parts = [next((g for g in groups if g), "") for groups in re.findall(_STRING, found.group(1))]
+        yield from call.shell(" ".join(part if part[:1] == "~" else f"'{part}'" for part in parts))
     if language == "node":
         for found in _BUN.finditer(text):
             yield from call.shell(re.sub(r"\$\{[^}]*\}", "$x", found.group(1)))
@@ -371,6 +394,9 @@ def _command(found: "re.Match[str]", call: Call, language: str) -> Iterator[Effe
     yield from call.shell(line)
 
 
+_SAID = regex(rf"\b(?:print|say|printf)\s*\{{?\s*\$?\w+\}}?\s+{_STRING}")
+
+
 def _opened(found: "re.Match[str]", call: Call) -> Iterator[Effect]:
     groups = found.groups()
     first = next(g for g in groups[:3] if g is not None)
@@ -387,6 +413,9 @@ def _opened(found: "re.Match[str]", call: Call) -> Iterator[Effect]:
         mode = second
     if mode in ("-|", "|-"):
         yield from call.shell(path)
+        if mode == "|-" and path.split()[:1] and path.split()[0].rsplit("/", 1)[-1] in ("sh", "bash", "zsh", "dash"):
+            for said in _SAID.finditer(found.string):
+                yield from call.shell(next(g for g in said.groups() if g is not None).replace("\\n", "\n"))
     elif path and not path.startswith(("http:", "https:", "php:")):
         what = (
             "fs.append"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from verdikt.effects import verb
 from verdikt.effects.argument import words
 from verdikt.effects.call import Call
-from verdikt.effects.code.sql import read_sql, throwaway
+from verdikt.effects.code.sql import read_sql, throwaway, touched_files
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.regex import regex
@@ -103,7 +103,9 @@ def _embedded(dialect: str) -> Program:
         for text in spoken:
             yield from _dotted(call, text)
             sql = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("."))
-            if not harmless:
+            if harmless:
+                yield from touched_files(sql, call)
+            else:
                 yield from read_sql(sql, call, dialect, recoverable=light)
         if target is not None:
             yield from call.on("fs.read", [file])

@@ -49,6 +49,16 @@ def _secret_lines(call: Call, patterns: list[Word]) -> Iterator[Effect]:
         yield call.effect("env.read.secret", tuple(Target(word.shown, "other") for word in patterns))
 
 
+def _jq(call: Call) -> Iterator[Effect]:
+    """Every variable of the environment, where the program takes them all."""
+    program = call.args.operands[0].text if call.args.operands else ""
+    if "env" in program.lower() and _ENVIRONMENT.search(program):
+        yield call.effect("env.read.all")
+
+
+_ENVIRONMENT = regex(r"(?<![\w.$\"])(?:env|\$ENV)(?![\w\"])(?!\s*[.\[:(])(?!\s*\|\s*keys)")
+
+
 def _cut(call: Call) -> Iterator[Effect]:
     """Reads; of `NAME=value` the names alone are no secret."""
     by, fields = call.args.value("-d --delimiter"), call.args.value("-f --fields")
@@ -122,7 +132,7 @@ def _sort(call: Call) -> Iterator[Effect]:
         yield from call.shell(program.text)
 
 
-_EDITOR_DELETES = regex(r"""(?:\bdelete\(|\(delete-(?:directory|file)\s)\s*["']([^"']+)["']""")
+_EDITOR_DELETES = regex(r"""(?:\bdelete\(\s*(?:[\w.]*expand\(\s*)?|\(delete-(?:directory|file)\s)\s*["']([^"']+)["']""")
 
 
 def _editor(call: Call) -> Iterator[Effect]:
@@ -209,7 +219,7 @@ PROGRAMS: dict[str, Program] = {
     "xxd": Program(call=_xxd, values="-c -g -l -o -s -n"),
     **programs("diff cmp diff3 sdiff colordiff vimdiff wdiff icdiff difft delta", Program(Does("fs.read", "*"), Does("fs.overwrite", "-o --output"), values="-U -C -x --exclude -I -o --output --label -F -X -W --from-file --to-file")),
     "patch": Program(call=_patch, values="-i --input -o --output -d --directory -p -r -D -B -z -F", dry="--dry-run -C --check"),
-    **programs("jq gojq jaq fx", Program(Does("fs.read", "1:"), Does("fs.read", "-f --from-file --slurpfile --rawfile"), values="--arg --argjson -f --from-file --slurpfile --rawfile --indent -L")),
+    **programs("jq gojq jaq fx", Program(Does("fs.read", "1:"), Does("fs.read", "-f --from-file --slurpfile --rawfile"), call=_jq, values="--arg --argjson -f --from-file --slurpfile --rawfile --indent -L")),
     **programs("yq", Program(call=_yq, values="-o -p -I --output-format --input-format -P+ --indent --prettyPrint+")),
     **programs("xmllint xmlstarlet xsltproc csvcut csvgrep csvlook csvstat csvjson mlr tomlq htmlq pup dasel gron jc glow mdcat iconv enca tidy pandoc", Program(Does("fs.read", "*"), Does("fs.overwrite", "-o --output"), values="-o --output -f -t --from --to -d --xpath -c")),
     **programs("dos2unix unix2dos", Program(Does("fs.write", "*"))),
