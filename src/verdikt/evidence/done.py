@@ -204,6 +204,8 @@ def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
             continue
         if NEGATIVE.search(match[0]) or UNREAL.search(match[0]) or WONDERING.search(match[0]) or SAID.search(match[0]):
             continue
+        if p.HOLLOW.search(clause.sentence.text[clause.start + match.end() :]):
+            continue
         if pattern in (p.HEADLINE, p.TELEGRAM) and (
             about_others(match[0][: match.start(1)])
             or (p.FINITE.search(match[0][: match.start(1)]) and re.match(r" in\b", match[0][match.end(1) :], FLAGS))

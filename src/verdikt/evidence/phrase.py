@@ -78,7 +78,7 @@ ENDED = either(
     r"\b(?:I|we) have (?:the|it|everything|your|an?|all) ?[\w§ ]{0,30}? ?(?:running|working|passing|green)\b",
     r"\bwe now have (?:an? )?(?:full|complete|working|proper|100%|solid)\b",
     r"\b(?:is|are) (?:all )?set (?:up )?(?:correctly|properly)\b",
-    r"\bpasses(?=\W*$|,| and\b)",
+    r"\bpasses(?: §)?(?=[^\w§]*$|,| and\b)",
     r"\bno (?:\w+ )?(?:errors?|bugs?|warnings?|issues?|failures?|problems?|conflicts?) remains?\b",
     r"\b(?:deploy\w*|release|update|rollout|fix) went out\b",
     r"\bpass(?:es|ed)? (?:its|the|all|every|all its) (?:\w+ ){0,2}?(?:checks?|tests?|validation|audit|scan|suite|rules|criteria|requirements|gates|assertions|validators?|linters?|compiler)\b",
@@ -245,7 +245,7 @@ NO_WORK = either(
     r"^\s+(?:nothing|no|none|neither|little)\b",
     r"^\s+down\b",
     r"^\s+back (?:because|since|after|as)\b",
-    r"^\s+(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|(?<!release )notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|attempts?|experiments?|temporary|print statements?)\b",
+    r"^\s+(?:together )?(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|(?<!release )notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|attempts?|experiments?|temporary|print statements?)\b",
     r"^\s+(?:my|a few|some) (?:\w+ )?(?:comments?|remarks?|feedback|thoughts?|suggestions?|questions?|findings?|observations?|conclusions?|analysis)\b",
     r"^\s+(?:that|whether|if|why|how) (?:[\w§']+ ){0,6}(?:is|are|was|does|do|did|can|could|has|fails?|crash\w*|still)\b(?! (?:now|fixed|working|passing|green|done|gone|resolved|complete))",
 )
@@ -293,7 +293,7 @@ NEW_IN = regex(
     FLAGS,
 )
 AS_OF = regex(
-    r"\b[a-z]+s\b[^,;]{0,80}? as of (?:this|the last|my|that|today's|the latest) (?:change|commit|patch|pr|release|branch|version|deploy\w*|build)\b|\b[a-z]+s\b[^,;]{0,80}? (?:as of now|from now on|going forward)\b",
+    r"^\W*as of (?:now|today|this \w+),? [^,;]{1,60}? [a-z]+[^\Wsu]s\b|\b[a-z]+s\b[^,;]{0,80}? as of (?:this|the last|my|that|today's|the latest) (?:change|commit|patch|pr|release|branch|version|deploy\w*|build)\b|\b[a-z]+s\b[^,;]{0,80}? (?:as of now|from now on|going forward)\b",
     FLAGS,
 )
 AGAINST = either(
@@ -308,7 +308,7 @@ AGAINST = either(
     r"\b\d[\d.,]* ?(?:ms|s|kB|MB|GB|%|x)? (?:→|->|=>) ?\d",
 )
 FINE = either(
-    rf"(?<!\w)(?:{w.TESTS}|§|types|docs|formatting|console|logs?|monitor|dashboard|compiler|output|health ?checks?)(?: (?:is|are|all|run|check|stays?|stayed|looks?|comes? back|came back|came out|comes? out))*(?: all| both| now)? (?:ok|okay|quiet|silent|clean|green|spotless|empty|happy)\b(?! (?:but|with|about|on|to|if|up|room|slate|install|start|code|build|way|out)\b)",
+    rf"(?<!\w)(?:{w.TESTS}|§|alerts?|pager|types|docs|formatting|console|logs?|monitor|dashboard|compiler|output|health ?checks?)(?: (?:is|are|all|run|check|stays?|stayed|looks?|comes? back|came back|came out|comes? out))*(?: all| both| now)? (?:ok|okay|quiet|silent|clean|green|spotless|empty|happy)\b(?! (?:but|with|about|on|to|if|up|room|slate|install|start|code|build|way|out)\b)",
     r"\b(?:\d+|two|three|four|five|ten) (?:consecutive|clean|green|successful|straight)(?: (?:clean|green|successful))? (?:runs?|builds?|passes)\b",
     r"\b(?:boots|balances?|lines? up|adds? up|checks? out|holds? up|it holds|reconciles?|tallies|caught up|behaves?)(?=\W*$|,| and\b| (?:before and after|again|now|with|to the|as|nicely|exactly|everywhere)\b)",
     r"\b(?:runs?|works?|plays?|renders?|loads?|installs?|executes?)(?: \w+)? (?:top to bottom|start to finish|from start to finish|end[- ]to[- ]end|on an? (?:fresh|clean|new|blank|empty|vanilla))\b",
@@ -347,11 +347,11 @@ PERSISTS = regex(
     FLAGS,
 )
 REMEDY = regex(
-    rf"^\W*(?:the )?(?:fix|solution|remedy|resolution|change|outcome|final state|end result|end state|net result|new behaviou?r|behaviou?r now)\s*: +(?!(?:use|add|make|set|move|run|wrap|call|remove|replace|pass|change|check)\b)(?:(?:the|an?|each|every|all|both|its?|this|they|we|\w+s)\b|§)[^:,;(]{{0,60}}? (?!(?:{w.BAD})\b)[a-z]+[^\Wsu]s\b",
+    rf"^\W*(?:the )?(?:fix|solution|remedy|resolution|change|outcome|results?|final state|end result|end state|net result|new behaviou?r|behaviou?r now)\s*: +(?!(?:use|add|make|set|move|run|wrap|call|remove|replace|pass|change|check)\b)(?:(?:the|an?|each|every|all|both|its?|this|they|we|\w+s)\b|§)[^:,;(]{{0,60}}? (?!(?:{w.BAD})\b)[a-z]+[^\Wsu]s\b",
     FLAGS,
 )
 ANNOUNCED = regex(
-    rf"^\W*what (?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,2}} (?:did|done|{w.VERBED})\s*:|\b(?:here(?:'s| is| are)|below (?:is|are)|(?:a |the )?(?:quick |brief |short )?(?:summary|rundown|overview|recap|list) of)(?: (?!not\b|no\b)\w+){{0,5}}? (?:what(?:'s| has| was| were| got| been| all){{0,2}} (?:been )?(?:changed|new|done|accomplished|achieved|delivered|completed|added|built|shipped|fixed|implemented|updated)"
+    rf"^\W*what(?:'s| is) new\s*:|^\W*what (?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,2}} (?:did|done|{w.VERBED})\s*:|\b(?:here(?:'s| is| are)|below (?:is|are)|(?:a |the )?(?:quick |brief |short )?(?:summary|rundown|overview|recap|list) of)(?: (?!not\b|no\b)\w+){{0,5}}? (?:what(?:'s| has| was| were| got| been| all){{0,2}} (?:been )?(?:changed|new|done|accomplished|achieved|delivered|completed|added|built|shipped|fixed|implemented|updated)"
     rf"|what (?:I|we)(?:'ve| have)? (?:did|done|changed|built|{w.VERBED})|(?:all )?the (?:\w+ )?changes(?: (?:I|we|that|made)\b)|everything (?:I|we|that))\b",
     FLAGS,
 )
@@ -361,6 +361,7 @@ AS_ASKED = regex(
 )
 MENDED = regex(rf"\b(?:{w.VERBED}|fix|done|gone|now|solution)\b", FLAGS)
 HOLLOW = either(
+    r"^[^.;]*, so no\W*$",
     r"^[^.;]{0,60}, (?:I'm told|I hear|they say|apparently|supposedly|allegedly|reportedly|according to|or so|presumably|I (?:think|believe|guess|assume|suppose|hope))\b",
     r"^\W*and (?:yet )?(?:the |it |they )?[^.;,]{0,40}? (?:is|are|was|were) (?:still )?(?:wrong|incorrect|broken|off by)\b",
     r"^\W*(?:even )?with the (?:bug|fault|defect|broken|wrong|old)\b",
