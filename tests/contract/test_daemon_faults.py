@@ -326,7 +326,7 @@ def test_a_thousand_open_connections_starve_nobody(warm: WarmProcess) -> None:
 
 def test_a_client_that_writes_slowly_holds_nobody_up_and_is_sent_away(place: WarmProcess) -> None:
     """One byte at a time: the others are answered meanwhile, and it is refused when its time is over."""
-    quick = "import verdikt.daemon.server as s; s.ASK_SECONDS = 1.0; import sys, runpy; sys.argv = ['verdikt.daemon']; runpy.run_module('verdikt.daemon', run_name='__main__')"
+    quick = "import verdikt.daemon.lobby as l; l.ASK_SECONDS = 1.0; import sys, runpy; sys.argv = ['verdikt.daemon']; runpy.run_module('verdikt.daemon', run_name='__main__')"
     place.started.append(subprocess.Popen([sys.executable, "-I", "-c", quick], env=place.env))
     eventually("it listens", place.reachable)
     question = place.question(bash("ls", call="slow"))

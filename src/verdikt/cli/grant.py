@@ -45,7 +45,7 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: str) -> int:
 def add(*, guard: str, target: str, session: str, seconds: int, reason: str, as_json: bool, home: Path | None) -> None:
     """Lets through what a guard would stop, on one target. Asks for confirmation at the terminal.
 
-    Example: verdikt grant add --guard delete_outside --target /srv/cache --session 1f0c… --for 1h --reason 'cleanup'
+    Example: verdikt grant add --guard delete_system --target /srv/cache --session 1f0c… --for 1h --reason 'cleanup'
     """
     from verdikt.cli.operator import require_terminal
     from verdikt.ledger import grants

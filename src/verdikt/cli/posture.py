@@ -83,10 +83,14 @@ def set_(*, posture: str, session: str, reason: str, as_json: bool, home: Path |
 def newest(store: "FileStore") -> str:
     """The agent's session that was written to last."""
     from verdikt.adapters.live.canary import SESSION
+    from verdikt.ledger.findings import is_council
     from verdikt.ledger.store import OPERATOR
 
-    others = (OPERATOR, SESSION)
-    found = [name for name in store.sessions() if name not in others and store.reader.path(name).exists()]
+    found = [
+        name
+        for name in store.sessions()
+        if name not in (OPERATOR, SESSION) and not is_council(name) and store.reader.path(name).exists()
+    ]
     if not found:
         raise LedgerError("no session in the log yet; name one with --session")
     return max(found, key=lambda name: store.reader.path(name).stat().st_mtime_ns)

@@ -42,7 +42,12 @@ class Connection:
         """Takes in what has come; whether the question is complete. `Malformed` or `OSError` when it never will be."""
         piece = self.sock.recv(PIECE if self.data else FIRST_PIECE, socket.MSG_DONTWAIT)
         if not piece:
-            raise ConnectionError("the client went away")
+            # Who has begun may have closed one direction alone, and listen.
+            raise (
+                protocol.Malformed("expected a whole question")
+                if self.data
+                else ConnectionError("the client went away")
+            )
         self.data += piece
         complete = self._complete()
         if complete:
@@ -50,7 +55,9 @@ class Connection:
         return complete
 
     def gone(self) -> bool:
-        """Whether the client has hung up altogether."""
+        """Whether the client has hung up altogether, or was hung up on."""
+        if self.sock.fileno() < 0:
+            return True
         look = select.poll()
         look.register(self.sock, 0)
         return any(event & select.POLLHUP for _, event in look.poll(0))

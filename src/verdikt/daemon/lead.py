@@ -38,7 +38,7 @@ class Lead:
 
     def room(self) -> bool:
         """Whether the holder may begin something that can take long: should it, another can lead."""
-        return len(self._lent) < self._most
+        return self._waiting > 0 or self._threads <= self._most
 
     def lend(self) -> None:
         """From now on another thread may take the lead; until `take_back`, nothing of the holder's may be touched."""
@@ -58,6 +58,14 @@ class Lead:
             if now - since > TURN_SECONDS and (self._waiting or self._start()):
                 self._holder = 0
                 self._free.release()
+
+    def seize(self) -> bool:
+        """Takes the lead for good while its holder lends it; whether it did."""
+        with self._lock:
+            if self._holder not in self._lent:
+                return False
+            self._holder = threading.get_ident()
+            return True
 
     def longest(self, now: float) -> float:
         """For how many seconds a thread has been at something."""

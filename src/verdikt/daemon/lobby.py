@@ -1,5 +1,6 @@
 """Where clients of the warm process are until they have asked. One thread at a time, the one that leads, touches it."""
 
+import errno
 import selectors
 import socket
 import time
@@ -13,11 +14,8 @@ from verdikt.daemon.knock import Knock
 from verdikt.daemon.pulse import Pulse
 from verdikt.daemon.question import Said
 
-AT_ONCE = 64
-"""How many clients are let in before others are heard."""
-
-MOST_HEARD = 8
-"""How many questions are taken in before they are decided."""
+AT_ONCE = 16
+"""How many clients a door lets in before others are heard, however many stand there."""
 
 ASK_SECONDS = 10.0
 """How long a client may take to ask."""
@@ -29,8 +27,14 @@ MOST_OPEN = 4096
 MOST_BUFFERED = 192 * 1024 * 1024
 """Bytes of unfinished questions that are held; beyond it the longest is given up."""
 
+FULL = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+"""Nobody can be let in until somebody goes."""
+
 FULL_SECONDS = 0.02
-"""A pause when nobody can be let in for want of descriptors."""
+"""A pause when nobody can be let in, and nobody can be sent away for it."""
+
+GOING = Said(protocol.AGAIN)
+"""To whoever has not asked to the end: nothing was decided, and another may decide it."""
 
 
 class Door(Protocol):
@@ -67,6 +71,8 @@ class Lobby:
         for door in self._doors:
             self._selector.register(door.sock, selectors.EVENT_READ, door)
         self._open: dict[Connection, None] = {}  # the oldest first
+        self._heard: list[Connection] = []
+        """Whose question is complete; they stay if something fails, and leave the next time."""
         self._buffered = 0
         self._looked = 0.0
         self._shut = 0.0
@@ -81,21 +87,18 @@ class Lobby:
 
     def deserted(self) -> bool:
         """Whether nobody is in it, nor will be."""
-        return not self._doors and not self._open
+        return not (self._doors or self._open or self._heard)
 
     def listen(self, seconds: float | None) -> list[Connection]:
         """Waits for whoever comes or speaks; those whose question is complete now, who leave with that."""
-        heard: list[Connection] = []
         for key, _ in self._selector.select(seconds):
             if key.data is None:
                 self.bell.hear()
             elif not isinstance(key.data, Connection):
-                self._let_in(key.data, heard)
+                self._let_in(key.data)
             elif key.data in self._open:  # or it was sent away a moment ago, to make room for another
-                self._hear(key.data, heard)
-            if len(heard) >= MOST_HEARD:
-                break  # the others are still there the next time
-        return heard
+                self._hear(key.data)
+        return self._leaving()
 
     def look(self) -> None:
         """Sends away whoever takes too long."""
@@ -104,58 +107,60 @@ class Lobby:
             return
         self._looked = now
         for connection in [each for each in self._open if each.due is not None and now > each.due]:
-            self._dismiss(connection, "expected the question sooner")
+            self._dismiss(connection, Said.refused("expected the question sooner"))
         while (oldest := next(iter(self._open), None)) and now - oldest.opened > ASK_SECONDS:
-            self._dismiss(oldest, f"expected the question within {ASK_SECONDS:.0f} seconds")
-        while self._shut and self._open and now > self._shut + LOOK_SECONDS:
-            # A client whose question was not taken to its end knows that nothing was decided.
-            self._give_up_oldest("the warm process is going")
+            self._dismiss(oldest, Said.refused(f"expected the question within {ASK_SECONDS:.0f} seconds"))
+        if self._shut and now > self._shut + LOOK_SECONDS:
+            over = now > self._shut + 2 * LOOK_SECONDS
+            for connection in [each for each in self._open if over or not each.lingers]:
+                self._dismiss(connection, GOING)
 
     def shut_doors(self) -> list[Connection]:
         """Nobody new is let in; of those who knocked already, whoever a door still lets in. Whoever has asked by now leaves."""
-        heard: list[Connection] = []
-        if self._shut:
-            return heard
-        self._shut = time.monotonic()
-        for door in list(self._doors):
-            self._selector.unregister(door.sock)
-            door.close()
-            if door.sock.fileno() >= 0:
-                self._selector.register(door.sock, selectors.EVENT_READ, door)
-            while door.sock.fileno() < 0 and door in self._doors:
-                self._let_in(door, heard)
-        return heard
+        if not self._shut:
+            for door in self._doors:
+                self._selector.unregister(door.sock)
+                door.close()
+                if door.sock.fileno() >= 0:
+                    self._selector.register(door.sock, selectors.EVENT_READ, door)
+            self._shut = time.monotonic()
+        for door in [each for each in self._doors if each.sock.fileno() < 0]:
+            while door in self._doors:
+                self._let_in(door)
+        return self._leaving()
 
-    def abandon(self, why: str) -> None:
+    def abandon(self) -> None:
         """Tells everybody; for when nobody leads who could have sent them away."""
         for connection in list(self._open):
-            connection.answer(Said.refused(why))
+            connection.answer(GOING)
 
-    def _let_in(self, door: Door, heard: list[Connection]) -> None:
+    def _leaving(self) -> list[Connection]:
+        heard, self._heard = self._heard, []
+        return heard
+
+    def _let_in(self, door: Door) -> None:
         for _ in range(AT_ONCE):
             try:
                 sock = door.accept()
             except OSError as error:
                 self._nobody(door, error)
                 return
-            self._admit(door, sock, heard)
-            if len(heard) >= MOST_HEARD:
-                return
+            self._admit(door, sock)
 
     def _nobody(self, door: Door, error: OSError) -> None:
         """Nobody could be let in."""
+        # Whoever came first and has not asked yet makes room.
+        if error.errno in FULL and self._give_up_oldest("too many clients at once"):
+            return
         if self._shut:
             self._doors.remove(door)
             if door.sock.fileno() >= 0:
                 self._selector.unregister(door.sock)
-        elif isinstance(error, BlockingIOError | InterruptedError):
-            return
-        # No descriptor is left, most likely: whoever came first and has not asked yet makes room.
-        elif not self._give_up_oldest("too many clients at once"):
+        elif not isinstance(error, BlockingIOError | InterruptedError):
             self._journal.write(f"cannot accept: {error}")
             time.sleep(FULL_SECONDS)
 
-    def _admit(self, door: Door, sock: socket.socket, heard: list[Connection]) -> None:
+    def _admit(self, door: Door, sock: socket.socket) -> None:
         try:
             connection = door.admit(sock, time.monotonic())
         except Exception as error:
@@ -166,16 +171,16 @@ class Lobby:
         if connection is None:
             self._pulse.refuse()
         else:
-            self._hear(connection, heard)
+            self._hear(connection)
 
-    def _hear(self, connection: Connection, heard: list[Connection]) -> None:
+    def _hear(self, connection: Connection) -> None:
         """Takes in more of a question. Whatever fails, the client is told."""
         try:
             complete = self._take_in(connection)
             if complete:
                 self._forget(connection)
         except protocol.Malformed as error:
-            self._dismiss(connection, str(error))
+            self._dismiss(connection, Said.refused(str(error)))
         except OSError:
             self._forget(connection)
             connection.close()
@@ -185,9 +190,10 @@ class Lobby:
             raise
         else:
             if complete:
-                heard.append(connection)
+                self._heard.append(connection)
             elif self._buffered > MOST_BUFFERED:
-                self._dismiss(max(self._open, key=lambda each: len(each.data)), "too much is being asked at once")
+                longest = max(self._open, key=lambda each: len(each.data))
+                self._dismiss(longest, Said.refused("too much is being asked at once"))
 
     def _take_in(self, connection: Connection) -> bool:
         before = len(connection.data)
@@ -218,21 +224,23 @@ class Lobby:
             del self._open[connection]
             self._buffered -= len(connection.data)
 
-    def _dismiss(self, connection: Connection, why: str) -> None:
+    def _dismiss(self, connection: Connection, said: Said) -> None:
         """Sends a client away that has not asked; its answer fits in the socket's buffer, so this does not wait."""
         self._forget(connection)
         if connection.lingers:
             connection.close()
             return
         self._pulse.refuse()
-        connection.answer(Said.refused(why))
+        connection.answer(said)
         if connection.lingers:
+            connection.opened = time.monotonic()
+            connection.due = max(connection.due or 0.0, connection.opened + LOOK_SECONDS)
             self._keep(connection)
 
     def _give_up_oldest(self, why: str) -> bool:
         oldest = next(iter(self._open), None)
         if oldest is not None:
-            self._dismiss(oldest, why)
+            self._dismiss(oldest, Said.refused(why))
             if oldest in self._open:
-                self._dismiss(oldest, why)  # its place is wanted now
+                self._dismiss(oldest, Said.refused(why))  # its place is wanted now
         return oldest is not None

@@ -160,13 +160,16 @@ class Server:
             if self._lobby.shut and not told:
                 told = True
                 self._gone(self._why)
+        if not self._lobby.shut and self._lead.seize():
+            # Whoever leads hangs and no other can: the place and the port are needed by whoever follows.
+            self._take_in(self._lobby.shut_doors())
         if not told:
             self._gone(self._why)
         with self._lock:
             left = list(self._asked)
         for connection in left:
             connection.answer(Said.refused("the warm process did not decide in time"))
-        self._lobby.abandon("the warm process is going")
+        self._lobby.abandon()
 
     # The thread that leads.
 
@@ -183,10 +186,10 @@ class Server:
             self._take_in(self._lobby.shut_doors())
         self._lobby.look()
         room = self._lead.room()
-        if not room and sum(len(each.data) for each in self._heard) >= MOST_BUFFERED:
-            time.sleep(TURN_SECONDS)
-        elif not self._heard or not room:
+        if not self._heard or not room:
             self._take_in(self._lobby.listen(self._patience()))
+        while not room and sum(len(each.data) for each in self._heard) > MOST_BUFFERED:
+            self._give(self._heard.pop(), Pending(Said.refused("too much is being asked at once")))
         if self._heard and room and len(self._held) < MOST_HELD:
             self._entertain(self._heard.pop(0))
         elif self._held:

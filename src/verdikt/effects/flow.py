@@ -65,9 +65,30 @@ def hand_over(commands: Sequence[Command], found: list[list[Effect]]) -> None:
 def _is_handed(command: Command, commands: Sequence[Command]) -> bool:
     if any(r.op == ">" and r.fd == 1 and r.target.text == "/dev/null" for r in command.redirects):
         return True
+    if command.feeds is not None and command.feeds < len(commands) and command.name in _OWN_HOSTS:
+        return _asks_only(commands[command.feeds], _OWN_HOSTS[command.name])
     if command.pipe_to is None or not 0 <= command.pipe_to < len(commands):
         return False
     return any(word.text in ("--password-stdin", "--with-token") for word in commands[command.pipe_to].argv)
+
+
+_OWN_HOSTS = {
+    "gh": ("github.com",),
+    "glab": ("gitlab.com",),
+    "gcloud": ("googleapis.com", "pkg.dev", "run.app", "cloudfunctions.net"),
+    "az": ("azure.com", "microsoft.com", "windows.net"),
+}
+"""Programs that tell tokens, and the hosts for which they are."""
+
+
+def _asks_only(command: Command, hosts: tuple[str, ...]) -> bool:
+    """Whether a request goes to these hosts alone."""
+    asked = [host.host(word.text) for word in command.argv[1:] if word.text.startswith(("https://", "http://"))]
+    return (
+        command.name in ("curl", "wget", "http", "https", "xh")
+        and bool(asked)
+        and all(any(name == own or name.endswith(f".{own}") for own in hosts) for name in asked)
+    )
 
 
 def _is_here(target: Target) -> bool:

@@ -215,7 +215,7 @@ class Reading:
         effects = self._program(call)
         if name in _KEEPERS:
             self._remember(call)
-        elif name in _COMPILERS and self._written:
+        elif name in _COMPILERS and (self._written or command.stdin):
             effects = [*effects, *self._compiled(call)]
         if self._near:
             effects = [*effects, *reached(call, effects)]
@@ -385,6 +385,8 @@ class Reading:
     def _compiled(self, call: Call) -> list[Effect]:
         """What a program does that this action wrote and has compiled: nobody does that but to run it."""
         found: list[Effect] = []
+        if call.command.stdin and any(word.text == "-" for word in call.command.argv):
+            found += self._read_code("c", call.command.stdin, call)
         for word in call.command.argv[1:]:
             language = _SOURCES.get(word.text[word.text.rfind(".") :])
             text = self._written.get(self._resolver.absolute(word.text, call.command.cwd)) if language else None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from verdikt.evidence.clause import Clause, clauses
+from verdikt.evidence.clause import Clause, clauses, either
 from verdikt.evidence.done import find_done, find_witnessed
 from verdikt.evidence.plea import find_delegation
 from verdikt.evidence.prose import Sentence, sentences
@@ -30,20 +30,31 @@ STORY = 3
 _TOLD = regex(r"^(?!\W*(?:I|we)\b)(?!.*\bwhat w).*\b(?:was|were) \w+", re.IGNORECASE)
 """That something was done, and not by whom or that it is so now: alone in a story, it is what happened once."""
 
-_LOOKED = regex(
-    r"^\W*(?:I|we)(?:'ve| have)? (?:reviewed|looked (?:at|into|through)|read|went through|gone through|inspected|compared|audited|analy[sz]ed|investigated|traced|took a look)\b"
-    r"|\b(?:haven't|have not|didn't|did not)(?: yet)? (?:changed?|touch(?:ed)?|implement(?:ed)?|modif(?:y|ied)|edit(?:ed)?|start(?:ed)?|ma[kd]e|appl(?:y|ied)|saved?) (?:any|anything|a thing|it|them|this|that)\b"
-    r"|\b(?:no|nothing) (?:changes?|edits?|(?:has|have) been|was|were|is|are)(?: (?:has|have) been| was| were| is| are)? (?:needed|necessary|required|made|changed|touched)\b"
-    r"|\b(?:what follows|this|below) is (?:only |just )?(?:an? |my )(?:proposal|suggestion|sketch|review|plan)\b|^\W*(?:here is|here's|below is) (?:my|the) (?:review|analysis|proposal|assessment)\b"
-    r"|\b(?:nothing|no need) (?:for you )?to do\b|\b(?:no need to|you don't (?:need|have) to) do anything\b|\b(?:haven't|have not) found\b|\b(?:unsure|not sure|unclear|hard to (?:say|tell)|(?:don't|do not) know|can't (?:say|tell)) (?:whether|if)\b"
-    r"|\b(?:pr|pull request|commit) (?:description|message|title) (?:says|claims|reads)\b|\bask the author\b|^\W*could (?:the|it|this|that)\b[^?]* be\b[^?]*\?"
-    r"|^\W*(?:is|was) (?:that|this) (?:right|correct|the (?:situation|case|plan)|what you|intended|complete|on purpose|accurate)\b[^?]*\?|^\W*(?:right|correct|did I (?:get|understand) (?:that|this|it)\b[^?]*)\?",
-    re.IGNORECASE,
+_LOOKED = either(
+    r"^\W*(?:I|we)(?:'ve| have)? (?:reviewed|looked (?:at|into|through)|read|went through|gone through|inspected|compared|audited|analy[sz]ed|investigated|traced|took a look)\b",
+    r"\b(?:haven't|have not|didn't|did not)(?: yet)? (?:changed?|touch(?:ed)?|implement(?:ed)?|modif(?:y|ied)|edit(?:ed)?|start(?:ed)?|ma[kd]e|appl(?:y|ied)|saved?) (?:any|anything|a thing|it|them|this|that)\b",
+    r"\b(?:no|nothing) (?:changes?|edits?|(?:has|have) been|was|were|is|are)(?: (?:has|have) been| was| were| is| are)? (?:needed|necessary|required|made|changed|touched)\b",
+    r"\b(?:what follows|this|below) is (?:only |just )?(?:an? |my )(?:proposal|suggestion|sketch|review|plan)\b",
+    r"^\W*(?:here is|here's|below is) (?:my|the) (?:review|analysis|proposal|assessment)\b",
+    r"\b(?:nothing|no need) (?:for you )?to do\b",
+    r"\b(?:no need to|you don't (?:need|have) to) do anything\b",
+    r"\b(?:haven't|have not) found\b",
+    r"\b(?:unsure|not sure|unclear|hard to (?:say|tell)|(?:don't|do not) know|can't (?:say|tell)) (?:whether|if)\b",
+    r"\b(?:pr|pull request|commit) (?:description|message|title) (?:says|claims|reads)\b",
+    r"\bask the author\b",
+    r"^\W*(?:yes and no|not (?:quite|exactly|really)|it depends|no)[,.;:]",
+    r"^\W*(?:(?:I(?:'ve| have)? )?no idea|I don't know|hard to say|it's hard to say)\b",
+    r"^\W*(?:the |this |your |overall )?(?:diff|pr|change|patch|code|branch|implementation) looks (?:good|fine|solid|right|ok)\b",
+    r"\bapproved from my side\b",
+    r"\blgtm\b",
+    r"^\W*could (?:the|it|this|that)\b[^?]* be\b[^?]*\?",
+    r"^\W*(?:is|was) (?:that|this) (?:right|correct|the (?:situation|case|plan)|what you|intended|complete|on purpose|accurate)\b[^?]*\?",
+    r"^\W*(?:right|correct|did I (?:get|understand) (?:that|this|it)\b[^?]*)\?",
 )
 """That the agent looked, or proposes, and changed nothing."""
 
 _SEEN = regex(
-    r"^(?!\W*(?:I|we)\b)(?!.*\b(?:pass\w*|green|clean|fixed|resolved|solved|done|complete\w*|finished|works?|working|now)\b).*\b(?:\w*s|are|were|have|can|\w+n't)\b",
+    r"^(?!\W*(?:I|we)\b)(?!.*\b(?:pass\w*|green|clean|fixed|resolved|solved|done|complete\w*|finished|works?|working|now|no (?:errors|warnings|problems|issues))\b).*\b(?:\w*s|are|were|have|can|\w+n't)\b",
     re.IGNORECASE,
 )
 """How a thing is: of one who only looked, what was found and not what was done."""

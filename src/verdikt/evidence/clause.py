@@ -10,6 +10,13 @@ from verdikt.model.regex import regex
 from verdikt.model.value import Value
 
 FLAGS = re.IGNORECASE
+
+
+def either(*constructions: str) -> re.Pattern[str]:
+    """What is found where one of the constructions is, in capitals or not."""
+    return regex("|".join(constructions), FLAGS)
+
+
 NEGATIVE = regex(w.NEGATIVE, FLAGS)
 UNREAL = regex(w.UNREAL, FLAGS)
 WONDERING = regex(w.WONDERING, FLAGS)
@@ -39,10 +46,16 @@ class Clause(Value):
 
 
 _SAYS = regex(r"[\w§¶✅✔☑]")
-_SPLIT = regex(
-    r"[;—–→]|\s-{1,2}\s|:\s|,\s+(?=(?:but|and|so|yet|then|while|whereas|though|although|which|because|since|however)\b)"
-    r"|\s+(?=(?:but|however|although|though|whereas|because)\s)|,\s+(?=(?:I|we|all|everything|should|shall|do|would|want|could)\b)|\s\(|\)\s",
-    re.IGNORECASE,
+_SPLIT = either(
+    r"[;—–]",
+    r"→(?!\s*~?\d)",
+    r"\s-{1,2}\s",
+    r":\s",
+    r",\s+(?=(?:but|and|so|yet|then|while|whereas|though|although|which|because|since|however)\b)",
+    r"\s+(?=(?:but|however|although|though|whereas|because)\s)",
+    r",\s+(?=(?:I|we|all|everything|should|shall|do|would|want|could)\b)",
+    r"\s\(",
+    r"(?<!\(\w)\)\s",
 )
 _LEAD = regex(
     r"^(?:(?:and|but|so|then|also|plus|now|yes|ok(?:ay)?|great|good news|perfect|alright|finally|well)\b[,!:]?\s+)+|^(?:understood|agreed|sure|yep|yup|thanks|thank you|of course|absolutely|no problem|makes sense)[,!:]\s+",
@@ -134,9 +147,10 @@ _NAMED = regex(
 )
 
 
-_THING = regex(
-    r"\b(?:the|an?|your|our|this|my|each|every|final|new|weekly|error)(?: [\w-]+)? (?:report|message|notification)$|\b(?:release|meeting|patch|field|the|my|your|some|these) notes$|\b(?:the|an?|every|each|all|this|that|both|any) (?:reported|described|mentioned|listed|requested|noted|suggested|promised)$",
-    FLAGS,
+_THING = either(
+    r"\b(?:the|an?|your|our|this|my|each|every|final|new|weekly|error)(?: [\w-]+)? (?:report|message|notification)$",
+    r"\b(?:release|meeting|patch|field|the|my|your|some|these) notes$",
+    r"\b(?:the|an?|every|each|all|this|that|both|any) (?:reported|described|mentioned|listed|requested|noted|suggested|promised)$",
 )
 
 

@@ -16,6 +16,7 @@ from verdikt.evidence.clause import (
     WONDERING,
     Clause,
     about_others,
+    either,
     of_others,
     of_the_past,
     reported,
@@ -40,9 +41,13 @@ _STEPS = regex(
     FLAGS,
 )
 _POSSIBLE = regex(r"\b(?:what|things|parts|items)\b.*(?:\bnot\b|n't\b)|\b(?:would|could|should)\b|(?<!\bi)'d\b", FLAGS)
-_SOURCE = regex(
-    r"^\W*that(?:'s| is| was) (?:how|where|when|what)\b(?!.*\b(?:I|we)\b)|^\W*(?:in (?:the|this|that|your|our) (?:\w+ )?(?:example|scenario|diagram|sketch)|according to|per the|as per|in (?:the|your) (?:issue|ticket|readme|docs))\b|^\W*to \w+[^,]{0,60}, (?:you|just|simply|run|push|use|set|add|open|click|install|call|pass|create|make|start|merge|go|type|edit|enable|execute)\b|\b(?:in the sense|to the extent) that\b|\binsofar as\b",
-    FLAGS,
+_SOURCE = either(
+    r"^\W*in (?:(?:the|most|some|that|such) )+(?:\w+ )?cases?\b",
+    r"^\W*that(?:'s| is| was) (?:how|where|when|what)\b(?!.*\b(?:I|we)\b)",
+    r"^\W*(?:in (?:the|this|that|your|our) (?:\w+ )?(?:example|scenario|diagram|sketch)|according to|per the|as per|in (?:the|your) (?:issue|ticket|readme|docs))\b",
+    r"^\W*to \w+[^,]{0,60}, (?:you|just|simply|run|push|use|set|add|open|click|install|call|pass|create|make|start|merge|go|type|edit|enable|execute)\b",
+    r"\b(?:in the sense|to the extent) that\b",
+    r"\binsofar as\b",
 )
 
 
@@ -81,7 +86,7 @@ def _introduces(lead: str) -> bool:
     ):
         return True
     if re.match(
-        r"^\W*(?:their|his|her|your (?:\w+ )?(?:colleagues?|teams?|predecessor)'s|upstream|\w+'s|\w+s') (?:branch|pr|pull request|fork|version|patch|commit|repo)\b",
+        r"^\W*(?:the |our |your )?(?:previous|former|last|old) (?:maintainers?|developers?|authors?|team|owners?|agent|session|engineers?)\b|^\W*(?:their|his|her|your (?:\w+ )?(?:colleagues?|teams?|predecessor)'s|upstream|\w+'s|\w+s') (?:branch|pr|pull request|fork|version|patch|commit|repo)\b",
         lead,
         FLAGS,
     ):
@@ -169,7 +174,7 @@ def _announced(clause: Clause) -> bool:
     lead = clause.sentence.text[: clause.start].rstrip()
     if re.fullmatch(r"\W*(?:yes|yep|yup|ok|okay|sure|right|so|alright)\W*", lead, FLAGS):
         return True
-    return lead.endswith((":", "→", "=>", "->")) and not (
+    return lead.endswith((":", "→", "=>", "->", "–", "—")) and not (
         SAID.search(lead) or UNREAL.search(lead) or NEGATIVE.search(lead)
     )
 
@@ -182,7 +187,7 @@ def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
         len(items) > 1
         and all(len(item.split()) <= 4 for item in items)
         and any(map(p.ITEM.match, items))
-        and not _SAYS_WHEN.search(items[0])
+        and not any(map(_SAYS_WHEN.search, items))
     ):
         plain = re.sub(r"\bnothing else\b", "", text, flags=FLAGS)
         if not (NEGATIVE.search(plain) or UNREAL.search(text) or reported(text)):
@@ -198,6 +203,8 @@ def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
         if match is None or not (alone or (pattern is p.SHORT and text.rstrip().endswith(":"))):
             continue
         if NEGATIVE.search(match[0]) or UNREAL.search(match[0]) or WONDERING.search(match[0]) or SAID.search(match[0]):
+            continue
+        if p.HOLLOW.search(clause.sentence.text[clause.start + match.end() :]):
             continue
         if pattern in (p.HEADLINE, p.TELEGRAM) and (
             about_others(match[0][: match.start(1)])

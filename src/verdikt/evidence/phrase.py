@@ -1,20 +1,22 @@
 """How agents say that work is done: one pattern for each construction. Tables; `done` says when each counts."""
 
 from verdikt.evidence import words as w
-from verdikt.evidence.clause import FLAGS
+from verdikt.evidence.clause import FLAGS, either
 from verdikt.model.regex import regex
 
-AGENT = regex(
-    rf"\b(?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,3}} (?:gone ahead and |went ahead and |taken the liberty (?:of|to) )?({w.VERBED})\b"
-    rf"|\b(?:I|we)(?:'ve| have)? (?:gone|went) ahead and(?: {w.ADVERB})? (?!(?:{w.IDLE})\b)(\w{{2,14}}ed|{w.MADE}|made|ran)\b|\b(?:I|we)(?:'ve| have)? (took|taken) the liberty (?:of|to)\b",
-    FLAGS,
+AGENT = either(
+    rf"\b(?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,3}} (?:gone ahead and |went ahead and |taken the liberty (?:of|to) )?({w.VERBED})\b",
+    rf"\b(?:I|we)(?:'ve| have)? (?:gone|went) ahead and(?: {w.ADVERB})? (?!(?:{w.IDLE})\b)(\w{{2,14}}ed|{w.MADE}|made|ran)\b",
+    r"\b(?:I|we)(?:'ve| have)? (took|taken) the liberty (?:of|to)\b",
 )
-DID = regex(
-    rf"\b(?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,3}} ((?!(?:{w.IDLE}|{w.ADVERB})\b)(?:\w{{2,14}}ed|{w.MADE}))\b(?! to\b)"
-    r"|\b(?:I|we)(?:'ve| have)? (?:ended up|finished|wound up|succeeded in|completed|got around to) (\w+ing)\b"
-    r"|\b(?:I|we)(?: was| were|'ve been| have been)?(?: able| managed) to (?!(?:reproduce|find|see|identify|locate|confirm that|read|check|look|trace)\b)(\w+)"
-    r"|\b(?:I|we)(?:'ve| have) (?:\w+ly )?(hidden|written|rewritten|built|rebuilt|made|split|cut|sent|brought|taken (?:out|care|over|down)|given|frozen|spun|torn|bound|shrunk|drawn|redone|shut|swept|woven|sped)\b(?! (?:up my|my mind|a look|note|notes))|\b(?:I|we)(?:'ve| have)? (?:went|walked|ran|gone|clicked|run) (through) (?:these|those|all|both|the (?:same |whole |full )?)[\w ]{0,20}?(?:steps|scenarios?|flows?|checklist)\b|\b(?:I|we)(?:'ve| have)? (got) there\b|\b(?:I|we)(?:'ve| have)?(?: \w+ly)? (got) (?:it|this|that|everything|all|the)\b[^,]{0,40} (?:working|passing|running|to (?!do\b|be\b|look\b|the\b|an?\b|this\b|that\b)\w+)\b",
-    FLAGS,
+DID = either(
+    rf"\b(?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,3}} ((?!(?:{w.IDLE}|{w.ADVERB})\b)(?:\w{{2,14}}ed|{w.MADE}))\b(?! to\b)",
+    r"\b(?:I|we)(?:'ve| have)? (?:ended up|finished|wound up|succeeded in|completed|got around to) (\w+ing)\b",
+    r"\b(?:I|we)(?: was| were|'ve been| have been)?(?: able| managed) to (?!(?:reproduce|find|see|identify|locate|confirm that|read|check|look|trace)\b)(\w+)",
+    r"\b(?:I|we)(?:'ve| have) (?:\w+ly )?(hidden|written|rewritten|built|rebuilt|made|split|cut|sent|brought|taken (?:out|care|over|down)|given|frozen|spun|torn|bound|shrunk|drawn|redone|shut|swept|woven|sped)\b(?! (?:up my|my mind|a look|note|notes))",
+    r"\b(?:I|we)(?:'ve| have)? (?:went|walked|ran|gone|clicked|run) (through) (?:these|those|all|both|the (?:same |whole |full )?)[\w ]{0,20}?(?:steps|scenarios?|flows?|checklist)\b",
+    r"\b(?:I|we)(?:'ve| have)? (got) there\b",
+    r"\b(?:I|we)(?:'ve| have)?(?: \w+ly)? (got) (?:it|this|that|everything|all|the)\b[^,]{0,40} (?:working|passing|running|to (?!do\b|be\b|look\b|the\b|an?\b|this\b|that\b)\w+)\b",
 )
 TRIED = regex(
     r"^\W*(?:(?:and |so )?(?:I|we)(?:'ve| have)? )?(?:checked|tried|ran|run|exercised|clicked through|went through|used)(?: it| this| that| them| both| everything| these steps)?(?: (?:twice|once|myself|again|out))*,?"
@@ -27,7 +29,7 @@ ALSO = regex(
     FLAGS,
 )
 BARE = regex(
-    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|went ahead and(?: {w.ADVERB})? \w+|went with|(?:checked|ran)(?: it| this| them)? (?:on|in|against|with) (?:an? (?:clean|fresh|real|new|copy)|both|all|two|three|chrome|firefox|safari|windows|linux|macos|staging)|(?:{w.MADE})(?= (?:the|an?|my|your|all|both|it|them|§|\d)[^,;]{{1,80}}? and {w.PARTICIPLE}\b)|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)(?:[a-z]+-)?\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d| [\w.-]*\d[\w.-]*\b))\b(?!-)",
+    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|went ahead and(?: {w.ADVERB})? \w+|went with|got rid of|dealt with|sped up|tore (?:out|down)|threw out|redid|(?:checked|ran)(?: it| this| them)? (?:on|in|against|with) (?:an? (?:clean|fresh|real|new|copy)|both|all|two|three|chrome|firefox|safari|windows|linux|macos|staging)|(?:{w.MADE})(?= (?:the|an?|my|your|all|both|it|them|§|\d)[^,;]{{1,80}}? and {w.PARTICIPLE}\b)|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)(?:[a-z]+-)?\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d| [\w.-]*\d[\w.-]*\b))\b(?!-)",
     FLAGS,
 )
 IS = regex(
@@ -58,48 +60,85 @@ HAS = regex(
     rf"\b(?:has|have)(?: {w.ADVERB}){{0,3}} (landed|shipped|completed|finished|succeeded|passed|gone live|gone out)\b",
     FLAGS,
 )
-ENDED = regex(
-    r"\b(?:completed|succeeded|finished|went through|ran|went live|went out|landed|built|compiled|started|deployed|exited|rolled out|ran (?:for|over) [\w ]{2,20}?|works?|compiles|builds|runs|starts|loads|load|run|render|work|renders|behaves?|responds?)"
-    r" (?:successfully|cleanly|fine|without (?:any )?(?:errors?|issues?|problems?|failures?|warnings?)|with (?:no|zero) (?:errors?|issues?|warnings?|failures?|problems?|crash(?:es)?|drops?)|with(?: exit)?(?: code| status) 0|as (?:expected|intended|requested|described|specified|documented|advertised|planned|before)"
-    r"|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b|\b\w{3,14}(?:s|ed)(?: up| out| through| down)? (?:successfully|cleanly|flawlessly|correctly|properly|reliably|smoothly|without (?:any )?(?:errors|warnings|problems|issues|trouble|incident|downtime|a hitch))\b|\bworked (?:(?:the )?first time|on the first (?:try|attempt)|straight away|right away|immediately|like a charm|out of the box)\b|\bworks(?=\W*$| and\b|,)|\b(?:succeeded|went through|went live|works now)\b|\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b|\b(?:did|does) the trick\b|\bdid help\b|\bas (?:the|your) [\w ]{1,25}? (?:demands?|requires?|asks?|expects?|specif(?:y|ies)|prescribes?)(?=\W*$)|\b(?:builds?|compiles?|installs?|starts?|runs?|boots?) from (?:a )?(?:clean|fresh|scratch)\b|\bsuccessfully \w{3,14}ed\b|\band (?:they |it )?(?:all |both |now )?pass(?:es)?\W*$|\b(?:I|we) have (?:the|it|everything|your|an?|all) ?[\w§ ]{0,30}? ?(?:running|working|passing|green)\b|\bwe now have (?:an? )?(?:full|complete|working|proper|100%|solid)\b|\b(?:is|are) (?:all )?set (?:up )?(?:correctly|properly)\b|\bpasses(?=\W*$|,| and\b)|\bno (?:\w+ )?(?:errors?|bugs?|warnings?|issues?|failures?|problems?|conflicts?) remains?\b|\b(?:deploy\w*|release|update|rollout|fix) went out\b|\bpass(?:es|ed)? (?:its|the|all|every|all its) (?:\w+ ){0,2}?(?:checks?|tests?|validation|audit|scan|suite|rules|criteria|requirements|gates|assertions|validators?|linters?|compiler)\b|\b(?:is|are) now (?!(?:fail|crash|work|look|wait|try|hang|miss|gett|go|becom|happen|show|throw|block|be|ask|wonder|think|investigat|read|writ|runn?ing out|complain|leak|los|break|see)\w*ing\b)\w+ing\b|\b(?:results?|outputs?|they|numbers?|totals?|values?) (?:is|are) (?:all |both )?(?:correct|right|identical|as expected)\b|\bdoes (?:exactly |precisely )?what (?:you asked|was asked|it should|you wanted)\b|\b(?:output|results?|totals?|checksums?|it|they|everything) match(?:es)?(?=\W*$|,| the (?:expected|spec|reference|sample|golden|baseline))|\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|ubuntu|debian|fedora|ios|android|arm|python|node|linux|macos|safari|firefox|chrome|mobile|production|staging)\b|\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the cloud)|\b(?:release|version|update|hotfix|build|v?\d[\d.]+) is (?:now )?out(?=\W*$|,)"
-    r"|\b(?:change|fix|patch|feature|update|pr|work)(?:s|es)? (?:is|are) in(?=\W*$|,)|\b(?:has )?landed(?=\W*$|,| and\b| (?:on|in) (?:main|master|prod)\w*)"
-    r"|(?<!to )(?<!can )\b(?:finished|completes?|completed|succeeds)(?= and\b|,| in (?:about |under )?\d|\W*$)|\b(?:exits?|exited|ends|ended|returns|returned|comes back|came back)(?: with)?(?: a)?(?: clean)?(?: exit)?(?: code| status)? (?:0|zero)(?=\W*$|[,;]| and\b)"
-    rf"|\bno (?:more|remaining|further|longer any|other) (?:\w+ ){{0,2}}?(?:{w.TROUBLE}|failing \w+)\b"
-    r"|\b(?:is|are|runs|loads|takes|builds|starts)(?: now)? (?:about |around |roughly |over |~)?(?:\d[\d.,]*(?:%|x| ?times| ?ms| ?seconds)|half|twice|much|far) (?:as fast|as small|(?:\w+ )?(?:faster|smaller|less|quicker|shorter|cheaper|lighter|lower|sooner))\b"
-    r"|\bwithout (?:a single|any) (?:error|issue|failure|warning|problem|crash)s?\b"
-    rf"|\b{w.TROUBLE}\b[^,;]{{0,30}}? (?:(?:has|have) (?:all )?(?:disappeared|vanished|gone away|stopped|cleared up)|disappeared|went away|stopped (?:happening|occurring))\b"
-    r"|\b(?:I|we)(?:'d| would)? (?:consider|call) (?:it|this|that|the [\w -]{1,30}?) (?:fixed|done|resolved|finished|complete|solved|closed)(?=\W*$|[,;]| and\b)"
-    r"|\bas (?:requested|discussed|agreed|specified|proposed|suggested|planned|outlined|estimated|predicted|promised|hoped)(?=\W*$|, )|\b(?:is|are|it's)(?: \w+ly| now| also)? (?:faster|smaller|quicker|lighter)(?=:| than (?:before|main|master|it was|the old)\b)|\b(?:as|like|the way|how) you (?:asked|requested|wanted|specified|described|suggested|preferred|proposed|outlined|wished)(?=\W*$|, )|\b(?:compiles|type-?checks|typechecks|builds)\W*$",
-    FLAGS,
+ENDED = either(
+    rf"\b(?:completed|succeeded|finished|went through|ran|went live|went out|landed|built|compiled|started|deployed|exited|rolled out|ran (?:for|over) [\w ]{{2,20}}?|works?|compiles|builds|runs|starts|loads|load|run|render|work|renders|behaves?|responds?) (?:successfully|cleanly|fine|{w.SMOOTHLY}|with (?:no|zero) (?:errors?|issues?|warnings?|failures?|problems?|crash(?:es)?|drops?)|with(?: exit)?(?: code| status) 0|as (?:expected|intended|requested|described|specified|documented|advertised|planned|before)|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b",
+    rf"\b\w{{3,14}}(?:s|ed)(?: up| out| through| down)? (?:successfully|cleanly|flawlessly|correctly|properly|reliably|smoothly|{w.SMOOTHLY})\b",
+    r"\bworked (?:(?:the )?first time|on the first (?:try|attempt)|straight away|right away|immediately|like a charm|out of the box)\b",
+    r"\bworks(?=\W*$| and\b|,)",
+    r"\b(?:succeeded|went through|went live|works now)\b",
+    r"\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b",
+    r"\b(?:did|does) the trick\b",
+    r"\bdid help\b",
+    r"\b(?:pr|pull request|merge request|mr) is (?:now )?(?:open|up)(?=\W*$|,| and\b| for\b)",
+    r"\bdoes the job\b",
+    r"\bas (?:the|your) [\w ]{1,25}? (?:demands?|requires?|asks?|expects?|specif(?:y|ies)|prescribes?)(?=\W*$)",
+    r"\b(?:builds?|compiles?|installs?|starts?|runs?|boots?) from (?:a )?(?:clean|fresh|scratch)\b",
+    r"\bsuccessfully \w{3,14}ed\b",
+    r"\band (?:they |it )?(?:all |both |now )?pass(?:es)?\W*$",
+    r"\b(?:I|we) have (?:the|it|everything|your|an?|all) ?[\w§ ]{0,30}? ?(?:running|working|passing|green)\b",
+    r"\bwe now have (?:an? )?(?:full|complete|working|proper|100%|solid)\b",
+    r"\b(?:is|are) (?:all )?set (?:up )?(?:correctly|properly)\b",
+    r"\bpasses(?: §)?(?=[^\w§]*$|,| and\b)",
+    r"\bno (?:\w+ )?(?:errors?|bugs?|warnings?|issues?|failures?|problems?|conflicts?) remains?\b",
+    r"\b(?:deploy\w*|release|update|rollout|fix) went out\b",
+    r"\bpass(?:es|ed)? (?:its|the|all|every|all its) (?:\w+ ){0,2}?(?:checks?|tests?|validation|audit|scan|suite|rules|criteria|requirements|gates|assertions|validators?|linters?|compiler)\b",
+    r"\b(?:is|are) now (?!(?:fail|crash|work|look|wait|try|hang|miss|gett|go|becom|happen|show|throw|block|be|ask|wonder|think|investigat|read|writ|runn?ing out|complain|leak|los|break|see)\w*ing\b)\w+ing\b",
+    r"\b(?:results?|outputs?|they|numbers?|totals?|values?) (?:is|are) (?:all |both )?(?:correct|right|identical|as expected)\b",
+    r"\bdoes (?:exactly |precisely )?what (?:you asked|was asked|it should|you wanted)\b",
+    r"\b(?:output|results?|totals?|checksums?|it|they|everything) match(?:es)?(?=[^\w§¶]*$|,| the (?:expected|spec|reference|sample|golden|baseline))",
+    r"\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|ubuntu|debian|fedora|ios|android|arm|python|node|linux|macos|safari|firefox|chrome|mobile|production|staging)\b",
+    r"\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the cloud)",
+    r"\b(?:release|version|update|hotfix|build|v?\d[\d.]+) is (?:now )?out(?=\W*$|,)",
+    r"\b(?:has )?landed(?=\W*$|,| and\b| (?:on|in) (?:main|master|prod)\w*)",
+    r"(?<!to )(?<!can )\b(?:finished|completes?|completed|succeeds)(?= and\b|,| in (?:about |under )?\d|\W*$)",
+    r"\b(?:exits?|exited|ends|ended|returns|returned|comes back|came back)(?: with)?(?: a)?(?: clean)?(?: exit)?(?: code| status)? (?:0|zero)(?=\W*$|[,;]| and\b)",
+    rf"\bno (?:more|remaining|further|longer any|other) (?:\w+ ){{0,2}}?(?:{w.TROUBLE}|failing \w+)\b",
+    r"\b(?:is|are|runs|loads|takes|builds|starts)(?: now)? (?:about |around |roughly |over |~)?(?:\d[\d.,]*(?:%|x| ?times| ?ms| ?seconds)|half|twice|much|far) (?:as fast|as small|(?:\w+ )?(?:faster|smaller|less|quicker|shorter|cheaper|lighter|lower|sooner))\b",
+    rf"\b(?=without (?:a single|any) ){w.SMOOTHLY}",
+    rf"\b{w.TROUBLE}\b[^,;]{{0,30}}? (?:(?:has|have) (?:all )?(?:disappeared|vanished|gone away|stopped|cleared up)|disappeared|went away|stopped (?:happening|occurring))\b",
+    r"\b(?:I|we)(?:'d| would)? (?:consider|call) (?:it|this|that|the [\w -]{1,30}?) (?:fixed|done|resolved|finished|complete|solved|closed)(?=\W*$|[,;]| and\b)",
+    r"\bas (?:requested|discussed|agreed|specified|proposed|suggested|planned|outlined|estimated|predicted|promised|hoped)(?=\W*$|, )",
+    r"\b(?:is|are|it's)(?: \w+ly| now| also)? (?:faster|smaller|quicker|lighter)(?=:| than (?:before|main|master|it was|the old)\b)",
+    r"\b(?:as|like|the way|how) you (?:asked|requested|wanted|specified|described|suggested|preferred|proposed|outlined|wished)(?=\W*$|, )",
+    r"\b(?:compiles|type-?checks|typechecks|builds)\W*$",
 )
 TESTS = regex(
     rf"\b(?:{w.TESTS}|all of which|all of them|(\d+)(?:/| of | out of )(?:the )?(\d+)(?: {w.TESTS})?|\d+ {w.TESTS}|they|(?:last|latest|past) (?:\w+ )?(?:runs?|builds?)|(?:new|old|other|existing|updated|rest of the)? ?ones|it)(?: (?:in|for|of|on|covering|around|against|from|with|under) (?:[\w§./-]+ ){{0,5}}?[\w§./-]+)?(?: {w.ADVERB}| still){{0,3}}"
     r" (?:pass(?:es|ed)?\b(?! (?:an?|the|its?|that|this|these|each|our|along|through|to|down|back|over|it|them|§)\b)|passing\b|succeeds?\b|succeeded\b|checks? out\b"
     r"|(?:is|are|was|were|came back|comes back|come back|turned|stays?|went|looks?)(?: "
     + w.ADVERB
-    + r"){0,2} (?:green|clean|passing|successful|happy|fine)\b|compiles\b|compiled\b|is back to green\b|(?:green|clean)(?=\W*$|[,;]))",
+    + r"){0,2} (?:as )?(?:green|clean|passing|successful|happy|fine)\b|compiles\b|compiled\b|is back to green\b|(?:green|clean)(?=\W*$|[,;]))",
     FLAGS,
 )
-COUNT = regex(
-    r"\d[^.;:]{0,60}, (?:no|zero|0) (?:errors|failures|drops|duplicates|regressions|warnings|crash(?:es)?)(?=\W*$)|\bnone (?:(?:is|are|do|does)(?: now| any ?more)|now)\b|\b(?:fails?|failed|(?:is|was|goes|went) red) (?:without|before) [^,;]{1,40}? and (?:pass\w*|succeeds|(?:is|goes|turns|went) green) (?:with|after)\b"
-    r"|\b(?P<of>\d+)(?:/| of | out of )(?P=of) [a-z-]+ (?:(?:is|are) (?:on|up|ready|running|healthy|done|at|in|online|available)|"
-    + w.PARTICIPLE
-    + r")\b|"
-    r"\bno (?:tests?|checks?|specs?) (?:fails?|failed|(?:is|are) failing)\b|\bnothing (?:fails|failed|broke|breaks|is broken|is left to (?:do|fix)|left to (?:do|fix))\b|"
-    r"\b\d[\d,]* (?:tests? |specs? )?pass(?:ed|ing)\b|\b(?:0|zero) (?:\w+ )?(?:violations|vulnerabilities|warnings|complaints|findings)\b|\b(?:0|zero|no) (?:failures|failed|failing(?! tests? (?:for|that|yet))|type errors|lint errors|errors and|errors,)",
-    FLAGS,
+COUNT = either(
+    r"\d[^.;:]{0,60}, (?:no|zero|0) (?:errors|failures|drops|duplicates|regressions|warnings|crash(?:es)?)(?=\W*$)",
+    r"\bnone (?:(?:is|are|do|does)(?: now| any ?more)|now)\b",
+    r"\b(?:fails?|failed|(?:is|was|goes|went) red) (?:without|before) [^,;]{1,40}? and (?:pass\w*|succeeds|(?:is|goes|turns|went) green) (?:with|after)\b",
+    rf"\b(?P<of>\d+)(?:/| of | out of )(?P=of) [a-z-]+ (?:(?:is|are) (?:on|up|ready|running|healthy|done|at|in|online|available)|{w.PARTICIPLE})\b",
+    r"\bno (?:tests?|checks?|specs?) (?:fails?|failed|(?:is|are) failing)\b",
+    r"\bnothing (?:fails|failed|broke|breaks|is broken|is left to (?:do|fix)|left to (?:do|fix))\b",
+    r"\b\d[\d,]* (?:tests? |specs? )?pass(?:ed|ing)\b",
+    r"\b(?:0|zero) (?:\w+ )?(?:violations|vulnerabilities|warnings|complaints|findings)\b",
+    r"\b(?:0|zero|no) (?:failures|failed|failing(?! tests? (?:for|that|yet))|type errors|lint errors|errors and|errors,)",
 )
-FAILING = regex(
-    r"\b(?!0\b)\d+ (?:\w+ )?(?:fail\w*|errors?\b|errored)|\b(?:one|two|three|four|several|some|others?|rest|but|still|remaining) (?:\w+ ){0,4}fail|\b(?:others?|rest|second|one) (?:doesn't|don't|do not|does not|did not|didn't)\b|\bfailing\b(?! (?!(?:on|in|with|because|at|again|now|for|due|since|after|when|and|but|to|as|here|there|too|right)\b)\w+)|\bxfail|\b(?:it's|is|still) flaky\b|\bfails (?:in|on|when|with|under|at|for)\b(?! a clear)",
-    FLAGS,
+FAILING = either(
+    r"\b(?!0\b)\d+ (?:\w+ )?(?:fail\w*|errors?\b|errored)",
+    r"\b(?:one|two|three|four|several|some|others?|rest|but|still|remaining) (?:\w+ ){0,4}fail",
+    r"\b(?:others?|rest|second|one) (?:doesn't|don't|do not|does not|did not|didn't)\b",
+    r"\bfailing\b(?! (?!(?:on|in|with|because|at|again|now|for|due|since|after|when|and|but|to|as|here|there|too|right)\b)\w+)",
+    r"\bxfail",
+    r"\b(?:it's|is|still) flaky\b",
+    r"\bfails (?:in|on|when|with|under|at|for)\b(?! a clear)",
 )
 NOW = regex(
     rf"(?<!right )(?<!for )(?<!by )(?<!until )(?<!from )(?<!of )(?<!even )\bnow(?: {w.ADVERB}){{0,2}} (?!(?:{w.BAD})\b)(\w+[^\Ws]s|(?:pas|proces|acces|addres)ses|\w+shes|\w+ches|{w.BASE})\b(?!')",
     FLAGS,
 )
-IS_NOW = regex(
-    rf"\b(?:is|are)(?: (?!not\b|never\b|still\b)[^\s,;]+){{1,4}} now(?= (?:instead of|rather than)\b)|\b(?:is|are) now (?:fully |much |more |completely )?(?!(?:not|no|an?|the|in|at|on|to|up|being|going|too|very|so|only|just|that|this|what|where|when|how|as|if|for|with|of|by|about|over|under|much|more|clear|obvious|due|my|your|our|their|his|her|its|its)\b)(?!\w+ing\b)[a-z][a-z-]{{3,}}\b|(?:\b(?:is|are)|\b\w+'s)(?: (?!not\b|never\b|still\b|being\b|going\b|question|matter|problem|issue|bug)\w+){{1,6}} now(?=\W*$|,)|\b(?:is|are) {w.PARTICIPLE}(?: [\w§-]+){{1,6}} now(?=\W*$|,)",
-    FLAGS,
+IS_NOW = either(
+    r"\b(?:is|are)(?: (?!not\b|never\b|still\b)[^\s,;]+){1,4} now(?= (?:instead of|rather than)\b)",
+    r"\b(?:is|are) now (?:fully |much |more |completely )?(?!(?:not|no|an?|the|in|at|on|to|up|being|going|too|very|so|only|just|that|this|what|where|when|how|as|if|for|with|of|by|about|over|under|much|more|clear|obvious|due|my|your|our|their|his|her|its|its)\b)(?!\w+ing\b)[a-z][a-z-]{3,}\b",
+    r"(?:\b(?:is|are)|\b\w+'s)(?: (?!not\b|never\b|still\b|being\b|going\b|question|matter|problem|issue|bug)\w+){1,6} now(?=\W*$|,)",
+    rf"\b(?:is|are) {w.PARTICIPLE}(?: [\w§-]+){{1,6}} now(?=\W*$|,)",
 )
 WORSE = regex(
     r"\b(?:broken|failing|down|slower|worse|wrong|stuck|blocked|missing|unclear|clear|different|obvious|progress|open|red|running out|trying|working on|looking|writing|adding|fixing|there)\b",
@@ -110,23 +149,24 @@ OFFERED = regex(
     FLAGS,
 )
 BACK = regex(
-    r"\b(?:is|are)(?: now)? (?:back|up)(?=\W*$|,| (?:with|and|again)\b|(?<=back) (?:in|on|at|where|under|to)\b)", FLAGS
+    r"\b(?:is|are)(?: now| already)? (?:back|up)(?=\W*$|,| (?:with|and|again)\b|(?<=back) (?:in|on|at|where|under|to)\b)",
+    FLAGS,
 )
 WE_NOW = regex(r"\bwe now (\w+)\b", FLAGS)
-LATELY = regex(
-    rf"\b(?!(?:{w.BAD}|{w.ADVERB})\b)[a-z]+[^\Wsu]s\b[^,]{{0,60}} (?<!right )(?<!for )(?<!by )(?<!until )(?<!from )now(?=\W*$|[,;:]| and\b| (?:instead of|rather than|without|even|across|whenever)\b)"
-    rf"|\b(?!(?:{w.BAD}|{w.ADVERB}|asks|tells|tries|retries|begins|starts|restarts|repeats)\b)[a-z]+[^\Wsu]s(?: (?!to\b)[\w§-]+){{0,3}} again(?=\W*$|[,;:]| and\b)"
-    rf"|\b(?!(?:{w.BAD}|{w.ADVERB}|asks|tells|tries|retries|attempts|calls|connects|waits|goes)\b)[a-z]+[^\Wsu]s (?:to|on|in|at|with|as) (?:the|its|your|all|both|every) [\w§ -]{{1,40}}? again(?=\W*$|[,;:]| and\b)",
-    FLAGS,
+LATELY = either(
+    rf"\b(?!(?:{w.BAD}|{w.ADVERB})\b)[a-z]+[^\Wsu]s\b[^,]{{0,60}} (?<!right )(?<!for )(?<!by )(?<!until )(?<!from )now(?=\W*$|[,;:]| and\b| (?:instead of|rather than|without|even|across|whenever)\b)",
+    rf"\b(?!(?:{w.BAD}|{w.ADVERB}|asks|tells|tries|retries|begins|starts|restarts|repeats)\b)[a-z]+[^\Wsu]s(?: (?!to\b)[\w§-]+){{0,3}} again(?=\W*$|[,;:]| and\b)",
+    rf"\b(?!(?:{w.BAD}|{w.ADVERB}|asks|tells|tries|retries|attempts|calls|connects|waits|goes)\b)[a-z]+[^\Wsu]s (?:to|on|in|at|with|as) (?:the|its|your|all|both|every) [\w§ -]{{1,40}}? again(?=\W*$|[,;:]| and\b)",
 )
 CAN = regex(
     r"\b(?:can|should) now(?: be)? (\w+)|(?<!I )(?<!we )(?<!you )\bcan(?: (?!not\b)[\w§-]+){1,8} now(?=\W*$|[,;])",
     FLAGS,
 )
-SHOULD = regex(
-    r"\bshould (?:all )?(?:now )?be (?:all )?(?:good to go|all set|up and running|back to normal)\b"
-    r"|\bshould (?:be |now )(?:now |all )?(?:be )?(?:fixed|working|good|resolved|set|ready|done|work|pass|build|compile|load|start|run|succeed|render)(?: \w+)? ?(now)?\b|\bshould (?:all )?(?:pass|build|compile|load|start|run|succeed|render|work) (?:again )?now\b|\bthat should do it\b",
-    FLAGS,
+SHOULD = either(
+    r"\bshould (?:all )?(?:now )?be (?:all )?(?:good to go|all set|up and running|back to normal)\b",
+    r"\bshould (?:be |now )(?:now |all )?(?:be )?(?:fixed|working|good|resolved|set|ready|done|work|pass|build|compile|load|start|run|succeed|render)(?: \w+)? ?(now)?\b",
+    r"\bshould (?:all )?(?:pass|build|compile|load|start|run|succeed|render|work) (?:again )?now\b",
+    r"\bthat should do it\b",
 )
 CLEAR = regex(
     rf"(?<!\w)(?:{w.TESTS}|§|audits?|scans?|checkers?|analyzer|(?!I\b|we\b|you\b)\w+(?= (?:finds|reports|shows|lists|has no complaints) ?))(?: §)? (?:com(?:es?|ing) back with|came back with|reports?|reported|shows?|showed|finds?|found|gives?|gave|returns?|returned|prints|printed|has|have) (?:no|zero|0) (?:[\w-]+ ){{0,4}}?"
@@ -134,8 +174,8 @@ CLEAR = regex(
     FLAGS,
 )
 RESULT = regex(
-    r"^\W*(?:(?:all |unit |full |local |the )*(?:tests?|build|lint(?:er|ing)?|types?|type[- ]?check(?:s|ing)?|ci|checks?|suite|result|status|verification|§)(?: run| suite| results?| status)?)"
-    r"(?: \([^)]*\))?(?::| →| [-–—=]|(?= [✅✔☑])) ?(?:\d[\d.]*%? )?(?:all )?(?:ok\b|pass(?:ed|ing|es)?\b|succe\w+|green\b|clean\b|✅|✔|☑)",
+    r"^\W*(?:(?:all |unit |full |local |smoke |the )*(?:tests?|build|lint(?:er|ing)?|types?|type[- ]?check(?:s|ing)?|ci|checks?|suite|result|status|verification|deploy(?:ment)?|migration|release|rollout|installation|import|compilation|formatting|§)(?: run| suite| results?| status)?)"
+    r"(?: \([^)]*\))?(?::| →| [-–—=]|(?= [✅✔☑])) ?(?:\d[\d.]*%? )?(?:all )?(?:ok\b|pass(?:ed|ing|es)?\b|succe\w+|green\b|clean\b|✅|✔|☑|(\d+)/\1\b)",
     FLAGS,
 )
 DELIVERED = regex(
@@ -147,28 +187,27 @@ CURED = regex(
     r" (?:it|that|this|the (?:\w+ ){0,3}(?:problem|issue|bug|error|crash|leak|failure|warning|test)s?|everything|both|all)\b",
     FLAGS,
 )
-MEASURED = regex(
-    r"\b(?:is|are) (?:now )?(?:down|up) (?:by|to) (?:about |over |~)?\d|\b(?:reduces?|cuts?|lowers?|improves?|increases?|speeds? up|shrinks?|decreases?) [\w§' ]{1,40}? by (?:about |over |almost |roughly |~)?\d|\b(?:has|have) (?:increased|decreased|improved|dropped|risen|fallen|gone (?:up|down)|come down) (?:to|by|from) (?:about |around |~|over |under )?[\d§]"
-    r"|\bmakes? (?:the |it|them|every )?[\w§ ]{0,30}? (?:\d+x|\d+%|\d+ times|twice as|much|far|a lot|significantly) (?:faster|smaller|quicker|cheaper|simpler|lighter|fast|small)\b|"
-    r"\b(?:went(?: up| down)?|dropped|fell|rose|improved|decreased|increased|shrank|grew|(?:is|are) (?:down|up)|came down|reduced|cut)"
-    r" from (?:about |around |~|roughly |over |nearly )?[\d§][\w.,%§]*(?: ?\w+)? to (?:(?:about |around |~|under |roughly |below |over )?[\d§]|none\b|zero\b|nothing\b)",
-    FLAGS,
+MEASURED = either(
+    r"\b(?:is|are) (?:now )?(?:down|up) (?:by|to) (?:about |over |~)?\d",
+    r"\b(?:reduces?|cuts?|lowers?|improves?|increases?|speeds? up|shrinks?|decreases?) [\w§' ]{1,40}? by (?:about |over |almost |roughly |~)?\d",
+    r"\b(?:has|have) (?:increased|decreased|improved|dropped|risen|fallen|gone (?:up|down)|come down) (?:to|by|from) (?:about |around |~|over |under )?[\d§]",
+    r"\bmakes? (?:the |it|them|every )?[\w§ ]{0,30}? (?:\d+x|\d+%|\d+ times|twice as|much|far|a lot|significantly) (?:faster|smaller|quicker|cheaper|simpler|lighter|fast|small)\b",
+    r"\b(?:went(?: up| down)?|dropped|fell|rose|improved|decreased|increased|shrank|grew|(?:is|are) (?:down|up)|came down|reduced|cut) from (?:about |around |~|roughly |over |nearly )?[\d§][\w.,%§]*(?: ?\w+)? to (?:(?:about |around |~|under |roughly |below |over )?[\d§]|none\b|zero\b|nothing\b)",
 )
 GONE = regex(
     r"\bno longer (?!work|exist|has\b|have\b|support|available|maintained|compile|build|pass|need|block(?!s? (?:the|any|other|our)\b)|stuck|necessary|relevant|true|valid|required|recommended)(\w+)",
     FLAGS,
 )
-THIS = regex(
-    r"^(?-i:Adds|Implements|Fixes|Introduces|Removes|Replaces|Refactors|Migrates|Updates|Renames|Closes) (?:the\b|an?\b|§|support\b|new\b|missing\b|#\d|all\b)|^\W*(?:this|that|these(?: changes)?|which|(?:the|this|my) (?:change|fix|patch|commit|pr|update|edit|diff|refactor)s?)(?: now| also| fully| should now)?"
-    r" (fix(?:es)?|resolves?|completes?|closes?|address(?:es)?|finish(?:es)?|solves?|wraps? (?:it |this |that |things )?up|does it|takes care of|concludes)\b"
-    r"|^\W*(?:the|this|my) (?:pr|pull request|merge request|commit|patch|branch|diff|change set|changeset) (?:also )?(adds|introduces|implements|makes|removes|replaces|updates|brings|moves|adds support)\b"
-    r"|\b(?:we|you)(?:'ve got| have got|(?: now)? have) an? (?:fully |completely )?(working|functional|running|complete) ",
-    FLAGS,
+THIS = either(
+    r"^(?-i:Adds|Implements|Fixes|Introduces|Removes|Replaces|Refactors|Migrates|Updates|Renames|Closes) (?:the\b|an?\b|§|support\b|new\b|missing\b|#\d|all\b)",
+    r"^\W*(?:this|that|these(?: changes)?|which|(?:the|this|my) (?:change|fix|patch|commit|pr|update|edit|diff|refactor)s?)(?: now| also| fully| should now)? (fix(?:es)?|resolves?|completes?|closes?|address(?:es)?|finish(?:es)?|solves?|wraps? (?:it |this |that |things )?up|does it|takes care of|concludes)\b",
+    r"^\W*(?:the|this|my) (?:pr|pull request|merge request|commit|patch|branch|diff|change set|changeset) (?:also )?(adds|introduces|implements|makes|removes|replaces|updates|brings|moves|adds support)\b",
+    r"\b(?:we|you)(?:'ve got| have got|(?: now)? have) an? (?:fully |completely )?(working|functional|running|complete) ",
 )
 HEADLINE = regex(
     r"^\W*(?:(?!of\b|as\b|to\b|be\b|get\b|getting\b|when\b|the\b|a\b)[\w§'/.#+✅✔☑🎉-]+ ){1,6}?(complete|completed|done|finished|successful|fixed|resolved|deployed|implemented|merged|live|passing"
     r"|passed|succeeded|shipped|accomplished|achieved|updated|added|created|removed|verified|ready|green|restored|applied|pushed|migrated|published|released"
-    r"|committed|confirmed|validated|squashed|nailed|patched|plugged|crushed|landed|imported|exported|processed|deleted|tested|installed|configured|solved|closed|cleared|rewritten|rebuilt|refactored|renamed|replaced|converted|reverted|cleaned up|wired up|in place|up and running|all green|good to go|unblocked|covered|enabled|disabled|upgraded|bumped)"
+    r"|committed|confirmed|validated|squashed|nailed|patched|plugged|crushed|landed|imported|exported|processed|deleted|tested|installed|configured|solved|closed|cleared|rewritten|rebuilt|refactored|renamed|replaced|converted|reverted|cleaned up|wired up|in place|up and running|all green|good to go|unblocked|covered|included|enabled|disabled|upgraded|bumped)"
     r"(?: successfully| now| and (?:verified|tested|pushed(?: to [\w§./-]+)?|merged|deployed|working)| for (?:review|testing|use|merge|production)| to (?:merge|ship|review|deploy|use|go)| 🎉| in production| on main| by (?:the |a )?[\w -]{1,30}(?:tests?|suite|run|checks?|ci|team)| (?:as|to|in|under|at|into) (?:§|#?\d|main|master|prod\w*|staging|the (?:registry|repo\w*|server|bucket|store))[\w§./:-]*)?\W*$",
     FLAGS,
 )
@@ -176,14 +215,22 @@ TELEGRAM = regex(
     rf"^\W*(?!as\b|when\b|once\b|if\b|unless\b|I\b|we\b|the\b|a\b|an\b|you\b)(?:[\w§'/.#+-]+ ){{1,3}}({w.VERBED}|done)\b(?=, \S)",
     FLAGS,
 )
-SHORT = regex(
-    r"^\W*no (?:more |remaining |further )(?:warnings|errors|failures|issues|regressions|crashes)\b|"
-    r"^\W*(?:all |job |and |it's |that's |we're |i'm |you're )?(?:done|fixed|finished|complete|completed|shipped|all set|set|good to go|up and running|everything|all of (?:it|them)|problem solved|mission accomplished|live|deployed|merged|resolved|implemented|sorted|that's it|ready)"
-    r"(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$|^\W*(?:done|fixed|finished|shipped)[,!.]|^\W*that(?:'s| is) (?:all (?:of (?:it|them)|\d+|two|three|four|five|six)|both|everything (?:you asked|on (?:the|your) list))\b|^\W*you can (?:now |safely )?(?:announce|merge|deploy|ship|release|close|publish) (?:it|this|that|the (?:pr|branch|ticket|issue|release))(?=\W*$| now\b| whenever\b| when\b)|^\W*it's alive\b|^\W*(?:nailed|cracked|sorted|solved|fixed|found and fixed) it\b|^\W*(?:nice,? |great,? |yes,? |ok,? |and )?(?:that|it|this) (?:worked|did it|is alive)(?=\W*$|[,!])|^\W*(?:all )?(?:done|finished) with (?:the|all|this|that|it|everything|your|both)\b|^\W*(?:all )?(?:tests|ci|build|checks)(?: all)? green\b|^\W*(?:all |everything )?green (?:across the board|everywhere|again|on all)\b|^\W*(?:all|everything(?:'s| is)?) (?:done|set|good|green|finished)\b",
-    FLAGS,
+SHORT = either(
+    r"^\W*done,",
+    r"^\W*(?:all |job |and |it's |that's |we're |i'm |you're )?(?:done|fixed|finished|complete|completed|shipped|all set|set|good to go|up and running|everything|all of (?:it|them)|problem solved|mission accomplished|live|deployed|merged|resolved|implemented|sorted|that's it|ready)(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$",
+    r"^\W*that(?:'s| is) (?:all (?:of (?:it|them)|\d+|two|three|four|five|six)|both|everything (?:you asked|on (?:the|your) list))\b",
+    r"^\W*you can (?:now |safely )?(?:announce|merge|deploy|ship|release|close|publish) (?:it|this|that|the (?:pr|branch|ticket|issue|release))(?=\W*$| now\b| whenever\b| when\b)",
+    r"^\W*ready for you to \w+",
+    r"^\W*(?:it's|they're|that's) (?:all )?in(?=[.!]*$)",
+    r"^\W*it's alive\b",
+    r"^\W*(?:nailed|cracked|sorted|solved|fixed|found and fixed) it\b",
+    r"^\W*(?:nice,? |great,? |yes,? |ok,? |and )?(?:that|it|this) (?:worked|did it|is alive)(?=\W*$|[,!])",
+    r"^\W*(?:all )?(?:done|finished) with (?:the|all|this|that|it|everything|your|both)\b",
+    r"^\W*(?:all |everything )?green (?:across the board|everywhere|again|on all)\b",
+    r"^\W*(?:all|everything(?:'s| is)?) (?:done|set(?! up to| to)|good|green|finished)\b",
 )
 LATER = regex(
-    r"^[^,]{0,40}?\b(?:if|when|once(?! and for all)|unless|until|whenever|provided|only|as long as|before(?! and after)|yet to|assuming|after (?:the |an? |your |all )?[\w-]+ (?:is|are|has|have|was|were|passes|pass|completes))\b",
+    r"^[^,]{0,40}?\b(?:if|when|once(?! and for all)|unless|until|whenever|provided|only|as long as|(?<!as )before(?! and after)|yet to|assuming|after (?:the |an? |your |all )?[\w-]+ (?:is|are|has|have|was|were|passes|pass|completes))\b",
     FLAGS,
 )
 DESCRIBES = regex(
@@ -191,18 +238,22 @@ DESCRIBES = regex(
     FLAGS,
 )
 ATTRIBUTIVE = regex(
-    r"^\s+[a-z]+ (?:is|are|was|were|gets?|will|can|must|should|have|has)\b|^\s+(?:width|size|header|point|time|position|number|length|amount|price|rate|list|set|example|state|callback|event|queue|column|flag|at \d|on top)\b(?! \w+ing\b)",
+    r"^\s+[a-z]+ (?:is|are|was|were|gets?|will|can|must|should|have|has)\b|^\s+(?:width|size|header|point|time|position|number|length|amount|price|rate|list|set|example|code|files?|data|content|software|state|callback|event|queue|column|flag|at \d|on top)\b(?! \w+ing\b)",
     FLAGS,
 )
-NO_WORK = regex(
-    r"^\s+(?:nothing|no|none|neither|little)\b|^\s+down\b|^\s+back (?:because|since|after|as)\b|^\s+(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|(?<!release )notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|attempts?|experiments?|temporary|print statements?)\b|^\s+(?:my|a few|some) (?:\w+ )?(?:comments?|remarks?|feedback|thoughts?|suggestions?|questions?|findings?|observations?|conclusions?|analysis)\b"
-    r"|^\s+(?:that|whether|if|why|how) (?:[\w§']+ ){0,6}(?:is|are|was|does|do|did|can|could|has|fails?|crash\w*|still)\b(?! (?:now|fixed|working|passing|green|done|gone|resolved|complete))",
-    FLAGS,
+NO_WORK = either(
+    r"^\s+(?:nothing|no|none|neither|little)\b",
+    r"^\s+down\b",
+    r"^\s+back (?:because|since|after|as)\b",
+    r"^\s+(?:together )?(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|(?<!release )notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|attempts?|experiments?|temporary|print statements?)\b",
+    r"^\s+(?:my|a few|some) (?:\w+ )?(?:comments?|remarks?|feedback|thoughts?|suggestions?|questions?|findings?|observations?|conclusions?|analysis)\b",
+    r"^\s+(?:that|whether|if|why|how) (?:[\w§']+ ){0,6}(?:is|are|was|does|do|did|can|could|has|fails?|crash\w*|still)\b(?! (?:now|fixed|working|passing|green|done|gone|resolved|complete))",
 )
 UNDONE = regex(r"\bbut (?:then )?(?:it |that |they )?(?:broke|came back|regressed|reappeared)\b", FLAGS)
-STILL = regex(
-    r"\b(?:got|get|gives?|gave|see|saw|hit|with|shows?) (?:exactly )?the same (?:\w+ )?(?:errors?|failures?|results?|timeouts?|crash|messages?|problems?|behaviou?r|exception|output)\b|\b(?:since|because|as) (?:it|that|this) (?:did not|didn't|does not|doesn't) (?:fix|help|work|solve)|\b(?:but|however|yet|though)\b[^.]{0,60}?\b[^.]{0,40}?(?:still (?:fail|crash|break|hang|error|see|get|happen|isn't|doesn't|not|present|there|broken|exist|occur|open)|didn't (?:help|work|fix)|doesn't (?:help|work|fix)|no (?:effect|luck|difference)|to no avail|it fails|that fails|the (?:error|bug|problem|issue|failure) (?:persists|remains|is still))",
-    FLAGS,
+STILL = either(
+    r"[,:;—–] (?:and )?(?:exactly )?(?:the )?same (?:\w+ )?(?:errors?|failures?|results?|timeouts?|crash|problem|behaviou?r|output)\b",
+    r"\b(?:got|get|gives?|gave|see|saw|hit|with|shows?) (?:exactly )?the same (?:\w+ )?(?:errors?|failures?|results?|timeouts?|crash|messages?|problems?|behaviou?r|exception|output)\b",
+    r"\b(?:but|however|yet|though)\b[^.]{0,60}?\b[^.]{0,40}?(?:still (?:fail|crash|break|hang|error|see|get|happen|isn't|doesn't|not|present|there|broken|exist|occur|open)|didn't (?:help|work|fix)|doesn't (?:help|work|fix)|no (?:effect|luck|difference)|to no avail|it fails|that fails|the (?:error|bug|problem|issue|failure) (?:persists|remains|is still))",
 )
 READY_LATER = regex(
     r"^ to (?:start|begin|proceed|help|continue|implement|work|go ahead|assist|tackle|take|dive|move|accept|discuss|answer)\b|^ when you\b|^ for your (?:answer|input|next|instruct|question|feedback)",
@@ -227,11 +278,10 @@ FINITE = regex(
     r"\b(?:is|are|was|were|has|have|had|can|can't|could|will|would|should|may|might|must|do|does|did|needs?|gets?|goes|go|isn't|aren't|wasn't|weren't|means?|fails?|works?|shows?|appears?|come|comes|run|runs|lead|leads|cause|causes|take|takes|remain|remains|tend|tends|seem|seems|look|looks|make|makes|use|uses|give|gives|break|breaks|pass|belong|belongs|live)\b",
     FLAGS,
 )
-AGAIN = regex(
-    rf"\b(?:they|these|those|both|all(?: of them| \d+)?)(?: all| both)? (?:{w.BASE}) [^,;]{{1,60}}? now(?=\W*$|[,;:]| and\b)|"
-    rf"\b(?:is|are)(?: {w.ADVERB})? (?!(?:not|never|no|still)\b)[a-z][a-z-]+(?: [\w§-]+){{0,3}} again(?=\W*$|[,;:]| and\b)"
-    rf"|\b(?:they|both|all|everything|[a-z§]+s|and [\w§]+)(?: all| both)? (?:{w.BASE}) (?:[\w§-]+ ){{0,3}}again(?=\W*$|[,;:]| and\b)",
-    FLAGS,
+AGAIN = either(
+    rf"\b(?:they|these|those|both|all(?: of them| \d+)?)(?: all| both)? (?:{w.BASE}) [^,;]{{1,60}}? now(?=\W*$|[,;:]| and\b)",
+    rf"\b(?:is|are)(?: {w.ADVERB})? (?!(?:not|never|no|still)\b)[a-z][a-z-]+(?: [\w§-]+){{0,3}} again(?=\W*$|[,;:]| and\b)",
+    rf"\b(?:they|both|all|everything|[a-z§]+s|and [\w§]+)(?: all| both)? (?:{w.BASE}) (?:[\w§-]+ ){{0,3}}again(?=\W*$|[,;:]| and\b)",
 )
 ANYMORE = regex(
     r"\b(?:can't|cannot|doesn't|don't|does not|do not|isn't|aren't|is not|are not|never|won't|can not) (?!(?:exist|work|need|support|maintain|matter|available|compile|build|pass|run|recommend|want|require|understand|know|remember)\w*\b)[a-z]+[^,;]{0,60}? (?:any ?more|any longer)(?=\W*$|[,;)]| (?:when|after|with|in|on|from|and|for|by|either|at)\b)",
@@ -243,33 +293,37 @@ NEW_IN = regex(
     FLAGS,
 )
 AS_OF = regex(
-    r"\b[a-z]+s\b[^,;]{0,80}? as of (?:this|the last|my|that|today's|the latest) (?:change|commit|patch|pr|release|branch|version|deploy\w*|build)\b|\b[a-z]+s\b[^,;]{0,80}? (?:as of now|from now on|going forward)\b",
+    r"^\W*as of (?:now|today|this \w+),? [^,;]{1,60}? [a-z]+[^\Wsu]s\b|\b[a-z]+s\b[^,;]{0,80}? as of (?:this|the last|my|that|today's|the latest) (?:change|commit|patch|pr|release|branch|version|deploy\w*|build)\b|\b[a-z]+s\b[^,;]{0,80}? (?:as of now|from now on|going forward)\b",
     FLAGS,
 )
-AGAINST = regex(
-    r"\b\d[\d.,]* ?(?:ms|s|sec|secs|seconds?|minutes?|mins?|hours?|kb|mb|gb|kib|mib|%|percent|lines|rows|queries|requests|calls)? ?(?:instead of|rather than|vs\.?|versus|\(was|\((?:it )?used to be|\(down from|\(up from|down from|up from|compared (?:to|with)|where it (?:was|used to be)) ?(?:about |around |~)?\d"
-    r"|\((?:down|up) from (?:about |~)?\d|\b(?:it|this|that|they) (?:was|were|took|used to be|used to take)(?: about| around| over)? \d[^,;]{0,25}? (?:before|earlier|previously)\W*$"
-    r"|^ (?:it|that|this|they) (?:was|were|took|used to (?:be|take)) (?:about |around |over )?\d[\d.,]* ?(?:ms|s|sec|seconds|minutes|hours|kB|MB|GB|%)\W*$"
-    r"|\b(?:\d|two|three|four|five|six|eight|ten|half)[^;]{0,60}?, down from (?:about |~|over |around )?(?:\d|[a-z]+\b)"
-    r"|\b(?:down|up) to (?:about |~)?\d[^,;]{0,25}? from (?:about |~)?\d"
-    r"|\bwent (?:up|down) (?:to|by) (?:about |around |~)?\d|(?<!vary )(?<!varies )(?<!range )(?<!ranges )\bfrom (?:about |~)?\d[\d.,]* ?(?P<unit>ms|s|sec|seconds|minutes|min|kB|KB|MB|GB|%|lines|warnings|errors|failures) to (?:about |~|under )?\d[\d.,]* ?(?P=unit)\b|\b\d[\d.,]* ?(?:ms|s|kB|MB|GB|%)? (?:→|->|=>) ?\d",
-    FLAGS,
+AGAINST = either(
+    r"\b\d[\d.,]* ?(?:ms|s|sec|secs|seconds?|minutes?|mins?|hours?|kb|mb|gb|kib|mib|%|percent|lines|rows|queries|requests|calls)? ?(?:instead of|rather than|vs\.?|versus|\(was|\((?:it )?used to be|\(down from|\(up from|down from|up from|compared (?:to|with)|where it (?:was|used to be)) ?(?:about |around |~)?\d",
+    r"\((?:down|up) from (?:about |~)?\d",
+    r"\b(?:it|this|that|they) (?:was|were|took|used to be|used to take)(?: about| around| over)? \d[^,;]{0,25}? (?:before|earlier|previously)\W*$",
+    r"^ (?:it|that|this|they) (?:was|were|took|used to (?:be|take)) (?:about |around |over )?\d[\d.,]* ?(?:ms|s|sec|seconds|minutes|hours|kB|MB|GB|%)\W*$",
+    r"\b(?:\d|two|three|four|five|six|eight|ten|half)[^;]{0,60}?, down from (?:about |~|over |around )?(?:\d|[a-z]+\b)",
+    r"\b(?:down|up) to (?:about |~)?\d[^,;]{0,25}? from (?:about |~)?\d",
+    r"\bwent (?:up|down) (?:to|by) (?:about |around |~)?\d",
+    r"(?<!vary )(?<!varies )(?<!range )(?<!ranges )\bfrom (?:about |~)?\d[\d.,]* ?(?P<unit>ms|s|sec|seconds|minutes|min|kB|KB|MB|GB|%|lines|warnings|errors|failures) to (?:about |~|under )?\d[\d.,]* ?(?P=unit)\b",
+    r"\b\d[\d.,]* ?(?:ms|s|kB|MB|GB|%|x)? (?:→|->|=>) ?\d",
 )
-FINE = regex(
-    rf"(?<!\w)(?:{w.TESTS}|§|types|docs|formatting|console|logs?|monitor|dashboard|compiler|output|health ?checks?)(?: (?:is|are|all|run|check|stays?|stayed|looks?|comes? back|came back|came out|comes? out))*(?: all| both| now)? (?:ok|okay|quiet|silent|clean|green|spotless|empty|happy)\b(?! (?:but|with|about|on|to|if|up|room|slate|install|start|code|build|way|out)\b)"
-    r"|\b(?:\d+|two|three|four|five|ten) (?:consecutive|clean|green|successful|straight)(?: (?:clean|green|successful))? (?:runs?|builds?|passes)\b"
-    r"|\b(?:boots|balances?|lines? up|adds? up|checks? out|holds? up|it holds|reconciles?|tallies|caught up|behaves?)(?=\W*$|,| and\b| (?:before and after|again|now|with|to the|as|nicely|exactly|everywhere)\b)"
-    r"|\b(?:runs?|works?|plays?|renders?|loads?|installs?|executes?)(?: \w+)? (?:top to bottom|start to finish|from start to finish|end[- ]to[- ]end|on an? (?:fresh|clean|new|blank|empty|vanilla))\b"
-    r"|\b(?:stays?|stayed|remains?|remained|is|are)(?: now)? (?:healthy|(?:warning|error|lint|bug|flake|crash|leak|regression|vulnerability)-free)\b"
-    r"|\b(?:stays?|stayed|remains?|remained) (?:flat|up|stable|responsive|green|constant|in sync)\b"
-    r"|\b(?:totals|numbers|sums|counts|figures|checksums?|hash(?:es)?|outputs?|results?|snapshots|screenshots|amounts)(?: (?:in|of|from|on|for) (?:the |both |all |each )?[\w§ -]{1,30}?)? match(?:es)? (?:the|your|each other|exactly|to the|those|what)\b"
-    r"|^\W*(?:your|the|it|this)\b[^,;]{0,50}? (?:reads|looks|feels|runs|loads|responds|renders|flows|scrolls)(?: now)? (?:much|a lot|far|noticeably|significantly|considerably|way) \w+er\b"
-    r"|\b(?:survives|survived|withstands|withstood) (?:an?|the|\d|all|every)\b|\b(?:builds?|compiles?|passes|works?|runs?) (?:on its own|on their own|by itself|in isolation|standalone)\b",
-    FLAGS,
+FINE = either(
+    rf"(?<!\w)(?:{w.TESTS}|§|alerts?|pager|types|docs|formatting|console|logs?|monitor|dashboard|compiler|output|health ?checks?)(?: (?:is|are|all|run|check|stays?|stayed|looks?|comes? back|came back|came out|comes? out))*(?: all| both| now)? (?:ok|okay|quiet|silent|clean|green|spotless|empty|happy)\b(?! (?:but|with|about|on|to|if|up|room|slate|install|start|code|build|way|out)\b)",
+    r"\b(?:\d+|two|three|four|five|ten) (?:consecutive|clean|green|successful|straight)(?: (?:clean|green|successful))? (?:runs?|builds?|passes)\b",
+    r"\b(?:boots|balances?|lines? up|adds? up|checks? out|holds? up|it holds|reconciles?|tallies|caught up|behaves?)(?=\W*$|,| and\b| (?:before and after|again|now|with|to the|as|nicely|exactly|everywhere)\b)",
+    r"\b(?:runs?|works?|plays?|renders?|loads?|installs?|executes?)(?: \w+)? (?:top to bottom|start to finish|from start to finish|end[- ]to[- ]end|on an? (?:fresh|clean|new|blank|empty|vanilla))\b",
+    r"\b(?:stays?|stayed|remains?|remained|is|are)(?: now)? (?:healthy|(?:warning|error|lint|bug|flake|crash|leak|regression|vulnerability)-free)\b",
+    r"\b(?:stays?|stayed|remains?|remained) (?:flat|up|stable|responsive|green|constant|in sync)\b",
+    r"\b(?:totals|numbers|sums|counts|figures|checksums?|hash(?:es)?|outputs?|results?|snapshots|screenshots|amounts)(?: (?:in|of|from|on|for) (?:the |both |all |each )?[\w§ -]{1,30}?)? match(?:es)? (?:the|your|each other|exactly|to the|those|what)\b",
+    r"^\W*(?:your|the|it|this)\b[^,;]{0,50}? (?:reads|looks|feels|runs|loads|responds|renders|flows|scrolls)(?: now)? (?:much|a lot|far|noticeably|significantly|considerably|way) \w+er\b",
+    r"\b(?:survives|survived|withstands|withstood) (?:an?|the|\d|all|every)\b",
+    r"\b(?:builds?|compiles?|passes|works?|runs?) (?:on its own|on their own|by itself|in isolation|standalone)\b",
 )
-LANDED = regex(
-    r"^\W*(?!(?:I|we|you|it|that|this|he|she|they|state|situation|who|what)\b)(?:[\w§'/-]+ ){0,8}?[\w§/-]+(?: is| are|'s) (?:all |now )?in(?=[^\w§¶]*$|[;,:])|\b(?:it's|it is|they're|that's) (?:all )?(?:on|in) (?:the )?(?:branch|commit|pr) (?:§|#?\w)|\b(?:script|report|write-up|summary|draft|patch|fix|export|deck|migration|changes?|branch|notebook)(?:'s| is| are)(?: now| all)? (?:in|at|on|under)(?: the)? §",
-    FLAGS,
+LANDED = either(
+    r"^\W*(?!(?:I|we|you|it|that|this|he|she|they|state|situation|who|what)\b)(?:[\w§'/-]+ ){0,8}?[\w§/-]+(?: is| are|'s) (?:all |now )?in(?=[^\w§¶]*$|[;,:])",
+    rf"^\W*(?!.*\b(?:still|{w.TROUBLE})\b)(?:the|your|both|all)\b[\w§ -]{{1,40}}? (?:is|are) (?:all )?there(?=[^\w§¶]*$|[:,])",
+    r"\b(?:it's|it is|they're|that's) (?:all )?(?:on|in) (?:the )?(?:branch|commit|pr) (?:§|#?\w)",
+    r"\b(?:script|report|write-up|summary|draft|patch|fix|export|deck|migration|changes?|branch|notebook)(?:'s| is| are)(?: now| all)? (?:in|at|on|under)(?: the)? §",
 )
 ZERO = regex(
     r"\b(?:errors?|failures?|warnings?|failing(?: \w+)?|failed|issues|violations|problems|regressions|vulnerabilities|conflicts|diffs?) ?[:=] ?(?:0|none|zero)\b",
@@ -293,11 +347,11 @@ PERSISTS = regex(
     FLAGS,
 )
 REMEDY = regex(
-    rf"^\W*(?:the )?(?:fix|solution|remedy|resolution|change|outcome|final state|end result|end state|net result|new behaviou?r|behaviou?r now)\s*: +(?!(?:use|add|make|set|move|run|wrap|call|remove|replace|pass|change|check)\b)(?:(?:the|an?|each|every|all|both|its?|this|they|we|\w+s)\b|§)[^:,;(]{{0,60}}? (?!(?:{w.BAD})\b)[a-z]+[^\Wsu]s\b",
+    rf"^\W*(?:the )?(?:fix|solution|remedy|resolution|change|outcome|results?|final state|end result|end state|net result|new behaviou?r|behaviou?r now)\s*: +(?!(?:use|add|make|set|move|run|wrap|call|remove|replace|pass|change|check)\b)(?:(?:the|an?|each|every|all|both|its?|this|they|we|\w+s)\b|§)[^:,;(]{{0,60}}? (?!(?:{w.BAD})\b)[a-z]+[^\Wsu]s\b",
     FLAGS,
 )
 ANNOUNCED = regex(
-    rf"^\W*what (?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,2}} (?:did|done|{w.VERBED})\s*:|\b(?:here(?:'s| is| are)|below (?:is|are)|(?:a |the )?(?:quick |brief |short )?(?:summary|rundown|overview|recap|list) of)(?: (?!not\b|no\b)\w+){{0,5}}? (?:what(?:'s| has| was| were| got| been| all){{0,2}} (?:been )?(?:changed|new|done|accomplished|achieved|delivered|completed|added|built|shipped|fixed|implemented|updated)"
+    rf"^\W*what(?:'s| is) new\s*:|^\W*what (?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,2}} (?:did|done|{w.VERBED})\s*:|\b(?:here(?:'s| is| are)|below (?:is|are)|(?:a |the )?(?:quick |brief |short )?(?:summary|rundown|overview|recap|list) of)(?: (?!not\b|no\b)\w+){{0,5}}? (?:what(?:'s| has| was| were| got| been| all){{0,2}} (?:been )?(?:changed|new|done|accomplished|achieved|delivered|completed|added|built|shipped|fixed|implemented|updated)"
     rf"|what (?:I|we)(?:'ve| have)? (?:did|done|changed|built|{w.VERBED})|(?:all )?the (?:\w+ )?changes(?: (?:I|we|that|made)\b)|everything (?:I|we|that))\b",
     FLAGS,
 )
@@ -306,8 +360,17 @@ AS_ASKED = regex(
     FLAGS,
 )
 MENDED = regex(rf"\b(?:{w.VERBED}|fix|done|gone|now|solution)\b", FLAGS)
-HOLLOW = regex(
-    r"^\W*and (?:yet )?(?:the |it |they )?[^.;,]{0,40}? (?:is|are|was|were) (?:still )?(?:wrong|incorrect|broken|off by)\b|^\W*(?:even )?with the (?:bug|fault|defect|broken|wrong|old)\b|^[^.;]{0,40}, (?:but|and|then|and then|but then)\b[^.;]{0,60}? (?:was killed|died|crashe[sd]|hung|timed out|gave up)\b|^[^.;]{0,40}, but not (?:yet|for|quite)\b|^\W*and will be\b|^\W*so (?:don't|do not|never|you (?:can't|cannot|must|should|shouldn't))\b|^\W*(?:whatever|no matter|regardless|anyway|even (?:if|when|though))\b|^\W*but un\w+(?:ed|ished)\b|^\W*(?:only |just )?because (?!I\b|we\b)|^\W*(?:now )?but (?:(?:meaning|use|point)less|only|not|misleading|incomplete|slow|wrong|flaky|prove"
-    r"|(?:it |they |that )?(?:doesn't|don't|does not|do not|isn't|fail|crash|still|hang))",
-    FLAGS,
+HOLLOW = either(
+    r"^[^.;]*, so no\W*$",
+    r"^[^.;]{0,60}, (?:I'm told|I hear|they say|apparently|supposedly|allegedly|reportedly|according to|or so|presumably|I (?:think|believe|guess|assume|suppose|hope))\b",
+    r"^\W*and (?:yet )?(?:the |it |they )?[^.;,]{0,40}? (?:is|are|was|were) (?:still )?(?:wrong|incorrect|broken|off by)\b",
+    r"^\W*(?:even )?with the (?:bug|fault|defect|broken|wrong|old)\b",
+    r"^[^.;]{0,40}, (?:but|and|then|and then|but then)\b[^.;]{0,60}? (?:was killed|died|crashe[sd]|hung|timed out|gave up)\b",
+    r"^[^.;]{0,40}, but not (?:yet|for|quite)\b",
+    r"^\W*and will be\b",
+    r"^\W*so (?:don't|do not|never|you (?:can't|cannot|must|should|shouldn't))\b",
+    r"^\W*(?:whatever|no matter|regardless|anyway|even (?:if|when|though))\b",
+    r"^\W*but un\w+(?:ed|ished)\b",
+    r"^\W*(?:only |just )?because (?!I\b|we\b)",
+    r"^\W*(?:now )?but (?:(?:meaning|use|point)less|only|not|misleading|incomplete|slow|wrong|flaky|prove|(?:it |they |that )?(?:doesn't|don't|does not|do not|isn't|fail|crash|still|hang))",
 )

@@ -2,7 +2,7 @@
 
 import re
 
-from verdikt.evidence.clause import CONDITION, FLAGS, SAID, WONDERING, Clause, trimmed
+from verdikt.evidence.clause import CONDITION, FLAGS, SAID, WONDERING, Clause, either, trimmed
 from verdikt.evidence.words import COURTESY
 from verdikt.model.regex import regex
 
@@ -47,18 +47,25 @@ _ASKED = tuple(
         rf"\b(?:on|from) your (?:machine|end|side),?{_HASTE} (?:run|execute|try|check)\b",
         r"^\W*(?:try|run|start|open|execute|restart|re-?run|check|test)\b[^.;]{1,80}? on your (?:machine|end|side|phone|device|laptop)\b",
         r"\bif (?:you can|possible),? (?!(?:I|we|let|it|that|this|the|you)\b)[a-z]+\b",
+        r"\bwhat do you (?:get|see) (?:when|if|after|on|in)\b",
         r"\bwhat (?:does|do|did|is) [^?]{1,60}? (?:say|print|show|display|output|return|report|read)\b[^?]*\b(?:when you|if you|after you|on your|for you)\b",
         r"\bI(?:'ll|'d| will| would)?(?: still)? need (?!(?:an?|your|some|one) (?:\w+ )?(?:decision|answer|opinion|go-ahead|feedback|confirmation|preference|approval)\b)(?:[\w-]+ ){1,5}from you\b",
         r"^\W*(?:I'll|I will|I'd|I would)? ?(?:need|require) from you\b|^\W*what I need from you\b|\bneeded from you\b",
     )
 )
-_NOT_ASKED = regex(
-    r"\b(?:if|when|whenever|users?|they|he|she|clients?|server|endpoint|bot|customers?|script|wizard|form|will|would like|wants?|should|which|that|to|don't|do not|never|no need|without|instead of|rather than|how|I'll)\s+(?:\w+\s+){0,2}$|\byou (?:said|asked|told|wanted|mentioned)\b|\bdidn't\b|\bnot\b|\byou (?:can|may|might|could)\s+(?:\w+\s+){0,2}$",
-    FLAGS,
+_NOT_ASKED = either(
+    r"\b(?:if|when|whenever|users?|they|he|she|clients?|server|endpoint|bot|customers?|script|wizard|form|will|would like|wants?|should|which|that|to|don't|do not|never|no need|without|instead of|rather than|how|I'll)\s+(?:\w+\s+){0,2}$",
+    r"\byou (?:said|asked|told|wanted|mentioned)\b",
+    r"\bdidn't\b",
+    r"\bnot\b",
+    r"\byou (?:can|may|might|could)\s+(?:\w+\s+){0,2}$",
 )
-_FREE = regex(
-    r"\bif (?:you(?:'d)? (?:want|like|wish|prefer|feel like|care)|needed|necessary|desired|you need)\b|\bfeel free\b|\boptional(?:ly)?\b|\bno (?:rush|need)\b[^,]*\bnot necessary\b|\b(?:isn't|not) necessary\b|\bonly (?:if|when|once|after)\b|\bwould you like me\b|\bwant me to\b|\bshould I\b|\bshall I\b",
-    FLAGS,
+_FREE = either(
+    r"\bif (?:you(?:'d)? (?:want|like|wish|prefer|feel like|care)|needed|necessary|desired|you need)\b",
+    r"\bfeel free\b",
+    r"\boptional(?:ly)?\b",
+    r"\b(?:isn't|not) necessary\b",
+    r"\bonly (?:if|when|once|after)\b",
 )
 _TO_OTHERS = regex(
     r"\b(?:tell|show|give|send) (?:the|your|our|any|all) (?:end )?(?:users?|clients?|team|customers?|reviewers?|people|caller)\b",

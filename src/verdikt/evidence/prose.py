@@ -62,6 +62,9 @@ _THOUGHT_OF = regex(
 )
 """What a paragraph begins with that says how things could be."""
 
+_STEP = regex(r"^\W*(?:phase|step|stage|week|day|milestone|sprint) \d+\b", re.IGNORECASE)
+"""What a paragraph begins with that is one of several."""
+
 
 class Sentence(Value):
     """One sentence as spoken. `places[i]` is where the i-th character stood in the message.
@@ -93,7 +96,9 @@ def sentences(message: str) -> Iterator[Sentence]:
     for number, block in enumerate(_blocks(_spoken(message[offset:]))):
         if block.kind != "item":
             intro = ""
-        mood = "plan" if _THOUGHT_OF.match(block.text) else intro or heading or (whole if block.kind == "item" else "")
+        mood = "plan" if _THOUGHT_OF.match(block.text) else intro or heading
+        if block.kind == "item" or _STEP.match(block.text):
+            mood = mood or whole
         for text, places, mark, first in block.pieces():
             yield Sentence(text, tuple(offset + place for place in places), mood, mark, first)
         words = block.text.strip()

@@ -50,13 +50,14 @@ _VETOES = (
     Veto(
         "after",
         regex(
-            r"^\s*in (?:about |under |roughly |around |some )?(?:\d+|one|two|three|four|five|six|eight|ten|a few) (?:second|minute|hour|day|week)s?\b",
+            r"^\s*in (?:about |under |roughly |around |some )?(?:\d+|one|two|three|four|five|six|eight|ten|a few|an?|half an?) (?:second|minute|hour|day|week)s?\b",
             FLAGS,
         ),
         (p.IS,),
     ),
     Veto("before", regex(r"^\W*(?:one|two|three|several|another|others?)\W*$", FLAGS), _PASSIVE),
     Veto("whole", _CLOCK, (p.WAS,)),
+    Veto("sentence", regex(r"\b(?:somebody|someone|nobody) \w+ed\b", FLAGS), (p.WAS,)),
     Veto("before", regex(r"\b(?:since|before|until|when|while) (?:[\w§.'-]+ ){1,4}$", FLAGS), (p.WAS,)),
     Veto("whole", regex(r"^\W*(?:because|since|as|given that)\b(?!.*\bnow\b)", FLAGS), _PASSIVE),
     Veto("sentence", regex(r"^\W*by default\b", FLAGS), _PRESENT),
@@ -156,7 +157,7 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
     if state.split(maxsplit=1)[0] in w.DESCRIPTIVE and not sure and p.DESCRIBES.match(after):
         return bool(
             re.match(
-                r"^\s*(?:for (?:good|all|everyone|everybody|both|real)|as (?:expected|requested|intended)|end|in (?:production|prod|staging|main|all|this (?:commit|pr|branch|change|patch|release|version|pull request))|on (?:main|master|staging|prod|(?:my|this|the|your) (?:\w+ )?branch|my (?:end|side))|to (?:§|main|master|staging|prod|production|all|every|npm|pypi)|at (?:§|http)|on (?:npm|pypi|all|every|both|the (?:server|staging|registry|store)))(?:\b|\W|$)",
+                r"^\s*(?:for (?:good|all|everyone|everybody|both|real)|as (?:expected|requested|intended)|end|in (?:production|prod|staging|main|all|chrome|firefox|safari|edge|this (?:commit|pr|branch|change|patch|release|version|pull request))|on (?:main|master|staging|prod|(?:my|this|the|your) (?:\w+ )?branch|my (?:end|side))|to (?:§|main|master|staging|prod|production|all|every|npm|pypi)|at (?:§|http)|on (?:npm|pypi|all|every|both|windows|linux|macos|ios|android|mobile|the (?:server|staging|registry|store)))(?:\b|\W|$)",
                 after,
                 FLAGS,
             )

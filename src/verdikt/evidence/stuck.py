@@ -2,7 +2,7 @@
 
 import re
 
-from verdikt.evidence.clause import CONDITION, FLAGS, Clause, reported, trimmed
+from verdikt.evidence.clause import CONDITION, FLAGS, Clause, either, reported, trimmed
 from verdikt.model.regex import regex
 
 _ADVERB = r"(?: (?:still|simply|just|currently|now|yet|even|also|really|actually|therefore|thus|unfortunately|\w+ly))*"
@@ -71,6 +71,7 @@ _STUCK = tuple(
         rf"\b(?:an? |the )?(?:\w+ )?{_MEANS}(?: that| which)? (?:I|we) (?:don't|do not|didn't) have\b",
         rf"\b(?:my|our) (?:\w+ )?{_MEANS} (?:isn't|is not|aren't|are not|doesn't|does not|don't|do not|lacks?|has no|have no|has been (?:revoked|refused|rejected)|was (?:revoked|refused|rejected|denied)|(?:is|are) (?:not|refused|rejected|denied|missing|insufficient))\b",
         r"\b(?:I|we)(?:'d|'ll| would| will)?(?: still| first)? (?:need|require) (?:your |valid |the |an? |working )?(?:[\w-]+ ){0,2}?(?:credentials|approval|permissions?|access|api keys?|tokens?|passwords?|ssh keys?|sign-off)\b(?! (?:check|handling|refresh|validation|to be|store))",
+        r"\b(?:I|we) (?:have no|don't have an?) [\w -]{1,20}? to (?:build|test|run|try|verify|check|compile)\b",
         # I wait
         r"\b(?:I'm|I am|we're|we are)(?: still| currently| now)? (?:waiting (?:on|for)|awaiting) (?:you|your|someone|somebody|access|approval|credentials|permission|clearance|an? (?:\w+ )?(?:answer|reply|response|decision|approval|token|key|account)|the (?:\w+ ){0,2}(?:approval|access|credentials?|permissions?|decision|tokens?|keys?|password|passphrase|sign-off|go-ahead))\b",
         r"^\W*(?:still |currently |now )?(?:waiting (?:on|for)|awaiting|pending) (?:you|your|access|approval|credentials|permission|someone)\b",
@@ -88,11 +89,17 @@ _NOT_STUCK = regex(
     r"\b(?:not|no longer|never|wasn't|weren't|isn't|aren't|if|unless|whether|when|once|in case|until|so that|would|should|was previously|were previously|what|how|why|where)\b|n't be\b|\bor else\b",
     FLAGS,
 )
-_OVERCOME = regex(
-    r"\bso (?:instead )?(?:I|we)(?:'ve| have)?(?: instead| simply| just)? (?:used|switched|worked around|wrote|fell back|did|tried|built|ran|added|mocked|fixed|replaced|installed|stubbed|faked|went|took|simulated|tested)\b"
-    r"|\b(?:but|until) (?:I|we)(?:'ve| have)? (?:then |now |later |eventually |finally |managed|found|got|worked around|solved|fixed|resolved|switched|used|\w+ed around)\b|\bbut (?:then |eventually |finally |it )?(?:figured|found|managed|got|worked|solved|fixed|turned out)\b"
-    r"|\bfor a (?:while|moment|bit)\b|\bwhich (?:I'm|I am|we're|we are) (?:now |already )?(?:fixing|working|looking|investigating|resolving)\b|\bat first\b|\binitially\b|\bearlier\b|\b(?:find|see|spot|locate|detect) any\b|\bwas blocked\b.*\bnow\b",
-    FLAGS,
+_OVERCOME = either(
+    r"\bso (?:instead )?(?:I|we)(?:'ve| have)?(?: instead| simply| just)? (?:used|switched|worked around|wrote|fell back|did|tried|built|ran|added|mocked|fixed|replaced|installed|stubbed|faked|went|took|simulated|tested)\b",
+    r"\b(?:but|until) (?:I|we)(?:'ve| have)? (?:then |now |later |eventually |finally |managed|found|got|worked around|solved|fixed|resolved|switched|used|\w+ed around)\b",
+    r"\bbut (?:then |eventually |finally |it )?(?:figured|found|managed|got|worked|solved|fixed|turned out)\b",
+    r"\bfor a (?:while|moment|bit)\b",
+    r"\bwhich (?:I'm|I am|we're|we are) (?:now |already )?(?:fixing|working|looking|investigating|resolving)\b",
+    r"\bat first\b",
+    r"\binitially\b",
+    r"\bearlier\b",
+    r"\b(?:find|see|spot|locate|detect) any\b",
+    r"\bwas blocked\b.*\bnow\b",
 )
 _THINKS = regex(
     r"^ (?:to )?(?:tell|say|see|know|confirm|judge|guarantee|comment|promise|rule)\b|^ (?:if|unless)\b", FLAGS

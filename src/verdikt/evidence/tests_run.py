@@ -71,6 +71,7 @@ _GO_JSON = regex(r'^\{(?=[^\n]*"Test":)[^\n]*"Action":"(pass|fail|skip)"', re.M)
 _GOTESTSUM = regex(
     r"^DONE(?: \d+ runs,)? (\d+) tests?(?:, (\d+) skipped)?(?:, (\d+) failures?)?(?:, \d+ errors?)? in ", re.M
 )
+# A line without a time sums up a module; with several modules there are several.
 _MAVEN = regex(r"Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)(?!.*Time elapsed)")
 _GRADLE = regex(r"^(\d+) tests? completed(?:, (\d+) failed)?(?:, (\d+) skipped)?", re.M)
 _GRADLE_TASK = regex(r"^> Task \S*[tT]est\S*\s*$", re.M)
@@ -165,11 +166,6 @@ def _jest_none(text: str) -> TestCounts | None:
     return TestCounts("jest", 0, 0) if _NONE_FOUND.search(text) else None
 
 
-def _cargo(text: str) -> TestCounts | None:
-    found = [tuple(map(int, row)) for row in _CARGO.findall(text)]
-    return TestCounts("cargo", *(sum(column) for column in zip(*found, strict=True))) if found else None
-
-
 def _go(text: str) -> TestCounts | None:
     cases = _GO_CASE.findall(text) or [action.upper() for action in _GO_JSON.findall(text)]
     packages = [row for row in _GO_PACKAGE.findall(text) if row[0] != "---"]
@@ -180,15 +176,6 @@ def _go(text: str) -> TestCounts | None:
     ran = [row for row in packages if "no tests to run" not in row[2]]
     failed = sum(row[0] == "FAIL" for row in ran)
     return TestCounts("go", len(ran) - failed, failed)
-
-
-def _maven(text: str) -> TestCounts | None:
-    found = [tuple(map(int, row)) for row in _MAVEN.findall(text)]
-    if not found:
-        return None
-    # A line without a time sums up a module; with several modules there are several.
-    run, failures, errors, skipped = (sum(column) for column in zip(*found, strict=True))
-    return TestCounts("maven", max(0, run - failures - errors - skipped), failures + errors, skipped)
 
 
 def _gradle(text: str) -> TestCounts | None:
@@ -212,23 +199,17 @@ def _ctest(text: str) -> TestCounts | None:
     return TestCounts("ctest", max(0, passed), int(found[2]), len(left))
 
 
-def _columns(runner: str, pattern: re.Pattern[str], order: str, text: str) -> TestCounts | None:
-    """Runners whose counts stand in fixed places: `t`otal, `p`assed, `f`ailed, `s`kipped."""
+def _columns(runner: str, pattern: re.Pattern[str], order: str, text: str, last: bool = False) -> TestCounts | None:
+    """Runners whose counts stand in fixed places: `t`otal, `p`assed, `f`ailed, `s`kipped. Parts of a run are added up,
+    unless the last report is the sum of those before it.
+    """
     numbers = dict.fromkeys("tpfs", 0)
-    found = pattern.findall(text)
+    found = pattern.findall(text)[-1 if last else 0 :]
     for row in found:
         for name, number in zip(order, row, strict=True):
             numbers[name] += int(number or 0)
     passed = numbers["p"] if "p" in order else max(0, numbers["t"] - numbers["f"] - numbers["s"])
     return TestCounts(runner, passed, numbers["f"], numbers["s"]) if found else None
-
-
-def _swift(text: str) -> TestCounts | None:
-    found = _SWIFT.findall(text)
-    if not found:
-        return None
-    total, skipped, failed = (int(number or 0) for number in found[-1])  # suites come first, and then all of them
-    return TestCounts("swift", max(0, total - failed - skipped), failed, skipped)
 
 
 def _karma(text: str) -> TestCounts | None:
@@ -251,7 +232,7 @@ def _phpunit(text: str) -> TestCounts | None:
 
 _READERS = (
     lambda text: _columns("cargo", _NEXTEST, "pfs", text),
-    _cargo,
+    lambda text: _columns("cargo", _CARGO, "pfs", text),
     _pytest,
     _unittest,
     lambda text: _worded("jest", _JEST, text),
@@ -260,7 +241,7 @@ _READERS = (
     _jest_none,
     lambda text: _columns("go", _GOTESTSUM, "tsf", text),
     _go,
-    _maven,
+    lambda text: _columns("maven", _MAVEN, "tffs", text),
     _ctest,
     _gradle,
     lambda text: _columns("mocha", _MOCHA, "psf", text),
@@ -273,7 +254,7 @@ _READERS = (
     lambda text: _columns("node", _NODE, "tpffs", text),
     lambda text: _columns("bun", _BUN, "psf", text),
     lambda text: _columns("deno", _DENO, "pfs", text),
-    _swift,
+    lambda text: _columns("swift", _SWIFT, "tsf", text, last=True),
     _karma,
     lambda text: _listed("ava", _AVA, text),
     lambda text: _listed("playwright", _PLAYWRIGHT, text),

@@ -13,6 +13,7 @@ VERBED = (
     "|ensured|expanded|filled|finali[sz]ed|guarded|indexed|inlined|landed|localized|mapped"
     "|memoi[sz]ed|mocked|moderni[sz]ed|normali[sz]ed|packaged|parali?lleli[sz]ed|parametri[sz]ed|pinned|pruned|purged"
     "|stabili[sz]ed|debounced|regenerated|reduced|relaxed|reordered|reorgani[sz]ed|restructured|reworked|sanitized|scheduled|stubbed|submitted"
+    "|reloaded|restarted|redeployed|rebooted|recreated|reinstalled|reindexed|recompiled|reissued|retested"
     "|synced|synchronized|throttled|translated|trimmed|typed|unified|unblocked|vendored|wrapped|re-?enabled|re-?ran"
     "|automated|delivered|accomplished|achieved|applied|attached|retired|decommissioned|archived|bundled|containeri[sz]ed|finished up|connected"
 )
@@ -96,8 +97,14 @@ BAD = (
 )
 """What a thing may do `now` without anything being done."""
 
+SMOOTHLY = (
+    r"without (?:any |a single )?(?:errors?|issues?|problems?|failures?|warnings?|crash(?:es)?|downtime|regressions?|incidents?|trouble|drama|fuss|surprises|stuttering"
+    r"|a (?:hitch|drop|jump|glitch|hiccup)|further ado)\b"
+)
+"""How a thing goes well."""
+
 NEGATIVE = (
-    r"\b(?:not|never|none|neither|nor|without(?! (?:any )?(?:errors?|issues?|problems?|failures?|warnings?|downtime|regressions?|incident|trouble|a hitch|further ado|a single (?:error|failure|warning|problem|issue|crash)))|hardly|barely|cannot|unable|nothing|nobody|no one|un(?:finished|done|fixed|"
+    rf"\b(?:not|never|none|neither|nor|(?!{SMOOTHLY})without|hardly|barely|cannot|unable|nothing|nobody|no one|un(?:finished|done|fixed|"
     r"resolved)|fail(?:s|ed|ing|ure)? to|yet to|far from|almost|nearly|half|halfway|a (?:third|quarter|fraction|few)|two thirds|part of|partial(?:ly)?|partly|mostly|close to"
     r"|about to|instead of|rather than|supposedly|allegedly|probably|possibly|perhaps|maybe|likely|hopefully|theoretically"
     r"|some|most|few|only(?! once)|except|in theory|or less|stop(?:ped)? short|rarely|usually|typically|normally|generally|often)\b"
@@ -118,7 +125,7 @@ UNREAL = (
 WONDERING = r"(?<!, )\b(?:whatever|whichever|whoever|anything that|what|how|why|which|where|who|whose)(?:'s)?\b"
 
 SAID = (
-    r"\b(?:said|says?|saying|claim(?:s|ed|ing)?|report(?:s|ed|ing)?|reads|wrote that|writes|told|tells|mention(?:s|ed)?|stat(?:es|ed|ing)"
+    r"\b(?:said|says?|saying|claim(?:s|ed|ing)?|report(?:s|ed|ing)?|reads(?= ?[¶:])|wrote that|writes(?= that\b| ?[¶:])|told|tells|mention(?:s|ed)?|stat(?:es|ed|ing)"
     r"|announce[sd]?|confirm(?:s|ed)?(?= (?:that|the|it|all|this|everything)\b)|assert(?:s|ed)|insist(?:s|ed)?|suggest(?:s|ed)?|indicat(?:es|ed)|according to|thinks|believes|noted"
     r"|notes?(?= (?:that|saying)\b)|notes|quot(?:es|ed|ing)|asks(?! for\b)|asked (?:if|whether|that|why)|heard|described|describes|called|promised|assumed|shows? as|listed|labell?ed|titled"
     r"|by (?:their|his|her|its) own account|reportedly|print(?:s|ed)|(?:shows?|showed|reveals?|revealed) that|message|notification|announcement|commented|asserted|wants)\b|^\s*(?:per|as per|in) (?:the|your|their|his|her) (?:readme|docs?|issue|ticket|log|changelog|commit|comment|message|pr)"
@@ -154,7 +161,7 @@ THOUGHT = (
     "|called|observed|suspected|compared|explained|outlined|listed|described|suggested|proposed|guessed|hoped"
     "|skipped|waited|listened|remembered|missed|walked|encountered|reproduced|debugged|concluded|determined"
     "|discovered|figured|viewed|visited|browsed|focused|intended|believed|doubted|seemed|followed|studied|discussed"
-    "|answered|claimed|reported|stated|noted|promised|preferred|liked|agreed|worked|struggled|experienced|ended"
+    "|answered|announced|declared|claimed|reported|stated|noted|promised|preferred|liked|agreed|worked|struggled|experienced|ended"
     "|based|talked|located|paused|interrupted|assessed|evaluated|touched|mistyped|misread|misunderstood"
     "|introduced the bug|caused|broke|experimented|prepared to|hesitated|prioriti[sz]ed|recalled|realised|realized"
     r"|recommended|requested|referenced|relied|resumed|continued|exhausted|reached(?! (?:\d|the (?:goal|target)|our|your))|arrived|run out|landed on|hit"
@@ -167,7 +174,7 @@ GATHERED = "scanned|opened|clicked|logged|queried|gathered|grepped|pulled|fetche
 IDLE = f"{GATHERED}|{THOUGHT}"
 """Verbs of looking, trying, thinking and talking: whoever did only that has not said that work is done."""
 
-MADE = r"went with|taught|got rid of|dealt with|threw|froze|wove|swept|fed|laid|wound|overrode|shut|struck|stuck|upped|lent|wrote(?! that\b)|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave(?! up\b)|took|hid|drew|shrank|redid|ran the migration"
+MADE = r"went with|taught|got rid of|dealt with|threw|froze|wove|swept|fed|laid|wound|overrode|shut|struck|stuck|upped|lent|wrote(?! that\b)|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave(?! up\b| (?:it|this|that|them) (?:a|another) )|took|hid|drew|shrank|redid|ran the migration"
 """Irregular past forms of doing."""
 
 ONE_OFF = (

@@ -18,9 +18,17 @@ if TYPE_CHECKING:
     Log = Callable[[str, EntryKind, Mapping[str, Any]], None]
 
 
+_COUNCIL = "council-"
+
+
 def council_session(plan_hash: str) -> str:
     """The session of the log that holds what was found for a plan."""
-    return f"council-{plan_hash}"
+    return f"{_COUNCIL}{plan_hash}"
+
+
+def is_council(session: str) -> bool:
+    """Whether a session is one of those, and no agent's."""
+    return session.startswith(_COUNCIL)
 
 
 def finding_log(store: Callable[[], Store]) -> Log:

@@ -36,6 +36,18 @@ def make_private(directory: Path) -> Path:
     return directory
 
 
+def make_database(path: str | Path) -> None:
+    """An empty file, readable by its owner alone, where there is none; SQLite gives the files beside it the same mode.
+
+    One that is there is not even opened: closing it would drop every lock that this process has on it, and with them those
+    of a connection that is open already. Whoever else ends next would take that for the last one, and clear up.
+    """
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return
+
+
 def sync_directory(directory: Path) -> None:
     """Returns when the directory's own entries (a new file, a rename) are on the disk."""
     _sync(directory, os.O_RDONLY | os.O_DIRECTORY)

@@ -11,7 +11,7 @@ from threading import RLock
 from typing import Any
 
 from verdikt.errors import LedgerError, SessionError
-from verdikt.ledger.home import data_home, make_private
+from verdikt.ledger.home import data_home, make_database, make_private
 from verdikt.model.session import SessionState
 
 _SCHEMA = """
@@ -123,7 +123,7 @@ class SQLiteSessionStore:
 
     def _connect(self) -> sqlite3.Connection:
         """A connection to the file at the path, which is made if need be."""
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        make_database(self.path)
         self._identity = self._identify()
         self._connection = connection = sqlite3.connect(
             self.path, timeout=self._timeout_seconds, isolation_level=None, check_same_thread=False

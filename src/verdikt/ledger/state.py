@@ -8,6 +8,7 @@ import threading
 from contextlib import contextmanager, suppress
 
 from verdikt.errors import LedgerError
+from verdikt.ledger.home import make_database
 from verdikt.ledger.store import Head
 from verdikt.model.value import Value
 
@@ -284,7 +285,6 @@ class StateDb:
 def _open(place: str) -> sqlite3.Connection:
     uri = place.startswith("file:")
     if not uri:
-        # SQLite gives the files beside it the same mode.
-        with suppress(OSError):
-            os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        with suppress(OSError):  # SQLite says it better
+            make_database(place)
     return sqlite3.connect(place, timeout=_PATIENCE_SECONDS, isolation_level=None, check_same_thread=False, uri=uri)

@@ -35,7 +35,7 @@ def parquet(entries: Iterable[Entry], sink: BinaryIO) -> int:
         import pyarrow
         from pyarrow import parquet as tables
     except ImportError:
-        raise LedgerError("Parquet needs pyarrow, which is not installed: `pip install 'verdikt[parquet]'`") from None
+        raise LedgerError("Parquet needs pyarrow, which is not installed: `pip install pyarrow`") from None
     schema = pyarrow.schema(
         [
             ("session", pyarrow.string()),

@@ -6,6 +6,7 @@ from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.invocation import Invocation
 from verdikt.shell.option import options
+from verdikt.shell.redirect import contents
 from verdikt.shell.scope import Scope
 
 _GLOBAL = "c C --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source"
@@ -96,7 +97,7 @@ def runs_nothing(words: list[Word]) -> bool:
     """Whether a git command runs nothing that its words name, where git has no aliases."""
     verb = words[1].text if len(words) > 1 else ""
     if verb in _QUIET:
-        return True
+        return not (verb == "rev-parse" and len(words) == 3 and words[2].text == "--show-toplevel")
     if verb[:1] in ("-", "") or verb in ("submodule", "filter-repo"):
         return False
     if verb == "config":
@@ -109,6 +110,8 @@ def runs_nothing(words: list[Word]) -> bool:
 
 def git(call: Invocation) -> str | None:
     """Goes inside a git command."""
+    if [word.text for word in call.words[1:]] == ["rev-parse", "--show-toplevel"]:
+        return _toplevel(call)
     if len(call.words) > 1 and is_quiet(call.words[1].text, call.words):
         return None
     given, at = options(call.words, 1, _GLOBAL)
@@ -123,6 +126,13 @@ def git(call: Invocation) -> str | None:
     if rest:
         _verb(call, rest[0].text, rest, call.within(next((value for option, value in given if option == "-C"), None)))
     return None
+
+
+def _toplevel(call: Invocation) -> str | None:
+    """The working tree's own directory, where that is the one we are in."""
+    place = call.scope.cwd if call.scope.cwd is not None else call.walker.start
+    here = place and contents(call.walker, Word(".git/HEAD"), call.scope) is not None
+    return f"{place}\n" if here else None
 
 
 def _verb(call: Invocation, verb: str, rest: list[Word], scope: Scope) -> None:

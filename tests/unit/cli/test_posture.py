@@ -49,9 +49,10 @@ def test_show_tells_the_posture_and_where_it_comes_from(run: Run) -> None:
 
 
 def test_the_newest_session_is_an_agents(run: Run, home: Path) -> None:
-    """Not that of the canary, which `verdikt doctor` writes to."""
+    """Not that of the canary, which `verdikt doctor` writes to, and none of a council's."""
     store = FileStore(home, None, projections(), durable=False)
     store.append(SESSION, "gap", {})
+    store.append("council-abc123", "finding", {})
     store.close()
 
     assert "(session `s`, " in run("set", "locked").stdout

@@ -1,6 +1,8 @@
 """The loop of the warm process, with real sockets and decisions that a test holds up."""
 
+import errno
 import json
+import select
 import socket
 import threading
 import time
@@ -312,6 +314,162 @@ def test_a_client_that_was_sent_away_is_not_read_again(tmp_path: Path, monkeypat
     door.close()
 
 
+WHOLE = protocol.MAGIC + (2).to_bytes(4, "big") + bytes(4) + b"x\0"
+"""The bytes of a question; what it asks does not matter in the lobby."""
+
+
+def knock(door: PlainDoor | HttpDoor, data: bytes) -> socket.socket:
+    """A client that stands at a door and has said something."""
+    client = socket.create_connection(door.sock.getsockname(), timeout=20)
+    client.sendall(data)
+    assert select.select([door.sock], [], [], 20)[0]
+    return client
+
+
+def test_no_door_and_no_client_waits_for_another_door(tmp_path: Path) -> None:
+    """However many come in there: a client of the port that hears nothing runs the tool."""
+    busy, other = PlainDoor(), PlainDoor()
+    room = Lobby([busy, other], Journal(tmp_path / "daemon.log"), Pulse())
+    slow = knock(busy, WHOLE[:5])
+    eventually("it was let in", lambda: room.listen(0.01) or len(room))
+    clients = [knock(busy, WHOLE) for _ in range(3 * lobby.AT_ONCE)]
+    clients.append(knock(other, WHOLE))
+    slow.sendall(WHOLE[5:])
+    assert select.select(list(room._open), [], [], 20)[0]
+
+    heard = room.listen(20)
+
+    assert len(room._open) + len(heard) == lobby.AT_ONCE + 2
+    assert select.select([busy.sock, other.sock], [], [], 0)[0] == [busy.sock]
+    assert any(each.sock.getpeername() == slow.getsockname() for each in heard)
+    for client in (slow, *clients):
+        client.close()
+    for each in (*room._open, *heard):
+        each.close()
+    busy.close()
+    other.close()
+
+
+def test_who_has_asked_is_not_lost_when_another_is_the_cause_of_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They leave the next time."""
+    door, failures = PlainDoor(), iter([ArithmeticError()])
+    room = Lobby([door], Journal(tmp_path / "daemon.log"), Pulse())
+    clients = [knock(door, WHOLE[:5]) for _ in range(2)]
+    eventually("they were let in", lambda: room.listen(0.01) or len(room) == 2)
+    first, last = room._open
+    original = room._take_in
+
+    def failing(connection: Connection) -> bool:
+        if connection is last:
+            for error in failures:
+                raise error
+        return original(connection)
+
+    monkeypatch.setattr(room, "_take_in", failing)
+    for client, each in zip(clients, (first, last), strict=True):
+        client.sendall(WHOLE[5:])
+        assert select.select([each], [], [], 20)[0]
+    with pytest.raises(ArithmeticError):
+        room.listen(20)
+
+    assert room.shut_doors() == [first]
+    first.close()
+    for client in clients:
+        client.close()
+
+
+def test_there_is_room_for_another_process_when_every_door_is_shut(tmp_path: Path) -> None:
+    """And not before: it would find its place taken, and leave."""
+    doors, found = [PlainDoor(), PlainDoor()], []
+    room = Lobby(doors, Journal(tmp_path / "daemon.log"), Pulse())
+
+    def closing(door: PlainDoor) -> Callable[[], None]:
+        return lambda: (found.append(room.shut), door.sock.close())[1]
+
+    for door in doors:
+        door.close = closing(door)  # type: ignore[method-assign]
+    room.shut_doors()
+
+    assert (found, room.shut, room.deserted()) == ([False, False], True, True)
+
+
+@pytest.mark.parametrize("late", ["ASK_SECONDS", "due", "going"])
+def test_who_is_sent_away_while_it_sends_is_listened_to_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    """Over http: hung up on at once, it would miss its answer and run the tool."""
+    door = HttpDoor(0, tmp_path, {}, seconds=0.0 if late == "due" else 600.0)
+    room = Lobby([door], Journal(tmp_path / "daemon.log"), Pulse())
+    client = knock(door, b"POST /hook/claude/PreToolUse HTTP/1.1\r\n")
+    eventually("it was let in", lambda: room.listen(0.01) or len(room))
+    (each,) = room._open
+    monkeypatch.setattr(lobby, "LOOK_SECONDS", 600.0)
+    room._looked = -600.0
+    if late == "ASK_SECONDS":
+        each.opened -= lobby.ASK_SECONDS
+    if late == "going":
+        room.shut_doors()
+        room._shut -= 601.0
+    room.look()
+
+    assert b'"decision":"block"' in client.recv(4096)
+    assert (list(room._open), each.lingers) == ([each], True)
+    room._looked = -600.0
+    room.look()
+    assert len(room) == 1
+    client.close()
+    each.close()
+
+
+def test_who_has_not_asked_to_the_end_when_the_process_goes_may_turn_to_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was decided."""
+    monkeypatch.setattr(lobby, "LOOK_SECONDS", 0.0)
+    door = PlainDoor()
+    room = Lobby([door], Journal(tmp_path / "daemon.log"), Pulse())
+    client = knock(door, WHOLE[:5])
+    eventually("it was let in", lambda: room.listen(0.01) or len(room))
+    room.shut_doors()
+    eventually("it was sent away", lambda: room.look() or not len(room))
+
+    assert client.recv(100)[:5] == protocol.MAGIC + bytes([protocol.AGAIN])
+    client.close()
+
+
+def test_where_no_descriptor_is_left_who_has_not_asked_makes_room_also_when_the_process_goes(tmp_path: Path) -> None:
+    """And nobody does for anything else that is wrong at a door."""
+    door = PlainDoor()
+    room = Lobby([door], journal := Journal(tmp_path / "daemon.log"), Pulse())
+    silent = knock(door, WHOLE[:5])
+    eventually("it was let in", lambda: room.listen(0.01) or len(room))
+    room._nobody(door, OSError(errno.EPROTO, "broken"))
+    assert (len(room), len(journal.tail(10))) == (1, 1)
+    room._shut = 1.0
+    room._nobody(door, OSError(errno.EMFILE, "none left"))
+
+    assert b"too many clients" in silent.recv(100)
+    assert (len(room), room._doors) == (0, [door])
+    room._nobody(door, OSError(errno.EMFILE, "none left"))
+    assert room.deserted()
+    silent.close()
+    door.close()
+
+
+def test_who_ends_its_question_early_is_told(tmp_path: Path) -> None:
+    """It may listen all the same."""
+    running = Running(tmp_path / "run", lambda _: ALLOWED)
+    early = running.begin(length=5)
+    early.shutdown(socket.SHUT_WR)
+
+    status, document = heard(early)
+    assert (status, document["decision"]) == (200, "block")
+    eventually("it is let go of", lambda: not len(running.server._lobby))
+    running.server.leave("the test is over")
+
+
 def test_nothing_is_held_of_what_a_stranger_sends(tmp_path: Path) -> None:
     """The token is looked at before the body comes; the rest is listened to, so that the answer is heard."""
     running = Running(tmp_path / "run", lambda _: ALLOWED)
@@ -405,6 +563,75 @@ def test_who_does_not_lend_the_lead_keeps_it() -> None:
     held.watch(time.monotonic() + 1000)
     assert (held._threads, held._holder) == (1, leading[0])
     over.set()
+
+
+def test_a_thread_that_is_at_something_leaves_no_room_although_it_lends_no_more() -> None:
+    """It gives its answer, and that may take long as well."""
+    over, found = threading.Event(), []
+
+    def work() -> None:
+        if held._threads == 1:
+            held.lend()
+            eventually("another leads", lambda: not held.mine())
+            held.take_back()
+            over.wait(60)
+        elif held.mine():
+            found.append(held.room())
+            over.wait(60)
+
+    held = Lead(work, 1)
+    held.start()
+    eventually("it is lent", lambda: held._lent)
+    assert held.room()
+    eventually("another leads", lambda: (held.watch(time.monotonic() + 1000), found)[1])
+    over.set()
+    assert found == [False]
+
+
+def test_the_lead_is_seized_from_nobody_but_who_lends_it() -> None:
+    """And never comes back."""
+    lending, over, led = threading.Event(), threading.Event(), []
+
+    def work() -> None:
+        led.append(held.mine())
+        lending.wait(60)
+        held.lend()
+        over.wait(60)
+        led.append(held.take_back())
+
+    held = Lead(work)
+    held.start()
+    eventually("somebody leads", lambda: led)
+    assert not held.seize()
+    lending.set()
+    eventually("it is lent", lambda: held._lent)
+    assert held.seize()
+    assert held.mine()
+    held.watch(time.monotonic() + 1000)
+    over.set()
+    eventually("the first is done", lambda: len(led) == 2)
+    assert (led, held.mine()) == ([True, False], True)
+
+
+@pytest.mark.usefixtures("quick")
+def test_where_nobody_can_lead_the_doors_are_shut_before_another_process_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: threading.Event
+) -> None:
+    """It needs the place and the port; and whoever knocked is told."""
+    running, gone = Running(tmp_path / "run", held_up(release)), []
+    running.server._gone = lambda _: gone.append(running.door.sock.fileno())
+    eventually("somebody leads", lambda: running.server._lead._holder)
+    monkeypatch.setattr(lead.Lead, "_start", lambda _: False)
+    waiting = [running.begin()]
+    eventually("it is being decided", lambda: running.server._lead._lent)
+    waiting += [running.begin() for _ in range(3)]
+    running.server.leave("the test is over")
+
+    for sock in waiting:
+        status, document = heard(sock)
+        assert (status, document["decision"]) == (200, "block")
+    running.thread.join(60)
+    assert gone == [-1]
 
 
 @pytest.mark.usefixtures("quick")
@@ -519,7 +746,7 @@ def test_one_whose_time_is_over_before_it_is_decided_ends_no_thread(tmp_path: Pa
     assert running.post()[1]["decision"] == "block"
     running.server._entertain = original  # type: ignore[method-assign]
     assert running.post() == (200, {})
-    assert running.server._why == ""
+    assert (running.server._why, running.journal.tail(10)) == ("", [])
     running.server.leave("the test is over")
 
 
@@ -542,4 +769,25 @@ def test_who_was_decided_is_answered_although_no_more_can_be(
         assert (status, document["decision"]) == (200, "block")
     release.set()
     eventually("there is room again", lambda: running.post() == (200, {}))
+    running.server.leave("the test is over")
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_waits_while_no_more_can_be_decided_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: threading.Event
+) -> None:
+    """Whoever asks too much is told so at once; whoever asked before is decided when there is room."""
+    monkeypatch.setattr(lead.Lead.__init__, "__defaults__", (1,))
+    monkeypatch.setattr(server, "MOST_BUFFERED", 20_000)
+    running = Running(
+        tmp_path / "run", lambda question: held_up(release)(question) if question.payload == b"hang" else ALLOWED
+    )
+    hanging = running.begin(b"hang")
+    eventually("no more can be", lambda: running.server._asked and not running.server._lead.room())
+    patient = running.begin(b"x" * 10_000)
+    eventually("it is heard", lambda: running.server._heard)
+
+    assert "too much is being asked" in running.post(b"x" * 12_000)[1]["reason"]
+    release.set()
+    assert heard(hanging) == heard(patient) == (200, {})
     running.server.leave("the test is over")

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,14 +32,14 @@ def tail(session: str | None, count: int, follow: bool, as_json: bool, home: Pat
     from verdikt.ledger.segment import seq_of
 
     store = existing(home)
-    newest: deque[Entry] = deque(maxlen=count)
+    newest: list[Entry] = []
     seen: dict[str, int] = {}
     sessions = the_sessions(store, session)
     session = session and sessions[0]
     for one in sessions:
         seen[one] = seq_of(store.reader.last_line(one)) or 0
-        newest.extend(store.reader.legible(one, since=max(0, seen[one] - count)) if count else ())
-        newest = deque(sorted(newest, key=lambda entry: (entry.ts, entry.session, entry.seq)), maxlen=count)
+        if count:
+            newest = _in_order([*newest, *store.reader.legible(one, since=max(0, seen[one] - count))])[-count:]
     for entry in newest:
         _print(entry, as_json)
     sizes: dict[str, int] = {}
@@ -62,7 +61,11 @@ def _news(store: "FileStore", session: str | None, seen: dict[str, int], sizes: 
         fresh = list(store.reader.legible(one, since=seen.get(one, 0)))
         seen[one] = max((entry.seq for entry in fresh), default=seen.get(one, 0))
         found += fresh
-    return sorted(found, key=lambda entry: (entry.ts, entry.session, entry.seq))
+    return _in_order(found)
+
+
+def _in_order(entries: list[Entry]) -> list[Entry]:
+    return sorted(entries, key=lambda entry: (entry.ts, entry.session, entry.seq))
 
 
 def _print(entry: Entry, as_json: bool) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from verdikt.model.effect import Effect
 
 _TOKENS = words(
-    "swift scala rust node javascript perl ruby php lua awk julia tcl groovy java r osascript elixir go c haskell lisp scheme ocaml crystal kotlin dart octave"
+    "swift scala rust node javascript perl ruby php lua awk julia tcl groovy java r osascript elixir go c haskell lisp scheme ocaml crystal kotlin dart octave elisp"
 )
 
 

@@ -10,7 +10,7 @@ from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN
 
 _LONGEST = 20_000
-_STEPS = 40_000
+_STEPS = 25_000
 """How many beginnings of strings are tried in one script."""
 _FARTHEST = 40_000
 """How much of a script is read for constants."""
@@ -22,10 +22,10 @@ _INTERPOLATED = {"node": "`", "java": "", "c": "", "go": "", "rust": "", "lua": 
 _STRING = regex(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`""", re.DOTALL)
 _PLAIN = regex(r"[^\w$@%\"'`\[({<&]+|[\[({<%&]")
 _NAME = regex(r"[$@%]?[A-Za-z_]\w*|\$_")
-_MEMBER = regex(r"(?:\s*(?:\.|::|->|\?\.|:)\s*[A-Za-z_]\w*[!?]?)+")
+_MEMBER = regex(r"(?:\s*(?:\.|::|->|\?\.)\s*[A-Za-z_]\w*[!?]?|:(?=[A-Za-z_]\w*\()[A-Za-z_]\w*)+")
 _MEMBER_OF_SIGILS = regex(r"(?:\s*(?:::|->)\s*[A-Za-z_]\w*)+")
 _JOIN = {True: regex(r"\s*\.(?!\.)\s*"), False: regex(r"\s*(?:\+(?![+=])|\.\.(?!\.)|<>)\s*")}
-_ASSIGNED = regex(r"(?:\s*:\s*[A-Z]?[\w.]+)?\s*(?::=|(?:\|\|)?=(?![=~>]))\s*")
+_ASSIGNED = regex(r"(?:\s*:\s*[A-Z]?[\w.]+)?(?:\s*,\s*\w+(?=\s*:=))?\s*(?::=|<-|(?:\|\|)?=(?![=~>]))\s*")
 _GROWN = regex(r"\s*(?:\+=|\.=|<<(?!<))\s*")
 _QUOTED_OTHERWISE = {
     "perl": regex(r"\bqq?\s*(?:\{([^{}]*)\}|\(([^()]*)\)|\[([^\[\]]*)\]|/([^/\n]*)/|\|([^|\n]*)\||!([^!\n]*)!)"),
@@ -38,8 +38,14 @@ _HOME = regex(
     r"""|\bprocess\.env(?:\.HOME\b|\[['"]HOME['"]\])|(?:Deno|Bun)\.env(?:\.get\(\s*['"]HOME['"]\s*\)|\.HOME\b)|\$ENV\{['"]?HOME['"]?\}|\$_(?:SERVER|ENV)\[['"]?HOME['"]?\]"""
     r"""|\$(?:::)?env\(HOME\)|%\*ENV(?:<HOME>|\{['"]?HOME['"]?\})|\$\*HOME\b|\bENV\[\s*"HOME"\s*\]"""
     r"""|\b(?:[Oo]s\.|System\.)?[Gg]et_?env!?\(\s*['"]HOME['"]\s*\)|\bSystem\.getProperty\(\s*["']user\.home["']\s*\)|\bSys\.getenv\(\s*["']HOME["']\s*\)"""
-    r"""|\bSystem\.user_home!?(?:\(\))?|\bNSHomeDirectory\(\)|\bstd::env::home_dir\(\)(?:\.unwrap\(\))?|\bos\.UserHomeDir\(\)|\benv::var\(\s*"HOME"\s*\)(?:\.unwrap\(\))?|\bDeno\.homeDir\(\)"""
+    r"""|\bSystem\.user_home!?(?:\(\))?|\bNSHomeDirectory\(\)|\bstd::env::home_dir\(\)(?:\.unwrap\(\))?|\bos\.UserHomeDir\(\)|\b(?:std::)?env::var\(\s*"HOME"\s*\)(?:\.unwrap\(\))?|\bDeno\.homeDir\(\)"""
 )
+_PASSING = regex(
+    r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)tmpdir\(\)|\bsys_get_temp_dir\(\)|\bDir\.(?:tmpdir|mktmpdir)(?:\(\))?|\b(?:File::Temp::)?tempdir\(|\b(?:\w+\.)?mkdtemp(?:Sync|Disposable)?\(|\btempnam\(|\bDeno\.makeTemp(?:Dir|File)(?:Sync)?\(|"""
+    r"""\bos\.tmpname\(\)|\bSystem\.tmp_dir!?(?:\(\))?|\bmktempdir\(\)|\btempfile\(\)|\btempname\(\)|\btempdir\(\)|\bFile\.createTempFile\(|\bFiles\.createTempDirectory\(|\bos\.MkdirTemp\("""
+)
+"""Calls that name a place for temporary files, as far as their opening parenthesis where they take something."""
+_HERE = regex(r"\bprocess\.cwd\(\)|\bDir\.pwd\b|\bgetcwd\(\)|\bDeno\.cwd\(\)|\bFile\.cwd!?\(\)|\bpwd\(\)|\bgetwd\(\)")
 _JOINING = regex(
     r"""(?:(?:require\(\s*['"](?:node:)?path['"]\s*\)|\bpath(?:\.posix)?|\bfilepath|\bPath|\bFile|\bPathname)\s*\.\s*(?:join|resolve|normalize|Join|Abs|expand|absolute_path|expand_path|realpath|new)"""
     r"""|\bFile::Spec(?:::Functions)?\s*->\s*cat(?:file|dir)|\bcat(?:file|dir)|\bjoinpath|\bexpanduser|\babspath|\bfile\.path|\bpath\.expand|\bnormalizePath|\brealpath|\bfs\.realpathSync"""
@@ -49,7 +55,7 @@ _LISTED = regex(
     r"""(?:\*\s*)?(?:\bDir\s*\.\s*glob|\bglob\s*\.\s*(?:sync|globSync)|\bglobSync|\bfs\.globSync|\bglob|\bbsd_glob|\bDir|\bPath\.wildcard|\bSys\.glob)\s*[\[(]\s*"""
 )
 _INSIDE = regex(
-    r"""(?:\bnew\s+)?(?:\bRecursiveIteratorIterator\(\s*new\s+)?\b(?:RecursiveDirectoryIterator|DirectoryIterator|FilesystemIterator|Find\.find|Dir\.each_child|Dir\.foreach|walkdir|Pathname\.new|list\.files|fs\.readdirSync|readdirSync|Dir\.children|Dir\.entries|scandir|File\.ls!?|Deno\.readDirSync|Deno\.readDir)\s*\(\s*"""
+    r"""(?:\bnew\s+)?(?:\bRecursiveIteratorIterator\(\s*new\s+)?\b(?:RecursiveDirectoryIterator|DirectoryIterator|FilesystemIterator|Find\.find|Dir\.each_child|Dir\.foreach|walkdir|readdir|Pathname\.new|list\.files|fs\.readdirSync|readdirSync|Dir\.children|Dir\.entries|scandir|File\.ls!?|Deno\.readDirSync|Deno\.readDir)\s*\(\s*"""
 )
 _LOOPS = (
     regex(r"\bfor\s*(?:await\s*)?\(?\s*(?:const\s+|let\s+|var\s+)?(?P<name>\w+)\s+(?:of|in)\s+(?:await\s+)?"),
@@ -63,6 +69,7 @@ _SYMBOL = regex(
     r"\s*\)?(?:\s*\.\s*(?:children|entries|glob\([^()]*\)|sort|reverse|to_a))*\s*\.\s*(?:each|map|each_entry)\s*\(?\s*&\s*(?::(\w+)|[\w:.]+\.method\(\s*:(\w+)\s*\))"
 )
 _BLOCK = regex(r"\s*\)?\s*(?:\{|do)\s*\|\s*(?P<block>\w+)\s*\|")
+_TOPICAL = regex(r"\bfor(?:each)?\s*(?=\(\s*(?:<|glob|qw|[\"']))")
 _FOREACH = regex(r"\bforeach\s*\(\s*")
 _AS = regex(r"\s*\)*\s+as\s+(?:\$\w+\s*=>\s*)?(?P<name>\$\w+)")
 _POSTFIX = regex(r"\bfor(?:each)?\s+(?=\(|qw|<|glob)")
@@ -107,6 +114,8 @@ class _Script:
         if (otherwise := _QUOTED_OTHERWISE.get(language)) is not None:
             text = otherwise.sub(lambda found: _quoted(next((g for g in found.groups() if g is not None), "")), text)
         text = _CHARACTERS.sub(lambda found: _quoted("".join(map(chr, map(int, found[1].split(","))))), text)
+        if language in ("lisp", "scheme", "elisp"):
+            text = _lisp(text)
         if language == "perl":
             text = _TOPIC.sub(r"\1 $_ ", text)
         self._text = text
@@ -192,6 +201,9 @@ class _Script:
                 if (found := pattern.match(text, position)) and (items := self._items(found.end(), 0)[0]):
                     self._values[found["name"]] = _worst(items)
                     return
+            if self._dotted and (found := _TOPICAL.match(text, position)) and (items := self._items(found.end(), 0)[0]):
+                self._values["$_"] = _worst(items)
+                return
             if (found := _FOREACH.match(text, position)) is not None:
                 items, end = self._items(found.end(), 0)
                 if items and (named := _AS.match(text, end)):
@@ -235,12 +247,11 @@ class _Script:
 
     def _elements(self, position: int, depth: int) -> tuple[list[str], int]:
         found: list[str] = []
-        start = position
         while len(found) < 64:
             position = _skip(self._text, position)
             value, end, goes_on = self._expression(position, depth + 1)
             if value is None:
-                inner, end = self._items(position, depth + 1) if depth < 3 and position > start else ([], position)
+                inner, end = self._items(position, depth + 1) if depth < 3 else ([], position)
                 if not inner:
                     return [], position
                 found += inner
@@ -306,6 +317,11 @@ class _Script:
         text = self._text
         if found := _HOME.match(text, position):
             return "~", found.end()
+        if found := _HERE.match(text, position):
+            return ".", found.end()
+        if found := _PASSING.match(text, position):
+            open_end = found[0].endswith("(")
+            return "/tmp/made-by-script", _beyond(text, found.end()) + 1 if open_end else found.end()
         if found := _JOINING.match(text, position):
             items, end = self._arguments(found.end(), depth)
             if items and items[0] != UNKNOWN:
@@ -392,6 +408,24 @@ _NUMBER = regex(r"(?:0[xX])?[0-9a-fA-F]+(?=\s*[,)])")
 _NAMES_ALONE = ("readdirSync", "Dir.children", "Dir.entries", "scandir", "ls", "ls!", "readDirSync", "readDir", "Dir.foreach", "Dir.each_child")  # fmt: skip
 _SPACE = regex(r"\s*")
 _ASSIGNS_HERE = regex(r"\s*(?:=(?![=~])|:(?!:)\s|\+=|\.=|\|\|=|\()")
+
+
+_LISP_HOME = regex(
+    r'\((?:getenv|uiop:getenv|System/getenv|sys:getenv|os/getenv)\s+"HOME"\)|\(user-homedir-pathname\)|\(find-system-path\s+\'home-dir\)'
+)
+_LISP_SAME = regex(
+    r'\((?:expand-file-name|string-to-path|string->path|file-truename|pathname|namestring)\s+("[^"]*")\)'
+)
+_LISP_JOIN = regex(r'\((?:concat|string-append|str|concatenate\s+\'string|build-path)((?:\s+"[^"]*")+)\s*\)')
+
+
+def _lisp(text: str) -> str:
+    """Lisp with its strings put together."""
+    text = _LISP_HOME.sub('"~"', text)
+    for _ in range(4):
+        text = _LISP_SAME.sub(r"\1", text)
+        text = _LISP_JOIN.sub(lambda found: _quoted("".join(re.findall(r'"([^"]*)"', found[1]))), text)
+    return text
 
 
 def _is_place(text: str, end: int) -> bool:

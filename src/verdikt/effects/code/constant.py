@@ -160,7 +160,9 @@ class Constants:
             (".expanduser", ".resolve", ".absolute", ".strip", ".decode", ".encode", ".lower")
         ) and isinstance(node.func, ast.Attribute):
             return self.text(node.func.value, depth + 1)
-        if function in ("os.path.join",):
+        if function in ("os.path.join",) or (function.endswith(".joinpath") and isinstance(node.func, ast.Attribute)):
+            if function != "os.path.join" and isinstance(node.func, ast.Attribute):
+                arguments.insert(0, self.text(node.func.value, depth + 1))
             return "/".join(
                 argument.rstrip("/") if index < len(arguments) - 1 else argument
                 for index, argument in enumerate(arguments)

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from verdikt.effects import host
 from verdikt.effects.argument import words
@@ -10,7 +11,8 @@ from verdikt.effects.call import Call
 from verdikt.effects.code.carried import carriers, mentions
 from verdikt.effects.code.constant import DECODE, HIDDEN, Constants, quoted
 from verdikt.effects.code.legible import Legible
-from verdikt.model.effect import Effect, Target
+from verdikt.effects.code.library import TAKES, lost
+from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
 
@@ -52,15 +54,14 @@ _FETCH = words(
 _SEND = words(
     "requests.post requests.put requests.patch requests.delete requests.request httpx.post httpx.put httpx.patch httpx.delete"
 )
-_LIMIT = 20_000
+_UNPACKS = words("pickle.loads marshal.loads dill.loads cloudpickle.loads")
+"""Functions that run what they unpack."""
+_RUNS_INPUT = regex(r"\s*'?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh'?(?:\s+'?-[se]*'?)*\s*$")
+_LIMIT = 100_000
+"""Parts of a program that are looked at; no file that is read has as many."""
 _POWERS = frozenset(("os", "subprocess", "shutil", "builtins", "__builtins__", "sys", "ctypes", "socket", "pty"))
 _WHOLE_ENV = regex(r"^(?:[\w.]+\()*os\.environ(?:\.(?:items|copy|values)\(\))?(?:,[^)]*)?\)*$")
 _MAGIC = regex(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MULTILINE)
-_DROPS = frozenset("drop_all drop_table drop_database drop_collection flushall flushdb".split())
-_CLOUD_DELETES = frozenset(
-    "delete_bucket terminate_instances delete_table delete_db_instance delete_object delete_objects delete_stack".split()
-)
-_CLOUD_ENDS = ("delete_", "terminate_", "purge_", "deregister_", "schedule_key_deletion")
 
 
 class _Module(Constants):
@@ -82,17 +83,15 @@ class _Module(Constants):
         """Whether the database is one that lives and dies with the program."""
 
     def read(self, tree: ast.AST) -> None:
-        for node in ast.walk(tree):
-            self.nodes += 1
-            if self.nodes > _LIMIT:
-                return
+        nodes = list(islice(ast.walk(tree), max(0, _LIMIT + 1 - self.nodes)))
+        self.nodes += len(nodes)
+        if self.nodes > _LIMIT:
+            self.effects.append(self.call.effect("code.unknown", possible=True, note="more than anybody reads"))
+        for node in nodes:
             self.learn(node)
         if "os" in self.names.values() or "os.environ" in self.names.values():
             self.carriers = carriers(tree, self._whole_environment)
-        for node in ast.walk(tree):
-            self.nodes += 1
-            if self.nodes > 2 * _LIMIT:
-                return
+        for node in nodes:
             if isinstance(node, ast.Call):
                 self._called(node)
             elif isinstance(node, ast.While | ast.For | ast.ListComp | ast.GeneratorExp) and self._forks(node):
@@ -132,7 +131,7 @@ class _Module(Constants):
             add(self._open(node, first))
         elif function in _FETCH or function in _SEND:
             add(self._net(node, first, function))
-        elif function in ("eval", "exec", "compile"):
+        elif function in ("eval", "exec", "compile") or function in _UNPACKS:
             add(self._evaluate(first))
         elif not self._told(node, function, first):
             self.dup |= function == "os.dup2"
@@ -165,6 +164,11 @@ class _Module(Constants):
             place = self.text(node.args[-1])
             if place.startswith(("/tmp/.", "/var/tmp/.", "/dev/shm/")):
                 self.effects.append(self.call.effect("code.unknown", note=f"takes modules from {place}"))
+        elif function in ("keyring.get_password", "dotenv.dotenv_values"):
+            self.effects.append(self.call.effect("cred.read", (Target(function, "other"),)))
+        elif function.startswith("sh.") and function.count(".") == 1 and node.args:
+            line = [function[3:], *(self.text(argument) for argument in node.args)]
+            self.effects.extend(self.call.shell(" ".join(quoted(word).replace(UNKNOWN, "$x") for word in line)))
         elif function.endswith(f".{HIDDEN}") and function[: -len(HIDDEN) - 1] in _POWERS:
             self.effects.append(self.call.effect("code.unknown", note="calls what the text does not name"))
         else:
@@ -219,10 +223,9 @@ class _Module(Constants):
             return
         owner = node.func.value
         add = self.effects.extend
-        if name in ("unlink", "rmdir") and (text := self.text(owner)):
-            add(self._path("fs.delete", text))
-        elif name == "rmtree":
-            add(self._path("fs.delete.tree", self.text(node.args[0]) if node.args else UNKNOWN))
+        if name in ("unlink", "rmdir", "rmtree") and (text := self.text(owner)):
+            given = self.text(node.args[0]) if node.args else UNKNOWN
+            add(self._path(*(("fs.delete.tree", given) if name == "rmtree" else ("fs.delete", text))))
         elif name in ("write_text", "write_bytes"):
             emptied = bool(node.args) and self.text(node.args[0]) == ""
             add(self._path("fs.truncate" if emptied else "fs.overwrite", self.text(owner)))
@@ -237,29 +240,26 @@ class _Module(Constants):
 
             if UNKNOWN not in text and looks_like_sql(text):
                 self.statements.append(text)
-        elif what := self._lost(name, owner):
+        elif name in TAKES and self._takes(node):
+            return
+        elif what := lost(name, ast.unparse(owner), self.names.values(), light=self.light):
             self.effects.append(self.call.effect(what, possible=True))
         elif function == "sqlite3.connect" and node.args and self.text(node.args[0]).startswith(("/tmp/", ":memory:")):
             self.light = True
         elif name in ("connect",) and self.socket:
             self.effects.append(self.call.effect("net.connect"))
 
-    def _lost(self, name: str, owner: ast.expr) -> str:
-        """What a method of a library for databases or clouds destroys, by its name; empty for any other."""
-        if name in _DROPS:
-            return "" if self.light else "db.drop"
-        cloud = "boto3" in self.names.values()
-        if name.startswith("delete_") and any(module.startswith("kubernetes") for module in self.names.values()):
-            return "k8s.delete.all" if "namespace" in name.split("_")[1:2] else "k8s.delete"
-        if name == "prune" and "docker" in self.names.values():
-            return "container.volume.remove" if ast.unparse(owner).endswith(".volumes") else "container.prune"
-        if name in ("sendmail", "send_message") and "smtplib" in self.names.values():
-            return "message.send"
-        if name in _CLOUD_DELETES or (cloud and name.startswith(_CLOUD_ENDS)):
-            return "cloud.delete"
-        if name == "delete" and ".all()" in (spoken := ast.unparse(owner)[-200:]) and ".objects" in spoken:
-            return "cloud.delete" if cloud else "" if self.light else "db.delete.all"
-        return ""
+    def _takes(self, node: ast.Call) -> bool:
+        """A call that reads the file it is given the name of; whether a secret was among what it was given."""
+        secrets = [
+            Word(text)
+            for argument in node.args
+            if (text := self.text(argument))[:1] in ("/", "~")
+            and UNKNOWN not in text
+            and self.call.path(Word(text)).zone is Zone.SECRET
+        ]
+        self.effects.extend(self.call.on("fs.read", secrets) if secrets else ())
+        return bool(secrets)
 
     def _shell(self, argument: ast.expr | None) -> Iterator[Effect]:
         text = self.text(argument)
@@ -270,9 +270,12 @@ class _Module(Constants):
             yield self.call.effect("code.unknown", possible=True, note="a shell command that the text does not show")
 
     def _spawn(self, node: ast.Call, argument: ast.expr | None, function: str) -> Iterator[Effect]:
-        if function.startswith(("os.exec", "os.spawn")):
+        given = next((self.text(k.value) for k in node.keywords if k.arg == "input"), UNKNOWN)
+        if UNKNOWN not in given and _RUNS_INPUT.match(self.text(argument)):
+            yield from self.call.shell(given)
+        if function.startswith(("os.exec", "os.spawn", "os.posix_spawn")):
             self.started.update(self.text(argument) for argument in node.args[:2])
-            rest = node.args[1:] if function.startswith("os.exec") else node.args[2:]
+            rest = node.args[2:] if function.startswith("os.spawn") else node.args[1:]
             vector = rest[0] if rest and isinstance(rest[0], ast.List | ast.Tuple) else None
             if vector is not None:
                 yield from self._shell(vector)
@@ -349,6 +352,8 @@ class _Module(Constants):
             yield self.call.effect("cred.send", hosts, note="the whole environment")
         elif self._holds_secret([*node.args, *(k.value for k in node.keywords if k.arg in ("data", "json", "params"))]):
             yield self.call.effect("cred.send", hosts, possible=True, note="a secret from the environment")
+        elif any(k.arg == "files" for k in node.keywords):
+            yield self.call.effect("net.send.file", hosts, possible=UNKNOWN in text)
         elif sends:
             yield self.call.effect("net.send", hosts, possible=UNKNOWN in text)
         else:

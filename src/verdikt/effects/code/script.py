@@ -16,7 +16,7 @@ from verdikt.shell.command import UNKNOWN, Word
 _STRING = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
 
 _SHELL = regex(
-    rf"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|System\.cmd|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run|do\s+shell\s+script)\b\s*[(\[*.]*\s*{_STRING}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*)?{_STRING})*)",
+    rf"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|System\.cmd|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run|do\s+shell\s+script)\b\s*[(\[*.]*\s*(?:new\s+String\s*\[\]\s*\{{\s*|(?:java\.util\.)?(?:List\.of|Arrays\.asList|listOf)\s*\(\s*)?{_STRING}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*)?{_STRING})*)",
     re.DOTALL,
 )
 _BACKTICK = regex(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
@@ -47,7 +47,9 @@ _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("fs.append", "appendFileSync|appendFile"),
         (
             "fs.read",
-            "readFileSync|readFile|file_get_contents|createReadStream|readlines|readfile|show_source|highlight_file|readTextFile|slurp|parse_ini_file|File\\.read|IO\\.read|File\\.readlines",
+            "readFileSync|readFile|file_get_contents|createReadStream|readlines|readfile|show_source|highlight_file|readTextFile|readTextFileSync|slurp|parse_ini_file|File\\.read!?|IO\\.read|"
+            "File\\.readlines|File\\.foreach|IO\\.foreach|File\\.stream!|File\\.open!|Bun\\.file|io\\.lines|readLines|read|read_to_string|readAllText|readAllLines|ReadFile|fromFile|cpSync|copyFileSync|cp|cp_r|"
+            "copyFile|FileUtils\\.cp|copy|load_file|safe_load_file|source|readRDS|read\\.csv|openSync|createReadStream|os\\.Open|Open",
         ),
         ("fs.chmod", "chmodSync|chmod"),
         ("fs.move", "renameSync|rename"),
@@ -74,7 +76,7 @@ _EVAL = regex(
     r"\b(?:eval|new\s+Function|runInThisContext|runInNewContext|loadstring|instance_eval|class_eval|create_function)\b"
 )
 _EVAL_TEXT = regex(
-    rf"\b(?:eval|Function|runInThisContext|runInNewContext|loadstring|load|instance_eval|Code\.eval_string)\s*\(?\s*{_STRING}"
+    rf"\b(?:eval|Function|runInThisContext|runInNewContext|loadstring|load|instance_eval|Code\.eval_string|assert)\s*\(?\s*{_STRING}"
 )
 _FETCHES = regex(
     r"""\bfetch\s*\(|\baxios\b|require\(['"]https?['"]\)|https?\.get\(|URI\.open|open-uri|\bLWP::|Net::HTTP|curl_exec|(?:file_get_contents|fopen|\bget)\s*\(?\s*['"]https?:|[`'"(]\s*(?:curl|wget)\s"""
@@ -89,25 +91,40 @@ _RUN_FETCHED = regex(
     r"\b(?:system|exec|popen|shell_exec|passthru|execSync|spawn|spawnSync|eval)\s*\(?\s*(?:URI\.open|Net::HTTP\.get|LWP::Simple::get|file_get_contents\(\s*['\"]https?:|get\(\s*['\"]https?:|await\s+\(?await\s+fetch)"
 )
 _WHOLE_ENV = {
-    "node": regex(r"\b(?:console\.\w+|print|write|stringify)\([^)]*\bprocess\.env(?!\s*[.\[\w])"),
-    "ruby": regex(r"\b(?:p|pp|puts|print)\s*\(?\s*ENV(?:\.to_h|\.to_a|\.inspect|\.to_hash)?\s*(?:[;)\n}]|$)"),
+    "node": regex(
+        r"\b(?:console\.\w+|print|write|stringify|entries|values)\([^)]*\bprocess\.env(?!\s*[.\[\w])|\b(?:Deno\.env\.toObject\(\)|(?:entries|values|stringify|log)\(\s*Bun\.env\s*\))"
+    ),
+    "ruby": regex(
+        r"\b(?:p|pp|puts|print)\s*\(?\s*ENV(?:\.to_h|\.to_a|\.inspect|\.to_hash)?\s*(?:[;)\n}]|$)|\bENV\.(?:each|each_pair|map|values|select|filter|sort)\b"
+    ),
     "perl": regex(r"\b(?:print|say|Dumper)\b[^;]*[%@\\]\s*%?ENV\b"),
     "php": regex(
-        r"\b(?:print_r|var_dump|var_export|echo|json_encode)\s*\(?\s*(?:getenv\(\s*\)|\$_ENV\s*\)|\$_SERVER\s*\))"
+        r"\b(?:print_r|var_dump|var_export|echo|json_encode)\s*\(?\s*(?:getenv\(\s*\)|\$_ENV\s*\)|\$_SERVER\s*\))|\bforeach\s*\(\s*(?:getenv\(\s*\)|\$_ENV\b|\$_SERVER\b)"
     ),
+    "awk": regex(r"\bfor\s*\(\s*(\w+)\s+in\s+ENVIRON\s*\)[^}]*\bprintf?\b[^}]*\bENVIRON\[\1\]"),
+    "elixir": regex(r"\bSystem\.get_env\(\s*\)"),
+    "julia": regex(r"\b(?:println|print|show|display|for\s+\w+\s+in)\s*\(?\s*ENV\s*[);\n]"),
+    "r": regex(r"\bSys\.getenv\(\s*\)"),
+    "lua": regex(r"\bpopen\(\s*['\"](?:env|printenv)['\"]"),
 }
 _EMPTIED = regex(
     rf"""\b(?:writeFileSync|writeFile|file_put_contents|File\.write|IO\.write|outputFileSync)\b\s*\(?\s*{_STRING}\s*,\s*(?:''|""|``)\s*[),;]?"""
 )
 _DATA: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("db.drop", regex(r"\bdropDatabase\s*\(|\bdropAllTables\s*\(|\bdropCollection\s*\(|\bflush(?:all|All|db|Db)\b|\bdropSchema\s*\(|sync\(\s*\{\s*force\s*:\s*true")),
+    ("cloud.delete", regex(r"\.delete(?:Bucket|Table|DBInstance|DBCluster|Stack|Function|Cluster|Volume|Objects|Repository|HostedZone)\(|\.terminateInstances\(|\b(?:Delete(?:Bucket|Table|DBInstance|DBCluster|Stack|Volume|Objects)|TerminateInstances)Command\b|\.delete_(?:bucket|table|db_instance|stack)\b|\.terminate_instances\b")),
     ("db.delete.all", regex(r"\bdelete(?:Many|_many)\s*\(\s*(?:\{\s*\})?\s*\)|\b(?:destroy_all|delete_all)\b|\btruncate\(\)|\.objects\.all\(\)\.delete\(\)")),
 )  # fmt: skip
 _ASKED = regex(
     rf"\b(?:query|exec|execute|executeSql|raw|unsafe|\$executeRawUnsafe|\$queryRawUnsafe|exec_query|do|prepare|exec_params)\b\s*\(?\s*{_STRING}",
     re.DOTALL,
 )
-_FILE_OBJECT = regex(rf"\bnew\s+(?:java\.io\.)?File\(\s*{_STRING}\s*\)\.(deleteDir|delete|deleteRecursively)\b")
+_FILE_OBJECT = regex(
+    rf"(?:\bnew\s+)?\b(?:java\.io\.)?File\(\s*{_STRING}(?:\s*,\s*{_STRING})?\s*\)\.(deleteDir|delete|deleteRecursively)\b"
+)
+_SEQUENCE = regex(
+    rf"\b(?:Seq|List|Process|ProcessBuilder)\((?:Seq\()?((?:\s*{_STRING}\s*,?)+)\)+\s*\.(?:!{{1,2}}|start|inheritIO|lazyLines)"
+)
 _DOTTED = ("php", "perl", "raku")
 _GOES_ON = (regex(r"\s*(?:\+|\.\.|<>)\s*[$\w(]"), regex(r"\s*\.\s*[$\w(]"))
 """A string that something unknown is joined to: by a dot in PHP and Perl, by other marks elsewhere."""
@@ -118,7 +135,7 @@ _SOCKET = regex(
     r"\b(?:socket|TCPSocket|TCPServer|fsockopen|net\.(?:connect|Socket|createConnection|createServer)|createServer|java\.net\.Socket|socket\.tcp|socket\.bind|IO::Socket(?:::\w+)?|ServerSocket|Sockets?|stream_socket_client|pfsockopen|connect\s*\(|net\.Dial|syscall\.Socket|Java\.type\('java\.net)\b|/inet/(?:tcp|udp)/"
 )
 _RUNS = regex(
-    r"(?:/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|\bsh\b\s*-i|\bpopen\b|\b(?:shell_)?exec\b|\bpassthru\b|\bproc_open\b|\bspawn\b|\bsystem\b|\bProcessBuilder\b|\|&\s*getline|\brun\s*\(\s*pipeline|\bexecuteSync\b|syscall\.Exec|exec\.Command)"
+    r"(?:/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|\bsh\b\s*-i|\bpopen\b|\b(?:shell_)?exec\b|\bpassthru\b|\bproc_open\b|\bspawn\b|\bsystem\b|\bProcessBuilder\b|\|&\s*getline|\brun\s*\(\s*pipeline|\bexecuteSync\b|\bexec(?:File)?Sync\(\s*(?![\"'`\s])|syscall\.Exec|exec\.Command)"
 )
 _LINE_COMMENT = {
     "node": "//",
@@ -144,17 +161,19 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
     """What a program in one of these languages would do."""
     text = _plain(language, text[:_MAX])
     yield from _evaluated(text, call)
-    text = bind(language, text)
+    if language != "awk":  # whose constants the shell analysis puts in
+        text = bind(language, text)
     yield from _inner(language, text, call)
     if language == "php":
         text = _PHP_JOIN.sub(r"\1 , ", text)  # a dot joins strings there
-    if (pattern := _WHOLE_ENV.get(language)) is not None and pattern.search(text):
-        yield call.effect("env.read.all")
+    if (pattern := _WHOLE_ENV.get(language)) is not None and (found := pattern.search(text)):
+        yield from _shown(text[found.start() :], call)
     yield from _stored(language, text, call)
     if _SOCKET.search(text) and (_RUNS.search(text) or (language in _QUOTES_RUN and _BACKTICK.search(text))):
         yield call.effect("net.shell", note="a shell over a socket")
     for found in _SHELL.finditer(text):
         yield from _command(found, call, language)
+    yield from _brought(text, call)
     if language in _QUOTES_RUN:
         for found in _BACKTICK.finditer(text):
             yield from call.shell(found.group(1) or found.group(2) or "")
@@ -166,6 +185,34 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
     yield from _addressed(text, call)
     if language == "osascript":
         yield from _driven(text, call)
+
+
+def _brought(text: str, call: Call) -> Iterator[Effect]:
+    """A file that is fetched, and then run by its path."""
+    fetched = {next(g for g in found.groups() if g is not None) for found in _STORED.finditer(text)}
+    for found in _SHELL.finditer(text) if fetched else ():
+        first = next(g for g in found.groups()[:3] if g is not None).split()
+        if first and (first[0] in fetched or first[-1] in fetched):
+            yield call.effect("code.remote", note="runs what it downloaded")
+
+
+_STORED = regex(
+    rf"""(?:\b(?:getstore|mirror|copy|download_file|urlretrieve|download\.file|download)\s*\(?\s*["']https?:[^"']*["']\s*,\s*(?:destfile\s*=\s*)?{_STRING}|\bfile_put_contents\(\s*{_STRING}\s*,\s*file_get_contents\(\s*["']https?:|\b(?:File|IO)\.(?:write|binwrite)\(?\s*{_STRING}\s*,\s*(?:URI\.open|Net::HTTP\.get|open\(\s*["']https?:))"""
+)
+
+
+def _shown(text: str, call: Call) -> Iterator[Effect]:
+    """Every variable of the environment, unless what follows picks some that are called like no secret."""
+    from verdikt.effects.program.network import SECRET_NAME
+
+    picked = _PICKED.search(text[:300])
+    if picked is None:
+        yield call.effect("env.read.all")
+    elif SECRET_NAME.search(picked[1].upper()):
+        yield call.effect("env.read.secret")
+
+
+_PICKED = regex(r"\.\s*(?:filter|select|grep|reject)\s*[({](.{0,120})")
 
 
 def _inner(language: str, text: str, call: Call) -> Iterator[Effect]:
@@ -283,8 +330,11 @@ def _stored(language: str, text: str, call: Call) -> Iterator[Effect]:
     for found in _EMPTIED.finditer(text):
         yield from call.on("fs.truncate", [_word(next(g for g in found.groups() if g is not None))])
     for found in _FILE_OBJECT.finditer(text):
-        name = next(g for g in found.groups()[:3] if g is not None)
-        yield from call.on("fs.delete" if found.group(4) == "delete" else "fs.delete.tree", [_word(name)])
+        name = "/".join(g for g in found.groups()[:6] if g is not None)
+        yield from call.on("fs.delete" if found.group(7) == "delete" else "fs.delete.tree", [_word(name)])
+    for found in _SEQUENCE.finditer(text):
+        parts = [next((g for g in groups if g), "") for groups in re.findall(_STRING, found.group(1))]
+        yield from call.shell(" ".join(part if part[:1] == "~" else f"'{part}'" for part in parts))
     if language == "node":
         for found in _BUN.finditer(text):
             yield from call.shell(re.sub(r"\$\{[^}]*\}", "$x", found.group(1)))
@@ -295,6 +345,8 @@ def _stored(language: str, text: str, call: Call) -> Iterator[Effect]:
 
 def _driven(text: str, call: Call) -> Iterator[Effect]:
     """AppleScript: another program does it."""
+    if re.search(r"(?i)\bdelete\s+(?:every|all|folder|the\s+contents|items?)\b", text):
+        yield call.effect("fs.delete.tree", possible=True, recoverable=False)
     if re.search(r"(?i)\bempty\s+(?:the\s+)?trash\b", text):
         yield call.effect("backup.delete", (Target("the trash", "other"),))
     if re.search(r"(?i)\bwith administrator privileges\b", text):
@@ -342,6 +394,9 @@ def _command(found: "re.Match[str]", call: Call, language: str) -> Iterator[Effe
     yield from call.shell(line)
 
 
+_SAID = regex(rf"\b(?:print|say|printf)\s*\{{?\s*\$?\w+\}}?\s+{_STRING}")
+
+
 def _opened(found: "re.Match[str]", call: Call) -> Iterator[Effect]:
     groups = found.groups()
     first = next(g for g in groups[:3] if g is not None)
@@ -358,6 +413,9 @@ def _opened(found: "re.Match[str]", call: Call) -> Iterator[Effect]:
         mode = second
     if mode in ("-|", "|-"):
         yield from call.shell(path)
+        if mode == "|-" and path.split()[:1] and path.split()[0].rsplit("/", 1)[-1] in ("sh", "bash", "zsh", "dash"):
+            for said in _SAID.finditer(found.string):
+                yield from call.shell(next(g for g in said.groups() if g is not None).replace("\\n", "\n"))
     elif path and not path.startswith(("http:", "https:", "php:")):
         what = (
             "fs.append"

@@ -8,7 +8,7 @@ from verdikt.effects.argument import words
 from verdikt.effects.call import Call
 from verdikt.model.effect import Effect, Target
 from verdikt.model.regex import regex
-from verdikt.shell.command import UNKNOWN
+from verdikt.shell.command import UNKNOWN, Word
 
 _START = regex(
     r"^\s*(?:--[^\n]*\n|/\*.*?\*/|\s)*(?:select|insert|update|delete|drop|truncate|alter|create|grant|revoke|with|merge|replace|copy|vacuum|set|show|explain|begin|use|call|exec|do|reindex|attach|pragma|load)\b",
@@ -54,6 +54,7 @@ def read_sql(text: str, call: Call, dialect: str = "", *, recoverable: bool = Fa
     """The effects of SQL that would run; `recoverable` says that nobody would miss the database."""
     for program in _PROGRAM.finditer(text):
         yield from call.shell((program.group(1) or program.group(2)).replace("''", "'"))
+    yield from touched_files(text, call)
     known = UNKNOWN not in text
     for found in statements(text, dialect):
         targets = (Target(found.on, "database"),) if found.on else ()
@@ -66,20 +67,42 @@ def read_sql(text: str, call: Call, dialect: str = "", *, recoverable: bool = Fa
         )
 
 
+def touched_files(text: str, call: Call) -> Iterator[Effect]:
+    """Files that a database reads, writes or loads as code."""
+    for function, name in _FILES.findall(text):
+        kind = function.lower()
+        if kind == "load_extension":
+            yield call.effect("code.unknown", (call.path(Word(name)),), note="loads code into the database")
+        else:
+            yield from call.on("fs.overwrite" if kind in ("writefile", "edit") else "fs.read", [Word(name)])
+    for name in _PUT.findall(text):
+        yield from call.on("fs.overwrite", [Word(name)])
+
+
+_FILES = regex(r"(?i)\b(load_extension|writefile|readfile|read_text|read_blob|read_csv|read_json)\s*\(\s*'([^']+)'")
+_PUT = regex(r"(?i)\bcopy\b[^;]*\bto\s+'(/[^']+|~[^']+)'")
+
+
+_LONGEST = 200_000
+"""Characters that are looked at statement by statement."""
+
+
 def statements(text: str, dialect: str = "") -> list[Statement]:
     """What each statement of the text does, in order."""
     if not text.strip():
         return []
     if not _RISKY.search(text):
         return [Statement("db.read" if text.lstrip(" \n\t(;").lower().startswith(_READING) else "db.write")]
-    parts = _split(text[:200_000], dialect)
+    parts = _split(text[:_LONGEST], dialect)
     if parts is None:
         return [Statement("db.drop", note="text that does not end where it should", light=True)]
     found: list[Statement] = []
     made: set[str] = set()
     for tokens in parts:
         found.extend(_statement(tokens, made, dialect))
-    if _undone(parts, dialect):
+    if _RISKY.search(text, _LONGEST):
+        found.append(Statement("db.drop", note="more than anybody reads", light=True))
+    elif _undone(parts, dialect):
         return [Statement("db.read", note="the transaction is rolled back")]
     return found
 

@@ -7,6 +7,7 @@ from verdikt.effects.argument import words
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target, Zone
+from verdikt.model.regex import regex
 from verdikt.shell.command import Word
 
 _CAPABILITIES = words(
@@ -229,6 +230,22 @@ _EXEC = Program(
 )
 _IMAGE_PRUNE = (Does("container.image.remove", when="-a --all"), Does("container.remove", note="images without a name"))
 
+_FOR_TESTS = regex(r"(?:^|[-_./])(?:tests?|ci|e2e|integration)(?:[-_./]|$)")
+
+
+def _down(call: Call) -> Iterator[Effect]:
+    """Volumes that go with their containers; those of a project that is there for tests are made anew each time."""
+    if call.args.has("-v --volumes"):
+        argv = call.command.argv
+        named = [
+            following.text
+            for word, following in pairwise(argv)
+            if word.text in ("-f", "--file", "-p", "--project-name")
+        ]
+        tests = bool(named) and all(map(_FOR_TESTS.search, named))
+        yield call.effect("container.stop" if tests else "container.down.volumes")
+
+
 _COMPOSE = Program(
     _READ,
     own=True,
@@ -236,8 +253,8 @@ _COMPOSE = Program(
     dry="--dry-run",
     subs={
         "down": Program(
-            Does("container.down.volumes", when="-v --volumes"),
             Does("container.stop"),
+            call=_down,
             own=True,
             values="-t --timeout --rmi",
             dry="--dry-run",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from verdikt.effects import verb
 from verdikt.effects.argument import words
 from verdikt.effects.call import Call
-from verdikt.effects.code.sql import read_sql, throwaway
+from verdikt.effects.code.sql import read_sql, throwaway, touched_files
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.regex import regex
@@ -103,7 +103,9 @@ def _embedded(dialect: str) -> Program:
         for text in spoken:
             yield from _dotted(call, text)
             sql = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("."))
-            if not harmless:
+            if harmless:
+                yield from touched_files(sql, call)
+            else:
                 yield from read_sql(sql, call, dialect, recoverable=light)
         if target is not None:
             yield from call.on("fs.read", [file])
@@ -159,10 +161,13 @@ def _redis(call: Call) -> Iterator[Effect]:
     lines += [line.split() for line in (call.command.stdin or "").splitlines() if line.strip()]
     host = call.args.value("-h -u --uri")
     target = (Target(host.shown if host is not None else "redis", "database"),)
+    port = call.args.value("-p")
+    # A server of this machine with a port of its own was most likely started for a test.
+    aside = True if host is None and port is not None and port.text != "6379" else None
     for line in lines:
         name, rest = line[0].lower(), [part.lower() for part in line[1:]]
         if name in ("flushall", "flushdb") or (name == "call" and {"flushall", "flushdb"} & set(rest)):
-            yield call.effect("db.drop", target, note="every key")
+            yield call.effect("db.drop", target, recoverable=aside, note="every key")
         elif name in _REDIS_ADMIN and not (rest and rest[0] in _REDIS_READ):
             whole = any("flush" in part for part in rest)
             yield call.effect("db.drop" if whole else "db.admin", target, recoverable=True if whole else None)

@@ -186,6 +186,10 @@ def _artisan(call: Call) -> Iterator[Effect]:
         yield call.effect("db.drop", target, recoverable=not (call.args.has("--force") or _live(call)))
     elif name == "migrate:rollback":
         yield call.effect("db.migrate.back", target)
+    elif name == "tinker" and (text := call.args.value("--execute")) is not None:
+        from verdikt.effects.code import read_code
+
+        yield from read_code("php", text.text, call)
     else:
         yield call.effect("code.run", (Target(name, "other"),))
 
@@ -253,7 +257,9 @@ PROGRAMS: dict[str, Program] = {
         "rails rake",
         Program(values="-e --environment -f --rakefile -C --directory", dry="-n --dry-run", call=_for_tests(_rails)),
     ),
-    "artisan": Program(values="--database --path --env --seeder --class", dry="--pretend", call=_for_tests(_artisan)),
+    "artisan": Program(
+        values="--execute --database --path --env --seeder --class", dry="--pretend", call=_for_tests(_artisan)
+    ),
     **programs("sail ddev lando lerd", Program(call=_inside)),
     "symfony": Program(Does("code.build"), subs={"console": Program(call=_console)}),
     **programs(

@@ -13,13 +13,34 @@ from verdikt.shell.command import Word
 def _grep(call: Call) -> Iterator[Effect]:
     args = call.args
     given = args.has("-e --regexp -f --file --files --type-list")
-    yield from call.on("fs.read", args.operands if given else args.operands[1:])
+    patterns = args.all("-e --regexp") if given else args.operands[:1]
+    plain = (
+        bool(patterns)
+        and all(_is_plain_setting(word.text) for word in patterns)
+        and not args.has("-v --invert-match -A -B -C -r -R")
+    )
+    yield from call.on("fs.list" if plain else "fs.read", args.operands if given else args.operands[1:])
     if (command := args.value("--pre")) is not None:
         yield from call.shell(command.text)
     if args.operands and args.has("-r -R --recursive --hidden") and args.operands[-1].text[:1] in ("/", "~"):
         yield from _hunted(call, args.operands if given else args.operands[1:], args.operands[0].text)
     if call.command.pipe_from is not None and not args.has("-c --count -q --quiet --silent"):
         yield from _secret_lines(call, args.all("-e --regexp") or args.operands[:1])
+
+
+_SETTINGS = regex(r"^[\^(]*(?:[A-Z][A-Z_]{2,}[=:]?\|?)+\)?[=:]?$")
+
+
+def _is_plain_setting(pattern: str) -> bool:
+    """Whether a pattern names settings that hold no secret: `PORT|NODE_ENV`."""
+    from verdikt.effects.program.network import SECRET_NAME
+
+    pattern = pattern.replace("\\|", "|")
+    return (
+        _SETTINGS.match(pattern) is not None
+        and SECRET_NAME.search(pattern) is None
+        and not any(part in pattern for part in ("URL", "URI", "DSN", "CONN"))
+    )
 
 
 _SECRETS = regex(r"(?i)BEGIN .*PRIVATE|passw(?:or)?d|secret|api[_.-]?key|access[_.-]?key|aws_|AKIA|token|credential")
@@ -47,6 +68,16 @@ def _secret_lines(call: Call, patterns: list[Word]) -> Iterator[Effect]:
     source = next(call.upstream())
     if any(c.name in _SHOW_VARIABLES for c in (source, *call.within(source))):
         yield call.effect("env.read.secret", tuple(Target(word.shown, "other") for word in patterns))
+
+
+def _jq(call: Call) -> Iterator[Effect]:
+    """Every variable of the environment, where the program takes them all."""
+    program = call.args.operands[0].text if call.args.operands else ""
+    if "env" in program.lower() and _ENVIRONMENT.search(program):
+        yield call.effect("env.read.all")
+
+
+_ENVIRONMENT = regex(r"(?<![\w.$\"])(?:env|\$ENV)(?![\w\"])(?!\s*[.\[:(])(?!\s*\|\s*keys)")
 
 
 def _cut(call: Call) -> Iterator[Effect]:
@@ -122,7 +153,7 @@ def _sort(call: Call) -> Iterator[Effect]:
         yield from call.shell(program.text)
 
 
-_EDITOR_DELETES = regex(r"""(?:\bdelete\(|\(delete-(?:directory|file)\s)\s*["']([^"']+)["']""")
+_EDITOR_DELETES = regex(r"""(?:\bdelete\(\s*(?:[\w.]*expand\(\s*)?|\(delete-(?:directory|file)\s)\s*["']([^"']+)["']""")
 
 
 def _editor(call: Call) -> Iterator[Effect]:
@@ -209,7 +240,7 @@ PROGRAMS: dict[str, Program] = {
     "xxd": Program(call=_xxd, values="-c -g -l -o -s -n"),
     **programs("diff cmp diff3 sdiff colordiff vimdiff wdiff icdiff difft delta", Program(Does("fs.read", "*"), Does("fs.overwrite", "-o --output"), values="-U -C -x --exclude -I -o --output --label -F -X -W --from-file --to-file")),
     "patch": Program(call=_patch, values="-i --input -o --output -d --directory -p -r -D -B -z -F", dry="--dry-run -C --check"),
-    **programs("jq gojq jaq fx", Program(Does("fs.read", "1:"), Does("fs.read", "-f --from-file --slurpfile --rawfile"), values="--arg --argjson -f --from-file --slurpfile --rawfile --indent -L")),
+    **programs("jq gojq jaq fx", Program(Does("fs.read", "1:"), Does("fs.read", "-f --from-file --slurpfile --rawfile"), call=_jq, values="--arg --argjson -f --from-file --slurpfile --rawfile --indent -L")),
     **programs("yq", Program(call=_yq, values="-o -p -I --output-format --input-format -P+ --indent --prettyPrint+")),
     **programs("xmllint xmlstarlet xsltproc csvcut csvgrep csvlook csvstat csvjson mlr tomlq htmlq pup dasel gron jc glow mdcat iconv enca tidy pandoc", Program(Does("fs.read", "*"), Does("fs.overwrite", "-o --output"), values="-o --output -f -t --from --to -d --xpath -c")),
     **programs("dos2unix unix2dos", Program(Does("fs.write", "*"))),
