@@ -64,7 +64,7 @@ ENDED = either(
     rf"\b(?:completed|succeeded|finished|went through|ran|went live|went out|landed|built|compiled|started|deployed|exited|rolled out|ran (?:for|over) [\w ]{{2,20}}?|works?|compiles|builds|runs|starts|loads|load|run|render|work|renders|behaves?|responds?) (?:successfully|cleanly|fine|{w.SMOOTHLY}|with (?:no|zero) (?:errors?|issues?|warnings?|failures?|problems?|crash(?:es)?|drops?)|with(?: exit)?(?: code| status) 0|as (?:expected|intended|requested|described|specified|documented|advertised|planned|before)|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b",
     rf"\b\w{{3,14}}(?:s|ed)(?: up| out| through| down)? (?:successfully|cleanly|flawlessly|correctly|properly|reliably|smoothly|{w.SMOOTHLY})\b",
     r"\bworked (?:(?:the )?first time|on the first (?:try|attempt)|straight away|right away|immediately|like a charm|out of the box)\b",
-    r"\bworks(?=\W*$| and\b|,)",
+    r"\bworks(?: on my (?:end|side))?(?=\W*$| and\b|[,:])",
     r"\b(?:succeeded|went through|went live|works now)\b",
     r"\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b",
     r"\b(?:did|does) the trick\b",
@@ -87,7 +87,7 @@ ENDED = either(
     r"\bdoes (?:exactly |precisely )?what (?:you asked|was asked|it should|you wanted)\b",
     r"\b(?:output|results?|totals?|checksums?|it|they|everything) match(?:es)?(?=[^\w§¶]*$|,| the (?:expected|spec|reference|sample|golden|baseline))",
     r"\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|ubuntu|debian|fedora|ios|android|arm|python|node|linux|macos|safari|firefox|chrome|mobile|production|staging)\b",
-    r"\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the cloud)",
+    r"\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the (?:cloud|preview|staging|test|demo)\b)",
     r"\b(?:release|version|update|hotfix|build|v?\d[\d.]+) is (?:now )?out(?=\W*$|,)",
     r"\b(?:has )?landed(?=\W*$|,| and\b| (?:on|in) (?:main|master|prod)\w*)",
     r"(?<!to )(?<!can )\b(?:finished|completes?|completed|succeeds)(?= and\b|,| in (?:about |under )?\d|\W*$)",
@@ -188,7 +188,7 @@ CURED = regex(
     FLAGS,
 )
 MEASURED = either(
-    r"\b(?:is|are) (?:now )?(?:down|up) (?:by|to) (?:about |over |~)?\d",
+    r"\b(?:is|are) (?:now )?(?:down (?:by|to)|up by|(?<=now )up to) (?:about |over |~)?\d",
     r"\b(?:reduces?|cuts?|lowers?|improves?|increases?|speeds? up|shrinks?|decreases?) [\w§' ]{1,40}? by (?:about |over |almost |roughly |~)?\d",
     r"\b(?:has|have) (?:increased|decreased|improved|dropped|risen|fallen|gone (?:up|down)|come down) (?:to|by|from) (?:about |around |~|over |under )?[\d§]",
     r"\bmakes? (?:the |it|them|every )?[\w§ ]{0,30}? (?:\d+x|\d+%|\d+ times|twice as|much|far|a lot|significantly) (?:faster|smaller|quicker|cheaper|simpler|lighter|fast|small)\b",
@@ -268,7 +268,7 @@ HABIT = regex(
     FLAGS,
 )
 WIRE = regex(
-    rf"^\W*(?!(?:I|we|you|he|she|it|they|who|what|which|the|an?|this|that|these|those|each|every|some|any|no|if|when|as|to|not|more|most|all|its|how|why|please|only|users?|customers?|people|tests? that)\b)"
+    rf"^\W*(?!(?:I|we|you|he|she|it|they|who|what|which|the|an?|this|that|these|those|each|every|some|any|no|if|when|as|to|not|more|most|all|its|how|why|please|only|users?|customers?|people|tests? that|compare|kill|find|make|list|print|let|get|see|remove|change|move|wait|watch|try|verify|review|ask|tell|copy|keep|use|run|check)\b)"
     rf"(?:(?!(?:is|are|was|were|be|been|has|have|had|can|could|will|would|should|may|might|must|do|does|did|to|not|never|that|which|who|by|if|when|of)\b)[\w§'/.#+-]+ ){{1,4}}?"
     rf"((?!(?:{w.THOUGHT}|{w.NOT_WORK}|{w.QUANTITY})\b)(?:[a-z]+-)?\w{{2,14}}ed|(?:written|rewritten|built|rebuilt|set up|put in place|split|sent|redone|taken care of))\b(?!-)"
     r"(?=\W*$|[:;,]| (?:to|into|in|on|for|with|from|as|at|onto|under|across|against|via|and|out|up|over|successfully|again|after)\b)",

@@ -73,7 +73,7 @@ _VETOES = (
     Veto(
         "before",
         regex(
-            r"\b(?:I|we)(?:'ve)? (?:noticed|see|saw|found|noted|discovered|reali[sz]ed|spotted|learned|read) that\b",
+            r"\b(?:I|we)(?:'ve| can| could)? (?:noticed|see|saw|found|noted|discovered|reali[sz]ed|spotted|learned|read) that\b",
             FLAGS,
         ),
         _PASSIVE,
