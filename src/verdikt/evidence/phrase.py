@@ -29,7 +29,7 @@ ALSO = regex(
     FLAGS,
 )
 BARE = regex(
-    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|went ahead and(?: {w.ADVERB})? \w+|went with|got rid of|dealt with|sped up|tore (?:out|down)|threw out|redid|(?:checked|ran)(?: it| this| them)? (?:on|in|against|with) (?:an? (?:clean|fresh|real|new|copy)|both|all|two|three|chrome|firefox|safari|windows|linux|macos|staging)|(?:{w.MADE})(?= (?:the|an?|my|your|all|both|it|them|§|\d)[^,;]{{1,80}}? and {w.PARTICIPLE}\b)|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)(?:[a-z]+-)?\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d| [\w.-]*\d[\w.-]*\b))\b(?!-)",
+    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|went ahead and(?: {w.ADVERB})? \w+|went with|took the (?:opportunity|liberty|chance) (?:to|of)|got rid of|dealt with|sped up|tore (?:out|down)|threw out|redid|(?:checked|ran)(?: it| this| them)? (?:on|in|against|with) (?:an? (?:clean|fresh|real|new|copy)|both|all|two|three|chrome|firefox|safari|windows|linux|macos|staging)|(?:{w.MADE})(?= (?:the|an?|my|your|all|both|it|them|§|\d)[^,;]{{1,80}}? and {w.PARTICIPLE}\b)|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)(?:[a-z]+-)?\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d| [\w.-]*\d[\w.-]*\b))\b(?!-)",
     FLAGS,
 )
 IS = regex(
@@ -179,7 +179,7 @@ RESULT = regex(
     FLAGS,
 )
 DELIVERED = regex(
-    r"\byou(?:'ll| can| will| should)?(?: now)? (?:find|see) (?:the |your |a |it )?(?:finished|completed?|final|generated|updated|new|rendered|built) |\bhere(?:'s| is| are) (?:the|your) (?:new |final )?(?:finished|completed?|updated|corrected|revised|fixed|reworked|rewritten|refactored|cleaned-up|generated|final|translated|edited|polished|improved|optimi[sz]ed|formatted) (?!(?:plan|proposal|estimate|draft plan|question|outline|list of)s?\b)",
+    r"\byou(?:'ll| can| will| should)?(?: now)? (?:find|see) (?:the |your |a |it )?(?:finished|completed?|final|generated|updated|new|rendered|built) |\bhere(?:'s| is| are) your (?:script|report|page|template|config|function|module|component|notebook|query)\b|\bhere(?:'s| is| are) (?:the|your) (?:new |final )?(?:finished|completed?|updated|corrected|revised|fixed|reworked|rewritten|refactored|cleaned-up|generated|final|translated|edited|polished|improved|optimi[sz]ed|formatted) (?!(?:plan|proposal|estimate|draft plan|question|outline|list of)s?\b)",
     FLAGS,
 )
 CURED = regex(
@@ -293,7 +293,7 @@ NEW_IN = regex(
     FLAGS,
 )
 AS_OF = regex(
-    r"^\W*as of (?:now|today|this \w+),? [^,;]{1,60}? [a-z]+[^\Wsu]s\b|\b[a-z]+s\b[^,;]{0,80}? as of (?:this|the last|my|that|today's|the latest) (?:change|commit|patch|pr|release|branch|version|deploy\w*|build)\b|\b[a-z]+s\b[^,;]{0,80}? (?:as of now|from now on|going forward)\b",
+    r"\b(?:is|are|stays?|runs?|loads?|takes?|behaves?)\b[^,;]{1,50}? (?:after|since|with) (?:the|this|my) (?:change|fix|patch|upgrade|update|edit|tweak)(?=\W*$|[,;])|^\W*as of (?:now|today|this \w+),? [^,;]{1,60}? [a-z]+[^\Wsu]s\b|\b[a-z]+s\b[^,;]{0,80}? as of (?:this|the last|my|that|today's|the latest) (?:change|commit|patch|pr|release|branch|version|deploy\w*|build)\b|\b[a-z]+s\b[^,;]{0,80}? (?:as of now|from now on|going forward)\b",
     FLAGS,
 )
 AGAINST = either(

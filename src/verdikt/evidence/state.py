@@ -110,7 +110,10 @@ def _described(found: Found) -> bool:
 
 
 _UNLIKE = {
-    "done": regex(r"^ in (?:\w+ )?(?:steps?|stages?|parallel|batches|phases|order|sequence)\b", FLAGS),
+    "done": regex(
+        r"^ in (?:\w+ )?(?:steps?|stages?|parallel|batches|phases|order|sequence)\b|^ with (?:the |my )?(?:reading|analysis|research|planning|investigation|review)\b",
+        FLAGS,
+    ),
     "complete": regex(
         r"^ (?!(?:and|for|now|with|as|but|so|on|in|at|again|apart|except|after|since|from|thanks|pending)\b)[a-z]+",
         FLAGS,
