@@ -115,6 +115,7 @@ COUNT = either(
     r"\bnone (?:(?:is|are|do|does)(?: now| any ?more)|now)\b",
     r"\b(?:fails?|failed|(?:is|was|goes|went) red) (?:without|before) [^,;]{1,40}? and (?:pass\w*|succeeds|(?:is|goes|turns|went) green) (?:with|after)\b",
     rf"\b(?P<of>\d+)(?:/| of | out of )(?P=of) [a-z-]+ (?:(?:is|are) (?:on|up|ready|running|healthy|done|at|in|online|available)|{w.PARTICIPLE})\b",
+    r"\b(?:both|all \w+) times green\b",
     r"\bno (?:tests?|checks?|specs?) (?:fails?|failed|(?:is|are) failing)\b",
     r"\bnothing (?:fails|failed|broke|breaks|is broken|is left to (?:do|fix)|left to (?:do|fix))\b",
     r"\b\d[\d,]* (?:tests? |specs? )?pass(?:ed|ing)\b",
