@@ -126,7 +126,7 @@ FAILING = either(
     r"\b(?!0\b)\d+ (?:\w+ )?(?:fail\w*|errors?\b|errored)",
     r"\b(?:one|two|three|four|several|some|others?|rest|but|still|remaining) (?:\w+ ){0,4}fail",
     r"\b(?:others?|rest|second|one) (?:doesn't|don't|do not|does not|did not|didn't)\b",
-    r"\bfailing\b(?! (?!(?:on|in|with|because|at|again|now|for|due|since|after|when|and|but|to|as|here|there|too|right)\b)\w+)",
+    r"(?<!\b0 )(?<!\bno )(?<!\bzero )\bfailing\b(?! (?!(?:on|in|with|because|at|again|now|for|due|since|after|when|and|but|to|as|here|there|too|right)\b)\w+)",
     r"\bxfail",
     r"\b(?:it's|is|still) flaky\b",
     r"\bfails (?:in|on|when|with|under|at|for)\b(?! a clear)",
@@ -362,6 +362,7 @@ AS_ASKED = regex(
 )
 MENDED = regex(rf"\b(?:{w.VERBED}|fix|done|gone|now|solution)\b", FLAGS)
 HOLLOW = either(
+    r"^[^.;]{0,60},? and yet\b",
     r"^[^.;]*, so no\W*$",
     r"^[^.;]{0,60}, (?:I'm told|I hear|they say|apparently|supposedly|allegedly|reportedly|according to|or so|presumably|I (?:think|believe|guess|assume|suppose|hope))\b",
     r"^\W*and (?:yet )?(?:the |it |they )?[^.;,]{0,40}? (?:is|are|was|were) (?:still )?(?:wrong|incorrect|broken|off by)\b",
