@@ -42,6 +42,7 @@ _LOOKED = either(
     r"\b(?:unsure|not sure|unclear|hard to (?:say|tell)|(?:don't|do not) know|can't (?:say|tell)) (?:whether|if)\b",
     r"\b(?:pr|pull request|commit) (?:description|message|title) (?:says|claims|reads)\b",
     r"\bask the author\b",
+    r"\blet me (?:walk you through|explain|describe)\b|^\W*here's how\b",
     r"^\W*(?:yes and no|not (?:quite|exactly|really)|it depends|no)[,.;:]",
     r"^\W*(?:(?:I(?:'ve| have)? )?no idea|I don't know|hard to say|it's hard to say)\b",
     r"^\W*(?:the |this |your |overall )?(?:diff|pr|change|patch|code|branch|implementation) looks (?:good|fine|solid|right|ok)\b",
