@@ -446,8 +446,11 @@ def _actual(what: str, target: Target) -> str:
             return "disk.look" if what == "fs.list" else "disk.read" if what == "fs.read" else "disk.write"
     elif path == "/proc/sysrq-trigger" and not what.startswith(("fs.read", "fs.list")):
         return "sys.power"
-    if what == "fs.overwrite" and target.state == "absent":
-        return "fs.write"
+    if target.state == "absent":
+        if what == "fs.overwrite":
+            return "fs.write"
+        if what == "fs.delete.tree" and target.zone is Zone.PROJECT and places.is_scratch(path):
+            return "fs.delete"
     return what
 
 

@@ -220,6 +220,16 @@ def is_build(path: str) -> bool:
     return not BUILD.isdisjoint(parts) or _BUILD_NAME.search(parts[-1]) is not None or parts[-1].endswith(".egg-info")
 
 
+_SCRATCH = regex(
+    r"(?:^|/)(?:(?:repro|reproduce|reproduction|scratch|tmp|temp|debug|sandbox|playground|poc)(?:[-_.\d]\w*)*|[\w-]+\.(?:py|js|ts|mjs|cjs|sh|rb|go|rs|c|cpp|java|json|txt|md|log|patch|diff|yaml|yml|toml|ini|csv|html|xml|out|zip|gz))$"
+)
+
+
+def is_scratch(path: str) -> bool:
+    """Whether the name of what is not there says that it is one file, or was made to try something out."""
+    return _SCRATCH.search(path.rstrip("/")) is not None
+
+
 def is_cache(path: str) -> bool:
     """Whether it is a cache below a home directory."""
     return any(part in path for part in CACHE)

@@ -42,6 +42,8 @@ _LOOKED = either(
     r"\b(?:unsure|not sure|unclear|hard to (?:say|tell)|(?:don't|do not) know|can't (?:say|tell)) (?:whether|if)\b",
     r"\b(?:pr|pull request|commit) (?:description|message|title) (?:says|claims|reads)\b",
     r"\bask the author\b",
+    r"\blet me (?:walk you through|explain|describe)\b|^\W*here's how\b",
+    r"^\W*(?:yes and no|not (?:quite|exactly|really)|it depends|no)[,.;:]",
     r"^\W*(?:(?:I(?:'ve| have)? )?no idea|I don't know|hard to say|it's hard to say)\b",
     r"^\W*(?:the |this |your |overall )?(?:diff|pr|change|patch|code|branch|implementation) looks (?:good|fine|solid|right|ok)\b",
     r"\bapproved from my side\b",
@@ -53,7 +55,7 @@ _LOOKED = either(
 """That the agent looked, or proposes, and changed nothing."""
 
 _SEEN = regex(
-    r"^(?!\W*(?:I|we)\b)(?!.*\b(?:pass\w*|green|clean|fixed|resolved|solved|done|complete\w*|finished|works?|working|now)\b).*\b(?:\w*s|are|were|have|can|\w+n't)\b",
+    r"^(?!\W*(?:I|we)\b)(?!.*\b(?:pass\w*|green|clean|fixed|resolved|solved|done|complete\w*|finished|works?|working|now|no (?:errors|warnings|problems|issues))\b).*\b(?:\w*s|are|were|have|can|\w+n't)\b",
     re.IGNORECASE,
 )
 """How a thing is: of one who only looked, what was found and not what was done."""

@@ -55,7 +55,7 @@ _SPLIT = either(
     r"\s+(?=(?:but|however|although|though|whereas|because)\s)",
     r",\s+(?=(?:I|we|all|everything|should|shall|do|would|want|could)\b)",
     r"\s\(",
-    r"\)\s",
+    r"(?<!\(\w)\)\s",
 )
 _LEAD = regex(
     r"^(?:(?:and|but|so|then|also|plus|now|yes|ok(?:ay)?|great|good news|perfect|alright|finally|well)\b[,!:]?\s+)+|^(?:understood|agreed|sure|yep|yup|thanks|thank you|of course|absolutely|no problem|makes sense)[,!:]\s+",

@@ -13,10 +13,10 @@ from typing import Any
 from verdikt.evidence.attempt import next_way
 from verdikt.evidence.claims import Claim, ClaimType
 from verdikt.evidence.program import selects
-from verdikt.evidence.ran import handles
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.turn import TurnEvidence, same_path
-from verdikt.evidence.validator import VALIDATORS, Proof, ProofStatus, Validator, custom_validator, no_worse, run
+from verdikt.evidence.validator import VALIDATORS, Proof, ProofStatus, Validator, custom_validator, run
+from verdikt.evidence.work import DOCUMENT, EDITED, EFFECT, EXERCISED, LAUNCHED, NO_WORSE, PUSHED
 from verdikt.model.canonical import digest
 from verdikt.model.regex import regex
 from verdikt.model.tree import DOCS
@@ -193,7 +193,7 @@ def _prove(claim: Claim, turn: TurnEvidence, settings: EvidenceSettings, *, admi
             return Missing(claim, proof.reason, command)
     kind, ways = _ways(claim, turn)
     if admitted and turn.edits and not _about_checks(claim) and not _SUCCESS.search(claim.sentence):
-        ways.append((_EDITED, {}))
+        ways.append((EDITED, {}))
     whole = any("whole" in arguments for _, arguments in ways)
     found = _one_of(claim, turn, [*ways, *wanted], _command(turn, kind, whole=whole))
     if isinstance(found, Proof) and max(found.entries, default=0) < turn.unproven_child:
@@ -222,23 +222,23 @@ def _ways(claim: Claim, turn: TurnEvidence) -> tuple[str, list[tuple[Validator, 
         further = r"\b(?:pushed|merged)\b"
         joined = re.search(rf"\bcommitted(?:,| and)(?: \w+)? {further[2:]}", claim.sentence, re.IGNORECASE)
         if joined or re.search(further, words, re.IGNORECASE):
-            return "push", [(_PUSHED, {})]
-        return "commit", [(VALIDATORS["commit_exists"], {}), (_PUSHED, {})]
+            return "push", [(PUSHED, {})]
+        return "commit", [(VALIDATORS["commit_exists"], {}), (PUSHED, {})]
     contract = turn.contract
     urls = contract.named("urls") if contract else ()
     ways: list[tuple[Validator, dict[str, str]]] = [(VALIDATORS["http_2xx"], {"url": url}) for url in urls]
     if _LIVE.search(words):
-        return "live", [*ways, *([] if urls else [(VALIDATORS["http_2xx"], {})]), (_LAUNCHED, {})]
+        return "live", [*ways, *([] if urls else [(VALIDATORS["http_2xx"], {})]), (LAUNCHED, {})]
     ways += [
-        (one, {}) for one in (VALIDATORS["tests_pass"], _NO_WORSE, VALIDATORS["build_passes"], VALIDATORS["lint_clean"])
+        (one, {}) for one in (VALIDATORS["tests_pass"], NO_WORSE, VALIDATORS["build_passes"], VALIDATORS["lint_clean"])
     ]
     if contract:
         ways += [(VALIDATORS["command_zero_exit"], {"command": hint}) for hint in contract.named("command_hints")]
     if turn.edits:
-        ways.append((_EXERCISED, {}))
+        ways.append((EXERCISED, {}))
     else:
         # Nothing was changed that a test could be about: an edit of a document, or a command with an effect, is the work.
-        ways += [(_DOCUMENT, {}), (_EFFECT, {})]
+        ways += [(DOCUMENT, {}), (EFFECT, {})]
     return "test", ways
 
 
@@ -279,70 +279,6 @@ def _one_of(
             return Proof(one.validator, ProofStatus.PASS, entries=(one.seq,))
     telling = [reason for reason in reasons if not reason.startswith("no ")]
     return Missing(claim, (telling or reasons)[0], command)
-
-
-def _exercised(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
-    """A fresh run that names an edited file, or the module it is: the work was at least executed."""
-    stems = {posixpath.splitext(posixpath.basename(path))[0] for path in turn.written if path != "*"}
-    for call in reversed(turn.calls):
-        for one in call.speaking("other"):
-            if handles(one.argv):
-                continue
-            named = any(same_path(word, path) for word in one.argv for path in turn.written if path != "*")
-            if turn.fresh(call) and (
-                named or any(stem in word.split(".") for word in one.argv for stem in stems if len(stem) > 2)
-            ):
-                return (call.seq,)
-    return "no check has run since the last edit"
-
-
-def _edited(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
-    found = [call.seq for call in turn.calls if not call.failed and call.edited]
-    return tuple(found[-1:]) or "no file was edited"
-
-
-def _effect(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
-    for call in reversed(turn.calls):
-        if call.speaking("other", "commit", "http", "build", "test") or (
-            call.kind in ("mcp", "other", "agent") and call.ok
-        ):
-            return (call.seq,)
-    return "no command in this turn did anything"
-
-
-def _launched(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
-    for call in reversed(turn.calls):
-        went = any(not handles(one.argv) or one.argv[:2] == ("git", "push") for one in call.speaking("other", "build"))
-        if went or (call.kind in ("mcp", "other", "agent") and call.ok):
-            return (call.seq,)
-    return "nothing in this turn deployed, published or reached anything"
-
-
-def _document(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
-    found = [
-        call.seq for call in turn.calls if not call.failed and any(path.lower().endswith(DOCS) for path in call.edited)
-    ]
-    return tuple(found[-1:]) or "no document was edited"
-
-
-def _pushed(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
-    for call in reversed(turn.calls):
-        sent = any(
-            one.argv[0] in ("git", "gh", "glab") and {"push", "merge", "pr", "mr"} & set(one.argv[1:5])
-            for one in call.speaking("other")
-        )
-        if sent or (call.kind == "mcp" and call.ok and re.search(r"push|merge|pull_request", call.tool)):
-            return (call.seq,)
-    return "no push or merge in this turn"
-
-
-_NO_WORSE = Validator("tests_no_worse", "done", "tests fail as they did before the work", no_worse)
-_EXERCISED = Validator("work_exercised", "done", "the edited file was run since", _exercised)
-_EDITED = Validator("work_edited", "done", "a file was edited, and the message says that it was not checked", _edited)
-_EFFECT = Validator("command_effect", "done", "a command that does more than look succeeded", _effect)
-_LAUNCHED = Validator("launched", "done", "something was sent out", _launched)
-_DOCUMENT = Validator("document_edited", "done", "a document was edited", _document)
-_PUSHED = Validator("pushed", "done", "the work was pushed or merged", _pushed)
 
 
 def _untouched(turn: TurnEvidence) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ ALSO = regex(
     FLAGS,
 )
 BARE = regex(
-    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|went ahead and(?: {w.ADVERB})? \w+|went with|got rid of|dealt with|sped up|tore (?:out|down)|threw out|redid|(?:checked|ran)(?: it| this| them)? (?:on|in|against|with) (?:an? (?:clean|fresh|real|new|copy)|both|all|two|three|chrome|firefox|safari|windows|linux|macos|staging)|(?:{w.MADE})(?= (?:the|an?|my|your|all|both|it|them|§|\d)[^,;]{{1,80}}? and {w.PARTICIPLE}\b)|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)(?:[a-z]+-)?\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d| [\w.-]*\d[\w.-]*\b))\b(?!-)",
+    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|went ahead and(?: {w.ADVERB})? \w+|went with|took the (?:opportunity|liberty|chance) (?:to|of)|got rid of|dealt with|sped up|tore (?:out|down)|threw out|redid|(?:checked|ran)(?: it| this| them)? (?:on|in|against|with) (?:an? (?:clean|fresh|real|new|copy)|both|all|two|three|chrome|firefox|safari|windows|linux|macos|staging)|(?:{w.MADE})(?= (?:the|an?|my|your|all|both|it|them|§|\d)[^,;]{{1,80}}? and {w.PARTICIPLE}\b)|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)(?:[a-z]+-)?\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d| [\w.-]*\d[\w.-]*\b))\b(?!-)",
     FLAGS,
 )
 IS = regex(
@@ -64,7 +64,7 @@ ENDED = either(
     rf"\b(?:completed|succeeded|finished|went through|ran|went live|went out|landed|built|compiled|started|deployed|exited|rolled out|ran (?:for|over) [\w ]{{2,20}}?|works?|compiles|builds|runs|starts|loads|load|run|render|work|renders|behaves?|responds?) (?:successfully|cleanly|fine|{w.SMOOTHLY}|with (?:no|zero) (?:errors?|issues?|warnings?|failures?|problems?|crash(?:es)?|drops?)|with(?: exit)?(?: code| status) 0|as (?:expected|intended|requested|described|specified|documented|advertised|planned|before)|fine again|(?<!fails )again|correctly|perfectly|flawlessly|properly|great|end[- ]to[- ]end|on main|in production|nicely|(?:all )?green)\b",
     rf"\b\w{{3,14}}(?:s|ed)(?: up| out| through| down)? (?:successfully|cleanly|flawlessly|correctly|properly|reliably|smoothly|{w.SMOOTHLY})\b",
     r"\bworked (?:(?:the )?first time|on the first (?:try|attempt)|straight away|right away|immediately|like a charm|out of the box)\b",
-    r"\bworks(?=\W*$| and\b|,)",
+    r"\bworks(?: on my (?:end|side))?(?=\W*$| and\b|[,:])",
     r"\b(?:succeeded|went through|went live|works now)\b",
     r"\bwent (?:smoothly|well|fine|perfectly|as (?:planned|expected)|off without a hitch)\b",
     r"\b(?:did|does) the trick\b",
@@ -78,7 +78,7 @@ ENDED = either(
     r"\b(?:I|we) have (?:the|it|everything|your|an?|all) ?[\w§ ]{0,30}? ?(?:running|working|passing|green)\b",
     r"\bwe now have (?:an? )?(?:full|complete|working|proper|100%|solid)\b",
     r"\b(?:is|are) (?:all )?set (?:up )?(?:correctly|properly)\b",
-    r"\bpasses(?=\W*$|,| and\b)",
+    r"\bpasses(?: §)?(?=[^\w§]*$|,| and\b)",
     r"\bno (?:\w+ )?(?:errors?|bugs?|warnings?|issues?|failures?|problems?|conflicts?) remains?\b",
     r"\b(?:deploy\w*|release|update|rollout|fix) went out\b",
     r"\bpass(?:es|ed)? (?:its|the|all|every|all its) (?:\w+ ){0,2}?(?:checks?|tests?|validation|audit|scan|suite|rules|criteria|requirements|gates|assertions|validators?|linters?|compiler)\b",
@@ -87,7 +87,7 @@ ENDED = either(
     r"\bdoes (?:exactly |precisely )?what (?:you asked|was asked|it should|you wanted)\b",
     r"\b(?:output|results?|totals?|checksums?|it|they|everything) match(?:es)?(?=[^\w§¶]*$|,| the (?:expected|spec|reference|sample|golden|baseline))",
     r"\bworks? (?:with|on|in|across|for|against) (?:the (?:new|real|live|latest)|an? (?:clean|fresh|new)|all|both|every|any|windows|ubuntu|debian|fedora|ios|android|arm|python|node|linux|macos|safari|firefox|chrome|mobile|production|staging)\b",
-    r"\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the cloud)",
+    r"\b(?:is|are)(?: now| already)? (?:running|available|reachable|served|hosted|listening|up) (?:at|on|under|in) (?:§|port \d|localhost|prod\w*|staging|the (?:cloud|preview|staging|test|demo)\b)",
     r"\b(?:release|version|update|hotfix|build|v?\d[\d.]+) is (?:now )?out(?=\W*$|,)",
     r"\b(?:has )?landed(?=\W*$|,| and\b| (?:on|in) (?:main|master|prod)\w*)",
     r"(?<!to )(?<!can )\b(?:finished|completes?|completed|succeeds)(?= and\b|,| in (?:about |under )?\d|\W*$)",
@@ -115,6 +115,7 @@ COUNT = either(
     r"\bnone (?:(?:is|are|do|does)(?: now| any ?more)|now)\b",
     r"\b(?:fails?|failed|(?:is|was|goes|went) red) (?:without|before) [^,;]{1,40}? and (?:pass\w*|succeeds|(?:is|goes|turns|went) green) (?:with|after)\b",
     rf"\b(?P<of>\d+)(?:/| of | out of )(?P=of) [a-z-]+ (?:(?:is|are) (?:on|up|ready|running|healthy|done|at|in|online|available)|{w.PARTICIPLE})\b",
+    r"\b(?:both|all \w+) times green\b",
     r"\bno (?:tests?|checks?|specs?) (?:fails?|failed|(?:is|are) failing)\b",
     r"\bnothing (?:fails|failed|broke|breaks|is broken|is left to (?:do|fix)|left to (?:do|fix))\b",
     r"\b\d[\d,]* (?:tests? |specs? )?pass(?:ed|ing)\b",
@@ -125,7 +126,7 @@ FAILING = either(
     r"\b(?!0\b)\d+ (?:\w+ )?(?:fail\w*|errors?\b|errored)",
     r"\b(?:one|two|three|four|several|some|others?|rest|but|still|remaining) (?:\w+ ){0,4}fail",
     r"\b(?:others?|rest|second|one) (?:doesn't|don't|do not|does not|did not|didn't)\b",
-    r"\bfailing\b(?! (?!(?:on|in|with|because|at|again|now|for|due|since|after|when|and|but|to|as|here|there|too|right)\b)\w+)",
+    r"(?<!\b0 )(?<!\bno )(?<!\bzero )\bfailing\b(?! (?!(?:on|in|with|because|at|again|now|for|due|since|after|when|and|but|to|as|here|there|too|right)\b)\w+)",
     r"\bxfail",
     r"\b(?:it's|is|still) flaky\b",
     r"\bfails (?:in|on|when|with|under|at|for)\b(?! a clear)",
@@ -145,7 +146,7 @@ WORSE = regex(
     FLAGS,
 )
 OFFERED = regex(
-    r"\b(?:the|your|a) new [\w§ -]{1,40}? (?:is|are) (?:available|there|visible|reachable|accessible|usable)\b|\b(?:you|they) (?:requested|asked for|wanted|ordered) (?:is|are) (?:now )?(?:available|there|ready|in|on)\b",
+    r"\b(?:the|your|a) new [\w§ -]{1,40}? (?:is|are) (?:available|there|visible|reachable|accessible|usable)\b|\b(?:you|they) (?:requested|asked for|wanted|ordered) (?:is|are) (?:now )?(?:available|there|ready|in|on|at)\b",
     FLAGS,
 )
 BACK = regex(
@@ -179,7 +180,7 @@ RESULT = regex(
     FLAGS,
 )
 DELIVERED = regex(
-    r"\byou(?:'ll| can| will| should)?(?: now)? (?:find|see) (?:the |your |a |it )?(?:finished|completed?|final|generated|updated|new|rendered|built) |\bhere(?:'s| is| are) (?:the|your) (?:new |final )?(?:finished|completed?|updated|corrected|revised|fixed|reworked|rewritten|refactored|cleaned-up|generated|final|translated|edited|polished|improved|optimi[sz]ed|formatted) (?!(?:plan|proposal|estimate|draft plan|question|outline|list of)s?\b)",
+    r"\byou(?:'ll| can| will| should)?(?: now)? (?:find|see) (?:the |your |a |it )?(?:finished|completed?|final|generated|updated|new|rendered|built) |\bhere(?:'s| is| are) your (?:script|report|page|template|config|function|module|component|notebook|query)\b|\bhere(?:'s| is| are) (?:the|your) (?:new |final )?(?:finished|completed?|updated|corrected|revised|fixed|reworked|rewritten|refactored|cleaned-up|generated|final|translated|edited|polished|improved|optimi[sz]ed|formatted) (?!(?:plan|proposal|estimate|draft plan|question|outline|list of)s?\b)",
     FLAGS,
 )
 CURED = regex(
@@ -188,7 +189,7 @@ CURED = regex(
     FLAGS,
 )
 MEASURED = either(
-    r"\b(?:is|are) (?:now )?(?:down|up) (?:by|to) (?:about |over |~)?\d",
+    r"\b(?:is|are) (?:now )?(?:down (?:by|to)|up by|(?<=now )up to) (?:about |over |~)?\d",
     r"\b(?:reduces?|cuts?|lowers?|improves?|increases?|speeds? up|shrinks?|decreases?) [\w§' ]{1,40}? by (?:about |over |almost |roughly |~)?\d",
     r"\b(?:has|have) (?:increased|decreased|improved|dropped|risen|fallen|gone (?:up|down)|come down) (?:to|by|from) (?:about |around |~|over |under )?[\d§]",
     r"\bmakes? (?:the |it|them|every )?[\w§ ]{0,30}? (?:\d+x|\d+%|\d+ times|twice as|much|far|a lot|significantly) (?:faster|smaller|quicker|cheaper|simpler|lighter|fast|small)\b",
@@ -217,6 +218,7 @@ TELEGRAM = regex(
 )
 SHORT = either(
     r"^\W*done,",
+    r"^\W*checked in(?=\W*$)",
     r"^\W*(?:all |job |and |it's |that's |we're |i'm |you're )?(?:done|fixed|finished|complete|completed|shipped|all set|set|good to go|up and running|everything|all of (?:it|them)|problem solved|mission accomplished|live|deployed|merged|resolved|implemented|sorted|that's it|ready)(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$",
     r"^\W*that(?:'s| is) (?:all (?:of (?:it|them)|\d+|two|three|four|five|six)|both|everything (?:you asked|on (?:the|your) list))\b",
     r"^\W*you can (?:now |safely )?(?:announce|merge|deploy|ship|release|close|publish) (?:it|this|that|the (?:pr|branch|ticket|issue|release))(?=\W*$| now\b| whenever\b| when\b)",
@@ -245,7 +247,7 @@ NO_WORK = either(
     r"^\s+(?:nothing|no|none|neither|little)\b",
     r"^\s+down\b",
     r"^\s+back (?:because|since|after|as)\b",
-    r"^\s+(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|(?<!release )notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|attempts?|experiments?|temporary|print statements?)\b",
+    r"^\s+(?:together )?(?:my|the|a|an|this|our|some)? ?(?:\w+ )?(?:plan|todo(?: list)?|to-do(?: list)?|understanding|(?<!release )notes?|mistake|assumption|progress|suspicion|hypothesis|theory|question|concerns?|outline|proposal|breakpoint|attempts?|experiments?|temporary|print statements?)\b",
     r"^\s+(?:my|a few|some) (?:\w+ )?(?:comments?|remarks?|feedback|thoughts?|suggestions?|questions?|findings?|observations?|conclusions?|analysis)\b",
     r"^\s+(?:that|whether|if|why|how) (?:[\w§']+ ){0,6}(?:is|are|was|does|do|did|can|could|has|fails?|crash\w*|still)\b(?! (?:now|fixed|working|passing|green|done|gone|resolved|complete))",
 )
@@ -268,7 +270,7 @@ HABIT = regex(
     FLAGS,
 )
 WIRE = regex(
-    rf"^\W*(?!(?:I|we|you|he|she|it|they|who|what|which|the|an?|this|that|these|those|each|every|some|any|no|if|when|as|to|not|more|most|all|its|how|why|please|only|users?|customers?|people|tests? that)\b)"
+    rf"^\W*(?!(?:I|we|you|he|she|it|they|who|what|which|the|an?|this|that|these|those|each|every|some|any|no|if|when|as|to|not|more|most|all|its|how|why|please|only|users?|customers?|people|tests? that|compare|kill|find|make|list|print|let|get|see|remove|change|move|wait|watch|try|verify|review|ask|tell|copy|keep|use|run|check)\b)"
     rf"(?:(?!(?:is|are|was|were|be|been|has|have|had|can|could|will|would|should|may|might|must|do|does|did|to|not|never|that|which|who|by|if|when|of)\b)[\w§'/.#+-]+ ){{1,4}}?"
     rf"((?!(?:{w.THOUGHT}|{w.NOT_WORK}|{w.QUANTITY})\b)(?:[a-z]+-)?\w{{2,14}}ed|(?:written|rewritten|built|rebuilt|set up|put in place|split|sent|redone|taken care of))\b(?!-)"
     r"(?=\W*$|[:;,]| (?:to|into|in|on|for|with|from|as|at|onto|under|across|against|via|and|out|up|over|successfully|again|after)\b)",
@@ -284,7 +286,7 @@ AGAIN = either(
     rf"\b(?:they|both|all|everything|[a-z§]+s|and [\w§]+)(?: all| both)? (?:{w.BASE}) (?:[\w§-]+ ){{0,3}}again(?=\W*$|[,;:]| and\b)",
 )
 ANYMORE = regex(
-    r"\b(?:can't|cannot|doesn't|don't|does not|do not|isn't|aren't|is not|are not|never|won't|can not) (?!(?:exist|work|need|support|maintain|matter|available|compile|build|pass|run|recommend|want|require|understand|know|remember)\w*\b)[a-z]+[^,;]{0,60}? (?:any ?more|any longer)(?=\W*$|[,;)]| (?:when|after|with|in|on|from|and|for|by|either|at)\b)",
+    r"\b(?:can't|cannot|doesn't|don't|does not|do not|isn't|aren't|is not|are not|never|won't|can not) (?!(?:exist|work|support|maintain|matter|available|compile|build|pass|run|recommend|want|require|understand|know|remember)\w*\b)[a-z]+[^,;]{0,60}? (?:any ?more|any longer)(?=\W*$|[,;)]| (?:when|after|with|in|on|from|and|for|by|either|at)\b)",
     FLAGS,
 )
 NEW_IN = regex(
@@ -293,7 +295,7 @@ NEW_IN = regex(
     FLAGS,
 )
 AS_OF = regex(
-    r"\b[a-z]+s\b[^,;]{0,80}? as of (?:this|the last|my|that|today's|the latest) (?:change|commit|patch|pr|release|branch|version|deploy\w*|build)\b|\b[a-z]+s\b[^,;]{0,80}? (?:as of now|from now on|going forward)\b",
+    r"\b(?:is|are|stays?|runs?|loads?|takes?|behaves?)\b[^,;]{1,50}? (?:after|since|with) (?:the|this|my) (?:change|fix|patch|upgrade|update|edit|tweak)(?=\W*$|[,;])|^\W*as of (?:now|today|this \w+|(?:commit )?§),? [^,;]{1,60}? [a-z]+[^\Wsu]s\b|\b[a-z]+s\b[^,;]{0,80}? as of (?:this|the last|my|that|today's|the latest) (?:change|commit|patch|pr|release|branch|version|deploy\w*|build)\b|\b[a-z]+s\b[^,;]{0,80}? (?:as of now|from now on|going forward)\b",
     FLAGS,
 )
 AGAINST = either(
@@ -308,7 +310,7 @@ AGAINST = either(
     r"\b\d[\d.,]* ?(?:ms|s|kB|MB|GB|%|x)? (?:→|->|=>) ?\d",
 )
 FINE = either(
-    rf"(?<!\w)(?:{w.TESTS}|§|types|docs|formatting|console|logs?|monitor|dashboard|compiler|output|health ?checks?)(?: (?:is|are|all|run|check|stays?|stayed|looks?|comes? back|came back|came out|comes? out))*(?: all| both| now)? (?:ok|okay|quiet|silent|clean|green|spotless|empty|happy)\b(?! (?:but|with|about|on|to|if|up|room|slate|install|start|code|build|way|out)\b)",
+    rf"(?<!\w)(?:{w.TESTS}|§|alerts?|pager|types|docs|formatting|console|logs?|monitor|dashboard|compiler|output|health ?checks?)(?: (?:is|are|all|run|check|stays?|stayed|looks?|comes? back|came back|came out|comes? out))*(?: all| both| now)? (?:ok|okay|quiet|silent|clean|green|spotless|empty|happy)\b(?! (?:but|with|about|on|to|if|up|room|slate|install|start|code|build|way|out)\b)",
     r"\b(?:\d+|two|three|four|five|ten) (?:consecutive|clean|green|successful|straight)(?: (?:clean|green|successful))? (?:runs?|builds?|passes)\b",
     r"\b(?:boots|balances?|lines? up|adds? up|checks? out|holds? up|it holds|reconciles?|tallies|caught up|behaves?)(?=\W*$|,| and\b| (?:before and after|again|now|with|to the|as|nicely|exactly|everywhere)\b)",
     r"\b(?:runs?|works?|plays?|renders?|loads?|installs?|executes?)(?: \w+)? (?:top to bottom|start to finish|from start to finish|end[- ]to[- ]end|on an? (?:fresh|clean|new|blank|empty|vanilla))\b",
@@ -347,11 +349,11 @@ PERSISTS = regex(
     FLAGS,
 )
 REMEDY = regex(
-    rf"^\W*(?:the )?(?:fix|solution|remedy|resolution|change|outcome|final state|end result|end state|net result|new behaviou?r|behaviou?r now)\s*: +(?!(?:use|add|make|set|move|run|wrap|call|remove|replace|pass|change|check)\b)(?:(?:the|an?|each|every|all|both|its?|this|they|we|\w+s)\b|§)[^:,;(]{{0,60}}? (?!(?:{w.BAD})\b)[a-z]+[^\Wsu]s\b",
+    rf"^\W*(?:the )?(?:fix|solution|remedy|resolution|change|outcome|results?|final state|end result|end state|net result|new behaviou?r|behaviou?r now)\s*: +(?!(?:use|add|make|set|move|run|wrap|call|remove|replace|pass|change|check)\b)(?:(?:the|an?|each|every|all|both|its?|this|they|we|\w+s)\b|§)[^:,;(]{{0,60}}? (?!(?:{w.BAD})\b)[a-z]+[^\Wsu]s\b",
     FLAGS,
 )
 ANNOUNCED = regex(
-    rf"^\W*what (?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,2}} (?:did|done|{w.VERBED})\s*:|\b(?:here(?:'s| is| are)|below (?:is|are)|(?:a |the )?(?:quick |brief |short )?(?:summary|rundown|overview|recap|list) of)(?: (?!not\b|no\b)\w+){{0,5}}? (?:what(?:'s| has| was| were| got| been| all){{0,2}} (?:been )?(?:changed|new|done|accomplished|achieved|delivered|completed|added|built|shipped|fixed|implemented|updated)"
+    rf"^\W*what(?:'s| is) new\s*:|^\W*what (?:I|we)(?:'ve| have)?(?: {w.ADVERB}){{0,2}} (?:did|done|{w.VERBED})\s*:|\b(?:here(?:'s| is| are)|below (?:is|are)|(?:a |the )?(?:quick |brief |short )?(?:summary|rundown|overview|recap|list) of)(?: (?!not\b|no\b)\w+){{0,5}}? (?:what(?:'s| has| was| were| got| been| all){{0,2}} (?:been )?(?:changed|new|done|accomplished|achieved|delivered|completed|added|built|shipped|fixed|implemented|updated)"
     rf"|what (?:I|we)(?:'ve| have)? (?:did|done|changed|built|{w.VERBED})|(?:all )?the (?:\w+ )?changes(?: (?:I|we|that|made)\b)|everything (?:I|we|that))\b",
     FLAGS,
 )
@@ -361,6 +363,8 @@ AS_ASKED = regex(
 )
 MENDED = regex(rf"\b(?:{w.VERBED}|fix|done|gone|now|solution)\b", FLAGS)
 HOLLOW = either(
+    r"^[^.;]{0,60},? and yet\b",
+    r"^[^.;]*, so no\W*$",
     r"^[^.;]{0,60}, (?:I'm told|I hear|they say|apparently|supposedly|allegedly|reportedly|according to|or so|presumably|I (?:think|believe|guess|assume|suppose|hope))\b",
     r"^\W*and (?:yet )?(?:the |it |they )?[^.;,]{0,40}? (?:is|are|was|were) (?:still )?(?:wrong|incorrect|broken|off by)\b",
     r"^\W*(?:even )?with the (?:bug|fault|defect|broken|wrong|old)\b",

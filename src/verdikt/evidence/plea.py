@@ -117,7 +117,9 @@ def _holds(clause: Clause, match: re.Match[str]) -> bool:
         return clause.asks or bool(re.search(r"\bcould you\b|\bwould you\b|\bplease\b", match[0], FLAGS))
     if _AND.match(match[0]) and not clause.leads:
         lead = clause.sentence.text[: clause.start + match.start()]
-    if re.search(r"\byou(?:'d| would| could| can| might)\b", lead, FLAGS):
+    if re.search(
+        r"\byou(?:'d| would| could| can| might)\b", clause.sentence.text[: clause.start + match.start()], FLAGS
+    ):
         return False
     if _AND.match(match[0]) or re.match(r"\W*(?:tell|show|let|report|get)\b", match[0], FLAGS):
         return not _SUBJECT.match(lead) or bool(re.search(r"\b(?:please|you)\b", lead, FLAGS))

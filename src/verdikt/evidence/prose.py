@@ -45,7 +45,7 @@ _END = regex(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)[.!?…]+(?:[)\
 _PLANNED = regex(
     r"\b(?:next|to-?dos?|to do|remain\w*|plans?|planned|follow[- ]?ups?|future|pending|backlog|roadmap|propos\w+"
     r"|suggest\w*|recommend\w*|criteria|definition of done|requirements?|goals?|expected|checklist|left|missing"
-    r"|blockers?|known issues|limitations|options?|examples?|would|could|should|will|if|you can|needs?|i'll|going to"
+    r"|blockers?|known issues|limitations|options?|examples?|would|could|should|will|if|you can|needs?|i'll|i'd|going to"
     r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify|causes?|reasons?|hypothes\w+|symptoms?|reproduce|possible|possibly|maybe|ideas?|alternatives?|assumptions?|what happens|happens when|works|walk (?:you )?through|when you|lifecycle|sequence|process|workflow|tried|attempts?|attempted|experiments?|tells? apart|test plan|as (?:it's|it is|they're|they are|things are))\b",
     re.IGNORECASE,
 )
@@ -61,6 +61,9 @@ _THOUGHT_OF = regex(
     re.IGNORECASE,
 )
 """What a paragraph begins with that says how things could be."""
+
+_STEP = regex(r"^\W*(?:phase|step|stage|week|day|milestone|sprint) \d+\b", re.IGNORECASE)
+"""What a paragraph begins with that is one of several."""
 
 
 class Sentence(Value):
@@ -93,7 +96,9 @@ def sentences(message: str) -> Iterator[Sentence]:
     for number, block in enumerate(_blocks(_spoken(message[offset:]))):
         if block.kind != "item":
             intro = ""
-        mood = "plan" if _THOUGHT_OF.match(block.text) else intro or heading or (whole if block.kind == "item" else "")
+        mood = "plan" if _THOUGHT_OF.match(block.text) else intro or heading
+        if block.kind == "item" or _STEP.match(block.text):
+            mood = mood or whole
         for text, places, mark, first in block.pieces():
             yield Sentence(text, tuple(offset + place for place in places), mood, mark, first)
         words = block.text.strip()

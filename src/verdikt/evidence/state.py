@@ -57,6 +57,7 @@ _VETOES = (
     ),
     Veto("before", regex(r"^\W*(?:one|two|three|several|another|others?)\W*$", FLAGS), _PASSIVE),
     Veto("whole", _CLOCK, (p.WAS,)),
+    Veto("sentence", regex(r"\b(?:somebody|someone|nobody) \w+ed\b", FLAGS), (p.WAS,)),
     Veto("before", regex(r"\b(?:since|before|until|when|while) (?:[\w§.'-]+ ){1,4}$", FLAGS), (p.WAS,)),
     Veto("whole", regex(r"^\W*(?:because|since|as|given that)\b(?!.*\bnow\b)", FLAGS), _PASSIVE),
     Veto("sentence", regex(r"^\W*by default\b", FLAGS), _PRESENT),
@@ -72,7 +73,7 @@ _VETOES = (
     Veto(
         "before",
         regex(
-            r"\b(?:I|we)(?:'ve)? (?:noticed|see|saw|found|noted|discovered|reali[sz]ed|spotted|learned|read) that\b",
+            r"\b(?:I|we)(?:'ve| can| could)? (?:noticed|see|saw|found|noted|discovered|reali[sz]ed|spotted|learned|read) that\b",
             FLAGS,
         ),
         _PASSIVE,
@@ -109,7 +110,10 @@ def _described(found: Found) -> bool:
 
 
 _UNLIKE = {
-    "done": regex(r"^ in (?:\w+ )?(?:steps?|stages?|parallel|batches|phases|order|sequence)\b", FLAGS),
+    "done": regex(
+        r"^ in (?:\w+ )?(?:steps?|stages?|parallel|batches|phases|order|sequence)\b|^ with (?:the |my )?(?:reading|analysis|research|planning|investigation|review)\b",
+        FLAGS,
+    ),
     "complete": regex(
         r"^ (?!(?:and|for|now|with|as|but|so|on|in|at|again|apart|except|after|since|from|thanks|pending)\b)[a-z]+",
         FLAGS,
@@ -148,7 +152,7 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
         return False  # it was so before
     if _RUNTIME.search(before) and not sure and state not in w.ENDS:
         return False  # what a program does with it each time
-    if state in w.CURES and re.match(r"^\s*(?:by \w+ing\b|in §)", after, FLAGS):
+    if state in w.CURES and re.match(r"^\s*(?:by \w+ing\b|in §|for (?:new|all|existing|every|both)\b)", after, FLAGS):
         return True
     if state in w.INSTALLED and re.match(r"^\s*(?:on|under|at|to|for|behind|across|with the new)\b", after, FLAGS):
         # `configured to run the tests` says what a thing is for.
@@ -156,7 +160,7 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
     if state.split(maxsplit=1)[0] in w.DESCRIPTIVE and not sure and p.DESCRIBES.match(after):
         return bool(
             re.match(
-                r"^\s*(?:for (?:good|all|everyone|everybody|both|real)|as (?:expected|requested|intended)|end|in (?:production|prod|staging|main|all|this (?:commit|pr|branch|change|patch|release|version|pull request))|on (?:main|master|staging|prod|(?:my|this|the|your) (?:\w+ )?branch|my (?:end|side))|to (?:§|main|master|staging|prod|production|all|every|npm|pypi)|at (?:§|http)|on (?:npm|pypi|all|every|both|the (?:server|staging|registry|store)))(?:\b|\W|$)",
+                r"^\s*(?:for (?:good|all|everyone|everybody|both|real)|as (?:expected|requested|intended)|end|in (?:production|prod|staging|main|all|chrome|firefox|safari|edge|this (?:commit|pr|branch|change|patch|release|version|pull request))|on (?:main|master|staging|prod|(?:my|this|the|your) (?:\w+ )?branch|my (?:end|side))|to (?:§|main|master|staging|prod|production|all|every|npm|pypi)|at (?:§|http)|on (?:npm|pypi|all|every|both|windows|linux|macos|ios|android|mobile|the (?:server|staging|registry|store)))(?:\b|\W|$)",
                 after,
                 FLAGS,
             )

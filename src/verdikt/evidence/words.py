@@ -112,9 +112,9 @@ NEGATIVE = (
 )
 
 UNREAL = (
-    r"\b(?:if|once|whenever|until|till|unless|whether|in case|possible that|chance that|apparently|presumably|(?:glad|pleased|happy|good|great|nice)(?: to (?:hear|see|know|read)| that| (?=it|they|you|everything|the)\b)|(?:fairly|pretty|reasonably|quite|rather) (?:confident|sure|certain)|provided|assuming|assume[sd]?|as soon as|so that"
+    r"\b(?:if|once(?! (?:more|again)\b)|whenever|until|till|unless|whether|in case|possible that|chance that|apparently|presumably|(?:glad|pleased|happy|good|great|nice)(?: to (?:hear|see|know|read)| that| (?=it|they|you|everything|the)\b)|(?:fairly|pretty|reasonably|quite|rather) (?:confident|sure|certain)|provided|assuming|assume[sd]?|as soon as|so that"
     r"|by the time|suppose|supposed|imagine|pretend|as if|as though|either(?! way)|ensure that|ensuring|make sure|making sure|to ensure"
-    r"|see (?:if|that)|(?:double-?)?check(?:s|ing)? (?:that|whether|if)|^\W*(?:please )?(?:check|verify|confirm|ensure|prove|show|assert|see)(?: that| whether)?|to (?:verify|confirm|check|prove|see|show|say|know|mark|get|have|be(?! (?:clear|honest|upfront|precise|fair|transparent|exact)\b)|make|declare|call|consider)"
+    r"|see (?:if|that)|(?:double-?)?check(?:s|ing)? (?:that|whether|if)|^\W*(?:please )?(?:check|verify|confirm|ensure|prove|show|assert|see)(?: that| whether)?|to (?:verify|confirm|check|prove|see|show|say|tell|know|mark|get|have|be(?! (?:clear|honest|upfront|precise|fair|transparent|exact)\b)|make|declare|call|consider)"
     r"|expect(?:s|ed|ing)?|hope|hoping|wish|want(?:s|ed)?|need(?:s|ed)?|requires?|should|must|would|could|might|may|will"
     r"|shall|going to|let's|let me|want|goal|idea|plan(?:s|ned)?|when|remember|try(?:ing)?|tried|attempt(?:ed|ing)?"
     r"|before|until|while|start(?:ed|ing)?|begin|began|beginning|working on|in progress|in the middle|halfway|way to"
@@ -125,7 +125,7 @@ UNREAL = (
 WONDERING = r"(?<!, )\b(?:whatever|whichever|whoever|anything that|what|how|why|which|where|who|whose)(?:'s)?\b"
 
 SAID = (
-    r"\b(?:said|says?|saying|claim(?:s|ed|ing)?|report(?:s|ed|ing)?|reads|wrote that|writes|told|tells|mention(?:s|ed)?|stat(?:es|ed|ing)"
+    r"\b(?:said|says?|saying|claim(?:s|ed|ing)?|report(?:s|ed|ing)?|reads(?= ?[¶:])|wrote(?: \w+){0,4} that|writes(?= that\b| ?[¶:])|told|tells|mention(?:s|ed)?|stat(?:es|ed|ing)"
     r"|announce[sd]?|confirm(?:s|ed)?(?= (?:that|the|it|all|this|everything)\b)|assert(?:s|ed)|insist(?:s|ed)?|suggest(?:s|ed)?|indicat(?:es|ed)|according to|thinks|believes|noted"
     r"|notes?(?= (?:that|saying)\b)|notes|quot(?:es|ed|ing)|asks(?! for\b)|asked (?:if|whether|that|why)|heard|described|describes|called|promised|assumed|shows? as|listed|labell?ed|titled"
     r"|by (?:their|his|her|its) own account|reportedly|print(?:s|ed)|(?:shows?|showed|reveals?|revealed) that|message|notification|announcement|commented|asserted|wants)\b|^\s*(?:per|as per|in) (?:the|your|their|his|her) (?:readme|docs?|issue|ticket|log|changelog|commit|comment|message|pr)"
@@ -174,7 +174,7 @@ GATHERED = "scanned|opened|clicked|logged|queried|gathered|grepped|pulled|fetche
 IDLE = f"{GATHERED}|{THOUGHT}"
 """Verbs of looking, trying, thinking and talking: whoever did only that has not said that work is done."""
 
-MADE = r"went with|taught|got rid of|dealt with|threw|froze|wove|swept|fed|laid|wound|overrode|shut|struck|stuck|upped|lent|wrote(?! that\b)|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave(?! up\b)|took|hid|drew|shrank|redid|ran the migration"
+MADE = r"went with|taught|got rid of|dealt with|threw|froze|wove|swept|fed|laid|wound|overrode|shut|struck|stuck|upped|lent|wrote(?! that\b)|rewrote|built|rebuilt|put|split|sped|cut|brought|sent|spun|tore|bound|set|gave(?! up\b| (?:it|this|that|them) (?:a|another) )|took|hid|drew|shrank|redid|ran the migration"
 """Irregular past forms of doing."""
 
 ONE_OFF = (

@@ -17,7 +17,8 @@ from verdikt.shell.package import node
 from verdikt.shell.plain import is_plain_sed
 from verdikt.shell.scope import Scope
 from verdikt.shell.sed import sed
-from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS, Wrapper
+from verdikt.shell.subcommand import RUNNERS, SUBCOMMANDS
+from verdikt.shell.wrapper import WRAPPERS, Wrapper
 
 Handler = Callable[[Invocation], str | None]
 
@@ -71,7 +72,7 @@ def _row(name: str, words: list[Word]) -> tuple[Wrapper | None, int]:
             return None, start
         key = f"{key} {words[start].text}"
         start += 1
-    return WRAPPERS.get(key), start
+    return RUNNERS.get(key), start
 
 
 def _wrap(call: Invocation, row: Wrapper, start: int) -> str | None:
@@ -325,7 +326,7 @@ def _with_escapes(handlers: dict[str, Handler]) -> dict[str, Handler]:
 
 HANDLERS: dict[str, Handler] = _with_escapes(
     {
-        **dict.fromkeys((name for name in WRAPPERS if " " not in name), _wrapped),
+        **dict.fromkeys(WRAPPERS, _wrapped),
         **dict.fromkeys((name for name in SUBCOMMANDS if " " not in name), _grouped),
         **interpreter.HANDLERS,
         **dict.fromkeys(("npm", "pnpm", "yarn"), _first(node, _grouped)),

@@ -170,12 +170,12 @@ def _is_unlisted(name: str, words: list[Word]) -> bool:
     reach = _reach(name)
     if reach != 1:
         return reach == 0
-    from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS
+    from verdikt.shell.subcommand import RUNNERS, SUBCOMMANDS
 
     key = name
     for word in words[1:3]:
         key = f"{key} {word.text}"
-        if word.text[:1] == "-" or key in WRAPPERS:
+        if word.text[:1] == "-" or key in RUNNERS:
             return False
         if key not in SUBCOMMANDS:
             return True

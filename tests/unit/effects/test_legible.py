@@ -51,3 +51,26 @@ def test_python_nested_deeper_than_we_can_read_is_asked_about() -> None:
 
     assert effects.named("code.unknown")
     assert verdict.kind.word == "ask"
+
+
+LONG = {
+    "python": "python3 - <<'E'\n" + "x=1\n" * 40_000 + "import shutil\nshutil.rmtree('/home/dev/x')\nE\n",
+    "a list": "python3 - <<'E'\ny=[" + "1," * 120_000 + "]\nimport shutil\nshutil.rmtree('/home/dev/x')\nE\n",
+    "powershell": "pwsh -c '" + "$x = 1; " * 20_000 + "Remove-Item -Recurse -Force /home/dev/x'",
+    "sql": 'psql -c "' + "select 1; " * 30_000 + 'drop table users"',
+}
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_what_is_longer_than_anybody_reads_is_not_let_through(what: str) -> None:
+    """Nobody hides behind ten thousand lines that do nothing."""
+    _, verdict = decide({"run": LONG[what]})
+
+    assert verdict.kind.word in ("ask", "block"), verdict
+
+
+def test_a_long_program_that_does_nothing_special_is_let_through() -> None:
+    """As long as a file may be that is read at all."""
+    _, verdict = decide({"run": "python3 - <<'E'\n" + "x=1\n" * 16_000 + "print(x)\nE\n"})
+
+    assert verdict.kind.word == "pass"

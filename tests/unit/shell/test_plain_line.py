@@ -15,7 +15,8 @@ from verdikt.shell.escape import ESCAPES
 from verdikt.shell.interpreter import INTERPRETERS
 from verdikt.shell.output import SOURCES
 from verdikt.shell.plain import plain
-from verdikt.shell.wrapper import SUBCOMMANDS, WRAPPERS
+from verdikt.shell.subcommand import RUNNERS, SUBCOMMANDS
+from verdikt.shell.wrapper import WRAPPERS
 
 PROGRAMS = sorted(
     {
@@ -24,6 +25,7 @@ PROGRAMS = sorted(
         *short._SUBCOMMANDS,
         *SUBCOMMANDS,
         *WRAPPERS,
+        *RUNNERS,
         *ESCAPES,
         *BUILTINS,
         *INTERPRETERS,

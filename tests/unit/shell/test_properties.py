@@ -10,6 +10,7 @@ from verdikt.shell import analyse
 from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import UNKNOWN
 from verdikt.shell.nest import HANDLERS
+from verdikt.shell.subcommand import RUNNERS
 from verdikt.shell.wrapper import WRAPPERS
 
 MARKS = r"""rm -rf / $( ) ${ } ` " ' $' \ <<EOF ; && || | & ( { if then fi for x in do done case esac x= $x ${x:- [[ ]] (( )) $((
@@ -76,7 +77,7 @@ def test_every_way_gives_the_same_script(words: list[str]) -> None:
     assert analyse(text, cwd="/a") == analyse(text, cwd="/a", aliases={"unused": "unused"})
 
 
-@pytest.mark.parametrize("name", sorted({*WRAPPERS, *HANDLERS, *BUILTINS}))
+@pytest.mark.parametrize("name", sorted({*WRAPPERS, *RUNNERS, *HANDLERS, *BUILTINS}))
 def test_a_command_that_lacks_words_does_not_make_it_raise(name: str) -> None:
     """Whatever is missing at its end."""
     for words in ("", "a", "'a b'", "a b", "-x", "-x a", "a -x", "--", "-- a", "a --", "-c", "-e", "--x="):

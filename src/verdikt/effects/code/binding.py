@@ -5,8 +5,9 @@ No grammar: a name counts as bound from where something constant is given to it,
 
 import re
 
+from verdikt.effects.code import notation
 from verdikt.effects.code.decoder import decoded, method
-from verdikt.model.regex import regex
+from verdikt.effects.code.dialect import plain, quoted
 from verdikt.shell.command import UNKNOWN
 
 _LONGEST = 20_000
@@ -15,85 +16,6 @@ _STEPS = 25_000
 _FARTHEST = 40_000
 """How much of a script is read for constants."""
 _DEEPEST = 12
-_DOTTED = frozenset(("perl", "php", "raku"))
-"""Languages in which a dot joins strings."""
-_INTERPOLATED = {"node": "`", "java": "", "c": "", "go": "", "rust": "", "lua": "", "r": "", "osascript": "", "awk": ""}
-"""The quotes between which names are put in; double ones elsewhere."""
-_STRING = regex(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`""", re.DOTALL)
-_PLAIN = regex(r"[^\w$@%\"'`\[({<&]+|[\[({<%&]")
-_NAME = regex(r"[$@%]?[A-Za-z_]\w*|\$_")
-_MEMBER = regex(r"(?:\s*(?:\.|::|->|\?\.)\s*[A-Za-z_]\w*[!?]?|:(?=[A-Za-z_]\w*\()[A-Za-z_]\w*)+")
-_MEMBER_OF_SIGILS = regex(r"(?:\s*(?:::|->)\s*[A-Za-z_]\w*)+")
-_JOIN = {True: regex(r"\s*\.(?!\.)\s*"), False: regex(r"\s*(?:\+(?![+=])|\.\.(?!\.)|<>)\s*")}
-_ASSIGNED = regex(r"(?:\s*:\s*[A-Z]?[\w.]+)?(?:\s*,\s*\w+(?=\s*:=))?\s*(?::=|<-|(?:\|\|)?=(?![=~>]))\s*")
-_GROWN = regex(r"\s*(?:\+=|\.=|<<(?!<))\s*")
-_QUOTED_OTHERWISE = {
-    "perl": regex(r"\bqq?\s*(?:\{([^{}]*)\}|\(([^()]*)\)|\[([^\[\]]*)\]|/([^/\n]*)/|\|([^|\n]*)\||!([^!\n]*)!)"),
-    "ruby": regex(r"%[qQ]?(?:\{([^{}]*)\}|\(([^()]*)\)|\[([^\[\]]*)\]|\|([^|\n]*)\||!([^!\n]*)!)"),
-    "lua": regex(r"\[\[([^\[\]]*)\]\]"),
-}
-_WORDS = regex(r"(?:\bqw\s*|%w)(?:\{([^{}]*)\}|\(([^()]*)\)|\[([^\[\]]*)\]|/([^/\n]*)/)")
-_HOME = regex(
-    r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)homedir\(\)|\bhomedir\(\)|\bDir\.home(?:\(\))?|\bENV(?:\[|\.fetch\(\s*)['"]HOME['"][\])]"""
-    r"""|\bprocess\.env(?:\.HOME\b|\[['"]HOME['"]\])|(?:Deno|Bun)\.env(?:\.get\(\s*['"]HOME['"]\s*\)|\.HOME\b)|\$ENV\{['"]?HOME['"]?\}|\$_(?:SERVER|ENV)\[['"]?HOME['"]?\]"""
-    r"""|\$(?:::)?env\(HOME\)|%\*ENV(?:<HOME>|\{['"]?HOME['"]?\})|\$\*HOME\b|\bENV\[\s*"HOME"\s*\]"""
-    r"""|\b(?:[Oo]s\.|System\.)?[Gg]et_?env!?\(\s*['"]HOME['"]\s*\)|\bSystem\.getProperty\(\s*["']user\.home["']\s*\)|\bSys\.getenv\(\s*["']HOME["']\s*\)"""
-    r"""|\bSystem\.user_home!?(?:\(\))?|\bNSHomeDirectory\(\)|\bstd::env::home_dir\(\)(?:\.unwrap\(\))?|\bos\.UserHomeDir\(\)|\b(?:std::)?env::var\(\s*"HOME"\s*\)(?:\.unwrap\(\))?|\bDeno\.homeDir\(\)"""
-)
-_PASSING = regex(
-    r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)tmpdir\(\)|\bsys_get_temp_dir\(\)|\bDir\.(?:tmpdir|mktmpdir)(?:\(\))?|\b(?:File::Temp::)?tempdir\(|\b(?:\w+\.)?mkdtemp(?:Sync|Disposable)?\(|\btempnam\(|\bDeno\.makeTemp(?:Dir|File)(?:Sync)?\(|"""
-    r"""\bos\.tmpname\(\)|\bSystem\.tmp_dir!?(?:\(\))?|\bmktempdir\(\)|\btempfile\(\)|\btempname\(\)|\btempdir\(\)|\bFile\.createTempFile\(|\bFiles\.createTempDirectory\(|\bos\.MkdirTemp\("""
-)
-"""Calls that name a place for temporary files, as far as their opening parenthesis where they take something."""
-_HERE = regex(r"\bprocess\.cwd\(\)|\bDir\.pwd\b|\bgetcwd\(\)|\bDeno\.cwd\(\)|\bFile\.cwd!?\(\)|\bpwd\(\)|\bgetwd\(\)")
-_JOINING = regex(
-    r"""(?:(?:require\(\s*['"](?:node:)?path['"]\s*\)|\bpath(?:\.posix)?|\bfilepath|\bPath|\bFile|\bPathname)\s*\.\s*(?:join|resolve|normalize|Join|Abs|expand|absolute_path|expand_path|realpath|new)"""
-    r"""|\bFile::Spec(?:::Functions)?\s*->\s*cat(?:file|dir)|\bcat(?:file|dir)|\bjoinpath|\bexpanduser|\babspath|\bfile\.path|\bpath\.expand|\bnormalizePath|\brealpath|\bfs\.realpathSync"""
-    r"""|\bPaths\.get|\bPath\.of|\bPath::new|\bPathBuf::from|\bPathname(?:\.new)?|\bString|\bURL\(fileURLWithPath:|\bfile\s+join)\s*\(\s*"""
-)
-_LISTED = regex(
-    r"""(?:\*\s*)?(?:\bDir\s*\.\s*glob|\bglob\s*\.\s*(?:sync|globSync)|\bglobSync|\bfs\.globSync|\bglob|\bbsd_glob|\bDir|\bPath\.wildcard|\bSys\.glob)\s*[\[(]\s*"""
-)
-_INSIDE = regex(
-    r"""(?:\bnew\s+)?(?:\bRecursiveIteratorIterator\(\s*new\s+)?\b(?:RecursiveDirectoryIterator|DirectoryIterator|FilesystemIterator|Find\.find|Dir\.each_child|Dir\.foreach|walkdir|readdir|Pathname\.new|list\.files|fs\.readdirSync|readdirSync|Dir\.children|Dir\.entries|scandir|File\.ls!?|Deno\.readDirSync|Deno\.readDir)\s*\(\s*"""
-)
-_LOOPS = (
-    regex(r"\bfor\s*(?:await\s*)?\(?\s*(?:const\s+|let\s+|var\s+)?(?P<name>\w+)\s+(?:of|in)\s+(?:await\s+)?"),
-    regex(r"\bfor(?:each)?\s+(?:my\s+|our\s+)?(?P<name>\$\w+)\s*(?=\(|qw|<|glob)"),
-    regex(r"\bfor(?:each)?\s+(?:\w+|_)\s*,\s*(?P<name>\w+)\s+in\s+i?pairs\s*\(\s*"),
-)
-_EACH = regex(
-    r"\s*\)?\s*\.\s*(?:each|forEach|map|each_entry|foreach)\s*(?:\(\s*(?:async\s+)?(?:function\s*)?\(?\s*(?P<arrow>\w+)|(?:\{|do)\s*\|\s*(?P<block>\w+))"
-)
-_SYMBOL = regex(
-    r"\s*\)?(?:\s*\.\s*(?:children|entries|glob\([^()]*\)|sort|reverse|to_a))*\s*\.\s*(?:each|map|each_entry)\s*\(?\s*&\s*(?::(\w+)|[\w:.]+\.method\(\s*:(\w+)\s*\))"
-)
-_BLOCK = regex(r"\s*\)?\s*(?:\{|do)\s*\|\s*(?P<block>\w+)\s*\|")
-_TOPICAL = regex(r"\bfor(?:each)?\s*(?=\(\s*(?:<|glob|qw|[\"']))")
-_FOREACH = regex(r"\bforeach\s*\(\s*")
-_AS = regex(r"\s*\)*\s+as\s+(?:\$\w+\s*=>\s*)?(?P<name>\$\w+)")
-_POSTFIX = regex(r"\bfor(?:each)?\s+(?=\(|qw|<|glob)")
-_ANGLE = regex(r"<([^<>\n=;]+)>")
-_TOPIC = regex(r"\b(unlink|rmdir|rmtree)\b(?=\s*(?:for\b|foreach\b|;|\}|$))")
-_CONCAT = regex(r"\btable\.concat\s*\(\s*")
-_IMPLODE = regex(r"\b(?:implode|join)\s*\(\s*")
-_JOINS = regex(r"\s*\.\s*join\s*\(\s*")
-_COMMA = regex(r"\s*,\s*")
-_CHARACTERS = regex(
-    r"""(?:\bjoin\s*\(?\s*(?:''|"")\s*,\s*map\s*(?:\{\s*chr[^{}]*\}|chr\s*,)\s*\(?|\bString\.fromCharCode\(\s*\.\.\.\s*\[|\bBuffer\.from\(\s*\[|\[)(\s*\d{1,3}(?:\s*,\s*\d{1,3}){2,})\s*,?\s*"""
-    r"""(?:\)\s*\)|\]\s*\)(?:\.toString\([^()]*\))?|\]\s*\.pack\(\s*["'][CcU]\*["']\s*\)|\]\s*\.map\([^()]*(?:fromCharCode|chr)(?:\([^()]*\))?\)\s*\.join(?:\(\s*(?:''|"")\s*\))?)"""
-)
-_COMPUTED = regex(r"""\[\s*(['"])([A-Za-z_]\w*)\1\s*\](?=\s*\()""")
-_SENT = regex(r"""\.?\b(?:public_send|__send__|send|call_user_func(?:_array)?)\s*\(?\s*[:'"](\w+)['"]?\s*,\s*""")
-_RENAMED = regex(r"\{\s*(\w+)\s*:\s*(\w+)\s*\}\s*=\s*require")
-_ALIAS = regex(r"(?:(?:require\([^()]*\)|[\w$]+)\s*\.\s*)+([A-Za-z_]\w*)(?=\s*(?:[;,\n)]|$))")
-_ESCAPE = regex(
-    r"\\(?:x([0-9a-fA-F]{2})|x\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|([0-7]{2,3}))"
-)
-_INNER = {
-    "`": regex(r"\$\{([^{}]*)\}"),
-    '"': regex(r"#\{([^{}]*)\}|\{(\$[^{}]*)\}|\$\{(\w+)\}|(\$ENV\{[^{}]*\}|\$_(?:SERVER|ENV)\[[^\[\]]*\]|\$(?:::)?env\(HOME\)|\$\w+)|\\\(([^()]*)\)"),
-}  # fmt: skip
 
 
 def bind(language: str, text: str) -> str:
@@ -110,25 +32,19 @@ class _Script:
 
     def __init__(self, language: str, text: str) -> None:
         self._language = language
-        self._dotted = language in _DOTTED
-        if (otherwise := _QUOTED_OTHERWISE.get(language)) is not None:
-            text = otherwise.sub(lambda found: _quoted(next((g for g in found.groups() if g is not None), "")), text)
-        text = _CHARACTERS.sub(lambda found: _quoted("".join(map(chr, map(int, found[1].split(","))))), text)
-        if language in ("lisp", "scheme", "elisp"):
-            text = _lisp(text)
-        if language == "perl":
-            text = _TOPIC.sub(r"\1 $_ ", text)
+        self._dotted = language in notation.DOTTED
+        text = plain(language, text)
         self._text = text
         self._values: dict[str, str] = {}
         self._lists: dict[str, list[str]] = {}
         self._more: list[str] = []
         self._left = _STEPS
         self.renamed = False
-        self._calls: dict[str, str] = {found[2]: found[1] for found in _RENAMED.finditer(text)}
+        self._calls: dict[str, str] = {found[2]: found[1] for found in notation.RENAMED.finditer(text)}
 
     def folded(self) -> str:
         text, position, out = self._text, 0, []
-        if self._dotted and (found := _POSTFIX.search(text)) and (items := self._items(found.end(), 0)[0]):
+        if self._dotted and (found := notation.POSTFIX.search(text)) and (items := self._items(found.end(), 0)[0]):
             self._values["$_"] = _worst(items)
         while position < len(text):
             self._loop(position)
@@ -140,44 +56,44 @@ class _Script:
                     out.append(text[end : (end := self._join(end))])
                 position = end
                 continue
-            name = _NAME.match(text, position)
+            name = notation.NAME.match(text, position)
             if name is None:
-                other = _PLAIN.match(text, position)
+                other = notation.PLAIN.match(text, position)
                 end = other.end() if other else position + 1
                 out.append(text[position:end])
                 position = end
                 continue
             piece, position = self._named(name[0], name.end())
             out.append(piece)
-        whole = _COMPUTED.sub(r".\2", ";\n".join(["".join(out), *self._more]))
-        return _SENT.sub(r".\1(", whole)
+        whole = notation.COMPUTED.sub(r".\2", ";\n".join(["".join(out), *self._more]))
+        return notation.SENT.sub(r".\1(", whole)
 
     def _put(self, value: str, end: int) -> str:
         """A value in the place of its expression; one that is called is the name of a function."""
         if value.isidentifier() and self._text[end : end + 1] == "(":
             self.renamed = True
             return value
-        return _quoted(value)
+        return quoted(value)
 
     def _join(self, end: int) -> int:
-        found = _JOIN[self._dotted].match(self._text, end)
+        found = notation.JOIN[self._dotted].match(self._text, end)
         return found.end() if found else end
 
     def _named(self, name: str, end: int) -> tuple[str, int]:
         """A name that stands for nothing known: it may be given something here."""
         text = self._text
-        if found := _ASSIGNED.match(text, end):
+        if found := notation.ASSIGNED.match(text, end):
             self._give(name, found.end())
             return text[end - len(name) : found.end()], found.end()
-        if (found := _GROWN.match(text, end)) and name in self._values:
+        if (found := notation.GROWN.match(text, end)) and name in self._values:
             value, _, goes_on = self._expression(found.end())
             self._values[name] += UNKNOWN if value is None else value + (UNKNOWN if goes_on else "")
             return text[end - len(name) : found.end()], found.end()
         if name in self._lists and text[end : end + 1] not in ("[", "."):
-            return ", ".join(map(_quoted, self._lists[name])), end
+            return ", ".join(map(quoted, self._lists[name])), end
         if name in self._calls and text[end : end + 1] in ("(", " "):
             return self._calls[name], end
-        member = (_MEMBER_OF_SIGILS if self._dotted else _MEMBER).match(text, end)
+        member = (notation.MEMBER_OF_SIGILS if self._dotted else notation.MEMBER).match(text, end)
         stop = member.end() if member else end
         return text[end - len(name) : stop], stop
 
@@ -187,7 +103,7 @@ class _Script:
         self._lists.pop(name, None)
         if value is not None:
             self._values[name] = value + (UNKNOWN if goes_on else "")
-        elif alias := _ALIAS.match(self._text, start):
+        elif alias := notation.ALIAS.match(self._text, start):
             self._calls[name] = alias[1]
         elif items := self._items(start, 0)[0]:
             self._lists[name] = items
@@ -197,16 +113,20 @@ class _Script:
     def _loop(self, position: int) -> None:
         text = self._text
         if text.startswith("for", position):
-            for pattern in _LOOPS:
+            for pattern in notation.LOOPS:
                 if (found := pattern.match(text, position)) and (items := self._items(found.end(), 0)[0]):
                     self._values[found["name"]] = _worst(items)
                     return
-            if self._dotted and (found := _TOPICAL.match(text, position)) and (items := self._items(found.end(), 0)[0]):
+            if (
+                self._dotted
+                and (found := notation.TOPICAL.match(text, position))
+                and (items := self._items(found.end(), 0)[0])
+            ):
                 self._values["$_"] = _worst(items)
                 return
-            if (found := _FOREACH.match(text, position)) is not None:
+            if (found := notation.FOREACH.match(text, position)) is not None:
                 items, end = self._items(found.end(), 0)
-                if items and (named := _AS.match(text, end)):
+                if items and (named := notation.AS.match(text, end)):
                     self._values[named["name"]] = _worst(items)
         elif text[position] in "[%(DFPg" or text[position].isalpha():
             if position and (text[position - 1].isalnum() or text[position - 1] in "_."):
@@ -214,30 +134,30 @@ class _Script:
             items, end = self._items(position, 0)
             if not items:
                 return
-            if found := _SYMBOL.match(text, end):
-                self._more.append(f"{found[1] or found[2]}({_quoted(_worst(items))})")
-            elif found := _EACH.match(text, end) or _BLOCK.match(text, end):
+            if found := notation.SYMBOL.match(text, end):
+                self._more.append(f"{found[1] or found[2]}({quoted(_worst(items))})")
+            elif found := notation.EACH.match(text, end) or notation.BLOCK.match(text, end):
                 groups = found.groupdict()
                 self._values[groups.get("arrow") or groups["block"]] = _worst(items)
 
     def _items(self, position: int, depth: int) -> tuple[list[str], int]:
         """The elements of a list of constants, or what a pattern finds; none for anything else."""
         text = self._text
-        if found := _WORDS.match(text, position):
+        if found := notation.WORDS.match(text, position):
             return next((g for g in found.groups() if g is not None), "").split(), found.end()
-        if found := _LISTED.match(text, position):
+        if found := notation.LISTED.match(text, position):
             value, end, _ = self._expression(found.end(), depth + 1)
             return ([value], end + 1) if value is not None else ([], position)
-        if found := _INSIDE.match(text, position):
+        if found := notation.INSIDE.match(text, position):
             value, end, _ = self._expression(found.end(), depth + 1)
             if value is None:
                 return [], position
-            names = found[0].rstrip("( \t").endswith(_NAMES_ALONE)
+            names = found[0].rstrip("( \t").endswith(notation.NAMES_ALONE)
             close = text.find(")", end)
             return [UNKNOWN if names else f"{value.rstrip('/')}/*"], close + 1 if 0 <= close < end + 80 else end
-        if self._dotted and (found := _ANGLE.match(text, position)):
+        if self._dotted and (found := notation.ANGLE.match(text, position)):
             return [self._inside(found[1], '"')], found.end()
-        if (name := _NAME.match(text, position)) and name[0] in self._lists:
+        if (name := notation.NAME.match(text, position)) and name[0] in self._lists:
             return self._lists[name[0]], name.end()
         if text[position : position + 1] in ("[", "(", "{"):
             return self._elements(position + 1, depth)
@@ -273,7 +193,7 @@ class _Script:
         value, end = self._term(position, depth)
         if value is None:
             return None, position, False
-        while len(value) < _LONGEST and (found := _JOIN[self._dotted].match(self._text, end)):
+        while len(value) < _LONGEST and (found := notation.JOIN[self._dotted].match(self._text, end)):
             more, stop = self._term(found.end(), depth + 1)
             if more is None:
                 return value, end, found.end() < len(self._text)
@@ -294,7 +214,7 @@ class _Script:
         text = self._text
         before = text[position - 1 : position]
         if text[position] in "\"'`":
-            if (found := _STRING.match(text, position)) is None or (before.isalnum() and text[position] == "'"):
+            if (found := notation.STRING.match(text, position)) is None or (before.isalnum() and text[position] == "'"):
                 return None, position
             return self._inside(found[0][1:-1], text[position]), found.end()
         member = before == "." and not self._dotted and text[position - 2 : position] != ".."
@@ -302,7 +222,7 @@ class _Script:
             return None, position
         if (made := self._made(position, depth)) is not None:
             return made
-        name = _NAME.match(text, position)
+        name = notation.NAME.match(text, position)
         if name and name[0] in self._values and not _is_place(text, name.end()):
             return self._values[name[0]], name.end()
         if text[position] == "(":
@@ -315,21 +235,21 @@ class _Script:
     def _made(self, position: int, depth: int) -> tuple[str, int] | None:
         """What a call comes to whose result is known: a home, a path, a pattern, a list put together, a decoder's text."""
         text = self._text
-        if found := _HOME.match(text, position):
+        if found := notation.HOME.match(text, position):
             return "~", found.end()
-        if found := _HERE.match(text, position):
+        if found := notation.HERE.match(text, position):
             return ".", found.end()
-        if found := _PASSING.match(text, position):
+        if found := notation.PASSING.match(text, position):
             open_end = found[0].endswith("(")
             return "/tmp/made-by-script", _beyond(text, found.end()) + 1 if open_end else found.end()
-        if found := _JOINING.match(text, position):
+        if found := notation.JOINING.match(text, position):
             items, end = self._arguments(found.end(), depth)
             if items and items[0] != UNKNOWN:
                 if "expand_path" in found[0] and len(items) > 1:
                     items = [items[1], items[0]]
                 return _path(items), end
             return None
-        if (listed := _LISTED.match(text, position)) and (text[position - 1 : position] != "." or self._dotted):
+        if (listed := notation.LISTED.match(text, position)) and (text[position - 1 : position] != "." or self._dotted):
             value, end, _ = self._expression(listed.end(), depth + 1)
             if value is not None and text[end : end + 1] in (")", "]"):
                 return value, end + 1
@@ -340,16 +260,16 @@ class _Script:
     def _joined(self, position: int, depth: int) -> tuple[str, int] | None:
         """A list put together: `table.concat(t, " ")`, `implode(" ", $t)`, `words.join(" ")`."""
         text = self._text
-        if found := _CONCAT.match(text, position):
+        if found := notation.CONCAT.match(text, position):
             items, end = self._items(found.end(), depth + 1)
-            comma = _COMMA.match(text, end)
+            comma = notation.COMMA.match(text, end)
             by, end = self._term(comma.end(), depth + 1) if items and comma else ("", end)
-        elif found := _IMPLODE.match(text, position):
+        elif found := notation.IMPLODE.match(text, position):
             by, end = self._term(found.end(), depth + 1)
-            comma = _COMMA.match(text, end)
+            comma = notation.COMMA.match(text, end)
             items, end = self._items(comma.end(), depth + 1) if by is not None and comma else ([], end)
-        elif (name := _NAME.match(text, position)) and name[0] in self._lists:
-            if (found := _JOINS.match(text, name.end())) is None:
+        elif (name := notation.NAME.match(text, position)) and name[0] in self._lists:
+            if (found := notation.JOINS.match(text, name.end())) is None:
                 return None
             by, end = self._term(found.end(), depth + 1)
             items = self._lists[name[0]]
@@ -367,7 +287,7 @@ class _Script:
             if text[position : position + 1] == ")":
                 return found, position + 1
             value, end, goes_on = self._expression(position, depth + 1)
-            if value is None and (number := _NUMBER.match(text, position)):
+            if value is None and (number := notation.NUMBER.match(text, position)):
                 value, end = number[0], number.end()
             found.append(UNKNOWN if value is None else value + (UNKNOWN if goes_on else ""))
             if value is None or goes_on:
@@ -384,8 +304,8 @@ class _Script:
     def _inside(self, body: str, quote: str) -> str:
         """What stands between quotes, with known names put in and escapes undone that hide letters."""
         if "\\" in body and (quote != "'" or self._language == "node"):
-            body = _ESCAPE.sub(_letter, body)
-        if quote not in _INTERPOLATED.get(self._language, '"') or not _INNER[quote].search(body):
+            body = notation.ESCAPE.sub(_letter, body)
+        if quote not in notation.INTERPOLATED.get(self._language, '"') or not notation.INNER[quote].search(body):
             return body
 
         def one(found: "re.Match[str]") -> str:
@@ -394,7 +314,7 @@ class _Script:
                 return self._values.get(inner) or self._values.get(f"${inner}", "")
             return self._within(inner) or found[0]
 
-        return _INNER[quote].sub(one, body)
+        return notation.INNER[quote].sub(one, body)
 
     def _within(self, inner: str) -> str | None:
         """The value of an expression that stands in a string."""
@@ -404,38 +324,14 @@ class _Script:
         return value if end == len(inner) else None
 
 
-_NUMBER = regex(r"(?:0[xX])?[0-9a-fA-F]+(?=\s*[,)])")
-_NAMES_ALONE = ("readdirSync", "Dir.children", "Dir.entries", "scandir", "ls", "ls!", "readDirSync", "readDir", "Dir.foreach", "Dir.each_child")  # fmt: skip
-_SPACE = regex(r"\s*")
-_ASSIGNS_HERE = regex(r"\s*(?:=(?![=~])|:(?!:)\s|\+=|\.=|\|\|=|\()")
-
-
-_LISP_HOME = regex(
-    r'\((?:getenv|uiop:getenv|System/getenv|sys:getenv|os/getenv)\s+"HOME"\)|\(user-homedir-pathname\)|\(find-system-path\s+\'home-dir\)'
-)
-_LISP_SAME = regex(
-    r'\((?:expand-file-name|string-to-path|string->path|file-truename|pathname|namestring)\s+("[^"]*")\)'
-)
-_LISP_JOIN = regex(r'\((?:concat|string-append|str|concatenate\s+\'string|build-path)((?:\s+"[^"]*")+)\s*\)')
-
-
-def _lisp(text: str) -> str:
-    """Lisp with its strings put together."""
-    text = _LISP_HOME.sub('"~"', text)
-    for _ in range(4):
-        text = _LISP_SAME.sub(r"\1", text)
-        text = _LISP_JOIN.sub(lambda found: _quoted("".join(re.findall(r'"([^"]*)"', found[1]))), text)
-    return text
-
-
 def _is_place(text: str, end: int) -> bool:
     """Whether a name stands where something is given to it, or names a field."""
-    found = _ASSIGNS_HERE.match(text, end)
+    found = notation.ASSIGNS_HERE.match(text, end)
     return found is not None and not (found[0] == "(" and text[end] == "(")
 
 
 def _skip(text: str, position: int) -> int:
-    found = _SPACE.match(text, position)
+    found = notation.SPACE.match(text, position)
     return found.end() if found else position
 
 
@@ -480,11 +376,3 @@ def _letter(found: "re.Match[str]") -> str:
 
 def _is_plain(text: str, value: str) -> bool:
     return text[:1] in "\"'`" and text[1:-1] == value
-
-
-def _quoted(value: str) -> str:
-    """A value as a string of any language; escapes in it stay what they are."""
-    return '"' + _BARE_QUOTE.sub(r'\\"', value) + '"'
-
-
-_BARE_QUOTE = regex(r'(?<!\\)"')

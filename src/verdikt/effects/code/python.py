@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from verdikt.effects import host
 from verdikt.effects.argument import words
@@ -56,7 +57,8 @@ _SEND = words(
 _UNPACKS = words("pickle.loads marshal.loads dill.loads cloudpickle.loads")
 """Functions that run what they unpack."""
 _RUNS_INPUT = regex(r"\s*'?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh'?(?:\s+'?-[se]*'?)*\s*$")
-_LIMIT = 20_000
+_LIMIT = 100_000
+"""Parts of a program that are looked at; no file that is read has as many."""
 _POWERS = frozenset(("os", "subprocess", "shutil", "builtins", "__builtins__", "sys", "ctypes", "socket", "pty"))
 _WHOLE_ENV = regex(r"^(?:[\w.]+\()*os\.environ(?:\.(?:items|copy|values)\(\))?(?:,[^)]*)?\)*$")
 _MAGIC = regex(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MULTILINE)
@@ -81,17 +83,15 @@ class _Module(Constants):
         """Whether the database is one that lives and dies with the program."""
 
     def read(self, tree: ast.AST) -> None:
-        for node in ast.walk(tree):
-            self.nodes += 1
-            if self.nodes > _LIMIT:
-                return
+        nodes = list(islice(ast.walk(tree), max(0, _LIMIT + 1 - self.nodes)))
+        self.nodes += len(nodes)
+        if self.nodes > _LIMIT:
+            self.effects.append(self.call.effect("code.unknown", possible=True, note="more than anybody reads"))
+        for node in nodes:
             self.learn(node)
         if "os" in self.names.values() or "os.environ" in self.names.values():
             self.carriers = carriers(tree, self._whole_environment)
-        for node in ast.walk(tree):
-            self.nodes += 1
-            if self.nodes > 2 * _LIMIT:
-                return
+        for node in nodes:
             if isinstance(node, ast.Call):
                 self._called(node)
             elif isinstance(node, ast.While | ast.For | ast.ListComp | ast.GeneratorExp) and self._forks(node):

@@ -83,20 +83,26 @@ _FILES = regex(r"(?i)\b(load_extension|writefile|readfile|read_text|read_blob|re
 _PUT = regex(r"(?i)\bcopy\b[^;]*\bto\s+'(/[^']+|~[^']+)'")
 
 
+_LONGEST = 200_000
+"""Characters that are looked at statement by statement."""
+
+
 def statements(text: str, dialect: str = "") -> list[Statement]:
     """What each statement of the text does, in order."""
     if not text.strip():
         return []
     if not _RISKY.search(text):
         return [Statement("db.read" if text.lstrip(" \n\t(;").lower().startswith(_READING) else "db.write")]
-    parts = _split(text[:200_000], dialect)
+    parts = _split(text[:_LONGEST], dialect)
     if parts is None:
         return [Statement("db.drop", note="text that does not end where it should", light=True)]
     found: list[Statement] = []
     made: set[str] = set()
     for tokens in parts:
         found.extend(_statement(tokens, made, dialect))
-    if _undone(parts, dialect):
+    if _RISKY.search(text, _LONGEST):
+        found.append(Statement("db.drop", note="more than anybody reads", light=True))
+    elif _undone(parts, dialect):
         return [Statement("db.read", note="the transaction is rolled back")]
     return found
 

@@ -28,6 +28,8 @@ _DELETED = regex(r"(?i)\[(?:system\.)?io\.(file|directory)\]::delete\(\s*['\"]([
 
 def read_windows(text: str, call: Call, language: str) -> Iterator[Effect]:
     """What PowerShell or cmd text would do; a command that nobody here knows is run unseen."""
+    if len(text) > _LONGEST:
+        yield call.effect("code.unknown", possible=True, note="more than anybody reads")
     text = text[:_LONGEST]
     for statement in statements(text):
         bare = unquoted(statement)

@@ -118,11 +118,19 @@ def _mounted(call: Call, source: str, word: Word, *, read_only: bool) -> Iterato
         yield call.effect("persist.write", (target,), possible=True, note="lies inside the container")
 
 
+_FOR_TESTS = regex(r"(?:^|[-_./=])(?:tests?|ci|e2e|integration)(?:[-_./)\"' ]|$)")
+"""Names of what is there for tests, and made anew each time."""
+
+
 def _remove(call: Call) -> Iterator[Effect]:
     """Containers: a stopped one is little loss; by force it may be running, and what it wrote goes with it."""
     args = call.args
     targets = tuple(Target(word.shown, "resource") for word in args.operands)
-    if args.has("-f --force") and (args.has("-a --all") or any(not word.known for word in args.operands)):
+    picked = [word.raw for word in args.operands if not word.known and "filter" in word.raw]
+    if picked and len(picked) == len(args.operands) and not args.has("-a --all -v --volumes"):
+        tests = all(map(_FOR_TESTS.search, picked))
+        yield call.effect("container.remove" if tests else "container.remove.force", targets)
+    elif args.has("-f --force") and (args.has("-a --all") or any(not word.known for word in args.operands)):
         yield call.effect("container.remove.force", targets, recoverable=False, note="whichever there are")
     elif args.has("-f --force -v --volumes") and not _started_here(call):
         yield call.effect("container.remove.force", targets)
@@ -229,8 +237,6 @@ _EXEC = Program(
     values="-u --user -w --workdir -e --env --env-file",
 )
 _IMAGE_PRUNE = (Does("container.image.remove", when="-a --all"), Does("container.remove", note="images without a name"))
-
-_FOR_TESTS = regex(r"(?:^|[-_./])(?:tests?|ci|e2e|integration)(?:[-_./]|$)")
 
 
 def _down(call: Call) -> Iterator[Effect]:

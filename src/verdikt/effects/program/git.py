@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from verdikt.effects.argument import Arguments, words
 from verdikt.effects.call import Call
+from verdikt.effects.program.git_ref import branch, collect, moved, prune, rebase, ref, reflog, rewrite, symbolic, tag
 from verdikt.effects.program.table import Program
 from verdikt.effects.surroundings import directory
 from verdikt.model.effect import Effect, Target, Zone
@@ -124,7 +125,7 @@ def _checkout(call: Call, args: Arguments) -> Iterator[Effect]:
         yield from _discard(call, [Word(".")], "throws away every uncommitted change")
         return
     if args.has("-B"):
-        yield from _moved(call, args.operands)
+        yield from moved(call, args.operands)
         return
     paths = _after_dashes(call)
     if paths is not None:
@@ -140,13 +141,6 @@ def _checkout(call: Call, args: Arguments) -> Iterator[Effect]:
         yield from _discard(call, operands)
     else:
         yield call.effect("git.write")
-
-
-def _moved(call: Call, given: list[Word]) -> Iterator[Effect]:
-    """A branch that is put elsewhere; one that others work with is as good as gone from where it was."""
-    name = given[0].text.removeprefix("refs/heads/") if given else ""
-    over = len(given) > 1 and name in _SHARED
-    yield call.effect("git.branch.delete" if over else "git.reset", (Target(name, "ref"),) if name else ())
 
 
 def _after_dashes(call: Call) -> list[Word] | None:
@@ -200,43 +194,6 @@ def _clean(call: Call, args: Arguments) -> Iterator[Effect]:
         yield call.effect("git.clean", targets, recoverable=lost, possible=args.has("-i --interactive"))
 
 
-_SHARED = words("main master trunk develop development production staging stable release")
-
-
-def _branch(call: Call, args: Arguments) -> Iterator[Effect]:
-    refs = tuple(Target(word.shown, "ref") for word in args.operands)
-    unknown = any(not word.known for word in args.operands)
-    if args.has("-D") or (args.has("-d --delete") and args.has("-f --force")):
-        if args.has("-r --remotes"):
-            yield call.effect("git.write", refs)
-        else:
-            yield call.effect("git.branch.delete", refs, possible=unknown)
-    elif args.has("-d --delete") or args.has("-m --move -c --copy"):
-        yield call.effect("git.write", refs)
-    elif args.has("-M -C") or (args.has("-f --force") and refs):
-        # `-M main` gives this branch a name; what had the name before is lost only where two are told.
-        over = len(refs) > 1 and refs[-1 if args.has("-M -C") else 0].text in _SHARED
-        yield call.effect(
-            "git.branch.delete" if over else "git.reset", refs[-1:] if over and args.has("-M -C") else refs[:1]
-        )
-    elif args.operands and not args.has(
-        "-l --list --contains --merged --no-merged -a -r --all --remotes --show-current"
-    ):
-        yield call.effect("git.write", refs)
-    else:
-        yield call.effect("git.read")
-
-
-def _tag(call: Call, args: Arguments) -> Iterator[Effect]:
-    refs = tuple(Target(word.shown, "ref") for word in args.operands)
-    if args.has("-d --delete"):
-        yield call.effect("git.tag.delete", refs)
-    elif args.operands and not args.has("-l --list -v --verify"):
-        yield call.effect("git.reset" if args.has("-f --force") else "git.write", refs)
-    else:
-        yield call.effect("git.read")
-
-
 def _stash(call: Call, args: Arguments) -> Iterator[Effect]:
     verb = args.operands[0].text if args.operands else "push"
     if verb == "clear":
@@ -259,12 +216,6 @@ def _worktree(call: Call, args: Arguments) -> Iterator[Effect]:
         yield call.effect("git.read" if verb in ("list", "") else "git.write")
 
 
-def _symbolic(call: Call, args: Arguments) -> Iterator[Effect]:
-    refs = tuple(Target(word.shown, "ref") for word in args.operands[:1])
-    what = "git.ref.delete" if args.has("-d --delete") else "git.reset" if len(args.operands) > 1 else "git.read"
-    yield call.effect(what, refs)
-
-
 def _remove(call: Call, args: Arguments) -> Iterator[Effect]:
     if args.has("-n --dry-run"):
         return
@@ -274,57 +225,6 @@ def _remove(call: Call, args: Arguments) -> Iterator[Effect]:
     what = "fs.delete.tree" if args.has("-r") else "fs.delete"
     # Without -f git itself refuses to delete what it could not bring back.
     yield from call.on(what, args.operands, recoverable=None if args.has("-f --force") else True)
-
-
-def _reflog(call: Call, args: Arguments) -> Iterator[Effect]:
-    if args.operands and args.operands[0].text in ("expire", "delete") and not args.has("-n --dry-run"):
-        yield call.effect("git.history.lose", note="removes the record by which lost commits can be found")
-    else:
-        yield call.effect("git.read")
-
-
-def _gc(call: Call, args: Arguments) -> Iterator[Effect]:
-    prune = args.value("--prune")
-    if (
-        prune is not None
-        and prune.text not in ("never", "false")
-        and "week" not in prune.text
-        and "month" not in prune.text
-    ):
-        yield call.effect("git.history.lose", note="deletes unreachable commits at once")
-    else:
-        yield call.effect("git.write")
-
-
-def _prune(call: Call, args: Arguments) -> Iterator[Effect]:
-    if args.has("-n --dry-run"):
-        yield call.effect("git.read")
-    else:
-        expire = args.value("--expire")
-        at_once = expire is not None and expire.text in ("now", "all")
-        yield call.effect("git.history.lose", possible=not at_once, note="deletes unreachable commits")
-
-
-def _rebase(call: Call, args: Arguments) -> Iterator[Effect]:
-    for command in args.all("-x --exec"):
-        yield from call.shell(command.text)
-    yield call.effect("git.history.rewrite", tuple(Target(word.shown, "ref") for word in args.operands))
-
-
-def _filter(call: Call, args: Arguments) -> Iterator[Effect]:
-    for command in args.all(
-        "--tree-filter --index-filter --env-filter --msg-filter --commit-filter --setup --parent-filter --tag-name-filter"
-    ):
-        yield from call.shell(command.text)
-    if not args.has("--dry-run --analyze"):
-        yield call.effect("git.history.lose", note="rewrites the whole history")
-
-
-def _ref(call: Call, args: Arguments) -> Iterator[Effect]:
-    if args.has("-d --delete --stdin"):
-        yield call.effect("git.ref.delete", tuple(Target(word.shown, "ref") for word in args.operands[:1]))
-    else:
-        yield from _moved(call, args.operands)
 
 
 def _commit(call: Call, args: Arguments) -> Iterator[Effect]:
@@ -440,11 +340,11 @@ def _submodule(call: Call, args: Arguments) -> Iterator[Effect]:
 
 
 _PARTS: dict[str, Part] = {
-    "add": _add, "stage": _add, "archive": _archive, "bisect": _runs, "branch": _branch, "bundle": _bundle, "checkout": _checkout, "checkout-index": _index,
+    "add": _add, "stage": _add, "archive": _archive, "bisect": _runs, "branch": branch, "bundle": _bundle, "checkout": _checkout, "checkout-index": _index,
     "clean": _clean, "clone": _fetch, "commit": _commit, "config": _config, "credential": _credential, "credential-store": _credential, "daemon": _serve,
-    "diff": _shown, "hash-object": _shown, "difftool": _runs, "fetch": _fetch, "filter-branch": _filter, "filter-repo": _filter, "gc": _gc, "instaweb": _serve, "ls-remote": _fetch, "merge": _merge,
-    "prune": _prune, "pull": _fetch, "push": _push, "read-tree": _index, "rebase": _rebase, "reflog": _reflog, "remote": _remote, "reset": _reset, "restore": _restore,
-    "rm": _remove, "send-email": _mail, "stash": _stash, "submodule": _submodule, "switch": _switch, "symbolic-ref": _symbolic, "tag": _tag, "update-ref": _ref, "worktree": _worktree, "am": _merge,
+    "diff": _shown, "hash-object": _shown, "difftool": _runs, "fetch": _fetch, "filter-branch": rewrite, "filter-repo": rewrite, "gc": collect, "instaweb": _serve, "ls-remote": _fetch, "merge": _merge,
+    "prune": prune, "pull": _fetch, "push": _push, "read-tree": _index, "rebase": rebase, "reflog": reflog, "remote": _remote, "reset": _reset, "restore": _restore,
+    "rm": _remove, "send-email": _mail, "stash": _stash, "submodule": _submodule, "switch": _switch, "symbolic-ref": symbolic, "tag": tag, "update-ref": ref, "worktree": _worktree, "am": _merge,
 }  # fmt: skip
 
 _VALUES: dict[str, str] = {

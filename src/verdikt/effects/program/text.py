@@ -13,13 +13,34 @@ from verdikt.shell.command import Word
 def _grep(call: Call) -> Iterator[Effect]:
     args = call.args
     given = args.has("-e --regexp -f --file --files --type-list")
-    yield from call.on("fs.read", args.operands if given else args.operands[1:])
+    patterns = args.all("-e --regexp") if given else args.operands[:1]
+    plain = (
+        bool(patterns)
+        and all(_is_plain_setting(word.text) for word in patterns)
+        and not args.has("-v --invert-match -A -B -C -r -R")
+    )
+    yield from call.on("fs.list" if plain else "fs.read", args.operands if given else args.operands[1:])
     if (command := args.value("--pre")) is not None:
         yield from call.shell(command.text)
     if args.operands and args.has("-r -R --recursive --hidden") and args.operands[-1].text[:1] in ("/", "~"):
         yield from _hunted(call, args.operands if given else args.operands[1:], args.operands[0].text)
     if call.command.pipe_from is not None and not args.has("-c --count -q --quiet --silent"):
         yield from _secret_lines(call, args.all("-e --regexp") or args.operands[:1])
+
+
+_SETTINGS = regex(r"^[\^(]*(?:[A-Z][A-Z_]{2,}[=:]?\|?)+\)?[=:]?$")
+
+
+def _is_plain_setting(pattern: str) -> bool:
+    """Whether a pattern names settings that hold no secret: `PORT|NODE_ENV`."""
+    from verdikt.effects.program.network import SECRET_NAME
+
+    pattern = pattern.replace("\\|", "|")
+    return (
+        _SETTINGS.match(pattern) is not None
+        and SECRET_NAME.search(pattern) is None
+        and not any(part in pattern for part in ("URL", "URI", "DSN", "CONN"))
+    )
 
 
 _SECRETS = regex(r"(?i)BEGIN .*PRIVATE|passw(?:or)?d|secret|api[_.-]?key|access[_.-]?key|aws_|AKIA|token|credential")
