@@ -5,7 +5,7 @@ import re
 from verdikt.effects.code.dialect import quoted
 from verdikt.model.regex import regex
 
-_MOST = 200
+_MOST = 60
 _STRING = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')"""
 _DEFINED = regex(
     r"\b(?:function|def|fn|func|fun|local\s+function|sub)\s+(?P<name>[A-Za-z_]\w*)\s*(?:\(\s*(?P<first>\$?[A-Za-z_]\w*)?|\{)"
