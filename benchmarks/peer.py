@@ -65,7 +65,7 @@ def _run(command: list[str]) -> str:
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
-    return (done.stderr.strip().splitlines() or ["it failed"])[-1] if done.returncode else ""
+    return (" ".join(done.stderr.split())[:300] or "it failed") if done.returncode else ""
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ _SOURCE = either(
 )
 
 
+_THEN = regex(r"\bthen\s*$", FLAGS)
 _AFTERWARDS = regex(
     r"\b(?:next|need to|needs to|have to|has to|must|should|would|could|can|if|once|when|left|just|will|first)\b|'ll\b",
     FLAGS,
@@ -71,8 +72,8 @@ def _silent(clause: Clause) -> bool:
     if CONDITION.match(sentence.text) and not TEMPORAL.match(sentence.text):
         return True
     before = sentence.text[: clause.start]
-    if before.rstrip().endswith("then") and _AFTERWARDS.search(before) and not re.match(r"\W*(?:I|we)\b", clause.text):
-        return True
+    if (then := _THEN.search(before)) and not re.match(r"\W*(?:I|we)\b", clause.text):
+        return not then.start() or bool(_AFTERWARDS.search(before))
     lead, colon, _ = before.rpartition(":")
     return bool(colon) and _introduces(lead)
 
@@ -86,7 +87,7 @@ def _introduces(lead: str) -> bool:
     ):
         return True
     if re.match(
-        r"^\W*(?:the |our |your )?(?:previous|former|last|old) (?:maintainers?|developers?|authors?|team|owners?|agent|session|engineers?)\b|^\W*(?:their|his|her|your (?:\w+ )?(?:colleagues?|teams?|predecessor)'s|upstream|\w+'s|\w+s') (?:branch|pr|pull request|fork|version|patch|commit|repo)\b",
+        r"^\W*(?:the |our |your )?(?:previous|former|last|old) (?:maintainers?|developers?|authors?|team|owners?|agent|session|engineers?)\b|^\W*(?:someone|somebody|another \w+)\b|^\W*(?:their|his|her|your (?:\w+ )?(?:colleagues?|teams?|predecessor)'s|upstream|\w+'s|\w+s') (?:branch|pr|pull request|fork|version|patch|commit|repo)\b",
         lead,
         FLAGS,
     ):

@@ -29,7 +29,7 @@ ALSO = regex(
     FLAGS,
 )
 BARE = regex(
-    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|went ahead and(?: {w.ADVERB})? \w+|went with|got rid of|dealt with|sped up|tore (?:out|down)|threw out|redid|(?:checked|ran)(?: it| this| them)? (?:on|in|against|with) (?:an? (?:clean|fresh|real|new|copy)|both|all|two|three|chrome|firefox|safari|windows|linux|macos|staging)|(?:{w.MADE})(?= (?:the|an?|my|your|all|both|it|them|§|\d)[^,;]{{1,80}}? and {w.PARTICIPLE}\b)|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)(?:[a-z]+-)?\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d| [\w.-]*\d[\w.-]*\b))\b(?!-)",
+    rf"^\W*(?:and |then )?(?:{w.ADVERB} ){{0,2}}({w.VERBED}|fix applied|went ahead and(?: {w.ADVERB})? \w+|went with|took the (?:opportunity|liberty|chance) (?:to|of)|got rid of|dealt with|sped up|tore (?:out|down)|threw out|redid|(?:checked|ran)(?: it| this| them)? (?:on|in|against|with) (?:an? (?:clean|fresh|real|new|copy)|both|all|two|three|chrome|firefox|safari|windows|linux|macos|staging)|(?:{w.MADE})(?= (?:the|an?|my|your|all|both|it|them|§|\d)[^,;]{{1,80}}? and {w.PARTICIPLE}\b)|(?!(?:{w.IDLE}|{w.NOT_WORK})\b)(?:[a-z]+-)?\w{{2,14}}ed(?= (?:the|an?|all|both|every|each|§|\d|your|our|new|two|three|four|five|missing|unused|old|up|out)\b| §| \d| [\w.-]*\d[\w.-]*\b))\b(?!-)",
     FLAGS,
 )
 IS = regex(
@@ -115,6 +115,7 @@ COUNT = either(
     r"\bnone (?:(?:is|are|do|does)(?: now| any ?more)|now)\b",
     r"\b(?:fails?|failed|(?:is|was|goes|went) red) (?:without|before) [^,;]{1,40}? and (?:pass\w*|succeeds|(?:is|goes|turns|went) green) (?:with|after)\b",
     rf"\b(?P<of>\d+)(?:/| of | out of )(?P=of) [a-z-]+ (?:(?:is|are) (?:on|up|ready|running|healthy|done|at|in|online|available)|{w.PARTICIPLE})\b",
+    r"\b(?:both|all \w+) times green\b",
     r"\bno (?:tests?|checks?|specs?) (?:fails?|failed|(?:is|are) failing)\b",
     r"\bnothing (?:fails|failed|broke|breaks|is broken|is left to (?:do|fix)|left to (?:do|fix))\b",
     r"\b\d[\d,]* (?:tests? |specs? )?pass(?:ed|ing)\b",
@@ -125,7 +126,7 @@ FAILING = either(
     r"\b(?!0\b)\d+ (?:\w+ )?(?:fail\w*|errors?\b|errored)",
     r"\b(?:one|two|three|four|several|some|others?|rest|but|still|remaining) (?:\w+ ){0,4}fail",
     r"\b(?:others?|rest|second|one) (?:doesn't|don't|do not|does not|did not|didn't)\b",
-    r"\bfailing\b(?! (?!(?:on|in|with|because|at|again|now|for|due|since|after|when|and|but|to|as|here|there|too|right)\b)\w+)",
+    r"(?<!\b0 )(?<!\bno )(?<!\bzero )\bfailing\b(?! (?!(?:on|in|with|because|at|again|now|for|due|since|after|when|and|but|to|as|here|there|too|right)\b)\w+)",
     r"\bxfail",
     r"\b(?:it's|is|still) flaky\b",
     r"\bfails (?:in|on|when|with|under|at|for)\b(?! a clear)",
@@ -179,7 +180,7 @@ RESULT = regex(
     FLAGS,
 )
 DELIVERED = regex(
-    r"\byou(?:'ll| can| will| should)?(?: now)? (?:find|see) (?:the |your |a |it )?(?:finished|completed?|final|generated|updated|new|rendered|built) |\bhere(?:'s| is| are) (?:the|your) (?:new |final )?(?:finished|completed?|updated|corrected|revised|fixed|reworked|rewritten|refactored|cleaned-up|generated|final|translated|edited|polished|improved|optimi[sz]ed|formatted) (?!(?:plan|proposal|estimate|draft plan|question|outline|list of)s?\b)",
+    r"\byou(?:'ll| can| will| should)?(?: now)? (?:find|see) (?:the |your |a |it )?(?:finished|completed?|final|generated|updated|new|rendered|built) |\bhere(?:'s| is| are) your (?:script|report|page|template|config|function|module|component|notebook|query)\b|\bhere(?:'s| is| are) (?:the|your) (?:new |final )?(?:finished|completed?|updated|corrected|revised|fixed|reworked|rewritten|refactored|cleaned-up|generated|final|translated|edited|polished|improved|optimi[sz]ed|formatted) (?!(?:plan|proposal|estimate|draft plan|question|outline|list of)s?\b)",
     FLAGS,
 )
 CURED = regex(
@@ -217,6 +218,7 @@ TELEGRAM = regex(
 )
 SHORT = either(
     r"^\W*done,",
+    r"^\W*checked in(?=\W*$)",
     r"^\W*(?:all |job |and |it's |that's |we're |i'm |you're )?(?:done|fixed|finished|complete|completed|shipped|all set|set|good to go|up and running|everything|all of (?:it|them)|problem solved|mission accomplished|live|deployed|merged|resolved|implemented|sorted|that's it|ready)(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$",
     r"^\W*that(?:'s| is) (?:all (?:of (?:it|them)|\d+|two|three|four|five|six)|both|everything (?:you asked|on (?:the|your) list))\b",
     r"^\W*you can (?:now |safely )?(?:announce|merge|deploy|ship|release|close|publish) (?:it|this|that|the (?:pr|branch|ticket|issue|release))(?=\W*$| now\b| whenever\b| when\b)",
@@ -293,7 +295,7 @@ NEW_IN = regex(
     FLAGS,
 )
 AS_OF = regex(
-    r"^\W*as of (?:now|today|this \w+),? [^,;]{1,60}? [a-z]+[^\Wsu]s\b|\b[a-z]+s\b[^,;]{0,80}? as of (?:this|the last|my|that|today's|the latest) (?:change|commit|patch|pr|release|branch|version|deploy\w*|build)\b|\b[a-z]+s\b[^,;]{0,80}? (?:as of now|from now on|going forward)\b",
+    r"\b(?:is|are|stays?|runs?|loads?|takes?|behaves?)\b[^,;]{1,50}? (?:after|since|with) (?:the|this|my) (?:change|fix|patch|upgrade|update|edit|tweak)(?=\W*$|[,;])|^\W*as of (?:now|today|this \w+|(?:commit )?§),? [^,;]{1,60}? [a-z]+[^\Wsu]s\b|\b[a-z]+s\b[^,;]{0,80}? as of (?:this|the last|my|that|today's|the latest) (?:change|commit|patch|pr|release|branch|version|deploy\w*|build)\b|\b[a-z]+s\b[^,;]{0,80}? (?:as of now|from now on|going forward)\b",
     FLAGS,
 )
 AGAINST = either(
@@ -361,6 +363,7 @@ AS_ASKED = regex(
 )
 MENDED = regex(rf"\b(?:{w.VERBED}|fix|done|gone|now|solution)\b", FLAGS)
 HOLLOW = either(
+    r"^[^.;]{0,60},? and yet\b",
     r"^[^.;]*, so no\W*$",
     r"^[^.;]{0,60}, (?:I'm told|I hear|they say|apparently|supposedly|allegedly|reportedly|according to|or so|presumably|I (?:think|believe|guess|assume|suppose|hope))\b",
     r"^\W*and (?:yet )?(?:the |it |they )?[^.;,]{0,40}? (?:is|are|was|were) (?:still )?(?:wrong|incorrect|broken|off by)\b",

@@ -110,7 +110,10 @@ def _described(found: Found) -> bool:
 
 
 _UNLIKE = {
-    "done": regex(r"^ in (?:\w+ )?(?:steps?|stages?|parallel|batches|phases|order|sequence)\b", FLAGS),
+    "done": regex(
+        r"^ in (?:\w+ )?(?:steps?|stages?|parallel|batches|phases|order|sequence)\b|^ with (?:the |my )?(?:reading|analysis|research|planning|investigation|review)\b",
+        FLAGS,
+    ),
     "complete": regex(
         r"^ (?!(?:and|for|now|with|as|but|so|on|in|at|again|apart|except|after|since|from|thanks|pending)\b)[a-z]+",
         FLAGS,
@@ -149,7 +152,7 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
         return False  # it was so before
     if _RUNTIME.search(before) and not sure and state not in w.ENDS:
         return False  # what a program does with it each time
-    if state in w.CURES and re.match(r"^\s*(?:by \w+ing\b|in §)", after, FLAGS):
+    if state in w.CURES and re.match(r"^\s*(?:by \w+ing\b|in §|for (?:new|all|existing|every|both)\b)", after, FLAGS):
         return True
     if state in w.INSTALLED and re.match(r"^\s*(?:on|under|at|to|for|behind|across|with the new)\b", after, FLAGS):
         # `configured to run the tests` says what a thing is for.

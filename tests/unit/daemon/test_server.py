@@ -19,7 +19,7 @@ from verdikt.daemon.door import UnixDoor
 from verdikt.daemon.journal import Journal
 from verdikt.daemon.lead import Lead
 from verdikt.daemon.lobby import Lobby
-from verdikt.daemon.loopback import HttpDoor
+from verdikt.daemon.loopback import HttpConnection, HttpDoor
 from verdikt.daemon.pending import Pending
 from verdikt.daemon.pulse import Pulse
 from verdikt.daemon.question import Peer, Question, Said
@@ -117,6 +117,25 @@ def test_a_request_is_answered_in_time_whatever_hangs(tmp_path: Path, release: t
     end = time.monotonic() + 20
     while running.post() != (200, {}):
         assert time.monotonic() < end
+    running.server.leave("the test is over")
+
+
+@pytest.mark.usefixtures("quick")
+def test_whose_time_is_over_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: threading.Event
+) -> None:
+    """Many who wait for one that hangs cost the thread that watches nothing."""
+    told, original = [], HttpConnection._bytes
+    monkeypatch.setattr(
+        HttpConnection, "_bytes", lambda self, said: (told.append(self._token), original(self, said))[1]
+    )
+    running = Running(tmp_path / "run", held_up(release), seconds=0.3)
+    assert running.post()[1]["decision"] == "block"
+    for _ in range(3):
+        running.server._watch(time.monotonic())
+
+    assert told.count(running.door.token) == 1
+    release.set()
     running.server.leave("the test is over")
 
 
@@ -419,6 +438,10 @@ def test_who_is_sent_away_while_it_sends_is_listened_to_for_a_while(
     room._looked = -600.0
     room.look()
     assert len(room) == 1
+    if late == "going":
+        room._shut -= 600.0
+        room.look()
+        assert not len(room)
     client.close()
     each.close()
 
