@@ -378,11 +378,12 @@ def test_what_is_no_question_is_refused(warm: WarmProcess, bytes_: bytes) -> Non
     assert warm.ask(bash("ls")).code == 0
 
 
-def test_a_process_ends_although_its_files_cannot_be_closed(place: WarmProcess) -> None:
-    """A decision that hangs may hold what closing waits for."""
+@pytest.mark.parametrize("full", ["", "def full(_): raise RuntimeError\nthreading.Timer.start = full\n"])
+def test_a_process_ends_although_its_files_cannot_be_closed(place: WarmProcess, full: str) -> None:
+    """A decision that hangs may hold what closing waits for; also where no thread can be started to wait for it."""
     hanging = (
-        "import threading; from verdikt.daemon import server, warm; from verdikt.daemon.__main__ import main;"
-        "server.LEAVE_SECONDS = 0.2; warm.Warm.close = lambda _: threading.Event().wait(); main([])"
+        "import threading; from verdikt.daemon import server, warm; from verdikt.daemon.__main__ import main\n"
+        f"{full}server.LEAVE_SECONDS = 0.2; warm.Warm.close = lambda _: threading.Event().wait(); main([])"
     )
     process = subprocess.Popen([sys.executable, "-I", "-c", hanging], env=place.env)
     place.started.append(process)

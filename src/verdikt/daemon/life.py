@@ -81,7 +81,10 @@ def _serve(residence: "Residence", options: "Options", env: Mapping[str, str]) -
     # A decision that hangs may hold what is to be closed.
     last = threading.Timer(LEAVE_SECONDS, os._exit, (0,))
     last.daemon = True
-    last.start()
+    try:
+        last.start()
+    except RuntimeError:
+        os._exit(0)  # the system has no room for a thread, and nobody would end this one
     warm.close()
     journal.write(f"ended: {why}")
     # Threads that hang must not hold the process up; what was decided is on the disk.

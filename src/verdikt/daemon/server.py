@@ -135,6 +135,7 @@ class Server:
         with self._lock:
             late = [each for each in self._asked if each.due is not None and now > each.due]
         for connection in late:
+            connection.due = None  # it is told once, and may be waited for long
             if connection.answer(Said.refused("the warm process did not decide in time")):
                 self.pulse.refuse()
 

@@ -87,7 +87,7 @@ def _introduces(lead: str) -> bool:
     ):
         return True
     if re.match(
-        r"^\W*(?:the |our |your )?(?:previous|former|last|old) (?:maintainers?|developers?|authors?|team|owners?|agent|session|engineers?)\b|^\W*(?:their|his|her|your (?:\w+ )?(?:colleagues?|teams?|predecessor)'s|upstream|\w+'s|\w+s') (?:branch|pr|pull request|fork|version|patch|commit|repo)\b",
+        r"^\W*(?:the |our |your )?(?:previous|former|last|old) (?:maintainers?|developers?|authors?|team|owners?|agent|session|engineers?)\b|^\W*(?:someone|somebody|another \w+)\b|^\W*(?:their|his|her|your (?:\w+ )?(?:colleagues?|teams?|predecessor)'s|upstream|\w+'s|\w+s') (?:branch|pr|pull request|fork|version|patch|commit|repo)\b",
         lead,
         FLAGS,
     ):

@@ -42,7 +42,7 @@ _VETOES = (
         ),
         (p.ENDED,),
     ),
-    Veto("since", regex(r"\bafter\b(?! that\b| this\b)", FLAGS)),
+    Veto("since", regex(r"\bafter\b(?! that\b| this\b| \w+ing\b)", FLAGS)),
     Veto("whole", regex(r"^\W*(?:an?|any)\s", FLAGS), (p.TESTS, p.CLEAR, p.ENDED, p.FINE)),
 )
 

@@ -218,6 +218,7 @@ TELEGRAM = regex(
 )
 SHORT = either(
     r"^\W*done,",
+    r"^\W*checked in(?=\W*$)",
     r"^\W*(?:all |job |and |it's |that's |we're |i'm |you're )?(?:done|fixed|finished|complete|completed|shipped|all set|set|good to go|up and running|everything|all of (?:it|them)|problem solved|mission accomplished|live|deployed|merged|resolved|implemented|sorted|that's it|ready)(?: now| on (?:the|your) list| you asked for| for (?:review|you|testing|merge|production|use)| to (?:merge|ship|go|review|use|deploy)| and (?:\w+ ){0,2}\w+| 🎉| as requested| here)?\W*$",
     r"^\W*that(?:'s| is) (?:all (?:of (?:it|them)|\d+|two|three|four|five|six)|both|everything (?:you asked|on (?:the|your) list))\b",
     r"^\W*you can (?:now |safely )?(?:announce|merge|deploy|ship|release|close|publish) (?:it|this|that|the (?:pr|branch|ticket|issue|release))(?=\W*$| now\b| whenever\b| when\b)",
@@ -294,7 +295,7 @@ NEW_IN = regex(
     FLAGS,
 )
 AS_OF = regex(
-    r"\b(?:is|are|stays?|runs?|loads?|takes?|behaves?)\b[^,;]{1,50}? (?:after|since|with) (?:the|this|my) (?:change|fix|patch|upgrade|update|edit|tweak)(?=\W*$|[,;])|^\W*as of (?:now|today|this \w+),? [^,;]{1,60}? [a-z]+[^\Wsu]s\b|\b[a-z]+s\b[^,;]{0,80}? as of (?:this|the last|my|that|today's|the latest) (?:change|commit|patch|pr|release|branch|version|deploy\w*|build)\b|\b[a-z]+s\b[^,;]{0,80}? (?:as of now|from now on|going forward)\b",
+    r"\b(?:is|are|stays?|runs?|loads?|takes?|behaves?)\b[^,;]{1,50}? (?:after|since|with) (?:the|this|my) (?:change|fix|patch|upgrade|update|edit|tweak)(?=\W*$|[,;])|^\W*as of (?:now|today|this \w+|(?:commit )?§),? [^,;]{1,60}? [a-z]+[^\Wsu]s\b|\b[a-z]+s\b[^,;]{0,80}? as of (?:this|the last|my|that|today's|the latest) (?:change|commit|patch|pr|release|branch|version|deploy\w*|build)\b|\b[a-z]+s\b[^,;]{0,80}? (?:as of now|from now on|going forward)\b",
     FLAGS,
 )
 AGAINST = either(

@@ -114,7 +114,7 @@ NEGATIVE = (
 UNREAL = (
     r"\b(?:if|once(?! (?:more|again)\b)|whenever|until|till|unless|whether|in case|possible that|chance that|apparently|presumably|(?:glad|pleased|happy|good|great|nice)(?: to (?:hear|see|know|read)| that| (?=it|they|you|everything|the)\b)|(?:fairly|pretty|reasonably|quite|rather) (?:confident|sure|certain)|provided|assuming|assume[sd]?|as soon as|so that"
     r"|by the time|suppose|supposed|imagine|pretend|as if|as though|either(?! way)|ensure that|ensuring|make sure|making sure|to ensure"
-    r"|see (?:if|that)|(?:double-?)?check(?:s|ing)? (?:that|whether|if)|^\W*(?:please )?(?:check|verify|confirm|ensure|prove|show|assert|see)(?: that| whether)?|to (?:verify|confirm|check|prove|see|show|say|know|mark|get|have|be(?! (?:clear|honest|upfront|precise|fair|transparent|exact)\b)|make|declare|call|consider)"
+    r"|see (?:if|that)|(?:double-?)?check(?:s|ing)? (?:that|whether|if)|^\W*(?:please )?(?:check|verify|confirm|ensure|prove|show|assert|see)(?: that| whether)?|to (?:verify|confirm|check|prove|see|show|say|tell|know|mark|get|have|be(?! (?:clear|honest|upfront|precise|fair|transparent|exact)\b)|make|declare|call|consider)"
     r"|expect(?:s|ed|ing)?|hope|hoping|wish|want(?:s|ed)?|need(?:s|ed)?|requires?|should|must|would|could|might|may|will"
     r"|shall|going to|let's|let me|want|goal|idea|plan(?:s|ned)?|when|remember|try(?:ing)?|tried|attempt(?:ed|ing)?"
     r"|before|until|while|start(?:ed|ing)?|begin|began|beginning|working on|in progress|in the middle|halfway|way to"

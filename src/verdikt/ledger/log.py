@@ -75,7 +75,7 @@ class LogFile:
 
     def __enter__(self) -> None:
         if not self._thread.acquire(timeout=WAIT_SECONDS):
-            raise self._taken()
+            raise LedgerError(f"`{self.path}` is still being written for another call; check the disk")
         if self._busy:
             self._thread.release()
             raise LedgerError(f"an update of `{self.path.name}` is already under way in this thread")
@@ -167,6 +167,7 @@ class LogFile:
 
     def hasten(self) -> None:
         """Has the system begin with what was written, if it can, so that a `sync` in a while waits less."""
+        # Linux begins to write whatever is said not to be needed, and keeps it until it is on the disk.
         if self._durable and hasattr(os, "posix_fadvise"):
             with suppress(OSError):
                 os.posix_fadvise(self._fd, max(self._found, 0), 0, os.POSIX_FADV_DONTNEED)
@@ -249,10 +250,7 @@ class LogFile:
                 SystemClock().sleep(min(_NAP_SECONDS, 0.0005 * (attempt + 1)))
             else:
                 return
-        raise self._taken()
-
-    def _taken(self) -> LedgerError:
-        return LedgerError(f"`{self.path}` is locked by another process; see who holds it with `fuser`, and end that")
+        raise LedgerError(f"`{self.path}` is locked by another process; see who holds it with `fuser`, and end that")
 
     def _open(self) -> None:
         flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC

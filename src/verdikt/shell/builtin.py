@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _NAME = regex(r"[A-Za-z_]\w*")
 _GIVEN = regex(r"([A-Za-z_]\w*)(\[[^\]]{0,200}\])?(\+?=)(.*)", re.DOTALL)
+_QUOTES = "\"'"
+_KEYED = regex(r"\[([^\]\s]{1,80})\]=(\"[^\"]*\"|'[^']*'|[^\s()]+)")
 _LONGEST_VALUE = 32_768
 _LONGEST_PATH = 4096
 
@@ -42,6 +44,10 @@ def _store(scope: Scope, name: str, subscript: str, op: str, value: Value) -> No
     before = scope.get(name)
     if subscript:
         index = subscript[1:-1]
+        if scope.get(f"{name}[]"):
+            scope.set(f"{name}[{index.strip(_QUOTES)}]", value)
+            scope.set(name, [UNKNOWN])
+            return
         if isinstance(before, list) and index.isdigit() and int(index) <= len(before) and isinstance(value, str):
             copy = before.copy()
             copy[int(index) : int(index) + 1] = [value]
@@ -101,17 +107,20 @@ def _popd(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> 
 
 def _declare(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") -> None:
     exports = words[0].text == "export"
-    nameref = False
+    nameref = keyed = False
     for word in words[1:]:
         if re.fullmatch(r"[-+][A-Za-z]+", word.text):
             exports = exports or ("x" in word.text and word.text[0] == "-")
             nameref = nameref or "n" in word.text
+            keyed = keyed or "A" in word.text
             continue
         found = _GIVEN.fullmatch(word.text)
         name = found[1] if found else word.text
         if walker.locals is not None and words[0].text in ("local", "declare", "typeset"):
             walker.locals.setdefault(name, scope.get(name))
             scope.set(name, UNSET)
+        if keyed:
+            scope.set(f"{name}[]", "keyed")
         if nameref and found:
             # What it names may be set under either name from now on.
             scope.set(found[4], UNKNOWN)
@@ -119,6 +128,8 @@ def _declare(walker: "Runner", words: list[Word], scope: Scope, frame: "Frame") 
             raw_value = word.raw.split("=", 1)[-1]
             if raw_value.startswith("(") and raw_value.endswith(")"):
                 scope.set(found[1], walker.array(raw_value, scope))
+                for key, value in _KEYED.findall(raw_value) if keyed else ():
+                    scope.set(f"{found[1]}[{key.strip(_QUOTES)}]", walker.word(value, scope).text)
             else:
                 _store(scope, found[1], found[2] or "", found[3], UNKNOWN if nameref else found[4])
         if exports:

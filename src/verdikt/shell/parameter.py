@@ -17,6 +17,7 @@ _FORM = regex(
     r"(?P<op>:?[-=+?]|##?|%%?|//|/#|/%|/|\^\^?|,,?|~~?|@[A-Za-z]|:)?",
     re.DOTALL,
 )
+_QUOTES = "\"'"
 _ALWAYS_SET = frozenset(("PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "HOSTNAME", "LANG", "TERM", "UID", "EUID"))
 
 
@@ -148,7 +149,8 @@ def expand(inside: str, scope: Scope, expander: "Expander", *, quoted: bool) -> 
         value = one.indirect(value, index, inside)
         every = every and not isinstance(value, str)
     elif index is not None:
-        value = one.element(value, index)
+        key = scope.get(f"{name}[{index.strip(_QUOTES)}]") if scope.get(f"{name}[]") else None
+        value = key if key is not None else one.element(value, index)
     if found["length"]:
         return _length(value, every), False
     if op:

@@ -169,6 +169,22 @@ def test_a_lock_that_somebody_keeps_ends_in_a_message(tmp_path: Path, monkeypatc
     store.append("s", EntryKind.GAP, {})
 
 
+def test_a_call_that_takes_long_is_not_taken_for_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody finds one with `fuser`."""
+    store = FileStore(tmp_path)
+    monkeypatch.setattr("verdikt.ledger.log.WAIT_SECONDS", 0.01)
+    inside, go_on = threading.Event(), threading.Event()
+    worker = threading.Thread(target=lambda: store.update("s", lambda _: (inside.set(), go_on.wait(60))))
+    worker.start()
+    assert inside.wait(60)
+    with pytest.raises(LedgerError, match="still being written for another call; check the disk"):
+        store.append("s", EntryKind.GAP, {})
+    go_on.set()
+    worker.join()
+
+
 def test_closing_waits_for_nobody_who_waits_for_it(tmp_path: Path) -> None:
     """An update that asks for another session while the store closes must not find the door barred for ever."""
     store = FileStore(tmp_path)

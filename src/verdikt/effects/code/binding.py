@@ -8,6 +8,7 @@ import re
 from verdikt.effects.code import notation
 from verdikt.effects.code.decoder import decoded, method
 from verdikt.effects.code.dialect import plain, quoted
+from verdikt.effects.code.handed import handed, keyed
 from verdikt.shell.command import UNKNOWN
 
 _LONGEST = 20_000
@@ -20,22 +21,23 @@ _DEEPEST = 12
 
 def bind(language: str, text: str) -> str:
     """The same script, with a string wherever one can be told."""
-    script = _Script(language, text[:_FARTHEST])
+    script = _Script(language, keyed(text[:_FARTHEST]))
     folded = script.folded()
-    if script.renamed:
-        folded = _Script(language, folded).folded()  # a function that was called by a name in a string
+    given = handed(language, folded)
+    if script.renamed or given:
+        folded = _Script(language, folded, given).folded()
     return folded + text[_FARTHEST:]
 
 
 class _Script:
     """One script, read from its beginning to its end."""
 
-    def __init__(self, language: str, text: str) -> None:
+    def __init__(self, language: str, text: str, given: dict[str, str] | None = None) -> None:
         self._language = language
         self._dotted = language in notation.DOTTED
         text = plain(language, text)
         self._text = text
-        self._values: dict[str, str] = {}
+        self._values: dict[str, str] = dict(given or {})
         self._lists: dict[str, list[str]] = {}
         self._more: list[str] = []
         self._left = _STEPS

@@ -11,7 +11,7 @@ from verdikt.shell.command import UNKNOWN
 
 _CALL = regex(
     r"(?:String\.|string\.|Base64\.|MIME::Base64::|Buffer\.|scalar\s+|codecs\.|:?base64[:.])*"
-    r"(?P<name>atob|base64_decode|decode_base64|decode64|strict_decode64|urlsafe_decode64|decode64!|hex2bin|strrev|str_rot13|reverse|fromCharCode|char|chr|from|pack|implode|join|StringReverse|decodeURIComponent|unescape|urldecode|rawurldecode|paste0?|sprintf|format|str_c|concat)!?\s*\(\s*"
+    r"(?P<name>atob|base64_decode|decode_base64|decode64|strict_decode64|urlsafe_decode64|decode64!|hex2bin|strrev|str_rot13|reverse|fromCharCode|char|chr|from|pack|implode|join|StringReverse|decodeURIComponent|unescape|urldecode|rawurldecode|escapeshellarg|shellescape|paste0?|sprintf|format|str_c|concat)!?\s*\(\s*"
 )
 _METHOD = regex(
     r"""\s*(?:\.|:|->|\?\.)\s*(?P<name>toString|trim|strip|chomp|to_s|freeze|dup|trim_end|reverse|rstrip|downcase|toLowerCase|unwrap|to_string|as_str|split\(\s*(?:''|"")\s*\)\.reverse\(\)\.join\(\s*(?:''|"")\s*\)|unpack1?\(\s*["']m0?["']\s*\)(?:\[0\]|\.first)?|swapcase)(?![\w])(?:\(\s*(?:['"][\w-]*['"])?\s*\))?"""
@@ -99,6 +99,8 @@ def _value(name: str, given: list[str]) -> str | None:
         return first.join(given[1:]) if len(given) > 2 else None
     if name in ("paste", "paste0", "str_c", "concat"):
         return (" " if name == "paste" else "").join(given)
+    if name in ("escapeshellarg", "shellescape"):
+        return first
     if name in ("sprintf", "format"):
         return _formatted(first, given[1:])
     return unquoted(first)

@@ -31,7 +31,7 @@ def plain(language: str, text: str) -> str:
     text = _CHARACTERS.sub(lambda found: quoted("".join(map(chr, map(int, found[1].split(","))))), text)
     if language in ("lisp", "scheme", "elisp"):
         return _lisp(text)
-    return _TOPIC.sub(r"\1 $_ ", text) if language == "perl" else text
+    return _TOPIC.sub(r"\1 $_ ", text).replace("$_[0]", "$_0") if language == "perl" else text
 
 
 def _lisp(text: str) -> str:

@@ -54,6 +54,7 @@ _FETCH = words(
 _SEND = words(
     "requests.post requests.put requests.patch requests.delete requests.request httpx.post httpx.put httpx.patch httpx.delete"
 )
+_SHELLS = words("sh bash zsh dash /bin/sh /bin/bash")
 _UNPACKS = words("pickle.loads marshal.loads dill.loads cloudpickle.loads")
 """Functions that run what they unpack."""
 _RUNS_INPUT = regex(r"\s*'?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh'?(?:\s+'?-[se]*'?)*\s*$")
@@ -156,8 +157,8 @@ class _Module(Constants):
                 self.effects.append(self.call.effect("env.read.all"))
             elif first is not None and self._secrets_of_environment(first):
                 self.effects.append(self.call.effect("env.read.secret"))
-        elif function.endswith(".system") and first is not None and UNKNOWN not in self.text(first):
-            self.effects.extend(self._shell(first))  # whatever library it is looked up in
+        elif self._reaches_shell(function) and first is not None and UNKNOWN not in self.text(first):
+            self.effects.extend(self._shell(first))
         elif function == "map" and len(node.args) > 1 and (meant := self.dotted(node.args[0])) in _PATHS:
             self.effects.extend(self._on(_PATHS[meant][0][0], node.args[1]))
         elif function in ("sys.path.insert", "sys.path.append") and node.args:
@@ -174,6 +175,10 @@ class _Module(Constants):
         else:
             return False
         return True
+
+    def _reaches_shell(self, function: str) -> bool:
+        """Whether a shell runs what a call is given: in whatever library it is looked up, or as the input of one that was started."""
+        return function.endswith(".system") or (function.endswith(".communicate") and bool(self.started & _SHELLS))
 
     def _whole_environment(self, node: ast.expr) -> bool:
         """Whether an expression is every variable of the environment, and not one of them."""

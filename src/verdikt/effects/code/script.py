@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from verdikt.effects import host
 from verdikt.effects.call import Call
 from verdikt.effects.code.binding import bind
+from verdikt.effects.code.environment import shown
 from verdikt.model.effect import Effect, Target
 from verdikt.model.regex import regex
 from verdikt.shell.command import UNKNOWN, Word
@@ -90,23 +91,6 @@ _RUN_DECODED = regex(
 _RUN_FETCHED = regex(
     r"\b(?:system|exec|popen|shell_exec|passthru|execSync|spawn|spawnSync|eval)\s*\(?\s*(?:URI\.open|Net::HTTP\.get|LWP::Simple::get|file_get_contents\(\s*['\"]https?:|get\(\s*['\"]https?:|await\s+\(?await\s+fetch)"
 )
-_WHOLE_ENV = {
-    "node": regex(
-        r"\b(?:console\.\w+|print|write|stringify|entries|values)\([^)]*\bprocess\.env(?!\s*[.\[\w])|\b(?:Deno\.env\.toObject\(\)|(?:entries|values|stringify|log)\(\s*Bun\.env\s*\))"
-    ),
-    "ruby": regex(
-        r"\b(?:p|pp|puts|print)\s*\(?\s*ENV(?:\.to_h|\.to_a|\.inspect|\.to_hash)?\s*(?:[;)\n}]|$)|\bENV\.(?:each|each_pair|map|values|select|filter|sort)\b"
-    ),
-    "perl": regex(r"\b(?:print|say|Dumper)\b[^;]*[%@\\]\s*%?ENV\b"),
-    "php": regex(
-        r"\b(?:print_r|var_dump|var_export|echo|json_encode)\s*\(?\s*(?:getenv\(\s*\)|\$_ENV\s*\)|\$_SERVER\s*\))|\bforeach\s*\(\s*(?:getenv\(\s*\)|\$_ENV\b|\$_SERVER\b)"
-    ),
-    "awk": regex(r"\bfor\s*\(\s*(\w+)\s+in\s+ENVIRON\s*\)[^}]*\bprintf?\b[^}]*\bENVIRON\[\1\]"),
-    "elixir": regex(r"\bSystem\.get_env\(\s*\)"),
-    "julia": regex(r"\b(?:println|print|show|display|for\s+\w+\s+in)\s*\(?\s*ENV\s*[);\n]"),
-    "r": regex(r"\bSys\.getenv\(\s*\)"),
-    "lua": regex(r"\bpopen\(\s*['\"](?:env|printenv)['\"]"),
-}
 _EMPTIED = regex(
     rf"""\b(?:writeFileSync|writeFile|file_put_contents|File\.write|IO\.write|outputFileSync)\b\s*\(?\s*{_STRING}\s*,\s*(?:''|""|``)\s*[),;]?"""
 )
@@ -166,8 +150,7 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
     yield from _inner(language, text, call)
     if language == "php":
         text = _PHP_JOIN.sub(r"\1 , ", text)  # a dot joins strings there
-    if (pattern := _WHOLE_ENV.get(language)) is not None and (found := pattern.search(text)):
-        yield from _shown(text[found.start() :], call)
+    yield from shown(language, text, call)
     yield from _stored(language, text, call)
     if _SOCKET.search(text) and (_RUNS.search(text) or (language in _QUOTES_RUN and _BACKTICK.search(text))):
         yield call.effect("net.shell", note="a shell over a socket")
@@ -184,7 +167,9 @@ def read_script(language: str, text: str, call: Call) -> Iterator[Effect]:
         yield from _opened(found, call)
     yield from _addressed(text, call)
     if language == "osascript":
-        yield from _driven(text, call)
+        from verdikt.effects.code.applescript import driven
+
+        yield from driven(text, call)
 
 
 def _brought(text: str, call: Call) -> Iterator[Effect]:
@@ -199,20 +184,6 @@ def _brought(text: str, call: Call) -> Iterator[Effect]:
 _STORED = regex(
     rf"""(?:\b(?:getstore|mirror|copy|download_file|urlretrieve|download\.file|download)\s*\(?\s*["']https?:[^"']*["']\s*,\s*(?:destfile\s*=\s*)?{_STRING}|\bfile_put_contents\(\s*{_STRING}\s*,\s*file_get_contents\(\s*["']https?:|\b(?:File|IO)\.(?:write|binwrite)\(?\s*{_STRING}\s*,\s*(?:URI\.open|Net::HTTP\.get|open\(\s*["']https?:))"""
 )
-
-
-def _shown(text: str, call: Call) -> Iterator[Effect]:
-    """Every variable of the environment, unless what follows picks some that are called like no secret."""
-    from verdikt.effects.program.network import SECRET_NAME
-
-    picked = _PICKED.search(text[:300])
-    if picked is None:
-        yield call.effect("env.read.all")
-    elif SECRET_NAME.search(picked[1].upper()):
-        yield call.effect("env.read.secret")
-
-
-_PICKED = regex(r"\.\s*(?:filter|select|grep|reject)\s*[({](.{0,120})")
 
 
 def _inner(language: str, text: str, call: Call) -> Iterator[Effect]:
@@ -341,24 +312,6 @@ def _stored(language: str, text: str, call: Call) -> Iterator[Effect]:
     elif language == "tcl":
         for found in _TCL.finditer(text):
             yield from call.on("fs.delete.tree", [_word(found.group(1).strip('"{}'))])
-
-
-def _driven(text: str, call: Call) -> Iterator[Effect]:
-    """AppleScript: another program does it."""
-    if re.search(r"(?i)\bdelete\s+(?:every|all|folder|the\s+contents|items?)\b", text):
-        yield call.effect("fs.delete.tree", possible=True, recoverable=False)
-    if re.search(r"(?i)\bempty\s+(?:the\s+)?trash\b", text):
-        yield call.effect("backup.delete", (Target("the trash", "other"),))
-    if re.search(r"(?i)\bwith administrator privileges\b", text):
-        yield call.effect("priv.escalate")
-    if re.search(r"(?i)\btell application \"(?:mail|messages|microsoft outlook|slack)\".*\bsend\b", text, re.DOTALL):
-        yield call.effect("message.send", possible=True)
-    if re.search(r"(?i)\b(?:keystroke|key code)\b", text):
-        yield call.effect("code.unknown", possible=True, note="types for the person")
-    if re.search(r"(?i)\b(?:shut down|restart|log out)\b", text) and re.search(
-        r"(?i)system events|finder|loginwindow", text
-    ):
-        yield call.effect("sys.power")
 
 
 def _uncomment(language: str, text: str) -> str:

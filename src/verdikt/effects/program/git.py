@@ -278,7 +278,7 @@ def _serve(call: Call, args: Arguments) -> Iterator[Effect]:
 
 
 def _mail(call: Call, args: Arguments) -> Iterator[Effect]:
-    yield call.effect("message.send")
+    yield call.effect("git.read" if args.has("--dry-run") else "message.send")
 
 
 def _archive(call: Call, args: Arguments) -> Iterator[Effect]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from verdikt.effects.argument import Arguments
 from verdikt.effects.call import Call
 from verdikt.effects.surroundings import before, directory
-from verdikt.model.effect import Effect, Target
+from verdikt.model.effect import Effect, Target, Zone
 from verdikt.shell.command import Word
 
 
@@ -89,6 +89,8 @@ def fetch(call: Call, args: Arguments) -> Iterator[Effect]:
         from verdikt.effects.program.git_setting import setting
 
         yield from setting(call, given.text)
+    if (hooks := args.value("--template")) is not None and call.path(hooks).zone is Zone.TEMP:
+        yield call.effect("code.unknown", (call.path(hooks),), note="hooks that come with a template")
     if (command := args.value("--upload-pack -u")) is not None and call.subcommand != "pull":
         yield from call.shell(command.text)
     yield call.effect("git.fetch", tuple(Target(word.shown, "host") for word in args.operands[:1]))

@@ -221,6 +221,12 @@ def _agent(call: Call) -> Iterator[Effect]:
     yield call.effect("agent.run", (Target(call.name, "other"),))
 
 
+def _hooked(call: Call) -> Iterator[Effect]:
+    """A command that the shell runs at a key or a tabulator."""
+    for word in call.args.all("-C -x"):
+        yield from call.shell(word.text.partition(":")[2].strip(' "') if call.name == "bind" else word.text)
+
+
 def _editor(call: Call) -> Iterator[Effect]:
     """An editor that installs an extension: one from a file may be anything."""
     for file in call.args.all("--install-extension"):
@@ -235,11 +241,14 @@ PROGRAMS: dict[str, Program] = {
     **programs("sh bash zsh dash ksh mksh ash fish csh tcsh rbash elvish nu xonsh yash", Program(call=_shell, values="-o -O --rcfile --init-file +o +O")),
     **programs("source .", Program(call=_source)),
     **programs(
-        "cd pushd popd dirs true false : test [ [[ read wait jobs fg bg hash which whence where command builtin let return shift getopts times exit logout shopt complete compgen "
-        "compopt bind enable mapfile readarray caller break continue help ulimit suspend eval exec trap time unalias sleep usleep coproc select unsetopt setopt autoload zmodload rehash zstyle print pwd tty nproc getconf",
+        "cd pushd popd dirs true false : test [ [[ read wait jobs fg bg hash which whence where command builtin let return shift getopts times exit logout shopt compgen "
+        "compopt mapfile readarray caller break continue help ulimit suspend eval exec trap time unalias sleep usleep coproc select unsetopt setopt autoload zmodload rehash zstyle print pwd tty nproc getconf",
         _NOTHING,
     ),
     **programs("echo printf", Program(call=_echo)),
+    "complete": Program(call=_hooked, values="-C -F -W -G -X -P -S -A -o"),
+    "bind": Program(call=_hooked, values="-x -f -q -u -r -m"),
+    "enable": Program(Does("code.unknown", "-f", note="loads code into the shell"), values="-f"),
     "alias": Program(call=_alias),
     "history": Program(call=_history),
     "ztcp": Program(Does("net.shell", "0", "host", note="a bare connection inside the shell")),
