@@ -13,6 +13,7 @@ from verdikt.graph.policy import Policy
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.home import data_home
 from verdikt.ledger.later import Later
+from verdikt.ledger.place import data_place
 from verdikt.observe.clock import Clock, SystemClock
 from verdikt.observe.policy import policy_places, read_places
 from verdikt.policy import build_policy
@@ -109,19 +110,19 @@ class HeldPolicies:
 
 
 class HeldStores:
-    """Open stores, by what names their data directory."""
+    """Open stores, by their data directory."""
 
     def __init__(self, clock: Clock | None = None, later: Later | None = None) -> None:
         self._clock = clock or SystemClock()
         self._later = later or Later()
-        self._stores: Newest[tuple[str | None, ...], FileStore] = Newest(MOST_STORES, _let_go)
+        self._stores: Newest[str, FileStore] = Newest(MOST_STORES, _let_go)
 
     def of(self, env: Mapping[str, str]) -> FileStore:
         """The store in the data directory that an environment names, which is made if need be."""
-        names = env.get("VERDIKT_HOME"), env.get("XDG_DATA_HOME"), env.get("HOME")
-        store = self._stores.get(names)
+        place = data_place(env)
+        store = self._stores.get(place)
         if store is None:
-            store = self._stores.keep(names, _opened(data_home(env), self._clock, self._later))
+            store = self._stores.keep(place, _opened(data_home(env), self._clock, self._later))
         return store
 
     def record(self) -> None:
