@@ -1,8 +1,6 @@
 """The loop of the warm process, with real sockets and decisions that a test holds up."""
 
-import errno
 import json
-import select
 import socket
 import threading
 import time
@@ -17,18 +15,15 @@ from verdikt.daemon import lead, lobby, protocol, server
 from verdikt.daemon.connection import Connection
 from verdikt.daemon.door import UnixDoor
 from verdikt.daemon.journal import Journal
-from verdikt.daemon.lead import Lead
-from verdikt.daemon.lobby import Lobby
 from verdikt.daemon.loopback import HttpConnection, HttpDoor
 from verdikt.daemon.pending import Pending
-from verdikt.daemon.pulse import Pulse
 from verdikt.daemon.question import Peer, Question, Said
 from verdikt.daemon.residence import Residence
 from verdikt.daemon.server import Server
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.later import Later
 from verdikt.ledger.log import LogFile
-from verdikt.model.value import replace
+from verdikt.model.value import Value, replace
 
 ALLOWED = Said(protocol.ANSWER, 0, b"{}\n")
 
@@ -253,6 +248,112 @@ def test_whoever_knocked_before_the_process_goes_is_let_in(tmp_path: Path) -> No
     running.thread.join(60)
 
 
+def turns(running: Running, count: int) -> None:
+    """Waits until whoever leads has looked at the clients so often."""
+    seen, original = [], running.server._lobby.look
+    running.server._lobby.look = lambda: (seen.append(None), original())[1]  # type: ignore[method-assign]
+    eventually("there were turns", lambda: len(seen) > count)
+    running.server._lobby.look = original  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_the_process_goes_when_everybody_is_answered_and_not_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: threading.Event, *, asked: bool
+) -> None:
+    """Whoever is being decided, and whoever is still asking; and there is room for another process meanwhile."""
+    monkeypatch.setattr(server, "LEAVE_SECONDS", 600.0)
+    monkeypatch.setattr(lobby, "LOOK_SECONDS", 600.0)
+    running, gone = Running(tmp_path / "run", held_up(release)), []
+    running.server._gone = gone.append
+    waiting = running.begin(length=2 if asked else 4)
+    busy = running.server._lead._lent if asked else running.server._lobby._open
+    eventually("it is there", lambda: busy)
+    running.server.leave("the test is over")
+    eventually("there is room for another", lambda: gone)
+    turns(running, 3)
+    assert running.thread.is_alive()
+    if not asked:
+        waiting.sendall(b"{}")
+    release.set()
+
+    assert heard(waiting) == (200, {})
+    running.thread.join(60)
+    assert (running.thread.is_alive(), gone) == (False, ["the test is over"])
+
+
+def test_not_too_many_answers_are_held_back(tmp_path: Path) -> None:
+    """The first would wait for the last."""
+    go_on, sizes = threading.Event(), []
+    running = Running(tmp_path / "run", held_up(go_on))
+    original = running.server._settle
+    running.server._settle = lambda: (sizes.append(len(running.server._held)), original())[1]  # type: ignore[method-assign]
+    waiting = [running.begin() for _ in range(3 * server.MOST_HELD)]
+    go_on.set()
+
+    assert [heard(sock) for sock in waiting] == [(200, {})] * len(waiting)
+    assert max(sizes) <= server.MOST_HELD
+    running.server.leave("the test is over")
+
+
+class AtWork(Value):
+    """What a process is at, for how long, and why it would leave."""
+
+    asked: float | None = None
+    busy: float | None = None
+    open: bool = False
+    idle: float = 0.0
+    ours: bool = True
+    why: str = ""
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        AtWork(),
+        AtWork(idle=601.0, why="nothing to do"),
+        AtWork(idle=601.0, asked=1.0),
+        AtWork(idle=601.0, open=True),
+        AtWork(asked=server.HUNG_SECONDS + 1, why=server.HANGS),
+        AtWork(busy=server.HUNG_SECONDS + 1, why=server.HANGS),
+        AtWork(asked=1.0, busy=1.0),
+        AtWork(ours=False, why="the socket is not ours any more"),
+    ],
+)
+def test_why_a_process_leaves(tmp_path: Path, case: AtWork) -> None:
+    """Because something hangs, nobody asks, or another is in its place; and for nothing else."""
+    now = time.monotonic()
+    loop = Server(
+        [],
+        lambda _: Pending(ALLOWED),
+        Journal(tmp_path / "daemon.log"),
+        ours=lambda: case.ours,
+        facts=dict,
+        idle_seconds=600.0,
+    )
+    connection = Connection(socket.socket(), Peer(0, 0), now)
+    loop._last = now - case.idle
+    if case.asked is not None:
+        connection.asked = now - case.asked
+        loop._asked[connection] = None
+    if case.busy is not None:
+        loop._lead._lent[0] = now - case.busy
+    if case.open:
+        loop._lobby._open[connection] = None
+    loop._look_around(now)
+    connection.close()
+
+    assert loop._why == case.why
+
+
+def test_who_asks_is_a_reason_to_stay(tmp_path: Path) -> None:
+    """For as long as a process stays that has nothing to do."""
+    running = Running(tmp_path / "run", lambda _: ALLOWED)
+    running.server._last = before = -1.0
+    assert running.post() == (200, {})
+    assert running.server._last > before
+    running.server.leave("the test is over")
+
+
 @pytest.mark.usefixtures("quick")
 def test_whoever_asks_when_the_process_goes_is_told(tmp_path: Path, release: threading.Event) -> None:
     """A decision that hangs does not leave its client without a word."""
@@ -286,199 +387,16 @@ def test_an_answer_that_cannot_be_given_ends_no_thread(tmp_path: Path) -> None:
     running.server.leave("the test is over")
 
 
-class PlainDoor:
-    """Lets clients of protocol 1 in, without waiting for them."""
-
-    def __init__(self) -> None:
-        self.sock = socket.create_server(("127.0.0.1", 0))
-        self.sock.setblocking(False)
-
-    def accept(self) -> socket.socket:
-        """The next."""
-        return self.sock.accept()[0]
-
-    def admit(self, sock: socket.socket, now: float) -> Connection:
-        """Everybody."""
-        return Connection(sock, Peer(0, 0), now)
-
-    def close(self) -> None:
-        """Nobody any more."""
-        self.sock.close()
-
-
-def test_a_client_that_was_sent_away_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many send at the same moment, and the bytes of one make the loop send another away that comes after it."""
-    door, journal = PlainDoor(), Journal(tmp_path / "daemon.log")
-    loop = Lobby([door], journal, Pulse())
-    clients = [socket.create_connection(door.sock.getsockname(), timeout=20) for _ in range(6)]
-    start = protocol.MAGIC + (1_000).to_bytes(4, "big") + (10_000).to_bytes(4, "big")
-    for number, client in enumerate(clients):
-        client.sendall(start + b"x" * (100 if number < 5 else 1_000))
-    end = time.monotonic() + 20
-    while loop._buffered < 6 * len(start) + 1_500:
-        assert time.monotonic() < end
-        loop.listen(0.01)
-    monkeypatch.setattr(lobby, "MOST_BUFFERED", loop._buffered + 350)
-    for client in clients:
-        client.sendall(b"x" * 100)
-    loop.listen(0.1)
-    loop.listen(0.01)
-
-    assert len(loop._open) == len(clients) - 1
-    assert journal.tail(10) == []
-    for client in clients:
-        client.close()
-    for left in list(loop._open):
-        left.close()
-    door.close()
-
-
-WHOLE = protocol.MAGIC + (2).to_bytes(4, "big") + bytes(4) + b"x\0"
-"""The bytes of a question; what it asks does not matter in the lobby."""
-
-
-def knock(door: PlainDoor | HttpDoor, data: bytes) -> socket.socket:
-    """A client that stands at a door and has said something."""
-    client = socket.create_connection(door.sock.getsockname(), timeout=20)
-    client.sendall(data)
-    assert select.select([door.sock], [], [], 20)[0]
-    return client
-
-
-def test_no_door_and_no_client_waits_for_another_door(tmp_path: Path) -> None:
-    """However many come in there: a client of the port that hears nothing runs the tool."""
-    busy, other = PlainDoor(), PlainDoor()
-    room = Lobby([busy, other], Journal(tmp_path / "daemon.log"), Pulse())
-    slow = knock(busy, WHOLE[:5])
-    eventually("it was let in", lambda: room.listen(0.01) or len(room))
-    clients = [knock(busy, WHOLE) for _ in range(3 * lobby.AT_ONCE)]
-    clients.append(knock(other, WHOLE))
-    slow.sendall(WHOLE[5:])
-    assert select.select(list(room._open), [], [], 20)[0]
-
-    heard = room.listen(20)
-
-    assert len(room._open) + len(heard) == lobby.AT_ONCE + 2
-    assert select.select([busy.sock, other.sock], [], [], 0)[0] == [busy.sock]
-    assert any(each.sock.getpeername() == slow.getsockname() for each in heard)
-    for client in (slow, *clients):
-        client.close()
-    for each in (*room._open, *heard):
-        each.close()
-    busy.close()
-    other.close()
-
-
-def test_who_has_asked_is_not_lost_when_another_is_the_cause_of_a_failure(
+@pytest.mark.usefixtures("quick")
+def test_who_says_nothing_is_sent_away_although_nobody_else_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They leave the next time."""
-    door, failures = PlainDoor(), iter([ArithmeticError()])
-    room = Lobby([door], Journal(tmp_path / "daemon.log"), Pulse())
-    clients = [knock(door, WHOLE[:5]) for _ in range(2)]
-    eventually("they were let in", lambda: room.listen(0.01) or len(room) == 2)
-    first, last = room._open
-    original = room._take_in
+    """Whoever leads wakes up for it."""
+    monkeypatch.setattr(lobby, "ASK_SECONDS", 0.1)
+    running = Running(tmp_path / "run", lambda _: ALLOWED)
 
-    def failing(connection: Connection) -> bool:
-        if connection is last:
-            for error in failures:
-                raise error
-        return original(connection)
-
-    monkeypatch.setattr(room, "_take_in", failing)
-    for client, each in zip(clients, (first, last), strict=True):
-        client.sendall(WHOLE[5:])
-        assert select.select([each], [], [], 20)[0]
-    with pytest.raises(ArithmeticError):
-        room.listen(20)
-
-    assert room.shut_doors() == [first]
-    first.close()
-    for client in clients:
-        client.close()
-
-
-def test_there_is_room_for_another_process_when_every_door_is_shut(tmp_path: Path) -> None:
-    """And not before: it would find its place taken, and leave."""
-    doors, found = [PlainDoor(), PlainDoor()], []
-    room = Lobby(doors, Journal(tmp_path / "daemon.log"), Pulse())
-
-    def closing(door: PlainDoor) -> Callable[[], None]:
-        return lambda: (found.append(room.shut), door.sock.close())[1]
-
-    for door in doors:
-        door.close = closing(door)  # type: ignore[method-assign]
-    room.shut_doors()
-
-    assert (found, room.shut, room.deserted()) == ([False, False], True, True)
-
-
-@pytest.mark.parametrize("late", ["ASK_SECONDS", "due", "going"])
-def test_who_is_sent_away_while_it_sends_is_listened_to_for_a_while(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str
-) -> None:
-    """Over http: hung up on at once, it would miss its answer and run the tool."""
-    door = HttpDoor(0, tmp_path, {}, seconds=0.0 if late == "due" else 600.0)
-    room = Lobby([door], Journal(tmp_path / "daemon.log"), Pulse())
-    client = knock(door, b"POST /hook/claude/PreToolUse HTTP/1.1\r\n")
-    eventually("it was let in", lambda: room.listen(0.01) or len(room))
-    (each,) = room._open
-    monkeypatch.setattr(lobby, "LOOK_SECONDS", 600.0)
-    room._looked = -600.0
-    if late == "ASK_SECONDS":
-        each.opened -= lobby.ASK_SECONDS
-    if late == "going":
-        room.shut_doors()
-        room._shut -= 601.0
-    room.look()
-
-    assert b'"decision":"block"' in client.recv(4096)
-    assert (list(room._open), each.lingers) == ([each], True)
-    room._looked = -600.0
-    room.look()
-    assert len(room) == 1
-    if late == "going":
-        room._shut -= 600.0
-        room.look()
-        assert not len(room)
-    client.close()
-    each.close()
-
-
-def test_who_has_not_asked_to_the_end_when_the_process_goes_may_turn_to_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing was decided."""
-    monkeypatch.setattr(lobby, "LOOK_SECONDS", 0.0)
-    door = PlainDoor()
-    room = Lobby([door], Journal(tmp_path / "daemon.log"), Pulse())
-    client = knock(door, WHOLE[:5])
-    eventually("it was let in", lambda: room.listen(0.01) or len(room))
-    room.shut_doors()
-    eventually("it was sent away", lambda: room.look() or not len(room))
-
-    assert client.recv(100)[:5] == protocol.MAGIC + bytes([protocol.AGAIN])
-    client.close()
-
-
-def test_where_no_descriptor_is_left_who_has_not_asked_makes_room_also_when_the_process_goes(tmp_path: Path) -> None:
-    """And nobody does for anything else that is wrong at a door."""
-    door = PlainDoor()
-    room = Lobby([door], journal := Journal(tmp_path / "daemon.log"), Pulse())
-    silent = knock(door, WHOLE[:5])
-    eventually("it was let in", lambda: room.listen(0.01) or len(room))
-    room._nobody(door, OSError(errno.EPROTO, "broken"))
-    assert (len(room), len(journal.tail(10))) == (1, 1)
-    room._shut = 1.0
-    room._nobody(door, OSError(errno.EMFILE, "none left"))
-
-    assert b"too many clients" in silent.recv(100)
-    assert (len(room), room._doors) == (0, [door])
-    room._nobody(door, OSError(errno.EMFILE, "none left"))
-    assert room.deserted()
-    silent.close()
-    door.close()
+    assert "expected the question within" in heard(running.begin(length=5))[1]["reason"]
+    running.server.leave("the test is over")
 
 
 def test_who_ends_its_question_early_is_told(tmp_path: Path) -> None:
@@ -548,94 +466,6 @@ def held_up(event: threading.Event) -> Callable[[Question], Said]:
     return answer
 
 
-def test_the_lead_is_taken_from_nobody_but_who_lends_it() -> None:
-    """However the threads meet, one leads at a time; and whoever was told that it still leads does."""
-    over, inside, seen, turns = threading.Event(), threading.Lock(), [], [0]
-
-    def work() -> None:
-        while held.mine() and not over.is_set():
-            alone = inside.acquire(blocking=False)
-            seen.append(alone)
-            time.sleep(0.0005)
-            if alone:
-                inside.release()
-            held.lend()
-            time.sleep(0.0005)
-            held.take_back()
-            turns[0] += 1
-
-    held = Lead(work)
-    assert held.start()
-    eventually("there were many turns", lambda: (held.watch(time.monotonic() + lead.TURN_SECONDS), turns[0] > 300)[1])
-    over.set()
-    assert all(seen)
-    assert held._threads > 1
-
-
-def test_who_does_not_lend_the_lead_keeps_it() -> None:
-    """Long as it may take."""
-    over, leading = threading.Event(), []
-
-    def work() -> None:
-        leading.append(threading.get_ident())
-        over.wait(60)
-
-    held = Lead(work)
-    held.start()
-    eventually("somebody leads", lambda: leading)
-    held.watch(time.monotonic() + 1000)
-    assert (held._threads, held._holder) == (1, leading[0])
-    over.set()
-
-
-def test_a_thread_that_is_at_something_leaves_no_room_although_it_lends_no_more() -> None:
-    """It gives its answer, and that may take long as well."""
-    over, found = threading.Event(), []
-
-    def work() -> None:
-        if held._threads == 1:
-            held.lend()
-            eventually("another leads", lambda: not held.mine())
-            held.take_back()
-            over.wait(60)
-        elif held.mine():
-            found.append(held.room())
-            over.wait(60)
-
-    held = Lead(work, 1)
-    held.start()
-    eventually("it is lent", lambda: held._lent)
-    assert held.room()
-    eventually("another leads", lambda: (held.watch(time.monotonic() + 1000), found)[1])
-    over.set()
-    assert found == [False]
-
-
-def test_the_lead_is_seized_from_nobody_but_who_lends_it() -> None:
-    """And never comes back."""
-    lending, over, led = threading.Event(), threading.Event(), []
-
-    def work() -> None:
-        led.append(held.mine())
-        lending.wait(60)
-        held.lend()
-        over.wait(60)
-        led.append(held.take_back())
-
-    held = Lead(work)
-    held.start()
-    eventually("somebody leads", lambda: led)
-    assert not held.seize()
-    lending.set()
-    eventually("it is lent", lambda: held._lent)
-    assert held.seize()
-    assert held.mine()
-    held.watch(time.monotonic() + 1000)
-    over.set()
-    eventually("the first is done", lambda: len(led) == 2)
-    assert (led, held.mine()) == ([True, False], True)
-
-
 @pytest.mark.usefixtures("quick")
 def test_where_nobody_can_lead_the_doors_are_shut_before_another_process_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: threading.Event
@@ -645,7 +475,9 @@ def test_where_nobody_can_lead_the_doors_are_shut_before_another_process_comes(
     running.server._gone = lambda _: gone.append(running.door.sock.fileno())
     eventually("somebody leads", lambda: running.server._lead._holder)
     monkeypatch.setattr(lead.Lead, "_start", lambda _: False)
-    waiting = [running.begin()]
+    waiting = [running.begin(length=5)]
+    eventually("it is waited for", lambda: len(running.server._lobby))
+    waiting.append(running.begin())
     eventually("it is being decided", lambda: running.server._lead._lent)
     waiting += [running.begin() for _ in range(3)]
     running.server.leave("the test is over")
@@ -814,3 +646,24 @@ def test_what_waits_while_no_more_can_be_decided_is_bounded(
     release.set()
     assert heard(hanging) == heard(patient) == (200, {})
     running.server.leave("the test is over")
+
+
+def test_what_can_wait_holds_nobody_up(tmp_path: Path, release: threading.Event) -> None:
+    """Although it takes longer than it must."""
+    running, resting = Running(tmp_path / "run", lambda _: ALLOWED), []
+    running.server._rest = lambda: (resting.append(None), release.wait(60))[0]
+    assert running.post() == (200, {})
+    eventually("it rests", lambda: resting)
+    assert running.post() == (200, {})
+    running.server.leave("the test is over")
+
+
+def test_who_has_failed_lends_the_lead_no_more(tmp_path: Path) -> None:
+    """Or another would lead as well."""
+    loop = Server(
+        [], lambda _: Pending(ALLOWED), Journal(tmp_path / "log"), ours=lambda: True, facts=dict, idle_seconds=1.0
+    )
+    loop._lead.lend()
+    loop._give_up(ArithmeticError())
+
+    assert (loop._lead._lent, loop._why) == ({}, server.BROKEN)
