@@ -19,6 +19,9 @@ from verdikt.observe.policy import MANAGED, PolicyFile, read_policy_file, read_p
 
 DEFAULT_PROFILE = "standard"
 
+FILE = "file"
+"""The layer of a policy that was named, and not found where an agent works."""
+
 SECTIONS: dict[str, str | Section] = {
     "tool_policies": "verdikt.guidance.section:TOOL_POLICIES",
     "feedback": "verdikt.guidance.section:FEEDBACK",
@@ -122,13 +125,13 @@ def load_file(path: str) -> Policy:
     data = read_policy_file(path)
     if data is None:
         raise PolicyError("expected a policy file, found none", where=path)
-    return build_policy([PolicyFile("file", path, data)])
+    return build_policy([PolicyFile(FILE, path, data)])
 
 
 def parse_policy(text: str | bytes, file: str = "governance.yaml") -> Policy:
     """The policy that a text describes."""
     return build_policy(
-        [PolicyFile("file", file, text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)]
+        [PolicyFile(FILE, file, text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)]
     )
 
 
@@ -152,8 +155,16 @@ def build_policy(
         except PolicyError as error:
             faults += error.faults
             continue
-        trusted = not file.layer.startswith("project")
-        layer = read_layer(file.layer, document, names, profile, trusted=trusted, default=default)
+        layer = read_layer(
+            file.layer,
+            document,
+            names,
+            profile,
+            trusted=not file.layer.startswith("project"),
+            default=default,
+            # A file that a person or a program named is taken at its word; where an agent is governed, verdikt guards itself.
+            red_lines=default != NO_PROFILE and file.layer != FILE,
+        )
         default = NO_PROFILE
         faults += document.faults
         if layer is not None:
@@ -176,6 +187,7 @@ def restore_policy(document: Mapping[str, Any]) -> Policy:
             lambda name, base=base: Document(file=f"profile {name}", value=base or {}),  # type: ignore[misc]
             trusted=not kept["layer"].startswith("project"),
             default=NO_PROFILE if base is None else DEFAULT_PROFILE,
+            red_lines=base is not None,
         )
         own.refuse()
         layers += [layer] if layer else []

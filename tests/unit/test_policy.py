@@ -8,12 +8,14 @@ import pytest
 
 import verdikt
 from tests.policies import SHORT_SECTIONS
+from verdikt.cli.batch import look_and_decide
 from verdikt.errors import PolicyError
 from verdikt.graph.engine import PolicyEngine
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.canonical import canonical, parse
 from verdikt.model.verdict import VerdictKind
-from verdikt.policy import load_file, load_policy, parse_policy, restore_policy
+from verdikt.observe.policy import PolicyFile
+from verdikt.policy import build_policy, load_file, load_policy, parse_policy, restore_policy
 
 
 def loaded(text: str) -> set[str]:
@@ -153,3 +155,28 @@ def test_what_a_guard_refuses_is_a_fault_at_the_setting(text: str, message: str)
     """With its place."""
     with pytest.raises(PolicyError, match=message):
         parse_policy(text, "p.yaml")
+
+
+@pytest.mark.parametrize("layer", ["managed", "user", "project"])
+def test_verdikt_guards_itself_whatever_it_is_told_to_guard(layer: str, tmp_path: Path) -> None:
+    """Its red lines hold under `profile: none` as under any other, and a decision by them can be made again."""
+    text = b"profile: none\nunknown_tools: pass\nrules: [{name: none, command: nosuch, verdict: warn, reason: r}]\n"
+    policy = build_policy([PolicyFile(layer, "governance.yaml", text), PolicyFile("project", "below.yaml", text)])
+    for command, verdict in (
+        ("echo 'profile: none' > governance.yaml", "block"),
+        ("verdikt uninstall", "block"),
+        ("pip uninstall -y verdikt", "block"),
+        ("rm -rf ~/Documents", "pass"),
+        ("nosuch", "warn"),
+    ):
+        for made in (policy, restore_policy(policy.document)):
+            action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=str(tmp_path))
+            decided = look_and_decide(action, made, made.posture, home=str(tmp_path / "home"))
+            assert decided.verdict.kind.name.lower() == verdict, command
+    assert restore_policy(policy.document).digest == policy.digest
+
+
+def test_a_policy_of_nothing_but_red_lines_is_none() -> None:
+    """Whoever wrote it has forgotten something."""
+    with pytest.raises(PolicyError, match="expected at least one rule"):
+        build_policy([PolicyFile("project", "governance.yaml", b"profile: none\n")])

@@ -26,11 +26,6 @@ _FOREIGN = (
     "look at it, then run `verdikt init`"
 )
 
-_LET = (
-    "the canary was not blocked, because the policy in force here lets an agent write to verdikt's own files; "
-    "build on a profile (`profile: standard`), or make a red line of `effect: guard.tamper`"
-)
-
 _SOCKET = re.compile(r"--socket '?([^ ']+)")
 
 
@@ -62,7 +57,7 @@ def fire(here: Installation, found: Wired, calls: int, *, patience: float = READ
     milliseconds, said = _call(here, found.before, payload)
     judged = _judged(said)
     if not judged["blocked"]:
-        return Firing(**(judged | ({"why": _LET} if said.returncode == 0 and _is_let(here) else {})))
+        return Firing(**judged)
     before = _answered(sock, patience)
     timed = [_call(here, found.before, payload) for _ in range(calls)]
     after = _answered(sock, 0)
@@ -131,18 +126,6 @@ def _judged(said: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
     text = str(reason or said.stderr)
     broken = any(mark in f"{text}\n" for mark in _FAILED)
     return {"blocked": not broken, "why": text.strip() if broken else ""}
-
-
-def _is_let(here: Installation) -> bool:
-    """Whether the policy itself lets the canary through, so that nothing is wrong with the hook."""
-    from verdikt.cli.batch import look_and_decide
-    from verdikt.model.action import Action, ActionKind
-    from verdikt.policy import load_policy
-
-    policy = load_policy(here.project, environ=here.env)
-    call = {"command": Canary(data=here.data).command}
-    action = Action(kind=ActionKind.BASH, tool="Bash", payload=call, cwd=here.project)
-    return look_and_decide(action, policy, policy.posture, home=here.env.get("HOME", "")).passed
 
 
 def _unblocked(said: "subprocess.CompletedProcess[str]") -> str:

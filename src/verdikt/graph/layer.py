@@ -18,7 +18,7 @@ NO_PROFILE = "none"
 
 KEYS: dict[str, str] = {
     "version": "of this format: 1",
-    "profile": "the shipped rules to build on; `none` for none",
+    "profile": "the shipped rules to build on; `none` for none but the red lines",
     "disable": "rules of that profile to leave out; red lines stay",
     "posture": "the posture in which sessions start",
     "unknown_tools": "what is said of a tool that nobody declared",
@@ -47,10 +47,12 @@ def read_layer(
     *,
     trusted: bool = True,
     default: str = NO_PROFILE,
+    red_lines: bool = False,
 ) -> PolicyLayer | None:
     """The layer that a document describes, or None after recording what is wrong with it in `document.faults`.
 
-    `default` is the profile it builds on when it names none.
+    `default` is the profile it builds on when it names none. With `red_lines`, one that builds on none has those of
+    `standard` all the same: verdikt guards itself whatever it is told to guard.
     """
     top = Node.top(document)
     if document.value is None:
@@ -63,6 +65,8 @@ def read_layer(
     base = _base(top, chosen, disabled, registry, profile) if chosen and chosen != NO_PROFILE else None
     if base is None and "disable" in given:
         given["disable"].fault_at_key("`disable`: expected a `profile` whose rules it leaves out, found none")
+    if chosen == NO_PROFILE and red_lines:
+        base = _red_lines(_base(top, "standard", (), registry, profile))
     reader = GraphReader(registry)
     nodes = _nodes(top, given, reader)
     posture = given["posture"].choice(tuple(Posture)) if "posture" in given else None
@@ -108,6 +112,15 @@ def _base(
         elif rules[item.value].red_line:
             item.fault(f"`disable`: expected a rule that can be disabled, found the red line `{item.value}`")
     return _without(base, frozenset(disabled))
+
+
+def _red_lines(profile: PolicyLayer | None) -> PolicyLayer | None:
+    """Nothing of a profile but what no policy can take away."""
+    if profile is None:
+        return None
+    others = (placed.item for placed in profile.placed if isinstance(placed.item, Rule) and not placed.item.red_line)
+    left = _without(profile, frozenset(rule.name for rule in others))
+    return replace(left, posture=None, unknown_tools=None, approve=None, sections={})
 
 
 def _whole(profile: PolicyLayer, below: PolicyLayer) -> PolicyLayer:

@@ -83,8 +83,11 @@ class Policy(Value, kw_only=True, attributes=True):
     def __post_init__(self) -> None:
         if not self.layers:
             raise PolicyError("a policy needs at least one layer")
-        if not any(part.nodes for layer in self.layers for part in (layer, layer.base) if part) and not self.guards:
-            # It would pass everything.
+        if (
+            not any(layer.nodes or (layer.base and layer.profile != "none") for layer in self.layers)
+            and not self.guards
+        ):
+            # It would pass everything, or everything but what touches verdikt itself.
             raise PolicyError("expected at least one rule, guard or profile, found none", where=self.layers[-1].file)
 
     @cached_property

@@ -118,19 +118,13 @@ def test_what_is_wrong_is_said(
     assert complaint in done.stdout
 
 
-def test_a_policy_that_lets_the_canary_through_is_named(project: Path, verdikt: Verdikt) -> None:
-    """Nothing is wrong with the hook, so nobody has to look there."""
+def test_verdikt_guards_itself_although_the_policy_builds_on_nothing(project: Path, verdikt: Verdikt) -> None:
+    """The canary touches verdikt's own files."""
     verdikt("init", "--host", "claude", "--yes")
     (project / "governance.yaml").write_text("profile: none\nguards: [audit]\n")
-    open_ = verdikt("doctor", "--calls", "1")
-    (project / "governance.yaml").write_text(
-        "profile: none\nrules:\n  - {name: own, effect: guard.tamper, verdict: block, red_line: true, reason: r, fix: f}\n"
-    )
-    closed = verdikt("doctor", "--calls", "1")
+    done = verdikt("doctor", "--calls", "1")
 
-    assert (open_.returncode, closed.returncode) == (1, 0)
-    assert "the policy in force here lets an agent write to verdikt's own files; build on a profile" in open_.stdout
-    assert "canary blocked" in closed.stdout
+    assert (done.returncode, "canary blocked" in done.stdout) == (0, True)
 
 
 def test_codex_is_red_until_it_is_trusted(project: Path, verdikt: Verdikt) -> None:

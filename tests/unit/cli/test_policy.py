@@ -68,8 +68,9 @@ def test_show_names_where_each_part_comes_from(project: Path) -> None:
     path = project / "governance.yaml"
     assert f"project    {path}\n" in result.output
     assert f"posture        autonomous   {path}:2:1" in result.output
-    assert f"block! env          {path}:7:5" in result.output
-    assert f"guard  bash_safety  {path}:4:3" in result.output
+    assert f"block! env              {path}:7:5" in result.output
+    assert f"guard  bash_safety      {path}:4:3" in result.output
+    assert "block! guard_tamper     profiles/standard.yaml:" in result.output
 
 
 def test_show_merges_the_layers(project: Path) -> None:
@@ -120,7 +121,7 @@ def test_lint_is_silent_about_a_good_policy(project: Path) -> None:
 
     assert result.exit_code == 0
     assert "Bash git push" in result.output
-    assert "2 rules can fire, 0 found wrong" in result.output
+    assert "6 rules can fire, 0 found wrong" in result.output
 
 
 def test_lint_fails_for_a_rule_that_cannot_fire(project: Path) -> None:
@@ -133,7 +134,7 @@ def test_lint_fails_for_a_rule_that_cannot_fire(project: Path) -> None:
     assert result.exit_code == 1
     assert f"never {project}/governance.yaml:8:5: rule `dead` can never fire" in result.output
     assert [flaw["rule"] for flaw in found["flaws"]] == ["dead"]
-    assert [row["rule"] for row in found["witnesses"]] == ["no_push", "env"]
+    assert [row["rule"] for row in found["witnesses"]][:3] == ["no_push", "env", "guard_tamper"]
 
 
 def test_cases_that_hold_pass(project: Path) -> None:
