@@ -162,7 +162,8 @@ class Reading:
                 effects.extend(more)
                 effects.extend(self._spliced(more, commands[index]))
                 notable = True
-            self._keys.update(keys(effects))
+            if len(found) > 1:
+                self._keys.update(keys(effects))
             if notable:
                 self._copies.update(copies(index, commands, found))
 

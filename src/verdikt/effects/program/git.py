@@ -76,6 +76,8 @@ def _subcommand(call: Call, name: str, rest: tuple[Word, ...], *, expand: bool) 
         yield from part(call, Arguments(rest, words(values)))
     elif name in _READ:
         yield call.effect("git.read")
+        if name == "diff" and any(word.text == "--no-index" for word in rest):
+            yield from call.on("fs.read", Arguments(rest).operands)
     elif name in _WRITE:
         yield call.effect("git.write")
     elif expand:
@@ -161,11 +163,10 @@ def _names_a_path(call: Call, word: Word) -> bool:
     return bool(path) and call.facts.path(path, git=False).exists
 
 
-def _shown(call: Call, args: Arguments) -> Iterator[Effect]:
-    """Files that git shows or keeps although they are none of its own."""
+def _kept(call: Call, args: Arguments) -> Iterator[Effect]:
+    """Files that git keeps although they are none of its own."""
     yield call.effect("git.read")
-    if call.subcommand == "hash-object" or args.has("--no-index"):
-        yield from call.on("fs.read", args.operands)
+    yield from call.on("fs.read", args.operands)
 
 
 def _restore(call: Call, args: Arguments) -> Iterator[Effect]:
@@ -342,7 +343,7 @@ def _submodule(call: Call, args: Arguments) -> Iterator[Effect]:
 _PARTS: dict[str, Part] = {
     "add": _add, "stage": _add, "archive": _archive, "bisect": _runs, "branch": branch, "bundle": _bundle, "checkout": _checkout, "checkout-index": _index,
     "clean": _clean, "clone": _fetch, "commit": _commit, "config": _config, "credential": _credential, "credential-store": _credential, "daemon": _serve,
-    "diff": _shown, "hash-object": _shown, "difftool": _runs, "fetch": _fetch, "filter-branch": rewrite, "filter-repo": rewrite, "gc": collect, "instaweb": _serve, "ls-remote": _fetch, "merge": _merge,
+    "hash-object": _kept, "difftool": _runs, "fetch": _fetch, "filter-branch": rewrite, "filter-repo": rewrite, "gc": collect, "instaweb": _serve, "ls-remote": _fetch, "merge": _merge,
     "prune": prune, "pull": _fetch, "push": _push, "read-tree": _index, "rebase": rebase, "reflog": reflog, "remote": _remote, "reset": _reset, "restore": _restore,
     "rm": _remove, "send-email": _mail, "stash": _stash, "submodule": _submodule, "switch": _switch, "symbolic-ref": symbolic, "tag": tag, "update-ref": ref, "worktree": _worktree, "am": _merge,
 }  # fmt: skip

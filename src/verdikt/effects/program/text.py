@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argument import words
+from verdikt.effects.argument import Arguments, words
 from verdikt.effects.call import Call
 from verdikt.effects.program.table import Does, Program, programs
 from verdikt.model.effect import Effect, Target, Zone
@@ -13,13 +13,12 @@ from verdikt.shell.command import Word
 def _grep(call: Call) -> Iterator[Effect]:
     args = call.args
     given = args.has("-e --regexp -f --file --files --type-list")
-    patterns = args.all("-e --regexp") if given else args.operands[:1]
-    plain = (
-        bool(patterns)
-        and all(_is_plain_setting(word.text) for word in patterns)
-        and not args.has("-v --invert-match -A -B -C -r -R")
-    )
-    yield from call.on("fs.list" if plain else "fs.read", args.operands if given else args.operands[1:])
+    files = call.on("fs.read", args.operands if given else args.operands[1:])
+    if any(target.zone is Zone.SECRET for effect in files for target in effect.targets) and _is_plain(
+        args, given=given
+    ):
+        files = call.on("fs.list", args.operands if given else args.operands[1:])
+    yield from files
     if (command := args.value("--pre")) is not None:
         yield from call.shell(command.text)
     if args.operands and args.has("-r -R --recursive --hidden") and args.operands[-1].text[:1] in ("/", "~"):
@@ -29,6 +28,13 @@ def _grep(call: Call) -> Iterator[Effect]:
 
 
 _SETTINGS = regex(r"^[\^(]*(?:[A-Z][A-Z_]{2,}[=:]?\|?)+\)?[=:]?$")
+
+
+def _is_plain(args: Arguments, *, given: bool) -> bool:
+    """Whether only settings are looked for that hold no secret."""
+    patterns = args.all("-e --regexp") if given else args.operands[:1]
+    whole = args.has("-v --invert-match -A -B -C -r -R")
+    return bool(patterns) and not whole and all(_is_plain_setting(word.text) for word in patterns)
 
 
 def _is_plain_setting(pattern: str) -> bool:
