@@ -65,7 +65,7 @@ class LogFile:
         self._begun = 0
         self.written = 0
         """How many writes there were; read under the lock, it is what to `sync` for."""
-        self._synced = 0
+        self._synced = self._hastened = 0
         self._lost = 0
         self._fd = -1
 
@@ -166,9 +166,13 @@ class LogFile:
         self.written = self._begun
 
     def hasten(self) -> None:
-        """Has the system begin with what was written, if it can, so that a `sync` in a while waits less."""
-        # Linux begins to write whatever is said not to be needed, and keeps it until it is on the disk.
-        if self._durable and hasattr(os, "posix_fadvise"):
+        """Has the system begin with what was written, if it can, so that a `sync` in a while waits less.
+
+        Once until then: what follows goes to the same block, which would be written again each time.
+        """
+        if self._durable and self._hastened <= self._synced and hasattr(os, "posix_fadvise"):
+            self._hastened = self.written
+            # Linux begins to write whatever is said not to be needed, and keeps it until it is on the disk.
             with suppress(OSError):
                 os.posix_fadvise(self._fd, max(self._found, 0), 0, os.POSIX_FADV_DONTNEED)
 
