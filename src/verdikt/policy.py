@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from verdikt.errors import LedgerError, PolicyError
-from verdikt.graph.layer import NO_PROFILE, ReadProfile, read_layer
-from verdikt.graph.policy import Policy, PolicyLayer
+from verdikt.graph.layer import ReadProfile, read_layer
+from verdikt.graph.policy import NO_PROFILE, Policy, PolicyLayer
 from verdikt.graph.registry import Registry
 from verdikt.ledger.documents import Documents
 from verdikt.ledger.home import data_home
@@ -163,7 +163,7 @@ def build_policy(
             trusted=not file.layer.startswith("project"),
             default=default,
             # A file that a person or a program named is taken at its word; where an agent is governed, verdikt guards itself.
-            red_lines=default != NO_PROFILE and file.layer != FILE,
+            red_lines=NO_PROFILE if file.layer == FILE else default,
         )
         default = NO_PROFILE
         faults += document.faults
@@ -187,7 +187,7 @@ def restore_policy(document: Mapping[str, Any]) -> Policy:
             lambda name, base=base: Document(file=f"profile {name}", value=base or {}),  # type: ignore[misc]
             trusted=not kept["layer"].startswith("project"),
             default=NO_PROFILE if base is None else DEFAULT_PROFILE,
-            red_lines=base is not None,
+            red_lines=NO_PROFILE if base is None else DEFAULT_PROFILE,
         )
         own.refuse()
         layers += [layer] if layer else []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.hook import Said, run_forked
+from tests.contract.hook import Said, catches, run_forked
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.contract.warm import WarmProcess, bash, eventually
 from tests.unit.test_compiled import forge
@@ -189,6 +189,21 @@ def test_it_ends_gracefully_on_a_signal(warm: WarmProcess) -> None:
     assert warm.started[0].wait(timeout=60) == 0
     assert not os.path.exists(warm.path)
     assert "ended: SIGTERM" in (warm.run / "daemon.log").read_text()
+
+
+def test_it_ignores_no_alarm_that_its_starter_ignored(place: WarmProcess) -> None:
+    """What it starts, git among it, would ignore it as well."""
+    ignoring = ["sh", "-c", 'trap "" ALRM; exec "$@"', "sh"]
+    process = subprocess.Popen([*ignoring, sys.executable, "-I", "-m", "verdikt.daemon"], env=place.env)
+    place.started.append(process)
+    eventually("it listens to signals", lambda: catches(process.pid, signal.SIGTERM))
+
+    def ignored() -> bool:
+        with open(f"/proc/{process.pid}/status") as status:
+            bits = next(line.split()[1] for line in status if line.startswith("SigIgn"))
+        return bool(int(bits, 16) & 1 << (signal.SIGALRM - 1))
+
+    eventually("it no longer ignores it", lambda: not ignored())
 
 
 def test_it_ends_when_it_has_nothing_to_do(tmp_path: Path) -> None:

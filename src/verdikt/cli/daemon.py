@@ -184,8 +184,8 @@ def _shown(found: dict[str, Any], place: Path) -> str:
         [
             click.style("running", fg="green") + f": process {found['pid']}, version {found['version']}, at `{place}`",
             f"for {minutes // 60} h {minutes % 60} min {seconds} s; "
-            f"{found['calls']} calls, {found['refused']} refused, {found['pending']} under way",
+            f"calls {found['calls']}, refused {found['refused']}, under way {found['pending']}",
             f"p50 {found['p50_ms']} ms, p99 {found['p99_ms']} ms; "
-            f"{found['policies']} policies held, {found['memory_kb'] // 1024} MB",
+            f"policies held {found['policies']}, memory {found['memory_kb'] // 1024} MB",
         ]
     )

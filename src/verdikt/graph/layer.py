@@ -5,7 +5,7 @@ from collections.abc import Callable
 from verdikt.graph.config import NODES, SHORT, GraphReader
 from verdikt.graph.guard import PolicyNode
 from verdikt.graph.match import Matcher
-from verdikt.graph.policy import PolicyLayer
+from verdikt.graph.policy import NO_PROFILE, PolicyLayer
 from verdikt.graph.registry import Registry
 from verdikt.graph.rule import VERDICTS, Rule, RuleSet
 from verdikt.model.document import Document, plain
@@ -14,7 +14,6 @@ from verdikt.model.posture import Posture
 from verdikt.model.value import replace
 
 PROFILES = ("relaxed", "standard", "strict")
-NO_PROFILE = "none"
 
 KEYS: dict[str, str] = {
     "version": "of this format: 1",
@@ -47,12 +46,12 @@ def read_layer(
     *,
     trusted: bool = True,
     default: str = NO_PROFILE,
-    red_lines: bool = False,
+    red_lines: str = NO_PROFILE,
 ) -> PolicyLayer | None:
     """The layer that a document describes, or None after recording what is wrong with it in `document.faults`.
 
-    `default` is the profile it builds on when it names none. With `red_lines`, one that builds on none has those of
-    `standard` all the same: verdikt guards itself whatever it is told to guard.
+    `default` is the profile it builds on when it names none. One that builds on none has the red lines
+    of the profile `red_lines` all the same: verdikt guards itself whatever it is told to guard.
     """
     top = Node.top(document)
     if document.value is None:
@@ -65,8 +64,8 @@ def read_layer(
     base = _base(top, chosen, disabled, registry, profile) if chosen and chosen != NO_PROFILE else None
     if base is None and "disable" in given:
         given["disable"].fault_at_key("`disable`: expected a `profile` whose rules it leaves out, found none")
-    if chosen == NO_PROFILE and red_lines:
-        base = _red_lines(_base(top, "standard", (), registry, profile))
+    if chosen == NO_PROFILE and red_lines != NO_PROFILE:
+        base = _red_lines(_base(top, red_lines, (), registry, profile))
     reader = GraphReader(registry)
     nodes = _nodes(top, given, reader)
     posture = given["posture"].choice(tuple(Posture)) if "posture" in given else None

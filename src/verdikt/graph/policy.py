@@ -29,6 +29,10 @@ FORMAT = 1
 """Of the document that a policy's digest is made of."""
 
 
+NO_PROFILE = "none"
+"""The name of building on none."""
+
+
 class PolicyLayer(Value, kw_only=True):
     """One document of a policy with the profile it builds on. None stands for what it does not say.
 
@@ -42,7 +46,7 @@ class PolicyLayer(Value, kw_only=True):
     nodes: tuple[PolicyNode, ...] = ()
     placed: tuple[Placed, ...] = ()
     conditions: tuple[Placed, ...] = ()  # of `when`
-    profile: str = "none"
+    profile: str = NO_PROFILE
     base: PolicyLayer | None = None
     disabled: tuple[str, ...] = ()
     posture: Posture | None = None
@@ -84,7 +88,7 @@ class Policy(Value, kw_only=True, attributes=True):
         if not self.layers:
             raise PolicyError("a policy needs at least one layer")
         if (
-            not any(layer.nodes or (layer.base and layer.profile != "none") for layer in self.layers)
+            not any(layer.nodes or (layer.base and layer.profile != NO_PROFILE) for layer in self.layers)
             and not self.guards
         ):
             # It would pass everything, or everything but what touches verdikt itself.

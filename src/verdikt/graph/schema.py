@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from verdikt.graph.config import CONDITION, NODES, OPTIONS, PARTS, SHORT, GraphReader
-from verdikt.graph.layer import KEYS, NO_PROFILE, PROFILES
+from verdikt.graph.layer import KEYS, PROFILES
+from verdikt.graph.policy import NO_PROFILE
 from verdikt.graph.registry import Registry
 from verdikt.graph.rule import VERDICTS
 from verdikt.graph.settings import settings_of

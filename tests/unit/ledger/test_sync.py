@@ -11,6 +11,7 @@ import pytest
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.files import FileStore
+from verdikt.ledger.later import Later
 from verdikt.model.entry import EntryKind
 
 THREADS = 8
@@ -219,3 +220,22 @@ def test_a_new_file_has_its_name_on_the_disk_before_anything_is_in_it(
         store.append(session, EntryKind.TOOL_CALL, {})
 
     assert synced == [store.reader.ledger] * 2
+
+
+def test_what_waits_is_begun_once_until_it_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each log by itself; an entry that waits for nobody needs no beginning."""
+    begun: list[int] = []
+    monkeypatch.setattr(os, "posix_fadvise", lambda fd, *_: begun.append(fd))
+    store = FileStore(tmp_path, later=(later := Later()))
+    store.append("a", EntryKind.GAP, {})
+    assert begun == []
+
+    for round_ in (1, 2):
+        later.begin()
+        for session in ("a", "b", "a", "b", "a"):
+            store.append(session, EntryKind.GAP, {})
+        assert len(begun) == 2 * round_
+        for log, written in later.end():
+            log.sync(written)
+    assert len(set(begun)) == 2
+    store.close()
