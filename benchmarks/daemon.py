@@ -38,7 +38,7 @@ class Daemon:
         self.project = root / "project"
         (self.project / ".git").mkdir(parents=True)
         self.env = {"PATH": os.environ["PATH"], "HOME": str(root), "VERDIKT_HOME": str(root / "data"), "USER": "bench"}
-        self.path = f"{client.run_directory(self.env)}/daemon.sock"
+        self.path = f"{client.get_run_directory(self.env)}/daemon.sock"
         self._process = subprocess.Popen([sys.executable, "-I", "-m", "verdikt.daemon"], env=self.env)
         while not os.path.exists(self.path):
             if self._process.poll() is not None:
@@ -55,8 +55,8 @@ class Daemon:
             "tool_input": {"command": COMMANDS[number % len(COMMANDS)]},
             "tool_use_id": f"t{number}",
         }
-        words = [__version__, "claude", "PreToolUse", "", str(self.project), protocol.PYTHON]
-        return protocol.question(words, self.env, json.dumps(payload).encode())
+        words = [__version__, "claude", "PreToolUse", "", str(self.project), protocol.PYTHON_CLIENT]
+        return protocol.encode_request(words, self.env, json.dumps(payload).encode())
 
     def ask(self, question: bytes) -> float:
         """Asks as the native client does, with as little work; how long the answer took. A wrong one ends the run."""
@@ -67,7 +67,7 @@ class Daemon:
         said = sock.recv(65536)
         sock.close()
         seconds = time.perf_counter() - start
-        if said[:6] != protocol.MAGIC + bytes((protocol.ANSWER, 0)) or not said.endswith(b"}\n"):
+        if said[:6] != protocol.MAGIC + bytes((protocol.KIND_ANSWER, 0)) or not said.endswith(b"}\n"):
             sys.exit(f"expected an answer that lets go, found {said!r}")
         return seconds
 
@@ -78,8 +78,8 @@ class Daemon:
 
     def memory_kb(self) -> int:
         """What it keeps in memory."""
-        data = protocol.question([__version__, "@status", "", "", "/", "open"], {}, b"")
-        kept: int = json.loads(client.ask(self.path, data, 30)[1])["memory_kb"]
+        data = protocol.encode_request([__version__, "@status", "", "", "/", "open"], {}, b"")
+        kept: int = json.loads(client.send_request(self.path, data, 30)[1])["memory_kb"]
         return kept
 
     def load(self, calls: int, clients: int = CLIENTS, session: str = "") -> tuple[float, list[float], float]:

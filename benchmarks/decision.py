@@ -17,11 +17,11 @@ from pathlib import Path
 
 from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.store import Writer
+from verdikt.ledger.projections import load_projections
+from verdikt.ledger.store import LogWriter
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.decision import Decision
 from verdikt.policy import parse_policy
-from verdikt.projections import projections
 
 WARM = 300
 ROUNDS = 60
@@ -38,7 +38,7 @@ class Warm:
         self.project = home / "project"
         (self.project / ".git").mkdir(parents=True)
         (self.project / "src").mkdir()
-        self.store = FileStore(home / "data", projections=projections())
+        self.store = FileStore(home / "data", projections=load_projections())
         self.gov = Governance(parse_policy("profile: standard"), self.store, env={"HOME": str(home)})
         self._number = count()
         for _ in range(WARM):
@@ -72,17 +72,17 @@ class Warm:
 
     def entry(self) -> bytes:
         """One entry of the log."""
-        return json.dumps(next(iter(self.store.entries("warm"))).record()).encode()
+        return json.dumps(next(iter(self.store.read_entries("warm"))).to_record()).encode()
 
     def age(self, session: str, calls: int) -> None:
         """Makes a session that old: the entries of a real call again and again, straight into the log."""
         self.gov.before(self.action("ls -la src", session))
         self.gov.after(self.action("ls -la src", session), DONE)
-        pairs = [(entry.kind, dict(entry.body)) for entry in self.store.entries(session)]
+        pairs = [(entry.kind, dict(entry.body)) for entry in self.store.read_entries(session)]
         for _, body in pairs:
             body.pop("artifacts", None)
 
-        def write(log: Writer) -> None:
+        def write(log: LogWriter) -> None:
             for _ in range(STEP):
                 for kind, body in pairs:
                     log.append(kind, body)

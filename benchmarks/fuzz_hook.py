@@ -60,7 +60,7 @@ def text(chance: random.Random) -> bytes:
 
 def answer(chance: random.Random) -> bytes:
     """An answer, changed a little; never one that leaves it to the hook."""
-    whole = protocol.answer(protocol.ANSWER, chance.choice([0, 2]), text(chance) + b"\n", b"no")
+    whole = protocol.encode_reply(protocol.KIND_ANSWER, chance.choice([0, 2]), text(chance) + b"\n", b"no")
     data = fuzz.mutate(whole, chance.getrandbits(32)) if chance.random() < 0.7 else whole
     return data if data[4:5] != b"\x01" else whole
 

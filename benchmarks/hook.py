@@ -21,9 +21,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.peer import peers
-from verdikt.adapters.wiring import wrapper
-from verdikt.adapters.wiring.registration import LAUNCH
-from verdikt.daemon.client import holder
+from verdikt.daemon.client import find_daemon_pid
+from verdikt.hosts.wiring import wrapper
+from verdikt.hosts.wiring.registration import HOOK_MODULE
 
 ROUNDS = 15
 TURNS = 12
@@ -73,10 +73,10 @@ class Place:
         self.env = {"PATH": os.environ["PATH"], "HOME": str(root), "VERDIKT_HOME": str(self.data)}
         self.env["VERDIKT_DAEMON_IDLE"] = "600"
         self.cold_env = self.env | {"VERDIKT_DAEMON": "off"}
-        self.python = (sys.executable, "-I", "-S", LAUNCH, "claude", "PreToolUse")
+        self.python = (sys.executable, "-I", "-m", HOOK_MODULE, "claude", "PreToolUse")
         hooks = self.data / "hooks"
         hooks.mkdir(parents=True)
-        for name, data in wrapper.shipped().items():
+        for name, data in wrapper.load_wrappers().items():
             (hooks / name).write_bytes(data)
             (hooks / name).chmod(0o755)
         self.native = (str(hooks / "verdikt-hook"), "20", "closed", *self.python)
@@ -105,18 +105,18 @@ class Place:
             time.sleep(0.2)
             if time.monotonic() > end:
                 sys.exit("the warm process does not start")
-        return holder(self.data / "run")
+        return find_daemon_pid(self.data / "run")
 
     def fill(self, session: str, calls: int) -> None:
         """Lets a session have made so many calls."""
         from verdikt import Action, ActionKind, Outcome
         from verdikt.govern import Governance
         from verdikt.ledger.files import FileStore
+        from verdikt.ledger.projections import load_projections
         from verdikt.policy import load_policy
-        from verdikt.projections import projections
 
         # Without fsync: the log is the same, and filling it takes minutes less.
-        store = FileStore(self.data, None, projections(), durable=False)
+        store = FileStore(self.data, None, load_projections(), durable=False)
         governance = Governance(load_policy(str(self.project), environ=self.env), store, env=self.env)
         for number in range(calls):
             payload = {"command": f"ls {number % 100}"}
@@ -130,7 +130,7 @@ class Place:
 
     def end(self) -> None:
         """Ends the warm process."""
-        while pid := holder(self.data / "run"):
+        while pid := find_daemon_pid(self.data / "run"):
             os.kill(pid, 9)
             time.sleep(0.02)
 
@@ -268,7 +268,7 @@ def growth(what: str, cases: dict[str, Case], most: float = 0.0) -> None:
 
 def main() -> int:
     """Prints the tables, and whether the bars are met."""
-    if not wrapper.native():
+    if not wrapper.load_native_client():
         sys.exit("the native client is not installed: install verdikt where there is a C compiler")
     memory = Path(tempfile.mkdtemp(prefix="vk", dir=SHM if SHM.is_dir() else None))
     disk = Path(tempfile.mkdtemp(prefix="vk"))

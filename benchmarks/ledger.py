@@ -17,19 +17,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from verdikt.cli.replay import spare_collector
+from verdikt.cli.replay import tune_garbage_collector
 from verdikt.govern import Governance
 from verdikt.ledger.audit import audit
-from verdikt.ledger.chain import examine
+from verdikt.ledger.chain_verifier import verify_chain
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projection import Projection
-from verdikt.ledger.state import StateRow
-from verdikt.ledger.store import Head
+from verdikt.ledger.projections import load_projections
+from verdikt.ledger.state_database import StateRow
+from verdikt.ledger.store import ChainHead
 from verdikt.model.action import Action, ActionKind
-from verdikt.model.entry import GENESIS, decode
+from verdikt.model.entry import GENESIS_HASH, decode_entry
 from verdikt.policy import parse_policy
-from verdikt.projections import projections
-from verdikt.replay import differences, recorded, replay
+from verdikt.replay import find_differences, read_decision, replay
 
 COUNT = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
 LENGTHS = (1_000, 100_000, 1_000_000)
@@ -46,7 +46,7 @@ def build(home: Path, length: int) -> FileStore:
     """A store with one session of that length, written in bulk."""
     store = FileStore(home, projections=(COUNT,), checkpoint_every=10**9)
     body = json.dumps(BODY, sort_keys=True, separators=(",", ":"))
-    prev = GENESIS
+    prev = GENESIS_HASH
     with open(home / "ledger" / "s.jsonl", "wb", buffering=1 << 20) as file:
         for seq in range(1, length + 1):
             payload = (
@@ -56,9 +56,9 @@ def build(home: Path, length: int) -> FileStore:
             file.write(f'{payload},"hash":"{prev}","sig":""}}\n'.encode())
         file.flush()
         os.fsync(file.fileno())  # or the first appends would pay for it
-    with store.state.writing() as db:
+    with store.state.write_transaction() as db:
         db.put_state("s", "count", StateRow(1, length, str(length)))
-        db.put_head("s", Head(length, prev), frozenset({COUNT.label}))
+        db.put_head("s", ChainHead(length, prev), frozenset({COUNT.label}))
     store.close()
     return store
 
@@ -131,7 +131,7 @@ def verifying(place: Path) -> None:
             hashlib.sha256(line).hexdigest()
 
     def verify() -> None:
-        assert examine(lambda: lines, session="s").holds
+        assert verify_chain(lambda: lines, session="s").is_intact
 
     floors, verifies = [], []
     for _ in range(5):
@@ -166,11 +166,13 @@ def contending(place: Path) -> None:
     for _ in range(500):
         alone.append("s", "decision", BODY)
     single = time.perf_counter() - begin
-    kinds = [decode(line).kind.value for line in (home / "ledger" / "s.jsonl").read_bytes().splitlines(keepends=True)]
-    count = FileStore(home, projections=(COUNT,)).project("count", "s")
+    kinds = [
+        decode_entry(line).kind.value for line in (home / "ledger" / "s.jsonl").read_bytes().splitlines(keepends=True)
+    ]
+    count = FileStore(home, projections=(COUNT,)).read_projection("count", "s")
     print(
         f"\n8 processes × 500 appends: {kinds.count('decision'):,} decisions and {kinds.count('checkpoint')} checkpoints,"
-        f" counter {count:,}, chain {'intact' if audit(home).holds else 'BROKEN'}"
+        f" counter {count:,}, chain {'intact' if audit(home).is_intact else 'BROKEN'}"
     )
     print(
         f"appends per second with fsync: {4000 / seconds:,.0f} from eight processes, {500 / single:,.0f} from one,"
@@ -193,17 +195,17 @@ COMMANDS = (
 def replaying(place: Path) -> None:
     """Decisions on ordinary commands, written by governance, read back and made again; each command is a little other."""
     policy = parse_policy("profile: standard")
-    store = FileStore(place / "decided", projections=projections(), durable=False)
+    store = FileStore(place / "decided", projections=load_projections(), durable=False)
     governance = Governance(policy, store)
     for number in range(2_000):
         command = f"{COMMANDS[number % len(COMMANDS)]} # {number}"
         governance.before(Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=str(place)))
-    spare_collector()  # as `verdikt replay` does
+    tune_garbage_collector()  # as `verdikt replay` does
     rates = []
     for _ in range(3):
         begin = time.process_time()
-        past = (found for entry in store.entries("default") if (found := recorded(entry)))
-        same = sum(not differences(each, replay(each, policy)) for each in past)
+        past = (found for entry in store.read_entries("default") if (found := read_decision(entry)))
+        same = sum(not find_differences(each, replay(each, policy)) for each in past)
         rates.append(2_000 / (time.process_time() - begin))
     rate = max(rates)
     enough = "yes" if rate >= 2_000 else "NO"

@@ -34,7 +34,7 @@ def verdikt_engine(count: int) -> Decide:
     from verdikt.graph.engine import PolicyEngine
     from verdikt.graph.rule import Rule, RuleSet
 
-    engine = PolicyEngine(RuleSet(*map(Rule.of, rules(count))))
+    engine = PolicyEngine(RuleSet(*map(Rule.from_data, rules(count))))
     write = ActionKind.WRITE
     return lambda path: engine.evaluate(Action(kind=write, tool="Write", payload={"file_path": path})).passed
 
@@ -119,7 +119,7 @@ CONDITIONS: dict[str, Callable[[int], dict[str, object]]] = {
 def growth() -> dict[str, tuple[float, float]]:
     """Kind of condition → CPU µs of a decision by one such rule and by 1,000, on an action that fits none."""
     from verdikt import Action, ActionKind, Effect, EffectClass, Effects, PolicyEngine
-    from verdikt.graph.case import CaseWorld
+    from verdikt.graph.policy_test import CaseWorld
     from verdikt.graph.rule import Rule, RuleSet
     from verdikt.model.effect import Target, Zone
     from verdikt.model.facts import Facts
@@ -134,7 +134,9 @@ def growth() -> dict[str, tuple[float, float]]:
         costs = []
         for count in (1, 1_000):
             says = {"verdict": "block", "reason": "no", "fix": "do not"}
-            engine = PolicyEngine(RuleSet(*(Rule.of({"name": f"r{i}", **condition(i), **says}) for i in range(count))))
+            engine = PolicyEngine(
+                RuleSet(*(Rule.from_data({"name": f"r{i}", **condition(i), **says}) for i in range(count)))
+            )
             costs.append(cost(lambda _, e=engine: e.evaluate(action, effects=effects, facts=facts).passed, ""))  # type: ignore[misc]
         found[name] = (costs[0], costs[1])
     return found

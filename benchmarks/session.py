@@ -13,12 +13,12 @@ from typing import Any
 
 from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.store import Writer
+from verdikt.ledger.projections import load_projections
+from verdikt.ledger.store import LogWriter
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
-from verdikt.model.memory import FADING, Memory
+from verdikt.model.session_memory import MAX_MARKS, Memory
 from verdikt.policy import parse_policy
-from verdikt.projections import projections
 
 EARLY, LATE = 10, 10_000
 ROUNDS = 160
@@ -48,7 +48,7 @@ class Sessions:
     def __init__(self, home: Path, *, durable: bool) -> None:
         self.project = home / "project"
         self.project.mkdir()
-        for at in range(2 * FADING):
+        for at in range(2 * MAX_MARKS):
             (self.project / f"f{at}.py").write_text(f"{at}\n")
         self.data, self.durable = home / "data", durable
         self.gov = self.opened()
@@ -56,13 +56,13 @@ class Sessions:
 
     def opened(self) -> Governance:
         """Governance as a new process has it, but for the imports."""
-        store = FileStore(self.data, projections=projections(), durable=self.durable)
+        store = FileStore(self.data, projections=load_projections(), durable=self.durable)
         return Governance(parse_policy(POLICY), store, env={"HOME": str(self.project)})
 
     def action(self, session: str) -> Action:
         """Mostly reads, each of another file; now and then a command."""
         at = self.calls[session] = self.calls.get(session, 0) + 1
-        tool, payload = "Read", {"file_path": f"f{at % (2 * FADING)}.py"}
+        tool, payload = "Read", {"file_path": f"f{at % (2 * MAX_MARKS)}.py"}
         kind = ActionKind.READ
         if at % 4 == 0:
             kind, tool, payload = ActionKind.BASH, "Bash", {"command": "git status --short"}
@@ -78,17 +78,17 @@ class Sessions:
     def age_in_bulk(self, session: str, calls: int) -> None:
         """The same, written straight into the log: the entries of a few real calls again and again, each read of another file."""
         self.age(session, 8)
-        entries = [entry for entry in self.gov.store.entries(session) if entry.kind in ENTRIES]
+        entries = [entry for entry in self.gov.store.read_entries(session) if entry.kind in ENTRIES]
         pairs = [(entry.kind, _slim(dict(entry.body))) for entry in entries]
 
-        def write(log: Writer) -> None:
+        def write(log: LogWriter) -> None:
             for kind, found in pairs * (STEP // 8):
                 body = found
                 if kind is EntryKind.TOOL_CALL:
                     self.calls[session] += 1
                     if body["tool"] == "Read":
                         memory = Memory()
-                        memory.mark("0123456789abcdef", "read_before_write", str(self.calls[session]))
+                        memory.set_mark("0123456789abcdef", "read_before_write", str(self.calls[session]))
                         body = {**body, "kept": {**body.get("kept", {}), **memory.changes}}
                 log.append(kind, body)
 

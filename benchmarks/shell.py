@@ -9,7 +9,7 @@ import tree_sitter_bash
 import yaml
 from tree_sitter import Language, Parser
 
-from verdikt.effects.classifier import classify, understand
+from verdikt.effects.classifier import classify, classify_shell_text
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.guard import PolicyNode
 from verdikt.model.action import Action, ActionKind
@@ -54,7 +54,7 @@ def measure(command: str, parser: Parser, facts: Facts, policy: PolicyNode) -> t
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=facts.cwd)
 
     def decide() -> object:
-        effects = understand(command, facts)
+        effects = classify_shell_text(command, facts)
         return policy.evaluate(action, GovernanceContext(action=action, effects=effects, facts=facts))
 
     floor = best(lambda: parser.parse(source))
@@ -62,7 +62,7 @@ def measure(command: str, parser: Parser, facts: Facts, policy: PolicyNode) -> t
         floor,
         best(lambda: analyse(command, home=facts.home, cwd=facts.cwd)),
         best(decide),
-        best(lambda: classify(action, facts.anew())),
+        best(lambda: classify(action, facts.copy_without_answers())),
     )
 
 
@@ -89,7 +89,7 @@ def main() -> None:
     # Time of this process only: the long run is interrupted by others far more often than the short one.
     runs: tuple[tuple[str, Callable[[str], object]], ...] = (
         ("shell analysis", analyse),
-        ("analysis and effects (≤ 120×)", lambda text: understand(text, facts)),
+        ("analysis and effects (≤ 120×)", lambda text: classify_shell_text(text, facts)),
     )
     for name, run in runs:
         growth = best(lambda run=run: run(large), time.process_time) / best(

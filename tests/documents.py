@@ -4,19 +4,19 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from verdikt.cli.status import STATUSES
-from verdikt.effects.name import NAMES
+from verdikt.cli.exit_status import STATUSES
+from verdikt.effects.effect_catalog import EFFECT_CATALOG
 from verdikt.evidence.section import FIELDS as EVIDENCE_FIELDS
 from verdikt.evidence.validator import VALIDATORS
-from verdikt.graph.case import FIELDS as CASE_FIELDS
-from verdikt.graph.condition import VARIABLES
-from verdikt.graph.config import OPTIONS, PARTS, GraphReader
-from verdikt.graph.layer import KEYS
-from verdikt.graph.settings import settings_of
-from verdikt.graph.template import PLACEHOLDERS
+from verdikt.graph.cel_condition import VARIABLES
+from verdikt.graph.graph_reader import COMBINATOR_PARTS, NODE_OPTIONS, GraphReader
+from verdikt.graph.guard_settings import infer_settings
+from verdikt.graph.layer_reader import TOP_LEVEL_KEYS
+from verdikt.graph.message_template import PLACEHOLDERS
+from verdikt.graph.policy_test import CASE_FIELDS
 from verdikt.guards import GUARDS, guard_class
-from verdikt.model.shape import Field
-from verdikt.policy import registry
+from verdikt.model.schema_type import Field
+from verdikt.policy import get_registry
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -32,7 +32,8 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 def fields(found: dict[str, Field]) -> str:
     """The keys of a mapping."""
     rows = (
-        (f"`{key}`" + " (needed)" * wanted.required, wanted.about, wanted.shape.words) for key, wanted in found.items()
+        (f"`{key}`" + " (needed)" * wanted.required, wanted.description, wanted.schema_type.description)
+        for key, wanted in found.items()
     )
     return table(("key", "says", "written as"), rows)
 
@@ -44,23 +45,24 @@ def guards() -> str:
         made = guard_class(name)
         first = (made.__doc__ or "").splitlines()[0]
         out.append(
-            f"#### `{name}`\n\n{first} Layer: {made.governance_layer.name}.\n\n{fields(settings_of(made) or {})}"
+            f"#### `{name}`\n\n{first} Layer: {made.governance_layer.name}.\n\n{fields(infer_settings(made) or {})}"
         )
     return "\n".join(out)
 
 
 def sections() -> str:
     """The top-level keys."""
-    found = {**KEYS, **{name: section.about for name, section in registry().sections.items()}}
+    found = {**TOP_LEVEL_KEYS, **{name: section.description for name, section in get_registry().sections.items()}}
     return table(("key", "is for"), ((f"`{key}`", about) for key, about in found.items()))
 
 
 def nodes() -> str:
     """What can be a node of the graph."""
     rows = []
-    for kind, options in OPTIONS.items():
+    for kind, options in NODE_OPTIONS.items():
         parts = ", ".join(
-            f"`{part}`" + " (may be left out)" * (not needed) for part, (_, needed) in PARTS.get(kind, {}).items()
+            f"`{part}`" + " (may be left out)" * (not needed)
+            for part, (_, needed) in COMBINATOR_PARTS.get(kind, {}).items()
         )
         holds = parts or {"not": "one node", "rules": "a list of rules", "use": "`package.module:Class`"}.get(
             kind, "a list of nodes"
@@ -71,7 +73,7 @@ def nodes() -> str:
 
 def rules() -> str:
     """Every key of a rule."""
-    return fields(GraphReader(registry()).rule_fields())
+    return fields(GraphReader(get_registry()).rule_fields())
 
 
 def variables() -> str:
@@ -99,8 +101,8 @@ def statuses() -> str:
 def effects() -> str:
     """Every name that an effect can have."""
     rows = (
-        (f"`{name}`", known.cls.value, "yes" if known.recoverable else "no", known.words)
-        for name, known in NAMES.items()
+        (f"`{name}`", known.cls.value, "yes" if known.recoverable else "no", known.meaning)
+        for name, known in EFFECT_CATALOG.items()
     )
     return table(("effect", "class", "can be undone", "means that the action"), rows)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from verdikt.model.canonical import sha256
+from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.facts import GitFact, PathFact
 
 
@@ -61,11 +61,11 @@ class FakeWorld:
         """What was put there."""
         return self.texts.get(path)
 
-    def stamp(self, path: str) -> str:
+    def content_stamp(self, path: str) -> str:
         """The digest of what was put there."""
-        return sha256(self.texts[path].encode())[:16] if path in self.texts else ""
+        return sha256_hex(self.texts[path].encode())[:16] if path in self.texts else ""
 
-    def changed(self, path: str) -> float:
+    def modification_time(self, path: str) -> float:
         """When it was put there: always just now."""
         return self.now
 

@@ -7,12 +7,12 @@ from typing import Any
 from tests.fakes import FakeClock, FakeWorld
 from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
+from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, Outcome
 from verdikt.model.decision import Decision
-from verdikt.model.moment import Answer, Turn
-from verdikt.model.tool import kind_of
+from verdikt.model.hook_message import Answer, Turn
+from verdikt.model.tool_kind import classify_tool
 from verdikt.policy import parse_policy
-from verdikt.projections import projections
 
 PROJECT = "/home/dev/project"
 OPEN = "profile: none\nunknown_tools: pass\nrules: [{name: none, tool: no_such_tool, verdict: warn, reason: never}]\n"
@@ -37,7 +37,7 @@ class Guided:
         return Governance(
             parse_policy(OPEN + self.policy),
             self.store(),
-            see=lambda cwd: self.world,
+            world_factory=lambda cwd: self.world,
             clock=self.clock,
             env={"HOME": "/home/dev", "VERDIKT_RUNS_DIR": str(self.home / "runs")},
             **self.definition,
@@ -45,12 +45,12 @@ class Guided:
 
     def store(self) -> FileStore:
         """The log, opened anew."""
-        return FileStore(self.home / "data", self.clock, projections(), durable=False)
+        return FileStore(self.home / "data", self.clock, load_projections(), durable=False)
 
     def action(self, tool: str, **payload: Any) -> Action:
         """A call."""
         return Action(
-            kind=kind_of(tool),
+            kind=classify_tool(tool),
             tool=tool,
             payload=payload,
             session_id=self.session,

@@ -4,14 +4,14 @@ from typing import ClassVar
 
 from verdikt.graph.guard import BaseGuard
 from verdikt.graph.policy import Policy
-from verdikt.graph.registry import Registry
+from verdikt.graph.policy_registry import PolicyRegistry
 from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action
-from verdikt.model.document import Document, parse_document
-from verdikt.model.shape import Field, Section, choice, record
+from verdikt.model.schema_type import Field, Section, choice_type, mapping_type
 from verdikt.model.verdict import Verdict
-from verdikt.observe.policy import PolicyFile
-from verdikt.policy import build_policy, load
+from verdikt.model.yaml_document import YamlDocument, parse_document
+from verdikt.observe.policy_files import PolicyFile
+from verdikt.policy import build_policy, load_object
 
 SHORT_SECTIONS = """
 boundaries:
@@ -69,12 +69,12 @@ def strictest_mode(values: list[dict[str, str]]) -> dict[str, str]:
     return max(values, key=lambda value: order.index(value["mode"]))
 
 
-MODES = record({"mode": Field(choice(["off", "shadow", "enforce"]), "how strict", required=True)})
-REGISTRY = Registry(
+MODES = mapping_type({"mode": Field(choice_type(["off", "shadow", "enforce"]), "how strict", required=True)})
+REGISTRY = PolicyRegistry(
     guards={"saying": Saying, "file_boundary": FileBoundary, "bash_safety": BashSafety},
     sections={"evidence": Section(MODES, "which claims need proof", merge=strictest_mode)},
     effects=["fs.delete", "fs.delete.tree", "fs.read", "unknown.tool"],
-    load=load,
+    load=load_object,
 )
 
 PROFILES = {
@@ -89,7 +89,7 @@ rules:
 }
 
 
-def profile(name: str) -> Document:
+def profile(name: str) -> YamlDocument:
     """A profile of tests."""
     return parse_document(PROFILES[name], f"profiles/{name}.yaml")
 

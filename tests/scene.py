@@ -7,11 +7,11 @@ from typing import Any
 from tests.fakes import FakeClock, FakeWorld
 from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
+from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import Entry, EntryKind
-from verdikt.model.moment import Answer, Prompt, Turn
+from verdikt.model.hook_message import Answer, Prompt, Turn
 from verdikt.policy import parse_policy
-from verdikt.projections import projections
 
 GREEN = "===== 42 passed in 1.20s ====="
 RED = "===== 2 failed, 40 passed in 1.20s ====="
@@ -25,9 +25,9 @@ class Scene:
         self.project.mkdir(parents=True, exist_ok=True)
         self.session = session
         self.clock = FakeClock()
-        self.store = FileStore(place / "data", self.clock, projections())
+        self.store = FileStore(place / "data", self.clock, load_projections())
         policy = parse_policy(f"profile: standard\nevidence:\n  mode: {mode}\n{more}")
-        self.gov = Governance(policy, self.store, see=self._seen, clock=self.clock, env={"HOME": "/home/dev"})
+        self.gov = Governance(policy, self.store, world_factory=self._seen, clock=self.clock, env={"HOME": "/home/dev"})
         self.calls = 0
 
     def _seen(self, cwd: str) -> FakeWorld:
@@ -91,7 +91,7 @@ class Scene:
 
     def entries(self, *kinds: EntryKind) -> list[Entry]:
         """The session's entries of these kinds."""
-        return [entry for entry in self.store.entries(self.session) if not kinds or entry.kind in kinds]
+        return [entry for entry in self.store.read_entries(self.session) if not kinds or entry.kind in kinds]
 
     @property
     def last(self) -> dict[str, Any]:

@@ -19,10 +19,10 @@ from click.testing import CliRunner
 
 from tests.documents import PAGES, ROOT, TABLES, generated
 from verdikt.cli import root
-from verdikt.cli.policy_test import run as run_cases
-from verdikt.graph.case import read_cases
+from verdikt.cli.policy_test import run_cases
 from verdikt.graph.policy import Policy
-from verdikt.model.document import parse_document
+from verdikt.graph.policy_test import read_cases
+from verdikt.model.yaml_document import parse_document
 from verdikt.policy import parse_policy
 
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -92,7 +92,7 @@ def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def check_cases(policy: Policy, body: str, where: str) -> None:
     document = parse_document(body, where)
     cases = read_cases(document)
-    document.refuse()
+    document.raise_errors()
     assert [f"{case.where}: {case.name}\n{failure}" for case, failure in run_cases(policy, cases) if failure] == []
 
 

@@ -1,6 +1,8 @@
 """verdikt: one policy between an AI agent and the world. The public names, each loaded when first used."""
 
-TYPE_CHECKING = False  # type checkers know better; `typing` itself is slow to load
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from verdikt.effects.declared import Classification as Classification
     from verdikt.effects.declared import ToolCall as ToolCall
@@ -19,16 +21,16 @@ if TYPE_CHECKING:
     from verdikt.graph.combinator import When as When
     from verdikt.graph.context import GovernanceContext as GovernanceContext
     from verdikt.graph.context import TraceEntry as TraceEntry
+    from verdikt.graph.evaluation_result import EvaluationResult as EvaluationResult
     from verdikt.graph.guard import BaseGuard as BaseGuard
     from verdikt.graph.guard import Guard as Guard
     from verdikt.graph.guard import PolicyNode as PolicyNode
     from verdikt.graph.pipeline import Pipeline as Pipeline
     from verdikt.graph.policy import Policy as Policy
-    from verdikt.graph.result import EvaluationResult as EvaluationResult
     from verdikt.graph.rule import Rule as Rule
     from verdikt.graph.rule import RuleSet as RuleSet
-    from verdikt.graph.session import InMemorySessionStore as InMemorySessionStore
-    from verdikt.graph.session import SessionStore as SessionStore
+    from verdikt.graph.session_store import InMemorySessionStore as InMemorySessionStore
+    from verdikt.graph.session_store import SessionStore as SessionStore
     from verdikt.graph.tracer import CollectingTracer as CollectingTracer
     from verdikt.graph.tracer import StdoutTracer as StdoutTracer
     from verdikt.graph.tracer import Tracer as Tracer
@@ -43,10 +45,10 @@ if TYPE_CHECKING:
     from verdikt.guidance.feedback import FeedbackProviderConfig as FeedbackProviderConfig
     from verdikt.guidance.feedback import FeedbackTrigger as FeedbackTrigger
     from verdikt.guidance.feedback import FileCreatedTrigger as FileCreatedTrigger
+    from verdikt.guidance.parameter_policies import ParameterPolicy as ParameterPolicy
+    from verdikt.guidance.parameter_policies import ReadBeforeWritePolicy as ReadBeforeWritePolicy
     from verdikt.guidance.provider import DeadlineFeedback as DeadlineFeedback
     from verdikt.guidance.provider import StaticFeedbackProvider as StaticFeedbackProvider
-    from verdikt.guidance.reading import ParameterPolicy as ParameterPolicy
-    from verdikt.guidance.reading import ReadBeforeWritePolicy as ReadBeforeWritePolicy
     from verdikt.guidance.sequence import ForbiddenSequencePolicy as ForbiddenSequencePolicy
     from verdikt.guidance.sequence import OncePolicy as OncePolicy
     from verdikt.guidance.sequence import RateLimitPolicy as RateLimitPolicy
@@ -73,7 +75,7 @@ if TYPE_CHECKING:
     from verdikt.model.posture import Disposition as Disposition
     from verdikt.model.posture import Posture as Posture
     from verdikt.model.receipt import Receipt as Receipt
-    from verdikt.model.session import SessionState as SessionState
+    from verdikt.model.session_state import SessionState as SessionState
     from verdikt.model.spine import SpineReceipt as SpineReceipt
     from verdikt.model.verdict import Verdict as Verdict
     from verdikt.model.verdict import VerdictKind as VerdictKind
@@ -115,7 +117,7 @@ _HOME = {
     "PolicyNode": "verdikt.graph.guard",
     "GovernanceContext": "verdikt.graph.context",
     "TraceEntry": "verdikt.graph.context",
-    "SessionState": "verdikt.model.session",
+    "SessionState": "verdikt.model.session_state",
     "All": "verdikt.graph.combinator",
     "Any": "verdikt.graph.combinator",
     "Not": "verdikt.graph.combinator",
@@ -133,20 +135,20 @@ _HOME = {
     "Level": "verdikt.model.finding",
     "parse_evidence": "verdikt.model.finding",
     "build_finding": "verdikt.model.finding",
-    "EvaluationResult": "verdikt.graph.result",
+    "EvaluationResult": "verdikt.graph.evaluation_result",
     "Tracer": "verdikt.graph.tracer",
     "StdoutTracer": "verdikt.graph.tracer",
     "CollectingTracer": "verdikt.graph.tracer",
-    "SessionStore": "verdikt.graph.session",
-    "InMemorySessionStore": "verdikt.graph.session",
+    "SessionStore": "verdikt.graph.session_store",
+    "InMemorySessionStore": "verdikt.graph.session_store",
     "SQLiteSessionStore": "verdikt.ledger.session",
     "GovernanceLayer": "verdikt.layers",
     "SequentialDependencyPolicy": "verdikt.guidance.sequence",
     "RateLimitPolicy": "verdikt.guidance.sequence",
     "OncePolicy": "verdikt.guidance.sequence",
     "ForbiddenSequencePolicy": "verdikt.guidance.sequence",
-    "ReadBeforeWritePolicy": "verdikt.guidance.reading",
-    "ParameterPolicy": "verdikt.guidance.reading",
+    "ReadBeforeWritePolicy": "verdikt.guidance.parameter_policies",
+    "ParameterPolicy": "verdikt.guidance.parameter_policies",
     "ToolPolicyGuard": "verdikt.guidance.tool_policy",
     "PolicyDecision": "verdikt.guidance.tool_policy",
     "Audience": "verdikt.guidance.audience",
@@ -169,8 +171,6 @@ __all__ = sorted(_HOME)  # noqa: PLE0605 (the table above is the list)
 
 def __getattr__(name: str) -> object:
     if name in _HOME:
-        from importlib import import_module
-
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module `verdikt` has no attribute `{name}`")
 

@@ -2,12 +2,12 @@
 
 import sys
 
+from verdikt.hosts.hook import main as hook
+
 
 def main() -> None:
     """Runs the hook without loading the command line, and everything else with it."""
     if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv:
-        from verdikt.adapters.entry import main as hook
-
         hook(sys.argv[2:])
     from verdikt.cli import main as command
 

@@ -10,10 +10,10 @@ from typing import Any, ParamSpec, TypeVar
 from verdikt.engine import PolicyEngine
 from verdikt.errors import BlockedError
 from verdikt.graph import engine as graph
+from verdikt.graph.evaluation_result import EvaluationResult
 from verdikt.graph.guard import Guard, PolicyNode
-from verdikt.graph.leaf import describe
+from verdikt.graph.guard_node import describe_error
 from verdikt.graph.pipeline import Pipeline
-from verdikt.graph.result import EvaluationResult
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.verdict import VerdictKind
 
@@ -62,7 +62,7 @@ class Enforcer:
         try:
             yield result
         except BaseException as error:
-            self.engine.post_action(action, Outcome(success=False, error=describe(error)))
+            self.engine.post_action(action, Outcome(success=False, error=describe_error(error)))
             raise
         self.engine.post_action(action, Outcome(success=True))
 
@@ -78,7 +78,7 @@ class Enforcer:
             signature = inspect.signature(function)
             tool = name or function.__name__
 
-            def action(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Action:
+            def build_action(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Action:
                 bound = signature.bind(*args, **kwargs)
                 bound.apply_defaults()
                 payload = dict(bound.arguments)
@@ -88,15 +88,15 @@ class Enforcer:
                 return Action(kind=kind, tool=tool, payload=payload, session_id=session_id)
 
             @wraps(function)
-            def governed(*args: P.args, **kwargs: P.kwargs) -> R:
-                with self.governing(action(args, kwargs)):
+            def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+                with self.governing(build_action(args, kwargs)):
                     return function(*args, **kwargs)
 
             @wraps(function)
-            async def governed_async(*args: P.args, **kwargs: P.kwargs) -> Any:
-                with self.governing(action(args, kwargs)):
+            async def async_wrapper(*args: P.args, **kwargs: P.kwargs) -> Any:
+                with self.governing(build_action(args, kwargs)):
                     return await function(*args, **kwargs)  # type: ignore[misc]
 
-            return governed_async if inspect.iscoroutinefunction(function) else governed  # type: ignore[return-value]
+            return async_wrapper if inspect.iscoroutinefunction(function) else wrapper  # type: ignore[return-value]
 
         return decorate

@@ -21,9 +21,7 @@ A refusal is a value (a `Verdict`), never an exception; only `Enforcer` turns on
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 
 class VerdiktError(Exception):
@@ -43,7 +41,7 @@ class PolicyError(VerdiktError):
         self.faults: tuple[PolicyError, ...] = (self,)
 
     @classmethod
-    def of(cls, faults: Sequence[PolicyError]) -> PolicyError:
+    def from_faults(cls, faults: Sequence[PolicyError]) -> PolicyError:
         """All these faults as one error."""
         if len(faults) == 1:
             return faults[0]

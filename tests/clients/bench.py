@@ -16,12 +16,12 @@ from typing import Any
 
 from tests.clients.install import binary
 from verdikt import __version__
-from verdikt.adapters.live.client import CLIENTS, Client, ClientRun, spare_installation
-from verdikt.adapters.live.model import ScriptedModel
-from verdikt.adapters.live.screenplay import Say, Screenplay, ToolUse
 from verdikt.daemon import client as warm
 from verdikt.daemon import protocol
-from verdikt.daemon.client import holder
+from verdikt.daemon.client import find_daemon_pid
+from verdikt.hosts.live.client_driver import CLIENT_DRIVERS, ClientDriver, ClientRun, prevent_package_install
+from verdikt.hosts.live.model_script import ModelScript, ModelTurn, ToolUse
+from verdikt.hosts.live.scripted_model import ScriptedModel
 
 LOOPBACK = {
     # Whatever a client wants from the network beside the model, it does not get.
@@ -42,7 +42,7 @@ class Played:
 
     def heard(self, text: str) -> bool:
         """Whether the model was told this."""
-        return self.model.heard(text)
+        return self.model.has_received(text)
 
     @property
     def turns(self) -> int:
@@ -56,10 +56,10 @@ class Bench:
 
     version: str
     root: Path
-    client: Client = field(init=False)
+    client: ClientDriver = field(init=False)
 
     def __post_init__(self) -> None:
-        self.client = CLIENTS[self.version.split("-")[0]]
+        self.client = CLIENT_DRIVERS[self.version.split("-")[0]]
         for directory in (self.home, self.project):
             directory.mkdir(parents=True)
         subprocess.run(["git", "init", "-q", str(self.project)], check=True)
@@ -71,7 +71,7 @@ class Bench:
             self._write(self.home / ".gemini/settings.json", json.dumps(auth | quiet))
         if self.client.name == "opencode":
             for directory in (self.home / ".config/opencode", self.project / ".opencode"):
-                spare_installation(directory)
+                prevent_package_install(directory)
 
     @property
     def home(self) -> Path:
@@ -108,19 +108,19 @@ class Bench:
 
     def shell(self, command: str) -> ToolUse:
         """The client's shell tool with a command."""
-        return ToolUse(self.client.shell, {self.client.argument: command, **self.client.more})
+        return ToolUse(self.client.shell_tool, {self.client.command_argument: command, **self.client.extra_arguments})
 
     def play(
         self,
-        *turns: Say,
-        asides: Mapping[str, tuple[Say, ...]] | None = None,
+        *turns: ModelTurn,
+        asides: Mapping[str, tuple[ModelTurn, ...]] | None = None,
         prompt: str = "do it",
         env: Mapping[str, str] | None = None,
         options: tuple[str, ...] = (),
         where: Path | None = None,
     ) -> Played:
         """One session in which the model says these turns."""
-        with ScriptedModel(Screenplay(turns=turns, asides=asides or {})) as model:
+        with ScriptedModel(ModelScript(turns=turns, side_conversations=asides or {})) as model:
             run = self.client.run(
                 binary(self.version),
                 project=where or self.project,
@@ -132,14 +132,14 @@ class Bench:
             )
         return Played(run=run, model=model)
 
-    def play_resident(self, *turns: Say, until: Callable[[], bool], prompt: str = "do it") -> Played:
+    def play_resident(self, *turns: ModelTurn, until: Callable[[], bool], prompt: str = "do it") -> Played:
         """One session in an OpenCode that stays, as its terminal interface does; `opencode run` by itself ends at the first stop."""
         if self.client.name != "opencode":
             return self.play(*turns, prompt=prompt)
-        with ScriptedModel(Screenplay(turns=turns)) as model, socket.create_server(("127.0.0.1", 0)) as free:
+        with ScriptedModel(ModelScript(turns=turns)) as model, socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
             free.close()
-            command, own = self.client.start(self.client, binary(self.version), self.home, model.url, prompt)
+            command, own = self.client.build_command(self.client, binary(self.version), self.home, model.url, prompt)
             env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", **own, **LOOPBACK}
             serve = [command[0], "serve", "--port", str(port)]
             pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
@@ -156,17 +156,17 @@ class Bench:
                         time.sleep(0.1)
                 finally:
                     server.terminate()
-        return Played(run=ClientRun(code=0, stdout=json.dumps(said), stderr=""), model=model)
+        return Played(run=ClientRun(exit_code=0, stdout=json.dumps(said), stderr=""), model=model)
 
     def warm_calls(self) -> int:
         """How many calls the warm process has decided."""
-        words = [__version__, "@status", "", "", "/", protocol.PYTHON]
-        said = warm.ask(str(self.data / "run/daemon.sock"), protocol.question(words, {}, b""), 10.0)
+        words = [__version__, "@status", "", "", "/", protocol.PYTHON_CLIENT]
+        said = warm.send_request(str(self.data / "run/daemon.sock"), protocol.encode_request(words, {}, b""), 10.0)
         return int(json.loads(said[1])["calls"])
 
     def end(self) -> None:
         """Ends the warm process that hooks started; waits until it is gone."""
-        while pid := holder(self.data / "run"):
+        while pid := find_daemon_pid(self.data / "run"):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
             time.sleep(0.02)

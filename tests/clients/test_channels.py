@@ -9,7 +9,7 @@ import pytest
 from tests.clients.bench import Bench
 from tests.clients.table import cells
 from tests.clients.test_governed import entries
-from verdikt.adapters.live.screenplay import Say
+from verdikt.hosts.live.model_script import ModelTurn
 from verdikt.model.entry import EntryKind
 
 POLICY = """\
@@ -32,12 +32,12 @@ def test_feedback_is_heard_and_an_early_stop_is_refused_until_the_file_exists(
     table = bench(version)
     table.govern(POLICY)
     played = table.play_resident(
-        Say("first", (table.shell("echo hello"),)),
-        Say("I am done, first time"),
-        Say("I am done, second time"),
-        Say("now", (table.shell("touch done.txt"),)),
-        Say("I am done, third time"),
-        Say("never said"),
+        ModelTurn("first", (table.shell("echo hello"),)),
+        ModelTurn("I am done, first time"),
+        ModelTurn("I am done, second time"),
+        ModelTurn("now", (table.shell("touch done.txt"),)),
+        ModelTurn("I am done, third time"),
+        ModelTurn("never said"),
         until=lambda: any(entry.body["allowed"] for entry in entries(table, EntryKind.COMPLETION)),
     )
     told = json.dumps(played.model.requests)
@@ -70,11 +70,11 @@ def test_done_without_evidence_is_sent_back_and_with_evidence_is_let_through(
     (table.project / "test_app.py").write_text(TESTS)
     pytest_here = f"PYTHONDONTWRITEBYTECODE=1 {sys.executable} -m pytest -q -p no:cacheprovider"
     played = table.play_resident(
-        Say("writing", (table.shell("printf 'def double(x):\\n    return 2 * x\\n' > app.py"),)),
-        Say("Done. double is implemented in app.py and all tests pass."),
-        Say("testing", (table.shell(pytest_here),)),
-        Say("Done. double is implemented in app.py and all tests pass."),
-        Say("never said"),
+        ModelTurn("writing", (table.shell("printf 'def double(x):\\n    return 2 * x\\n' > app.py"),)),
+        ModelTurn("Done. double is implemented in app.py and all tests pass."),
+        ModelTurn("testing", (table.shell(pytest_here),)),
+        ModelTurn("Done. double is implemented in app.py and all tests pass."),
+        ModelTurn("never said"),
         until=lambda: any(entry.body["result"] == "proven" for entry in entries(table, EntryKind.COMPLETION)),
         prompt="Implement double in app.py so that the tests pass",
     )

@@ -10,11 +10,12 @@ import pytest
 from tests.clients.bench import Bench
 from tests.clients.table import cells
 from tests.contract import native
-from verdikt import adapters
-from verdikt.adapters.live.screenplay import Say
-from verdikt.adapters.wiring import codex_trust, settings
-from verdikt.adapters.wiring.place import PLACES
-from verdikt.adapters.wiring.registration import Registration
+from verdikt import hosts
+from verdikt.hosts.codex import hook_approval
+from verdikt.hosts.live.model_script import ModelTurn
+from verdikt.hosts.wiring import json_settings
+from verdikt.hosts.wiring.registration import Registration
+from verdikt.hosts.wiring.settings_layout import SETTINGS_LAYOUTS
 
 # A stand-in for the interpreter, which fails in the way that the agent's own command names.
 FAILING = r"""#!/bin/sh
@@ -43,22 +44,24 @@ MODES = [word.strip("*)") for line in FAILING.splitlines() if line.startswith("*
 def wire(bench: Bench, registration: Registration) -> None:
     """The client's settings with the hook that decides before an action, and no other."""
     if bench.client.name == "opencode":
-        text = Path(adapters.__file__).with_name("opencode_plugin.js").read_text()
-        text = text.replace('["verdikt-guard"]', json.dumps([registration.guard, "5"]))
-        text = text.replace('["verdikt-hook"]', json.dumps(registration.hook("opencode", "")[:-1]))
+        text = (Path(hosts.__file__).parent / "opencode" / "plugin.js").read_text()
+        text = text.replace('["verdikt-guard"]', json.dumps([registration.wrapper_path, "5"]))
+        text = text.replace('["verdikt-hook"]', json.dumps(registration.build_hook_argv("opencode", "")[:-1]))
         (bench.project / ".opencode/plugin").mkdir(parents=True)
         (bench.project / ".opencode/plugin/verdikt.js").write_text(text)
         return
-    place = PLACES[bench.client.name]
-    event = next(event for event in place.events if adapters.host(place.host).EVENTS[event].value == "before")
-    path = bench.project / place.files["project"]
+    place = SETTINGS_LAYOUTS[bench.client.name]
+    event = next(event for event in place.events if hosts.load_adapter(place.host).EVENTS[event].value == "before")
+    path = bench.project / place.paths_by_scope["project"]
     path.parent.mkdir(parents=True, exist_ok=True)
-    wired = settings.wire({}, {event: place.entries(registration)[event]}, str(path), place.extra)
-    path.write_bytes(settings.render(wired))
+    wired = json_settings.add_hooks(
+        {}, {event: place.build_entries(registration)[event]}, str(path), place.extra_settings
+    )
+    path.write_bytes(json_settings.render(wired))
     if place.host == "codex":
         config = bench.home / ".codex/config.toml"
-        hashes = codex_trust.trusted(wired, str(path))
-        config.write_bytes(codex_trust.approve(config.read_bytes(), hashes, str(config)))
+        hashes = hook_approval.compute_hashes(wired, str(path))
+        config.write_bytes(hook_approval.approve_hooks(config.read_bytes(), hashes, str(config)))
 
 
 def quick_wrapper(directory: Path, name: str) -> str:
@@ -90,9 +93,9 @@ def test_a_hook_that_fails_does_not_let_the_tool_run(
     interpreter = tmp_path / "python"
     interpreter.write_text(FAILING)
     interpreter.chmod(0o755)
-    wire(table, Registration(guard=quick_wrapper(tmp_path, wrapper), python=(str(interpreter),)))
-    calls = [Say(mode, (table.shell(f"echo RAN > {mode}"),)) for mode in MODES]
-    played = table.play(*calls, Say("fine", (table.shell("echo RAN > no_failure"),)), Say("END"))
+    wire(table, Registration(wrapper_path=quick_wrapper(tmp_path, wrapper), python=(str(interpreter),)))
+    calls = [ModelTurn(mode, (table.shell(f"echo RAN > {mode}"),)) for mode in MODES]
+    played = table.play(*calls, ModelTurn("fine", (table.shell("echo RAN > no_failure"),)), ModelTurn("END"))
 
     assert [mode for mode in MODES if table.ran(mode)] == [], played.run.stderr
     assert table.ran("no_failure"), played.run.stderr
@@ -109,8 +112,8 @@ def test_a_missing_part_does_not_let_the_tool_run(
     table = bench(version)
     guard = quick_wrapper(tmp_path, "verdikt-hook") if missing == "interpreter" else str(tmp_path / "verdikt-gone")
     python = sys.executable if missing == "wrapper" else str(tmp_path / "gone")
-    wire(table, Registration(guard=guard, python=(python, "-I")))
-    played = table.play(Say("go", (table.shell("echo RAN > ran.txt"),)), Say("END"))
+    wire(table, Registration(wrapper_path=guard, python=(python, "-I")))
+    played = table.play(ModelTurn("go", (table.shell("echo RAN > ran.txt"),)), ModelTurn("END"))
 
     assert not table.ran("ran.txt"), played.run.stdout
     assert played.turns == 2

@@ -10,10 +10,10 @@ import pytest
 
 from tests.clients.bench import Bench
 from tests.clients.table import cells
-from verdikt.adapters.live.screenplay import Say, ToolUse
+from verdikt.hosts.live.model_script import ModelTurn, ToolUse
 from verdikt.ledger.files import open_store
+from verdikt.ledger.projections import load_projections
 from verdikt.model.entry import Entry, EntryKind
-from verdikt.projections import projections
 
 POLICY = """\
 profile: standard
@@ -31,8 +31,8 @@ ALLOWED = "touch allowed"
 
 def entries(bench: Bench, kind: EntryKind) -> list[Entry]:
     """What the log holds of a kind, over all sessions; reading it checks every link."""
-    store = open_store(bench.data, projections=projections())
-    return [entry for session in store.sessions() for entry in store.entries(session) if entry.kind is kind]
+    store = open_store(bench.data, projections=load_projections())
+    return [entry for session in store.list_sessions() for entry in store.read_entries(session) if entry.kind is kind]
 
 
 @pytest.mark.parametrize("version", cells("forbidden"))
@@ -40,9 +40,15 @@ def test_a_forbidden_command_does_not_run_and_an_allowed_one_does(version: str, 
     """No side effect on disk, reason and fix for the model, nothing of our own paths in what it sees; parallel calls too."""
     table = bench(version)
     table.govern(POLICY)
-    both = Say("both", (table.shell(f"{FORBIDDEN} 1"), table.shell(f"{ALLOWED} 1"), table.shell(f"{FORBIDDEN} 2")))
+    both = ModelTurn(
+        "both", (table.shell(f"{FORBIDDEN} 1"), table.shell(f"{ALLOWED} 1"), table.shell(f"{FORBIDDEN} 2"))
+    )
     played = table.play(
-        Say("no", (table.shell(FORBIDDEN),)), Say("yes", (table.shell(ALLOWED),)), both, Say("END"), Say("END")
+        ModelTurn("no", (table.shell(FORBIDDEN),)),
+        ModelTurn("yes", (table.shell(ALLOWED),)),
+        both,
+        ModelTurn("END"),
+        ModelTurn("END"),
     )
     told = json.dumps(played.model.requests)
 
@@ -53,7 +59,7 @@ def test_a_forbidden_command_does_not_run_and_an_allowed_one_does(version: str, 
     assert played.heard("Instead: touch `allowed` and go on")
     assert "guard.sh" not in told
     assert "verdikt-hook" not in told
-    assert "verdikt.adapters" not in told
+    assert "verdikt.hosts" not in told
     assert len(entries(table, EntryKind.DECISION)) == 5
     assert len(entries(table, EntryKind.TOOL_CALL)) == 2
     assert table.crashes() == []
@@ -104,11 +110,13 @@ def test_the_agent_cannot_switch_governance_off(version: str, bench: Callable[[s
 
     other = threading.Thread(target=somebody_else)
     other.start()
-    own_hand = [Say("off", (table.shell(command),)) for command in TAMPERING[host]]
-    policy = Say("policy", (table.shell("echo 'profile: relaxed' > governance.yaml"),))
-    log = Say("log", (table.shell(f"rm -rf {table.data}"),))
-    wait = Say("wait", (table.shell("touch go; sleep 2"),))
-    played = table.play(*own_hand, policy, log, wait, Say("no", (table.shell(FORBIDDEN),)), Say("END"), Say("END"))
+    own_hand = [ModelTurn("off", (table.shell(command),)) for command in TAMPERING[host]]
+    policy = ModelTurn("policy", (table.shell("echo 'profile: relaxed' > governance.yaml"),))
+    log = ModelTurn("log", (table.shell(f"rm -rf {table.data}"),))
+    wait = ModelTurn("wait", (table.shell("touch go; sleep 2"),))
+    played = table.play(
+        *own_hand, policy, log, wait, ModelTurn("no", (table.shell(FORBIDDEN),)), ModelTurn("END"), ModelTurn("END")
+    )
     other.join()
 
     assert table.ran("go"), played.run.stderr
@@ -137,10 +145,18 @@ def test_sub_agents_are_governed_too(version: str, bench: Callable[[str], Bench]
     """A sub-agent's forbidden call does not run, its allowed one does, and the log tells whose it was."""
     table = bench(version)
     table.govern(POLICY)
-    inside = (Say("no", (table.shell(FORBIDDEN),)), Say("yes", (table.shell(ALLOWED),)), Say("SUB-DONE"))
-    wait = Say("wait", (table.shell("for i in $(seq 80); do [ -e allowed ] && break; sleep 0.1; done"),))
+    inside = (
+        ModelTurn("no", (table.shell(FORBIDDEN),)),
+        ModelTurn("yes", (table.shell(ALLOWED),)),
+        ModelTurn("SUB-DONE"),
+    )
+    wait = ModelTurn("wait", (table.shell("for i in $(seq 80); do [ -e allowed ] && break; sleep 0.1; done"),))
     played = table.play(
-        Say("go", (AGENTS[table.client.name],)), wait, Say("END"), Say("END"), asides={"SUBPROMPT": inside}
+        ModelTurn("go", (AGENTS[table.client.name],)),
+        wait,
+        ModelTurn("END"),
+        ModelTurn("END"),
+        asides={"SUBPROMPT": inside},
     )
     decisions = entries(table, EntryKind.DECISION)
 
@@ -158,8 +174,10 @@ def test_fifty_calls_leave_fifty_decisions_and_fifty_outcomes(version: str, benc
     """In a log whose every link holds."""
     table = bench(version)
     table.govern(POLICY)
-    turns = [Say(f"turn {turn}", tuple(table.shell(f"echo {turn} {call}") for call in range(10))) for turn in range(5)]
-    played = table.play(*turns, Say("END"), Say("END"))
+    turns = [
+        ModelTurn(f"turn {turn}", tuple(table.shell(f"echo {turn} {call}") for call in range(10))) for turn in range(5)
+    ]
+    played = table.play(*turns, ModelTurn("END"), ModelTurn("END"))
 
     assert len(entries(table, EntryKind.DECISION)) == 50, played.run.stderr
     assert len(entries(table, EntryKind.TOOL_CALL)) == 50, played.run.stderr
@@ -226,7 +244,7 @@ def test_below_a_project_only_the_hooks_of_the_user_hold(version: str, bench: Ca
     below.mkdir()
 
     def ran() -> bool:
-        table.play(Say("no", (table.shell(FORBIDDEN),)), Say("END"), Say("END"), where=below)
+        table.play(ModelTurn("no", (table.shell(FORBIDDEN),)), ModelTurn("END"), ModelTurn("END"), where=below)
         return (below / "forbidden").exists()
 
     hole = f"a session that starts in a folder below {table.project} reads none of these settings"
@@ -250,8 +268,13 @@ def test_gemini_commits_with_the_hooks_of_the_repository_when_the_documented_rul
     hook.write_text("#!/bin/sh\ntouch hook-ran\n")
     hook.chmod(0o755)
     commit = "git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m"
-    first = Say("commit", (table.shell(f"{commit} one; touch ran-without"),))
-    played = table.play(first, Say("again", (table.shell(f"GIT_CONFIG_COUNT=0 {commit} two"),)), Say("END"), Say("END"))
+    first = ModelTurn("commit", (table.shell(f"{commit} one; touch ran-without"),))
+    played = table.play(
+        first,
+        ModelTurn("again", (table.shell(f"GIT_CONFIG_COUNT=0 {commit} two"),)),
+        ModelTurn("END"),
+        ModelTurn("END"),
+    )
 
     assert played.heard("put `GIT_CONFIG_COUNT=0 ` before `git`"), played.run.stderr
     assert not table.ran("ran-without")

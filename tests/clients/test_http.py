@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from tests.clients.bench import Bench
 from tests.clients.test_governed import ALLOWED, FORBIDDEN, POLICY, entries
-from verdikt.adapters.live.screenplay import Say
+from verdikt.hosts.live.model_script import ModelTurn
 from verdikt.model.entry import EntryKind
 
 
@@ -17,8 +17,8 @@ def test_a_forbidden_command_does_not_run_by_http_either(bench: Callable[[str], 
     settings.parent.mkdir()
     settings.write_text(table.verdikt("daemon", "hooks").stdout)
     token = {"VERDIKT_TOKEN": (table.data / "run/http.token").read_text().strip()}
-    turns = (Say("no", (table.shell(FORBIDDEN),)), Say("yes", (table.shell(ALLOWED),)))
-    played = table.play(*turns, Say("END"), Say("END"), env=token)
+    turns = (ModelTurn("no", (table.shell(FORBIDDEN),)), ModelTurn("yes", (table.shell(ALLOWED),)))
+    played = table.play(*turns, ModelTurn("END"), ModelTurn("END"), env=token)
 
     assert not table.ran("forbidden"), played.run.stderr
     assert table.ran("allowed"), played.run.stderr
@@ -28,5 +28,5 @@ def test_a_forbidden_command_does_not_run_by_http_either(bench: Callable[[str], 
 
     table.verdikt("daemon", "stop")
     (table.project / "allowed").unlink()
-    table.play(Say("yes", (table.shell(ALLOWED),)), Say("END"), Say("END"), env=token)
+    table.play(ModelTurn("yes", (table.shell(ALLOWED),)), ModelTurn("END"), ModelTurn("END"), env=token)
     assert not table.ran("allowed")

@@ -8,9 +8,9 @@ from pathlib import Path
 from tests.clients.bench import LOOPBACK, Bench
 from tests.clients.install import binary
 from tests.clients.test_governed import ALLOWED, FORBIDDEN, POLICY, entries
-from verdikt.adapters.live.rehearsal import rehearse
-from verdikt.adapters.live.screenplay import Say
-from verdikt.adapters.wiring.install import Installation
+from verdikt.hosts.live.live_canary import run_live_canary
+from verdikt.hosts.live.model_script import ModelTurn
+from verdikt.hosts.wiring.installation import Installation
 from verdikt.model.entry import EntryKind
 
 CLAUDE = "claude-2.1.325"
@@ -32,19 +32,22 @@ def test_the_doctor_sees_a_forbidden_command_run(bench: Callable[[str], Bench], 
     table = never_asked(bench)
     (tmp_path / "claude").symlink_to(binary(CLAUDE))
     env = {"HOME": str(table.home), "PATH": f"{tmp_path}:{os.environ['PATH']}", **LOOPBACK}
-    here = Installation(project=str(table.project), data=str(table.data), env=env)
+    here = Installation(project=str(table.project), data_directory=str(table.data), env=env)
 
-    assert rehearse(here, "claude") == "RAN: the forbidden command was not stopped"
+    assert run_live_canary(here, "claude") == "RAN: the forbidden command was not stopped"
     assert not (table.data / "canary").exists()
-    assert rehearse(here, "gemini") == "not tried: `gemini` is not installed, or not in PATH"
-    assert rehearse(here, "cursor") == "not tried: this client cannot be scripted"
+    assert run_live_canary(here, "gemini") == "not tried: `gemini` is not installed, or not in PATH"
+    assert run_live_canary(here, "cursor") == "not tried: this client cannot be scripted"
 
 
 def test_what_a_person_would_be_asked_about_is_refused_if_it_is_forbidden(bench: Callable[[str], Bench]) -> None:
     """The model hears why; nothing ran."""
     table = never_asked(bench)
     played = table.play(
-        Say("no", (table.shell(FORBIDDEN),)), Say("END"), Say("END"), options=("--permission-mode", "default")
+        ModelTurn("no", (table.shell(FORBIDDEN),)),
+        ModelTurn("END"),
+        ModelTurn("END"),
+        options=("--permission-mode", "default"),
     )
 
     assert not table.ran("forbidden"), played.run.stdout
@@ -56,7 +59,7 @@ def test_what_a_person_would_be_asked_about_is_refused_if_it_is_forbidden(bench:
 def test_a_call_that_ran_without_a_decision_is_recorded_at_once(bench: Callable[[str], Bench]) -> None:
     """In a session that asks nobody it does run, and the log says that it did."""
     table = never_asked(bench)
-    played = table.play(Say("yes", (table.shell(ALLOWED),)), Say("END"), Say("END"))
+    played = table.play(ModelTurn("yes", (table.shell(ALLOWED),)), ModelTurn("END"), ModelTurn("END"))
     gaps = [entry.body for entry in entries(table, EntryKind.GAP) if entry.body.get("moment") == "batch"]
 
     assert table.ran("allowed"), played.run.stderr

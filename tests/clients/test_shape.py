@@ -8,9 +8,9 @@ import pytest
 
 from tests.clients.bench import Bench
 from tests.clients.test_governed import FORBIDDEN, POLICY
-from tests.unit.adapters.test_shape import CASES, EVENTS
-from verdikt.adapters.live.screenplay import Say
-from verdikt.adapters.wiring.place import PLACES
+from tests.unit.hosts.test_shape import CASES, EVENTS
+from verdikt.hosts.live.model_script import ModelTurn
+from verdikt.hosts.wiring.settings_layout import SETTINGS_LAYOUTS
 
 TRIED = ("a group without hooks", "no command", "an http hook", "no time at all", "half a second for a timeout")
 
@@ -20,7 +20,7 @@ def test_a_hook_of_somebody_else_takes_ours_with_it_or_not(version: str, bench: 
     """Nobody is told, so `verdikt init` refuses such a file and `verdikt doctor` names it."""
     table = bench(version)
     table.govern(POLICY)
-    file = table.project / PLACES[table.client.name].files["project"]
+    file = table.project / SETTINGS_LAYOUTS[table.client.name].paths_by_scope["project"]
     wired: dict[str, Any] = json.loads(file.read_text())
     event = EVENTS[table.client.name]
     for what, entry, dropped in CASES:
@@ -28,7 +28,7 @@ def test_a_hook_of_somebody_else_takes_ours_with_it_or_not(version: str, bench: 
             continue
         hooks = wired["hooks"] | {event: [*wired["hooks"][event], entry]}
         file.write_text(json.dumps({"hooks": hooks}))
-        table.play(Say("no", (table.shell(FORBIDDEN),)), Say("END"), Say("END"))
+        table.play(ModelTurn("no", (table.shell(FORBIDDEN),)), ModelTurn("END"), ModelTurn("END"))
         assert table.ran("forbidden") == (table.client.name in dropped.split()), what
         (table.project / "forbidden").unlink(missing_ok=True)
         done = table.verdikt("doctor", "--calls", "1")

@@ -59,7 +59,7 @@ def run_forked(arguments: list[str], payload: bytes, env: Mapping[str, str]) -> 
                 import sys
 
                 sys.stdin = open(0)  # noqa: SIM115 (pytest replaced it)
-                from verdikt.adapters.entry import main
+                from verdikt.hosts.hook import main
 
                 main(arguments)
             finally:

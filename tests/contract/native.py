@@ -10,13 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.clients.install import ROOT
-from verdikt import __version__, adapters
+from verdikt import __version__, hosts
 from verdikt.daemon import protocol
 from verdikt.daemon.native import build
-from verdikt.model.canonical import sha256
+from verdikt.model.canonical_json import sha256_hex
 
 FUZZ = Path(__file__).with_name("native_fuzz.c")
-GUARD = Path(adapters.__file__).with_name("guard.sh")
+GUARD = Path(hosts.__file__).with_name("guard.sh")
 
 
 def compiled(name: str, flags: list[str], source: Path = build.SOURCE) -> Path:
@@ -24,7 +24,7 @@ def compiled(name: str, flags: list[str], source: Path = build.SOURCE) -> Path:
     texts = [path.read_bytes() for path in (*sorted(build.SOURCE.parent.glob("*.c")), source, Path(build.__file__))]
     texts.append(repr(flags).encode())
     texts.append(GUARD.read_bytes())
-    target = ROOT / ".cache" / "native" / sha256(b"\0".join(texts))[:16] / name
+    target = ROOT / ".cache" / "native" / sha256_hex(b"\0".join(texts))[:16] / name
     target.parent.mkdir(parents=True, exist_ok=True)
     with (target.parent / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two test workers may want the same
@@ -32,7 +32,7 @@ def compiled(name: str, flags: list[str], source: Path = build.SOURCE) -> Path:
             shutil.copy(GUARD, target.parent)  # as `verdikt init` puts it there
             fresh = target.with_suffix(".new")
             why = (
-                build.build(fresh, __version__, flags, source=source)
+                build.run_compiler(fresh, __version__, flags, source=source)
                 if flags
                 else build.compile_client(fresh, __version__)
             )
@@ -48,12 +48,12 @@ def client() -> Path:
 
 def sanitized() -> Path:
     """The same, with address and undefined-behaviour sanitizers: whatever they find ends it with status 99."""
-    return compiled("verdikt-hook-sanitized", build.SANITIZERS)
+    return compiled("verdikt-hook-sanitized", build.SANITIZER_FLAGS)
 
 
 def parts() -> Path:
     """Its check of what is said, fed many texts by one process, with sanitizers."""
-    return compiled("fuzz", [*build.SANITIZERS, f"-I{build.SOURCE.parent}", "-Wno-unused-function"], FUZZ)
+    return compiled("fuzz", [*build.SANITIZER_FLAGS, f"-I{build.SOURCE.parent}", "-Wno-unused-function"], FUZZ)
 
 
 SANITIZER_ENV = {"ASAN_OPTIONS": "exitcode=99:detect_leaks=0", "UBSAN_OPTIONS": "exitcode=99"}
@@ -135,13 +135,13 @@ class FakeWarm:
             connection.settimeout(60)
             try:
                 self._behaviour(connection)
-            except (OSError, protocol.Malformed):
+            except (OSError, protocol.MalformedMessage):
                 return  # it has gone
 
     def ask(self, connection: socket.socket) -> bytes:
         """Reads one whole question."""
-        prefix = exactly(connection, protocol.QUESTION_PREFIX)
-        head, payload = protocol.question_lengths(prefix)
+        prefix = exactly(connection, protocol.REQUEST_PREFIX_BYTES)
+        head, payload = protocol.decode_request_prefix(prefix)
         text = prefix + exactly(connection, head + payload)
         self.questions.append(text)
         return text

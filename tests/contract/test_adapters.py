@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from verdikt import adapters
-from verdikt.adapters.call import HookCall
-from verdikt.adapters.moment import Moment, MomentKind
-from verdikt.adapters.reply import Reply
-from verdikt.adapters.ruling import Ruling
+from verdikt import hosts
 from verdikt.errors import HookError, PolicyError
 from verdikt.govern import Governance
+from verdikt.hosts.hook_call import HookCall
+from verdikt.hosts.hook_event import HookEvent, HookEventKind
+from verdikt.hosts.hook_response import HookResponse
+from verdikt.hosts.host_decision import HostDecision
 from verdikt.model.action import ActionKind
 from verdikt.model.posture import Posture
 from verdikt.model.verdict import Verdict, VerdictKind
@@ -24,11 +24,11 @@ RECORDED = sorted(str(path.relative_to(PAYLOADS).with_suffix("")) for path in PA
 
 REASON = "[verdikt] blocked (no_rm): `/` cannot be brought back\nInstead: name a path"
 RULINGS = {
-    "pass": Ruling(),
-    "warn": Ruling(kind=VerdictKind.WARN, context="[verdikt] careful"),
-    "approved": Ruling(approved=True),
-    "ask": Ruling(kind=VerdictKind.ASK, reason=REASON),
-    "block": Ruling(kind=VerdictKind.BLOCK, reason=REASON, context="[verdikt] careful"),
+    "pass": HostDecision(),
+    "warn": HostDecision(kind=VerdictKind.WARN, context="[verdikt] careful"),
+    "approved": HostDecision(approved=True),
+    "ask": HostDecision(kind=VerdictKind.ASK, reason=REASON),
+    "block": HostDecision(kind=VerdictKind.BLOCK, reason=REASON, context="[verdikt] careful"),
 }
 
 
@@ -46,11 +46,11 @@ def event_of(name: str) -> str:
     return file.split(".")[0]
 
 
-def decode(name: str, *, event: str | None = None) -> Moment:
+def decode(name: str, *, event: str | None = None) -> HookEvent:
     """A recorded payload through its host's adapter."""
     recorded = load(name)
     host = name.split("/", maxsplit=1)[0].split("_", maxsplit=1)[0]
-    return adapters.host(host).decode(
+    return hosts.load_adapter(host).decode(
         recorded["payload"], event_of(name) if event is None else event, recorded.get("env", {})
     )
 
@@ -72,14 +72,14 @@ def test_every_recorded_payload_is_understood(name: str) -> None:
     host = name.split("/", maxsplit=1)[0].split("_", maxsplit=1)[0]
     moment = decode(name)
 
-    assert moment.kind is adapters.host(host).EVENTS.get(event_of(name), MomentKind.NOTICE)
+    assert moment.kind is hosts.load_adapter(host).EVENTS.get(event_of(name), HookEventKind.NOTICE)
     assert moment.host == host
     assert moment.session_id != "default"
-    acts = (MomentKind.BEFORE, MomentKind.PERMISSION, MomentKind.AFTER)
+    acts = (HookEventKind.BEFORE, HookEventKind.PERMISSION, HookEventKind.AFTER)
     assert (moment.action is not None) == (moment.kind in acts)
-    assert (moment.outcome is not None) == (moment.kind is MomentKind.AFTER)
-    assert (moment.prompt is not None) == (moment.kind is MomentKind.PROMPT)
-    assert (moment.turn is not None) == (moment.kind is MomentKind.STOP)
+    assert (moment.outcome is not None) == (moment.kind is HookEventKind.AFTER)
+    assert (moment.prompt is not None) == (moment.kind is HookEventKind.PROMPT)
+    assert (moment.turn is not None) == (moment.kind is HookEventKind.STOP)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_every_tool_that_a_client_was_seen_to_call_is_known(tmp_path: Path) -> N
     """Or the agent would be stopped at its own client's tools: nobody could be asked about them."""
     env = {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "data")}
     governance = Governance.load(cwd=str(tmp_path), env=env)
-    calls = [moment.action for name in RECORDED if (moment := decode(name)).kind is MomentKind.BEFORE]
+    calls = [moment.action for name in RECORDED if (moment := decode(name)).kind is HookEventKind.BEFORE]
     known = [action for action in calls if action and action.kind is not ActionKind.MCP]
     verdicts = {action.tool: governance.before(action).verdict.guard for action in known}
     governance.store.close()
@@ -164,7 +164,7 @@ def test_a_failure_without_a_word_is_still_one() -> None:
     """The event says so."""
     payload = load("claude/PostToolUseFailure.Bash")["payload"]
     del payload["error"]
-    outcome = adapters.host("claude").decode(payload, "PostToolUseFailure").outcome
+    outcome = hosts.load_adapter("claude").decode(payload, "PostToolUseFailure").outcome
 
     assert outcome is not None
     assert not outcome.success
@@ -232,7 +232,7 @@ def test_a_failure_without_a_word_is_still_one() -> None:
 def test_how_an_action_can_end(name: str, change: dict[str, Any], expected: tuple[bool, int | None, str, str]) -> None:
     """As each host tells it: success, status, output and error."""
     host = name.split("/", maxsplit=1)[0]
-    outcome = adapters.host(host).decode(load(name)["payload"] | change, event_of(name)).outcome
+    outcome = hosts.load_adapter(host).decode(load(name)["payload"] | change, event_of(name)).outcome
 
     assert outcome is not None
     assert (outcome.success, outcome.exit_code, outcome.output, outcome.error) == expected
@@ -261,9 +261,9 @@ def test_how_an_action_can_end(name: str, change: dict[str, Any], expected: tupl
 )
 def test_other_names_for_the_same_things(host: str, payload: dict[str, Any]) -> None:
     """Which hosts were seen to use, or their documentation has."""
-    moment = adapters.host(host).decode(payload)
+    moment = hosts.load_adapter(host).decode(payload)
 
-    assert moment.kind is MomentKind.BEFORE
+    assert moment.kind is HookEventKind.BEFORE
     assert moment.action is not None
     assert moment.action.command == "ls"
     assert moment.cwd == payload.get("workspace_roots", [""])[0]
@@ -294,7 +294,7 @@ def test_gemini_writes_how_a_command_ended_below_what_it_printed(told: str, succ
     """A killed command is no success, and what a command prints cannot pass for how it ended."""
     payload = load("gemini/AfterTool.run_shell_command")["payload"]
     payload["tool_response"] = {"llmContent": f"<untrusted_context>\n{told}\n</untrusted_context>"}
-    outcome = adapters.host("gemini").decode(payload, "AfterTool").outcome
+    outcome = hosts.load_adapter("gemini").decode(payload, "AfterTool").outcome
 
     assert outcome is not None
     assert (outcome.success, outcome.exit_code) == (success, code)
@@ -316,16 +316,16 @@ def test_a_sub_agent_without_a_type_goes_by_its_id() -> None:
     """So that a policy can tell it from its parent."""
     payload = load("claude/PreToolUse.Bash.in_subagent")["payload"] | {"agent_type": None}
 
-    assert adapters.host("claude").decode(payload, "PreToolUse").agent == payload["agent_id"]
+    assert hosts.load_adapter("claude").decode(payload, "PreToolUse").agent == payload["agent_id"]
 
 
 def test_of_a_failure_of_our_own_the_model_hears_only_the_kind() -> None:
     """What an exception says can name our files; what we say about its call or the policy, it needs."""
     call = HookCall(["codex", "PreToolUse"], {}, "/")
 
-    assert "RuntimeError" in call.failure(RuntimeError("/home/dev/.local/share/verdikt/state.db")).stdout
-    assert "state.db" not in call.failure(RuntimeError("/home/dev/.local/share/verdikt/state.db")).stdout
-    assert "expected a policy" in call.failure(PolicyError("expected a policy")).stdout
+    assert "RuntimeError" in call.build_failure_response(RuntimeError("/home/dev/.local/share/verdikt/state.db")).stdout
+    assert "state.db" not in call.build_failure_response(RuntimeError("/home/dev/.local/share/verdikt/state.db")).stdout
+    assert "expected a policy" in call.build_failure_response(PolicyError("expected a policy")).stdout
 
 
 def test_background_agents_are_known_at_stop() -> None:
@@ -339,7 +339,7 @@ def test_background_agents_are_known_at_stop() -> None:
 
 def test_the_plugin_of_opencode_tells_where_it_is_and_what_was_said_last() -> None:
     """Which OpenCode itself does not put into its events."""
-    opencode = adapters.host("opencode")
+    opencode = hosts.load_adapter("opencode")
     call = load("opencode/tool.execute.before")["payload"] | {"directory": "/home/dev/proj"}
     idle = load("opencode/event.session.idle")["payload"] | {"message": "all done"}
 
@@ -352,7 +352,7 @@ def test_what_only_looks_like_a_person_is_not_taken_for_one() -> None:
     payload = load("claude/UserPromptSubmit")["payload"]
     notification = payload | {"prompt": "<task-notification>done</task-notification>"}
     ours = payload | {"prompt": "[verdikt] the file is missing"}
-    claude = adapters.host("claude")
+    claude = hosts.load_adapter("claude")
 
     assert (prompt := claude.decode(payload).prompt) and prompt.human
     assert (prompt := claude.decode(notification).prompt) and not prompt.human
@@ -375,9 +375,9 @@ def test_what_only_looks_like_a_person_is_not_taken_for_one() -> None:
 def test_whether_anybody_is_there(env: dict[str, str], mode: str, asks: bool, posture: Posture | None) -> None:
     """Claude Code tells by its environment whether a person sits there, and by its mode what that person wants."""
     payload = load("claude/PreToolUse.Bash")["payload"] | {"permission_mode": mode}
-    moment = adapters.host("claude").decode(payload, "PreToolUse", env)
+    moment = hosts.load_adapter("claude").decode(payload, "PreToolUse", env)
 
-    assert (moment.asks, moment.posture) == (asks, posture)
+    assert (moment.can_ask, moment.posture) == (asks, posture)
 
 
 @pytest.mark.parametrize("ruling", RULINGS)
@@ -385,22 +385,22 @@ def test_whether_anybody_is_there(env: dict[str, str], mode: str, asks: bool, po
 def test_an_answer_is_one_document_that_no_client_misreads(name: str, ruling: str) -> None:
     """One line of JSON, an object, no null and no empty text in it; status 0, or 2 with something on stderr."""
     moment = decode(name)
-    reply = adapters.host(moment.host).encode(moment, RULINGS[ruling].where(moment))
+    reply = hosts.load_adapter(moment.host).encode(moment, RULINGS[ruling].resolve_ask(moment))
     document = json.loads(reply.stdout)
 
     assert reply.stdout.isascii()
     assert "\n" not in reply.stdout
     assert isinstance(document, dict)
     assert all(member is not None and member != "" for member in members(document))
-    assert reply.code in (0, 2)
-    assert reply.code == 0 or reply.stderr
-    if not moment.asks:
+    assert reply.exit_code in (0, 2)
+    assert reply.exit_code == 0 or reply.stderr
+    if not moment.can_ask:
         assert "ask" not in members(document)
-    if ruling == "block" and moment.kind is MomentKind.BEFORE:
+    if ruling == "block" and moment.kind is HookEventKind.BEFORE:
         assert blocks(reply)
 
 
-def blocks(reply: Reply) -> bool:
+def blocks(reply: HookResponse) -> bool:
     """Whether the reply says no in the words of one of the clients, with the reason and the fix."""
     document = json.loads(reply.stdout)
     specific = document.get("hookSpecificOutput", {}).get("decision", {})
@@ -422,30 +422,30 @@ CODEX_KEYS = {
 def test_codex_gets_no_key_it_does_not_know(name: str, ruling: str) -> None:
     """Its schema is closed: one unknown key turns a deny into an allow."""
     moment = decode(name)
-    document = json.loads(adapters.host("codex").encode(moment, RULINGS[ruling].where(moment)).stdout)
-    allowed = CODEX_KEYS.get(moment.event, {"decision", "reason", "hookSpecificOutput", "systemMessage"})
+    document = json.loads(hosts.load_adapter("codex").encode(moment, RULINGS[ruling].resolve_ask(moment)).stdout)
+    allowed = CODEX_KEYS.get(moment.name, {"decision", "reason", "hookSpecificOutput", "systemMessage"})
 
     assert set(document) <= allowed
     assert set(document.get("hookSpecificOutput", {})) <= {"hookEventName", "additionalContext", "decision"}
     assert document.get("decision", "block") == "block"
 
 
-BLOCK_EVERYWHERE = Reply(
+BLOCK_EVERYWHERE = HookResponse(
     stdout='{"decision":"block","reason":"[verdikt] blocked (no_rm): `/` cannot be brought back\\nInstead: name a path"}',
     stderr=REASON,
-    code=2,
+    exit_code=2,
 )
-SHORT = Ruling(kind=VerdictKind.BLOCK, reason="R")
-ASK = Ruling(kind=VerdictKind.ASK, reason="R")
-WARN = Ruling(kind=VerdictKind.WARN, context="C")
-ALLOWED = Ruling(approved=True)
+SHORT = HostDecision(kind=VerdictKind.BLOCK, reason="R")
+ASK = HostDecision(kind=VerdictKind.ASK, reason="R")
+WARN = HostDecision(kind=VerdictKind.WARN, context="C")
+ALLOWED = HostDecision(approved=True)
 
 
 @pytest.mark.parametrize(
     ("name", "ruling", "stdout", "code"),
     [
         ("claude/PreToolUse.Bash", SHORT, '{"decision":"block","reason":"R"}', 2),
-        ("claude/PreToolUse.Bash", Ruling(), "{}", 0),
+        ("claude/PreToolUse.Bash", HostDecision(), "{}", 0),
         (
             "claude/PreToolUse.Bash",
             ASK,
@@ -513,23 +513,23 @@ ALLOWED = Ruling(approved=True)
         ("opencode/tool.execute.before", SHORT, '{"decision":"block","reason":"R"}', 2),
         ("cursor/preToolUse.Shell", SHORT, '{"permission":"deny","user_message":"R","agent_message":"R"}', 0),
         ("cursor/beforeShellExecution", ASK, '{"permission":"ask","user_message":"R","agent_message":"R"}', 0),
-        ("cursor/preToolUse.Shell", Ruling(), '{"permission":"allow"}', 0),
+        ("cursor/preToolUse.Shell", HostDecision(), '{"permission":"allow"}', 0),
         ("cursor/stop", SHORT, '{"followup_message":"R"}', 0),
         ("generic/before", SHORT, '{"decision":"block","reason":"R"}', 2),
     ],
 )
-def test_the_words_each_client_was_seen_to_obey(name: str, ruling: Ruling, stdout: str, code: int) -> None:
+def test_the_words_each_client_was_seen_to_obey(name: str, ruling: HostDecision, stdout: str, code: int) -> None:
     """Byte for byte what was measured on the real clients."""
     moment = decode(name)
-    reply = adapters.host(moment.host).encode(moment, ruling)
+    reply = hosts.load_adapter(moment.host).encode(moment, ruling)
 
-    assert (reply.stdout, reply.code) == (stdout, code)
+    assert (reply.stdout, reply.exit_code) == (stdout, code)
     assert reply.stderr == ("R" if code == 2 else "")
 
 
 def test_a_second_refusal_to_stop_is_a_block() -> None:
     """A context makes Claude Code go on once; after that only a block does."""
-    claude = adapters.host("claude")
+    claude = hosts.load_adapter("claude")
     moment = claude.decode(load("claude/Stop")["payload"] | {"stop_hook_active": True})
 
     assert claude.encode(moment, SHORT).stdout == '{"decision":"block","reason":"R"}'
@@ -537,9 +537,9 @@ def test_a_second_refusal_to_stop_is_a_block() -> None:
 
 def test_an_unknown_host_gets_the_deny_that_blocks_everywhere() -> None:
     """Nobody knows the client, so the answer is the one that all of them obey."""
-    moment = adapters.host("something-new").decode(load("claude/PreToolUse.Bash")["payload"])
+    moment = hosts.load_adapter("something-new").decode(load("claude/PreToolUse.Bash")["payload"])
 
-    assert adapters.host("something-new").encode(moment, RULINGS["block"]) == BLOCK_EVERYWHERE
+    assert hosts.load_adapter("something-new").encode(moment, RULINGS["block"]) == BLOCK_EVERYWHERE
 
 
 @pytest.mark.parametrize(
@@ -548,27 +548,33 @@ def test_an_unknown_host_gets_the_deny_that_blocks_everywhere() -> None:
 def test_an_ask_that_would_run_or_hang_is_a_block_that_says_so(name: str) -> None:
     """Codex runs the tool on `ask`, Gemini hangs, OpenCode cannot ask at all."""
     moment = decode(name)
-    ruling = RULINGS["ask"].where(moment)
+    ruling = RULINGS["ask"].resolve_ask(moment)
 
-    assert ruling.blocked
+    assert ruling.is_blocked
     assert "Nobody can be asked in this session" in ruling.reason
 
 
 @pytest.mark.parametrize(
     ("host", "payload", "kind"),
     [
-        ("claude", {"hook_event_name": "BeforeEverything", "tool_name": "Read", "tool_input": {}}, MomentKind.BEFORE),
-        ("claude", {"hook_event_name": "Afterwards", "tool_name": "Bash", "tool_response": "x"}, MomentKind.AFTER),
-        ("claude", {"hook_event_name": "Afterwards", "tool_name": "Bash", "error": "x"}, MomentKind.AFTER),
-        ("claude", {"hook_event_name": "TeammateIdle"}, MomentKind.NOTICE),
-        ("codex", {"hook_event_name": "Interrupt"}, MomentKind.NOTICE),
-        ("gemini", {"hook_event_name": "BeforeNap", "tool_name": "nap"}, MomentKind.BEFORE),
-        ("generic", {"tool": "Bash", "arguments": {"command": "ls"}}, MomentKind.BEFORE),
+        (
+            "claude",
+            {"hook_event_name": "BeforeEverything", "tool_name": "Read", "tool_input": {}},
+            HookEventKind.BEFORE,
+        ),
+        ("claude", {"hook_event_name": "Afterwards", "tool_name": "Bash", "tool_response": "x"}, HookEventKind.AFTER),
+        ("claude", {"hook_event_name": "Afterwards", "tool_name": "Bash", "error": "x"}, HookEventKind.AFTER),
+        ("claude", {"hook_event_name": "TeammateIdle"}, HookEventKind.NOTICE),
+        ("codex", {"hook_event_name": "Interrupt"}, HookEventKind.NOTICE),
+        ("gemini", {"hook_event_name": "BeforeNap", "tool_name": "nap"}, HookEventKind.BEFORE),
+        ("generic", {"tool": "Bash", "arguments": {"command": "ls"}}, HookEventKind.BEFORE),
     ],
 )
-def test_an_event_nobody_knows_is_judged_by_what_it_holds(host: str, payload: dict[str, Any], kind: MomentKind) -> None:
+def test_an_event_nobody_knows_is_judged_by_what_it_holds(
+    host: str, payload: dict[str, Any], kind: HookEventKind
+) -> None:
     """A tool call without a result is about to happen, whatever the event is called."""
-    assert adapters.host(host).decode(payload).kind is kind
+    assert hosts.load_adapter(host).decode(payload).kind is kind
 
 
 UNKNOWN = {
@@ -584,14 +590,14 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("event", ["", "BeforeWhatever"])
 @pytest.mark.parametrize("ruling", ["ask", "block"])
-@pytest.mark.parametrize("host", adapters.HOSTS)
+@pytest.mark.parametrize("host", hosts.ADAPTER_MODULES)
 def test_a_refusal_holds_on_an_event_nobody_knows(host: str, ruling: str, event: str) -> None:
     """An ask there could be dropped by us or ignored by the client; either way the tool would run."""
-    adapter = adapters.host(host)
+    adapter = hosts.load_adapter(host)
     moment = adapter.decode(UNKNOWN[host], event, {"CLAUDE_CODE_SESSION_ATTENDED": "1"})
 
-    assert moment.kind is MomentKind.BEFORE
-    assert blocks(adapter.encode(moment, RULINGS[ruling].where(moment)))
+    assert moment.kind is HookEventKind.BEFORE
+    assert blocks(adapter.encode(moment, RULINGS[ruling].resolve_ask(moment)))
 
 
 @pytest.mark.parametrize(
@@ -613,7 +619,7 @@ def test_a_payload_that_is_no_tool_call_is_refused(payload: object, message: str
     """What cannot be read is not guessed at."""
     for host in ("claude", "codex"):
         with pytest.raises(HookError) as refused:
-            adapters.host(host).decode(payload, "PreToolUse")
+            hosts.load_adapter(host).decode(payload, "PreToolUse")
         assert str(refused.value) == message
 
 
@@ -632,7 +638,7 @@ ILLEGIBLE = [
 
 
 @pytest.mark.parametrize(("key", "value", "message"), ILLEGIBLE)
-@pytest.mark.parametrize("host", adapters.HOSTS)
+@pytest.mark.parametrize("host", hosts.ADAPTER_MODULES)
 def test_a_call_that_says_in_no_words_what_it_is_about_is_refused(
     host: str, key: str, value: object, message: str
 ) -> None:
@@ -643,9 +649,9 @@ def test_a_call_that_says_in_no_words_what_it_is_about_is_refused(
         "opencode": {"input": {"tool": "bash"}, "output": {"args": given}},
         "gemini": {"tool_name": "run_shell_command", "tool_input": given},
     }.get(host, {"tool_name": "Bash", "tool_input": given})
-    before = next(event for event, kind in adapters.host(host).EVENTS.items() if kind is MomentKind.BEFORE)
+    before = next(event for event, kind in hosts.load_adapter(host).EVENTS.items() if kind is HookEventKind.BEFORE)
     with pytest.raises(HookError) as refused:
-        adapters.host(host).decode(payload, before)
+        hosts.load_adapter(host).decode(payload, before)
     assert str(refused.value) == message
 
 
@@ -662,7 +668,7 @@ def test_a_call_that_says_in_no_words_what_it_is_about_is_refused(
 )
 def test_what_other_tools_are_given_is_their_own_affair(tool: str, given: dict[str, Any]) -> None:
     """Lists of words, what is typed into a terminal, what nobody declared: policy and effects look at it."""
-    moment = adapters.host("claude").decode({"tool_name": tool, "tool_input": given}, "PreToolUse")
+    moment = hosts.load_adapter("claude").decode({"tool_name": tool, "tool_input": given}, "PreToolUse")
 
     assert moment.action is not None
     assert moment.action.payload == given
@@ -672,16 +678,16 @@ def test_words_for_the_model() -> None:
     """Who refuses, why, what to do instead; warnings as context; nothing that breaks a JSON reader."""
     block = Verdict.block(guard="no_rm", reason="`/` cannot be brought back", fix="name a path")
     warn = Verdict.warn(guard="slow", reason="this takes long", fix="run one test")
-    ruling = Ruling.of_verdict(block, warnings=(warn,))
+    ruling = HostDecision.from_verdict(block, warnings=(warn,))
 
     assert ruling.reason == REASON
     assert ruling.context == "[verdikt] this takes long\nInstead: run one test"
-    assert Ruling.of_verdict(warn).context == ruling.context
-    assert Ruling.of_verdict(warn, warnings=(warn, warn)).context == ruling.context
-    assert Ruling(kind=VerdictKind.BLOCK, reason="a\ud800b\x00c\u00a0d").reason == "a\ufffdb\ufffdc d"
-    assert len(Ruling(kind=VerdictKind.BLOCK, reason="x" * 100_000).reason) == 6000
+    assert HostDecision.from_verdict(warn).context == ruling.context
+    assert HostDecision.from_verdict(warn, warnings=(warn, warn)).context == ruling.context
+    assert HostDecision(kind=VerdictKind.BLOCK, reason="a\ud800b\x00c\u00a0d").reason == "a\ufffdb\ufffdc d"
+    assert len(HostDecision(kind=VerdictKind.BLOCK, reason="x" * 100_000).reason) == 6000
     assert (
-        Ruling(kind=VerdictKind.BLOCK, reason=" \n").reason
+        HostDecision(kind=VerdictKind.BLOCK, reason=" \n").reason
         == "[verdikt] the policy does not allow this and gave no reason"
     )
     assert replace(SHORT, reason="").reason

@@ -10,35 +10,35 @@ from typing import Any
 import pytest
 
 from tests.contract.test_adapters import RECORDED, decode
-from verdikt import adapters
-from verdikt.adapters.moment import Moment, MomentKind
-from verdikt.adapters.ruling import Ruling
-from verdikt.model.moment import Turn
+from verdikt import hosts
+from verdikt.hosts.hook_event import HookEvent, HookEventKind
+from verdikt.hosts.host_decision import HostDecision
+from verdikt.model.hook_message import Turn
 from verdikt.model.verdict import VerdictKind
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 ANSWERS, MOMENTS = VECTORS / "host_answers.json", VECTORS / "host_moments.json"
 
 RULINGS = {
-    "pass": Ruling(),
-    "warn": Ruling(kind=VerdictKind.WARN, context="C"),
-    "approved": Ruling(approved=True, context="C"),
-    "ask": Ruling(kind=VerdictKind.ASK, reason="R", context="C"),
-    "block": Ruling(kind=VerdictKind.BLOCK, reason="R", context="C"),
+    "pass": HostDecision(),
+    "warn": HostDecision(kind=VerdictKind.WARN, context="C"),
+    "approved": HostDecision(approved=True, context="C"),
+    "ask": HostDecision(kind=VerdictKind.ASK, reason="R", context="C"),
+    "block": HostDecision(kind=VerdictKind.BLOCK, reason="R", context="C"),
 }
-EVENTS = [(host, event) for host in adapters.HOSTS for event in adapters.host(host).EVENTS]
+EVENTS = [(host, event) for host in hosts.ADAPTER_MODULES for event in hosts.load_adapter(host).EVENTS]
 
 
 def answers(host: str, event: str) -> dict[str, str]:
     """The moment that the event is, and for each ruling the status, the document and what stands on stderr."""
-    adapter = adapters.host(host)
+    adapter = hosts.load_adapter(host)
     kind = adapter.EVENTS[event]
-    turn = Turn(message="m") if kind is MomentKind.STOP else None
-    moment = Moment(kind=kind, host=host, event=event, asks=True, turn=turn)
+    turn = Turn(message="m") if kind is HookEventKind.STOP else None
+    moment = HookEvent(kind=kind, host=host, name=event, can_ask=True, turn=turn)
     found = {"moment": kind.value}
     for name, ruling in RULINGS.items():
         reply = adapter.encode(moment, ruling)
-        found[name] = " ".join(part for part in (str(reply.code), reply.stdout, reply.stderr) if part)
+        found[name] = " ".join(part for part in (str(reply.exit_code), reply.stdout, reply.stderr) if part)
     return found
 
 
@@ -50,7 +50,7 @@ def stands_for(name: str) -> dict[str, Any]:
         "session": moment.session_id,
         "agent": moment.agent,
         "cwd": moment.cwd,
-        "asks": moment.asks,
+        "asks": moment.can_ask,
         "posture": moment.posture.value if moment.posture else "",
     }
     if moment.action:

@@ -15,26 +15,26 @@ import pytest
 from tests.contract.hook import Said, catches, run_forked
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.contract.warm import WarmProcess, bash, eventually
-from tests.unit.test_compiled import forge
-from verdikt.compiled import policy_in_force
+from tests.unit.graph.test_policy_cache import forge
 from verdikt.daemon import client, protocol
-from verdikt.daemon.client import holder
-from verdikt.graph.compiled import compile_policy
+from verdikt.daemon.client import find_daemon_pid
+from verdikt.graph.compiled_policy import compile_policy
+from verdikt.graph.policy_cache import load_cached_policy
 from verdikt.ledger import pause
 from verdikt.ledger.audit import audit
+from verdikt.ledger.data_directory import get_data_directory
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.home import data_home
 from verdikt.ledger.key_rotation import rotate_key
+from verdikt.ledger.projections import load_projections
 from verdikt.policy import parse_policy
-from verdikt.projections import projections
 
 
 def receipts(data: Path) -> dict[str, list[tuple[str, str]]]:
     """Kind and receipt of every entry, by session."""
     store = FileStore(data)
     found = {
-        session: [(str(entry.kind), str(entry.body.get("receipt_sha256", ""))) for entry in store.entries(session)]
-        for session in store.sessions()
+        session: [(str(entry.kind), str(entry.body.get("receipt_sha256", ""))) for entry in store.read_entries(session)]
+        for session in store.list_sessions()
     }
     store.close()
     return found
@@ -45,7 +45,9 @@ def test_both_paths_say_and_record_the_same(warm: WarmProcess) -> None:
     questions = []
     for name in RECORDED:
         recorded = load(name)
-        env = warm.env | {key: value for key, value in recorded.get("env", {}).items() if key in protocol.VARIABLES}
+        env = warm.env | {
+            key: value for key, value in recorded.get("env", {}).items() if key in protocol.SENT_VARIABLES
+        }
         words = [name.split("/")[0].split("_")[0], event_of(name)]
         questions.append((name, words, env, json.dumps(recorded["payload"]).encode()))
     questions.append(("half a payload", ["claude", "PreToolUse"], warm.env, b'{"tool_name": "Ba'))
@@ -78,9 +80,9 @@ def test_the_run_directory_lies_in_the_data_directory() -> None:
         {"XDG_DATA_HOME": "/x", "HOME": "/h"},
         {"HOME": "/h"},
     ):
-        assert Path(client.run_directory(env)) == data_home(env) / "run"
-    assert client.run_directory({}) == client.run_directory({"VERDIKT_HOME": "v"}) == ""
-    assert client.run_directory({"VERDIKT_HOME": "~/v", "HOME": "/h"}) == "/h/v/run"
+        assert Path(client.get_run_directory(env)) == get_data_directory(env) / "run"
+    assert client.get_run_directory({}) == client.get_run_directory({"VERDIKT_HOME": "v"}) == ""
+    assert client.get_run_directory({"VERDIKT_HOME": "~/v", "HOME": "/h"}) == "/h/v/run"
 
 
 def test_a_hook_asks_the_warm_process(warm: WarmProcess) -> None:
@@ -146,33 +148,33 @@ def test_a_policy_that_appears_changes_or_goes_is_noticed_at_once(warm: WarmProc
 def test_what_people_do_at_the_command_line_is_noticed(warm: WarmProcess) -> None:
     """A pause, its end, a rotated key and a log written by others: none needs a restart."""
     command = "rm -rf /opt/elsewhere"
-    store = FileStore(warm.data, projections=projections())
+    store = FileStore(warm.data, projections=load_projections())
     assert warm.ask(bash(command, call="1")).code == 2
-    pause.begin(store, seconds=600, reason="an errand", by="a person")
+    pause.begin_pause(store, seconds=600, reason="an errand", by="a person")
     assert warm.ask(bash(command, call="2")).code == 0
-    pause.end(store, by="a person")
+    pause.end_pause(store, by="a person")
     assert warm.ask(bash(command, call="3")).code == 2
     rotate_key(store)
-    store.checkpoint("s", "by another process")
+    store.append_checkpoint("s", "by another process")
     assert warm.ask(bash("ls", call="4")).code == 0
     payload = {"session_id": "s", "hook_event_name": "SessionEnd", "cwd": str(warm.home), "reason": "other"}
     assert warm.ask(json.dumps(payload).encode(), "claude", "SessionEnd").code == 0
     store.close()
 
     assert warm.calls() == ["1", "2", "3", "4"]
-    found = audit(warm.data, projections=projections())
-    assert found.holds, found.faults
+    found = audit(warm.data, projections=load_projections())
+    assert found.is_intact, found.findings
 
 
 def test_a_client_of_another_version_gets_a_new_process(warm: WarmProcess) -> None:
     """The old one decides nothing, makes room at once, answers who asked before, and ends."""
-    texts = ["0.0.0-other", "claude", "PreToolUse", "", "/", protocol.PYTHON]
-    with pytest.raises(client.Going):
-        client.ask(warm.path, protocol.question(texts, warm.env, bash("ls")), 10)
+    texts = ["0.0.0-other", "claude", "PreToolUse", "", "/", protocol.PYTHON_CLIENT]
+    with pytest.raises(client.DaemonOutdated):
+        client.send_request(warm.path, protocol.encode_request(texts, warm.env, bash("ls")), 10)
 
     assert warm.started[0].wait(timeout=60) == 0
     assert not os.path.exists(warm.path)
-    assert holder(warm.run) == 0
+    assert find_daemon_pid(warm.run) == 0
     warm.start()
     assert warm.ask(bash("ls")).code == 0
     assert warm.calls() == ["t1"]
@@ -183,9 +185,9 @@ def test_it_ends_gracefully_on_a_signal(warm: WarmProcess) -> None:
     with warm.connect() as sock:
         sock.sendall(warm.question(bash("ls")))
         warm.started[0].send_signal(signal.SIGTERM)
-        prefix = sock.recv(protocol.ANSWER_PREFIX)
+        prefix = sock.recv(protocol.REPLY_PREFIX_BYTES)
 
-    assert protocol.answer_lengths(prefix)[:2] == (protocol.ANSWER, 0)
+    assert protocol.decode_reply_prefix(prefix)[:2] == (protocol.KIND_ANSWER, 0)
     assert warm.started[0].wait(timeout=60) == 0
     assert not os.path.exists(warm.path)
     assert "ended: SIGTERM" in (warm.run / "daemon.log").read_text()
@@ -228,20 +230,20 @@ def test_its_directory_is_private_and_nothing_secret_is_in_its_environment(warm:
     warm.hook(bash("ls"), VERDIKT_DAEMON="on", ANTHROPIC_API_KEY="sk-not-yours")
     eventually("one was started", warm.reachable)
 
-    assert b"sk-not-yours" not in Path(f"/proc/{holder(warm.run)}/environ").read_bytes()
+    assert b"sk-not-yours" not in Path(f"/proc/{find_daemon_pid(warm.run)}/environ").read_bytes()
 
 
 def test_what_a_hook_starts_holds_nothing_of_it(place: WarmProcess) -> None:
     """A host waits until everybody has let go of what it gave to its hook; nor does a directory stay in use."""
     read, write = os.pipe()
-    command = [sys.executable, "-I", "-m", "verdikt.adapters.entry", "claude", "PreToolUse"]
+    command = [sys.executable, "-I", "-m", "verdikt.hosts.hook", "claude", "PreToolUse"]
     done = subprocess.run(
         command, env=place.env, cwd=place.home, input=bash("ls"), pass_fds=[write], capture_output=True, check=False
     )
     os.close(write)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"{}\n", b"")
     eventually("one was started", place.reachable)
-    process = Path(f"/proc/{holder(place.run)}")
+    process = Path(f"/proc/{find_daemon_pid(place.run)}")
 
     assert select.select([read], [], [], 0)[0], "the pipe that the hook was given is held by nobody"
     os.close(read)
@@ -249,7 +251,7 @@ def test_what_a_hook_starts_holds_nothing_of_it(place: WarmProcess) -> None:
     eventually("it stands in no directory of ours", lambda: os.readlink(process / "cwd") == "/")
     assert {os.readlink(process / "fd" / name) for name in "012"} == {"/dev/null"}
     os.utime(place.run / "starting", ns=(0, 0))
-    client.start_for_the_next(place.env)
+    client.start_if_absent(place.env)
     assert (place.run / "starting").stat().st_mtime_ns == 0, "where one lives nobody tries"
 
 
@@ -257,15 +259,15 @@ def test_one_that_cannot_start_is_not_started_by_every_call(
     place: WarmProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The mark of an attempt holds for a while; one of long ago, or of the future, does not."""
-    monkeypatch.setattr(client, "START_SECONDS", 1000)
+    monkeypatch.setattr(client, "START_RETRY_SECONDS", 1000)
     (place.run / "daemon.lock").mkdir(parents=True)  # nobody can live there
     mark = place.run / "starting"
-    client.start_for_the_next(place.env)
+    client.start_if_absent(place.env)
     assert mark.exists()
     for when, again in ((0, False), (-5000, True), (5000, True)):
         then = time.time_ns() + when * 10**9
         os.utime(mark, ns=(then, then))
-        client.start_for_the_next(place.env)
+        client.start_if_absent(place.env)
         assert (mark.stat().st_mtime_ns != then) == again
 
 
@@ -303,12 +305,14 @@ def test_no_other_data_directory_has_a_say(warm: WarmProcess) -> None:
     assert poison is not None
     for place in (other, warm.data):  # the second by another way: whoever can write there can do worse, but not this
         env = warm.env | {"VERDIKT_HOME": str(place)}
-        policy_in_force(str(project), env)
+        load_cached_policy(str(project), env)
         (kept,) = (place / "compiled").iterdir()
         forge(kept, poison)
-        assert policy_in_force(str(project), env).digest == parse_policy(nothing).digest  # a hook by itself believes it
+        assert (
+            load_cached_policy(str(project), env).digest == parse_policy(nothing).digest
+        )  # a hook by itself believes it
 
-    with pytest.raises(client.NoAnswer, match="another data directory"):
+    with pytest.raises(client.NoReply, match="another data directory"):
         warm.ask(bash("true", cwd=str(project)), cwd=str(project), env=warm.env | {"VERDIKT_HOME": str(other)})
     for command in ("rm -rf /", "deploy-prod now"):
         assert warm.ask(bash(command, cwd=str(project)), cwd=str(project)).code == 2

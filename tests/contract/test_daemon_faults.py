@@ -19,8 +19,8 @@ from tests.contract.warm import WarmProcess, bash, eventually
 from tests.fakes import FakeClock
 from verdikt import __version__
 from verdikt.daemon import client, protocol
-from verdikt.daemon.question import Peer, Question
-from verdikt.daemon.warm import Warm
+from verdikt.daemon.hook_service import HookService
+from verdikt.daemon.request import HookRequest, Peer
 from verdikt.ledger.audit import audit
 
 
@@ -43,9 +43,9 @@ def test_killed_at_any_moment_no_answered_entry_is_missing(place: WarmProcess) -
             call = f"{who}-{number}"
             try:
                 said = place.ask(bash("ls", call=call))
-            except client.Unreachable:
+            except client.DaemonUnreachable:
                 time.sleep(0.005)
-            except client.NoAnswer:
+            except client.NoReply:
                 unknown.append(call)
             else:
                 assert said == Said(0, b"{}\n", b"")
@@ -72,7 +72,7 @@ def test_killed_at_any_moment_no_answered_entry_is_missing(place: WarmProcess) -
     place.start()
     assert place.ask(bash("ls", call="last")).code == 0
     assert place.calls()[-1] == "last"
-    assert audit(place.data).holds
+    assert audit(place.data).is_intact
 
 
 def test_a_stale_socket_is_no_obstacle(place: WarmProcess) -> None:
@@ -115,7 +115,7 @@ def test_a_full_disk_blocks(place: WarmProcess) -> None:
     assert place.calls() == [str(each) for each in range(1, number)]
     place.start()
     assert place.ask(bash("ls", call="room again")).code == 0
-    assert audit(place.data).holds
+    assert audit(place.data).is_intact
 
 
 def test_a_full_file_system_blocks(place: WarmProcess, tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_a_process_of_another_user_is_not_believed(place: WarmProcess) -> None:
 
         assert place.hook(bash("rm -rf /"), VERDIKT_DAEMON="on").code == 2
     assert place.calls() == ["t1"]
-    eventually("one was started for the next call", lambda: client.holder(place.run))
+    eventually("one was started for the next call", lambda: client.find_daemon_pid(place.run))
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o750, 0o701])
@@ -232,11 +232,11 @@ def test_a_socket_where_others_could_have_put_it_is_not_believed(place: WarmProc
         liar.bind(place.path)
         liar.listen()
 
-        with pytest.raises(client.Unreachable, match="closed to other users"):
-            client.ask(place.path, b"", 1.0)
+        with pytest.raises(client.DaemonUnreachable, match="closed to other users"):
+            client.send_request(place.path, b"", 1.0)
         assert place.hook(bash("rm -rf /"), VERDIKT_DAEMON="on").code == 2
     assert place.calls() == ["t1"]
-    eventually("one was started for the next call", lambda: client.holder(place.run))
+    eventually("one was started for the next call", lambda: client.find_daemon_pid(place.run))
 
 
 def test_a_process_that_ends_before_it_answers_makes_the_hook_block(place: WarmProcess) -> None:
@@ -248,8 +248,10 @@ def test_a_process_that_ends_before_it_answers_makes_the_hook_block(place: WarmP
 
         def hang_up() -> None:
             heard, _ = deaf.accept()
-            length = protocol.QUESTION_PREFIX + sum(protocol.question_lengths(heard.recv(protocol.QUESTION_PREFIX)))
-            left = length - protocol.QUESTION_PREFIX
+            length = protocol.REQUEST_PREFIX_BYTES + sum(
+                protocol.decode_request_prefix(heard.recv(protocol.REQUEST_PREFIX_BYTES))
+            )
+            left = length - protocol.REQUEST_PREFIX_BYTES
             while left:
                 left -= len(heard.recv(left))
             heard.close()
@@ -286,11 +288,11 @@ def test_a_clock_that_jumps_changes_no_decision(tmp_path: Path, jump: float) -> 
     policy = home / ".config/verdikt/governance.yaml"
     policy.parent.mkdir(parents=True)
     env = {"HOME": str(home), "PATH": os.environ["PATH"]}
-    warm = Warm(home / ".local/share/verdikt", clock)
+    warm = HookService(home / ".local/share/verdikt", clock)
 
     def ask(command: str) -> int:
         texts = {"version": __version__, "host": "claude", "event": "PreToolUse", "argument": "", "cwd": str(home)}
-        return warm.answer(Question(**texts, env=env, payload=bash(command), peer=Peer(0, 0))).status
+        return warm.answer_request(HookRequest(**texts, env=env, payload=bash(command), peer=Peer(0, 0))).status
 
     rule = "rules:\n  - {name: %s, command: %s, verdict: block, reason: no, fix: do not}\n"
     codes = []
@@ -305,8 +307,8 @@ def test_a_clock_that_jumps_changes_no_decision(tmp_path: Path, jump: float) -> 
 
     assert codes == [2, 0, 0, 2] * 2
     found = audit(home / ".local/share/verdikt")
-    assert found.holds
-    assert found.entries == 8
+    assert found.is_intact
+    assert found.entry_count == 8
 
 
 def test_a_thousand_open_connections_starve_nobody(warm: WarmProcess) -> None:
@@ -326,7 +328,7 @@ def test_a_thousand_open_connections_starve_nobody(warm: WarmProcess) -> None:
 
 def test_a_client_that_writes_slowly_holds_nobody_up_and_is_sent_away(place: WarmProcess) -> None:
     """One byte at a time: the others are answered meanwhile, and it is refused when its time is over."""
-    quick = "import verdikt.daemon.lobby as l; l.ASK_SECONDS = 1.0; import sys, runpy; sys.argv = ['verdikt.daemon']; runpy.run_module('verdikt.daemon', run_name='__main__')"
+    quick = "import verdikt.daemon.acceptor as l; l.ASK_SECONDS = 1.0; import sys, runpy; sys.argv = ['verdikt.daemon']; runpy.run_module('verdikt.daemon', run_name='__main__')"
     place.started.append(subprocess.Popen([sys.executable, "-I", "-c", quick], env=place.env))
     eventually("it listens", place.reachable)
     question = place.question(bash("ls", call="slow"))
@@ -336,8 +338,8 @@ def test_a_client_that_writes_slowly_holds_nobody_up_and_is_sent_away(place: War
             assert place.ask(bash("ls", call=f"quick {at}")).code == 0
         refused = slow.recv(4096)
 
-    kind, status, _, _ = protocol.answer_lengths(refused[: protocol.ANSWER_PREFIX])
-    assert (kind, status) == (protocol.REFUSED, 2)
+    kind, status, _, _ = protocol.decode_reply_prefix(refused[: protocol.REPLY_PREFIX_BYTES])
+    assert (kind, status) == (protocol.KIND_REFUSED, 2)
     assert b"expected the question within" in refused
     assert "slow" not in place.calls()
 
@@ -351,7 +353,7 @@ def test_fifty_megabytes_are_refused_without_being_held(warm: WarmProcess) -> No
         answer = sock.recv(4096)
     said = warm.hook(b'{"tool_input":"' + b"x" * 50_000_000 + b'"}', VERDIKT_DAEMON="on")
 
-    assert protocol.answer_lengths(answer[: protocol.ANSWER_PREFIX])[0] == protocol.REFUSED
+    assert protocol.decode_reply_prefix(answer[: protocol.REPLY_PREFIX_BYTES])[0] == protocol.KIND_REFUSED
     assert is_block(said)
     assert "expected a payload of at most" in json.loads(said.stdout)["reason"]
     assert warm.ask(bash("ls")).code == 0
@@ -374,7 +376,7 @@ def test_what_is_no_question_is_refused(warm: WarmProcess, bytes_: bytes) -> Non
         sock.sendall(bytes_)
         answer = sock.recv(4096)
 
-    assert protocol.answer_lengths(answer[: protocol.ANSWER_PREFIX])[0] == protocol.REFUSED
+    assert protocol.decode_reply_prefix(answer[: protocol.REPLY_PREFIX_BYTES])[0] == protocol.KIND_REFUSED
     assert warm.ask(bash("ls")).code == 0
 
 
@@ -382,8 +384,8 @@ def test_what_is_no_question_is_refused(warm: WarmProcess, bytes_: bytes) -> Non
 def test_a_process_ends_although_its_files_cannot_be_closed(place: WarmProcess, full: str) -> None:
     """A decision that hangs may hold what closing waits for; also where no thread can be started to wait for it."""
     hanging = (
-        "import threading; from verdikt.daemon import server, warm; from verdikt.daemon.__main__ import main\n"
-        f"{full}server.LEAVE_SECONDS = 0.2; warm.Warm.close = lambda _: threading.Event().wait(); main([])"
+        "import threading; from verdikt.daemon import server, hook_service; from verdikt.daemon.__main__ import main\n"
+        f"{full}server.SHUTDOWN_SECONDS = 0.2; hook_service.HookService.close = lambda _: threading.Event().wait(); main([])"
     )
     process = subprocess.Popen([sys.executable, "-I", "-c", hanging], env=place.env)
     place.started.append(process)
@@ -396,7 +398,7 @@ def test_a_process_ends_although_its_files_cannot_be_closed(place: WarmProcess, 
 @pytest.mark.parametrize("flags", [["-I"], ["-E", "-P"]])
 def test_what_is_started_finds_what_its_starter_found(flags: list[str]) -> None:
     """A verdikt that only a user's own site holds is no less one."""
-    code = "from verdikt.daemon import client; print(*client.flags())"
+    code = "from verdikt.daemon import client; print(*client.get_python_flags())"
     done = subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == flags

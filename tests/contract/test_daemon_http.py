@@ -12,7 +12,7 @@ import pytest
 
 from tests.contract.warm import WarmProcess, bash, eventually
 from verdikt.daemon import client, protocol
-from verdikt.daemon.client import holder
+from verdikt.daemon.client import find_daemon_pid
 
 
 class Web:
@@ -110,7 +110,7 @@ def test_a_body_without_end_is_blocked(web: Web) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=60)
     connection.putrequest("POST", "/hook/claude/PreToolUse")
     connection.putheader("Authorization", f"Bearer {web.token}")
-    connection.putheader("Content-Length", str(protocol.PAYLOAD_BYTES + 1))
+    connection.putheader("Content-Length", str(protocol.MAX_PAYLOAD_BYTES + 1))
     connection.endheaders()
     response = connection.getresponse()
 
@@ -158,15 +158,15 @@ def test_it_is_off_unless_switched_on(tmp_path: Path) -> None:
 
 def test_the_port_is_taken_over_by_the_process_that_follows(web: Web) -> None:
     """A client takes a closed port for silence: whoever takes the place listens there too, until a person ends it."""
-    texts = ["0.0.0-other", "claude", "PreToolUse", "", "/", protocol.PYTHON]
-    with pytest.raises(client.Going):
-        client.ask(web.warm.path, protocol.question(texts, web.warm.env, b""), 10)
+    texts = ["0.0.0-other", "claude", "PreToolUse", "", "/", protocol.PYTHON_CLIENT]
+    with pytest.raises(client.DaemonOutdated):
+        client.send_request(web.warm.path, protocol.encode_request(texts, web.warm.env, b""), 10)
     web.warm.started[0].wait(timeout=60)
     eventually("another process listens", web.warm.reachable)
 
     assert web.warm.status()["http"] == web.port
     assert denied(web.post(call(web, "rm -rf /")))
-    os.kill(holder(web.warm.run), signal.SIGTERM)
-    eventually("it was ended", lambda: not holder(web.warm.run))
+    os.kill(find_daemon_pid(web.warm.run), signal.SIGTERM)
+    eventually("it was ended", lambda: not find_daemon_pid(web.warm.run))
     web.warm.start()
     assert web.warm.status()["http"] is None

@@ -93,20 +93,20 @@ class Machine:
     def hook(self, uid: int, command: str, **env: str) -> Said:
         """What the service says to a user's hook."""
         payload = bash(command, cwd=str(self.home(uid) / "project"))
-        words = line("verdikt.adapters.entry", "--socket", str(self.socket), "claude", "PreToolUse")
+        words = line("verdikt.hosts.hook", "--socket", str(self.socket), "claude", "PreToolUse")
         return self.run(uid, words, payload, **env)
 
     def commands(self, uid: int) -> list[str]:
         """What the service has on record for a user."""
         store = FileStore(self.data / "users" / str(uid))
-        found = [entry.body["receipt"]["action"]["payload"]["command"] for entry in store.entries("s")]
+        found = [entry.body["receipt"]["action"]["payload"]["command"] for entry in store.read_entries("s")]
         store.close()
         return found
 
     def facts(self, uid: int) -> str:
         """What the service saw for the last decision of a user."""
         store = FileStore(self.data / "users" / str(uid))
-        *_, last = store.entries("s")
+        *_, last = store.read_entries("s")
         store.close()
         return json.dumps(dict(last.body["receipt"])["facts"], default=str)
 
@@ -265,7 +265,7 @@ def ask(machine: Machine, uid: int, event: str, **more: object) -> Said:
     """What the service says to a user's hook at some moment."""
     project = str(machine.home(uid) / "project")
     payload = {"hook_event_name": event, "session_id": "s", "cwd": project, **more}
-    words = line("verdikt.adapters.entry", "--socket", str(machine.socket), "claude", event)
+    words = line("verdikt.hosts.hook", "--socket", str(machine.socket), "claude", event)
     return machine.run(uid, words, json.dumps(payload).encode())
 
 

@@ -18,16 +18,16 @@ from hypothesis import strategies as st
 from tests.contract.hook import Said, catches, run_forked
 from tests.contract.test_adapters import PAYLOADS, RECORDED, event_of, load
 from tests.contract.warm import eventually
-from verdikt import adapters
-from verdikt.adapters.moment import MomentKind
-from verdikt.adapters.payload import parse
+from verdikt import hosts
 from verdikt.errors import VerdiktError
+from verdikt.hosts.hook_event import HookEventKind
+from verdikt.hosts.payload import parse_payload
 
 BEFORE = [
     name
     for name in RECORDED
     if (host := name.split("/")[0].split("_")[0])
-    and adapters.host(host).EVENTS.get(event_of(name), MomentKind.NOTICE).closed
+    and hosts.load_adapter(host).EVENTS.get(event_of(name), HookEventKind.NOTICE).fails_closed
 ]
 OTHERS = [name for name in RECORDED if name not in BEFORE]
 
@@ -75,13 +75,16 @@ BAD = {
 
 
 CLOSED = [
-    f"{host} {event}" for host in adapters.HOSTS for event, kind in adapters.host(host).EVENTS.items() if kind.closed
+    f"{host} {event}"
+    for host in hosts.ADAPTER_MODULES
+    for event, kind in hosts.load_adapter(host).EVENTS.items()
+    if kind.fails_closed
 ]
 OPEN = [
     f"{host} {event}"
-    for host in adapters.HOSTS
-    for event, kind in adapters.host(host).EVENTS.items()
-    if not kind.closed and event != "notice"
+    for host in hosts.ADAPTER_MODULES
+    for event, kind in hosts.load_adapter(host).EVENTS.items()
+    if not kind.fails_closed and event != "notice"
 ]
 LARGE = "fifty megabytes"
 
@@ -98,12 +101,12 @@ def test_what_cannot_be_read_is_blocked_before_an_action(wired: str, bad: str, e
     assert crashes(env) or bad == "an empty object"
 
 
-@pytest.mark.parametrize("host", adapters.HOSTS)
+@pytest.mark.parametrize("host", hosts.ADAPTER_MODULES)
 def test_what_is_too_large_is_blocked_before_an_action_on_every_host(host: str, env: dict[str, str]) -> None:
     """Fifty megabytes, of which the client gets rid."""
-    events = adapters.host(host).EVENTS
-    before = next(event for event, kind in events.items() if kind is MomentKind.BEFORE)
-    after = next(event for event, kind in events.items() if kind is MomentKind.AFTER)
+    events = hosts.load_adapter(host).EVENTS
+    before = next(event for event, kind in events.items() if kind is HookEventKind.BEFORE)
+    after = next(event for event, kind in events.items() if kind is HookEventKind.AFTER)
 
     assert is_block(run_forked([host, before], BAD[LARGE], env))
     assert run_forked([host, after], BAD[LARGE], env)[:2] == (0, b"{}\n")
@@ -153,7 +156,7 @@ def mutated(draw: st.DrawFn, names: list[str]) -> tuple[str, str, bytes]:
 def is_understood(host: str, event: str, raw: bytes) -> bool:
     """Whether a payload stands for a moment."""
     try:
-        adapters.host(host).decode(parse(raw), event, {})
+        hosts.load_adapter(host).decode(parse_payload(raw), event, {})
     except VerdiktError:
         return False
     return True
@@ -185,14 +188,14 @@ def test_any_payload_elsewhere_gets_a_well_formed_answer(case: tuple[str, str, b
 
     assert said.code in (0, 2)
     assert isinstance(json.loads(said.stdout), dict)
-    known = adapters.host(host).EVENTS.get(event) is not None
+    known = hosts.load_adapter(host).EVENTS.get(event) is not None
     assert is_understood(host, event, raw) or not known or (said.code, said.stdout) == (0, b"{}\n")
     assert b"Traceback" not in said.stdout + said.stderr
 
 
 def python(*arguments: str, env: dict[str, str], **popen: Any) -> "subprocess.Popen[bytes]":
     """The entry in an interpreter of its own."""
-    command = [sys.executable, "-m", "verdikt.adapters.entry", *arguments]
+    command = [sys.executable, "-m", "verdikt.hosts.hook", *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, **popen)
 
@@ -243,13 +246,13 @@ def test_a_package_that_cannot_be_imported_is_a_block(tmp_path: Path, env: dict[
     """Half an installation is not permission."""
     broken = tmp_path / "verdikt"
     broken.mkdir()
-    source = Path(adapters.__file__).parent
+    source = Path(hosts.__file__).parent
     (broken / "__init__.py").write_text("")
-    (broken / "adapters").mkdir()
-    (broken / "adapters" / "__init__.py").write_text("")
-    (broken / "adapters" / "entry.py").write_text((source / "entry.py").read_text())
+    (broken / "hosts").mkdir()
+    (broken / "hosts" / "__init__.py").write_text("")
+    (broken / "hosts" / "hook.py").write_text((source / "hook.py").read_text())
     said = subprocess.run(
-        [sys.executable, "-m", "verdikt.adapters.entry", "claude", "PreToolUse"],
+        [sys.executable, "-m", "verdikt.hosts.hook", "claude", "PreToolUse"],
         input=b"{}",
         capture_output=True,
         cwd=tmp_path,
@@ -264,7 +267,7 @@ def test_a_package_that_cannot_be_imported_is_a_block(tmp_path: Path, env: dict[
 
 def test_a_closed_stdout_is_still_a_block(env: dict[str, str]) -> None:
     """The status alone says it."""
-    code = "import os; os.close(1); from verdikt.adapters.entry import main; main(['claude', 'PreToolUse'])"
+    code = "import os; os.close(1); from verdikt.hosts.hook import main; main(['claude', 'PreToolUse'])"
     said = subprocess.run([sys.executable, "-c", code], input=b"{", stderr=subprocess.PIPE, env=env, check=False)
 
     assert said.returncode == 2
@@ -274,7 +277,7 @@ def deaf(*arguments: str, env: dict[str, str], before: str = "") -> "subprocess.
     """The entry with half a payload, and a stderr that nobody reads any more."""
     heard, deaf = os.pipe()
     os.close(heard)
-    code = f"{before}\nfrom verdikt.adapters.entry import main; main({list(arguments)})"
+    code = f"{before}\nfrom verdikt.hosts.hook import main; main({list(arguments)})"
     try:
         return subprocess.run(
             [sys.executable, "-c", code], input=HALF, stdout=subprocess.PIPE, stderr=deaf, env=env, check=False
@@ -283,11 +286,11 @@ def deaf(*arguments: str, env: dict[str, str], before: str = "") -> "subprocess.
         os.close(deaf)
 
 
-@pytest.mark.parametrize("host", adapters.HOSTS)
+@pytest.mark.parametrize("host", hosts.ADAPTER_MODULES)
 def test_a_failure_that_nobody_hears_of_is_still_a_block(host: str, tmp_path: Path, env: dict[str, str]) -> None:
     """No place to record it and no stderr to say so: the document and the status are all that is left."""
     (tmp_path / "file").write_text("")
-    before = next(event for event, kind in adapters.host(host).EVENTS.items() if kind is MomentKind.BEFORE)
+    before = next(event for event, kind in hosts.load_adapter(host).EVENTS.items() if kind is HookEventKind.BEFORE)
     said = deaf(host, before, env=env | {"VERDIKT_HOME": str(tmp_path / "file" / "data")})
 
     assert said.returncode in (0, 2)
@@ -295,14 +298,14 @@ def test_a_failure_that_nobody_hears_of_is_still_a_block(host: str, tmp_path: Pa
 
 
 BROKEN = {
-    "what the moment demands cannot be told": "import verdikt.adapters.call as c; c.HookCall.failure = None",
-    "the call cannot be made": "import verdikt.adapters.call as c; c.HookCall = None",
+    "what the moment demands cannot be told": "import verdikt.hosts.hook_call as c; c.HookCall.build_failure_response = None",
+    "the call cannot be made": "import verdikt.hosts.hook_call as c; c.HookCall = None",
     "the answer cannot be written down": (
-        "import verdikt.adapters.call as c; from verdikt.adapters.reply import Reply\n"
-        "c.HookCall.failure = lambda self, error: Reply(stdout='\\u00e9')"
+        "import verdikt.hosts.hook_call as c; from verdikt.hosts.hook_response import HookResponse\n"
+        "c.HookCall.build_failure_response = lambda self, error: HookResponse(stdout='\\u00e9')"
     ),
-    "the crash cannot be recorded": "import verdikt.adapters.call as c; c.HookCall.record = None",
-    "the clock is gone": "import verdikt.observe.crash as c; c.SystemClock = None",
+    "the crash cannot be recorded": "import verdikt.hosts.hook_call as c; c.HookCall.record_failure = None",
+    "the clock is gone": "import verdikt.observe.crash_log as c; c.SystemClock = None",
 }
 
 
@@ -311,7 +314,7 @@ BROKEN = {
 def test_a_failure_of_the_failure_is_a_block(broken: str, heard: bool, env: dict[str, str]) -> None:
     """Whatever else goes wrong on the way to saying that something went wrong."""
     if heard:
-        code = f"{BROKEN[broken]}\nfrom verdikt.adapters.entry import main; main(['claude', 'PreToolUse'])"
+        code = f"{BROKEN[broken]}\nfrom verdikt.hosts.hook import main; main(['claude', 'PreToolUse'])"
         said = subprocess.run([sys.executable, "-c", code], input=HALF, capture_output=True, env=env, check=False)
         assert said.stderr
     else:
@@ -328,7 +331,7 @@ def test_what_fails_after_the_answer_changes_nothing(env: dict[str, str]) -> Non
         "c.start_for_the_next = lambda env: 1 / 0\n"
         "c.relay = lambda *given, **more: None"
     )
-    code = f"{broken}\nfrom verdikt.adapters.entry import main; main(['claude', 'PreToolUse'])"
+    code = f"{broken}\nfrom verdikt.hosts.hook import main; main(['claude', 'PreToolUse'])"
     for command, status in (("ls", 0), ("rm -rf /", 2)):
         call = {"session_id": "s", "cwd": "/", "tool_name": "Bash", "tool_input": {"command": command}}
         said = subprocess.run(
@@ -345,11 +348,11 @@ def test_what_fails_after_the_answer_changes_nothing(env: dict[str, str]) -> Non
 def test_nothing_that_prints_reaches_stdout(env: dict[str, str]) -> None:
     """Not Python's print, not a C library, not a child process."""
     code = (
-        "import os, sys, verdikt.adapters as a\n"
+        "import os, sys, verdikt.hosts as a\n"
         "def noisy(name):\n"
         "    print('noise'); os.write(1, b'noise'); os.system('echo noise'); raise RuntimeError('x')\n"
-        "a.host = noisy\n"
-        "from verdikt.adapters.entry import main\n"
+        "a.load_adapter = noisy\n"
+        "from verdikt.hosts.hook import main\n"
         "main(['claude', 'PreToolUse'])\n"
     )
     said = subprocess.run([sys.executable, "-c", code], input=b"{}", capture_output=True, env=env, check=False)

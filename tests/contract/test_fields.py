@@ -12,12 +12,12 @@ import pytest
 from tests.contract.hook import Said
 from tests.contract.test_adapters import RECORDED, RULINGS, event_of, load, members
 from tests.contract.test_entry import is_block
-from verdikt import adapters
-from verdikt.adapters.call import HookCall
-from verdikt.adapters.moment import MomentKind
-from verdikt.adapters.reply import Reply
+from verdikt import hosts
 from verdikt.errors import HookError, VerdiktError
 from verdikt.govern import Governance
+from verdikt.hosts.hook_call import HookCall
+from verdikt.hosts.hook_event import HookEventKind
+from verdikt.hosts.hook_response import HookResponse
 
 ABSENT = object()
 WRONG: dict[str, Any] = {
@@ -66,11 +66,11 @@ def events() -> dict[tuple[str, str], list[dict[str, Any]]]:
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for name in RECORDED:
         found.setdefault((name.split("/")[0].split("_")[0], event_of(name)), []).append(load(name)["payload"])
-    for host in adapters.HOSTS:
+    for host in hosts.ADAPTER_MODULES:
         every: dict[str, Any] = {}
         for (other, _), payloads in found.items():
             every |= {key: value for payload in payloads for key, value in payload.items() if other == host}
-        for event in adapters.host(host).EVENTS:
+        for event in hosts.load_adapter(host).EVENTS:
             named = {key: event for key in ("hook_event_name", "hookName", "event", "ev") if key in every}
             found.setdefault((host, event), [every | named])
     return found
@@ -87,50 +87,52 @@ def wrongs(host: str, event: str, values: Iterable[str] = WRONG) -> Iterator[tup
                     yield f"{what} in {place}", with_wrong(payload, place, WRONG[what])
 
 
-def well_formed(reply: Reply, host: str, *, asks: bool) -> None:
+def well_formed(reply: HookResponse, host: str, *, asks: bool) -> None:
     """One object on one line, no null and no empty text in it; status 2 only with a block in words; no ask where nobody hears it."""
     document = json.loads(reply.stdout)
     assert isinstance(document, dict)
     assert reply.stdout.isascii()
     assert "\n" not in reply.stdout
     assert all(member is not None and member != "" for member in members(document))
-    assert reply.code in (0, 2)
-    assert reply.code == 0 or is_block(said(reply))
+    assert reply.exit_code in (0, 2)
+    assert reply.exit_code == 0 or is_block(said(reply))
     assert asks or "ask" not in members(document)
     if host == "codex":
         assert set(document) <= {"decision", "reason", "hookSpecificOutput", "systemMessage"}
         assert document.get("decision", "block") == "block"
 
 
-def said(reply: Reply) -> Said:
+def said(reply: HookResponse) -> Said:
     """The reply as a client hears it."""
-    return Said(reply.code, reply.stdout.encode(), reply.stderr.encode())
+    return Said(reply.exit_code, reply.stdout.encode(), reply.stderr.encode())
 
 
 ENV = {"CLAUDE_CODE_SESSION_ATTENDED": "1"}
-EVENTS = sorted({(host, event) for host in adapters.HOSTS for event in adapters.host(host).EVENTS} | set(events()))
+EVENTS = sorted(
+    {(host, event) for host in hosts.ADAPTER_MODULES for event in hosts.load_adapter(host).EVENTS} | set(events())
+)
 
 
 @pytest.mark.parametrize(("host", "event"), EVENTS)
 def test_wrong_values_are_understood_or_refused_in_words(host: str, event: str) -> None:
     """The adapter by itself: never another exception than its own, and every ruling on what it made of the payload holds."""
-    adapter = adapters.host(host)
+    adapter = hosts.load_adapter(host)
     for what, payload in wrongs(host, event):
         try:
             moment = adapter.decode(payload, event, ENV)
         except VerdiktError as refused:
             call = HookCall([host, event], ENV, "/")
-            call.host = adapter
-            reply = call.failure(refused)
+            call.adapter = adapter
+            reply = call.build_failure_response(refused)
             well_formed(reply, host, asks=False)
-            closed = adapter.EVENTS.get(event, MomentKind.BEFORE).closed
-            assert is_block(said(reply)) if closed else reply == Reply(), what
+            closed = adapter.EVENTS.get(event, HookEventKind.BEFORE).fails_closed
+            assert is_block(said(reply)) if closed else reply == HookResponse(), what
             continue
         assert event not in adapter.EVENTS or moment.kind is adapter.EVENTS[event], what
         for name, ruling in RULINGS.items():
-            reply = adapter.encode(moment, ruling.where(moment))
-            well_formed(reply, host, asks=moment.asks)
-            if name == "block" and moment.kind.closed:
+            reply = adapter.encode(moment, ruling.resolve_ask(moment))
+            well_formed(reply, host, asks=moment.can_ask)
+            if name == "block" and moment.kind.fails_closed:
                 assert is_block(said(reply)), what
             if name in ("pass", "warn", "approved"):
                 assert not is_block(said(reply)), what
@@ -140,7 +142,8 @@ def test_wrong_values_are_understood_or_refused_in_words(host: str, event: str) 
 DECIDED = [
     (host, event)
     for host, event in EVENTS
-    if (kind := adapters.host(host).EVENTS.get(event)) is not MomentKind.NOTICE and (host, kind) != ("copilot", "stop")
+    if (kind := hosts.load_adapter(host).EVENTS.get(event)) is not HookEventKind.NOTICE
+    and (host, kind) != ("copilot", "stop")
 ]
 
 
@@ -153,12 +156,12 @@ def test_wrong_values_go_through_governance(host: str, event: str, tmp_path: Pat
     for what, payload in wrongs(host, event, ("absent", "null", "a list", "an object", "no text", "odd characters")):
         call = HookCall([host, event], env, str(tmp_path / "project"))
         try:
-            reply = call.decide(json.dumps(payload).encode(), lambda cwd, env: governance)
+            reply = call.decide_payload(json.dumps(payload).encode(), lambda cwd, env: governance)
         except HookError:
             continue  # as above
         except VerdiktError as refused:
-            reply = call.failure(refused)
-            assert is_block(said(reply)) == call.closed, what
-        well_formed(reply, host, asks=bool(call.moment and call.moment.asks))
+            reply = call.build_failure_response(refused)
+            assert is_block(said(reply)) == call.fails_closed, what
+        well_formed(reply, host, asks=bool(call.hook_event and call.hook_event.can_ask))
         assert str(tmp_path / "data") not in reply.stdout + reply.stderr, what
     governance.store.close()

@@ -12,9 +12,9 @@ import pytest
 
 from tests.contract import native
 from tests.contract.warm import eventually
-from verdikt import adapters
+from verdikt import hosts
 
-GUARD = Path(adapters.__file__).with_name("guard.sh")
+GUARD = Path(hosts.__file__).with_name("guard.sh")
 
 WRAPPERS = ("guard.sh", "verdikt-hook")
 
@@ -233,7 +233,7 @@ def test_without_timeout_perl_keeps_the_time(tmp_path: Path, failure: str) -> No
 def test_the_python_entry_works_under_the_wrapper(tmp_path: Path, wrapper: Path) -> None:
     """As `verdikt init` wires it, here with a payload that is not JSON."""
     shell = ["sh"] if wrapper == GUARD else []
-    hook = [sys.executable, "-m", "verdikt.adapters.entry", "codex", "PreToolUse"]
+    hook = [sys.executable, "-m", "verdikt.hosts.hook", "codex", "PreToolUse"]
     command = [*shell, str(wrapper), "20", "closed", *hook]
     env = {"VERDIKT_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "VERDIKT_DAEMON": "off"}
     said = subprocess.run(command, capture_output=True, text=True, input="{half", env=env, check=False)

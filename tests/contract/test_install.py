@@ -11,7 +11,6 @@ import pytest
 
 from tests.clients.install import ROOT
 from tests.contract import native
-from verdikt import adapters
 from verdikt.daemon.native import build
 
 
@@ -65,12 +64,12 @@ def test_with_a_compiler_the_program_is_installed(tmp_path: Path) -> None:
     assert answer(command, "5", "closed", "/bin/cat", payload=b"{}") == (0, {})
 
 
-@pytest.mark.parametrize("way", range(len(build.WAYS.get(sys.platform, ()))))
+@pytest.mark.parametrize("way", range(len(build.LINK_VARIANTS.get(sys.platform, ()))))
 def test_every_way_of_linking_gives_a_client(tmp_path: Path, way: int) -> None:
     """Whichever this system has what it needs for, without a warning."""
     target = tmp_path / "verdikt-hook"
 
-    assert build.build(target, "test", [*build.HARD, *build.WAYS[sys.platform][way]]) == ""
+    assert build.run_compiler(target, "test", [*build.HARDENING_FLAGS, *build.LINK_VARIANTS[sys.platform][way]]) == ""
     shutil.copy(native.GUARD, tmp_path)
     assert answer(target, "20", "closed", "/bin/cat", payload=b"{}") == (0, {})
     assert answer(target, "20", "closed", "/bin/false", payload=b"{}")[0] == 2
@@ -88,8 +87,7 @@ def test_without_a_compiler_the_script_is_installed(tmp_path: Path, missing: str
     by_hand = json.dumps({"tool_name": "Bash", "tool_input": {"command": "rm -rf /"}, "cwd": "/tmp"}).encode()
     code, said = answer(command, "codex", "PreToolUse", payload=by_hand)
     assert (code, said["decision"]) == (2, "block")
-    launch = str(Path(adapters.__file__).with_name("launch.py"))
-    wrapped = ["5", "closed", sys.executable, "-I", launch, "codex", "PreToolUse"]
+    wrapped = ["5", "closed", sys.executable, "-I", "-m", "verdikt.hosts.hook", "codex", "PreToolUse"]
     for words in (wrapped, ["codex", "PreToolUse"]):
         code, said = answer(command, "--socket", "/nowhere/x.sock", *words, payload=by_hand)
         assert (code, said["decision"]) == (2, "block")

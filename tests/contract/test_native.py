@@ -35,8 +35,7 @@ echo '{"from":"the hook"}'
 """
 
 
-SCRIPT = "-S /opt/x/verdikt/adapters/launch.py"
-MODULE = "-m verdikt.adapters.entry"
+MODULE = "-m verdikt.hosts.hook"
 
 
 class Said(NamedTuple):
@@ -75,7 +74,7 @@ class Place:
         seconds: str = "20",
         words: str = "claude PreToolUse",
         socket: str = "",
-        entry: str = SCRIPT,
+        entry: str = MODULE,
     ) -> list[str]:
         """The registered command."""
         hook = [str(self.python), "-I", *entry.split(), *words.split()]
@@ -137,7 +136,7 @@ def test_what_the_warm_process_says_is_handed_on(place: Place, status: int, out:
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
-        connection.sendall(protocol.answer(protocol.ANSWER, status, out, err))
+        connection.sendall(protocol.encode_reply(protocol.KIND_ANSWER, status, out, err))
 
     with FakeWarm(place.data, behave) as warm:
         assert place.ask(mode=mode) == Said(status, out, err)
@@ -147,28 +146,30 @@ def test_what_the_warm_process_says_is_handed_on(place: Place, status: int, out:
 @pytest.mark.parametrize(
     "words", ["claude PreToolUse", "claude", "", 'claude bash {"command":"ls"}', "codex PreToolUse", "nobody nothing"]
 )
-@pytest.mark.parametrize(("mode", "entry"), [("closed", SCRIPT), ("open", SCRIPT), ("closed", MODULE)])
+@pytest.mark.parametrize(("mode", "entry"), [("closed", MODULE), ("open", MODULE)])
 def test_the_question_is_the_one_of_the_protocol(place: Place, words: str, mode: str, entry: str) -> None:
     """The version, the words, the working directory and every variable that a decision reads; no other variable."""
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
-        connection.sendall(protocol.answer(protocol.ANSWER, 0, b"{}\n"))
+        connection.sendall(protocol.encode_reply(protocol.KIND_ANSWER, 0, b"{}\n"))
 
-    env = {name: f"/{name} = x" for name in protocol.VARIABLES} | {"VERDIKT_HOME": str(place.data)}
+    env = {name: f"/{name} = x" for name in protocol.SENT_VARIABLES} | {"VERDIKT_HOME": str(place.data)}
     argument = words.split()[2:]
     with FakeWarm(place.data, behave) as warm:
         place.ask(
             words=words, mode=mode, entry=entry, env=env | {"ANTHROPIC_API_KEY": "sk-1", "CLAUDE_CODE_OAUTH": "2"}
         )
     named = [*(words.split() or ["generic"]), "", "", ""][:3]
-    expected = protocol.question(
-        [__version__, *named, str(place.project), protocol.NATIVE], place.env | env, b"" if argument else QUESTION
+    expected = protocol.encode_request(
+        [__version__, *named, str(place.project), protocol.NATIVE_CLIENT],
+        place.env | env,
+        b"" if argument else QUESTION,
     )
     assert warm.questions == [expected]
 
 
-ANSWER = protocol.answer(protocol.ANSWER, 0, b"{}\n")
+ANSWER = protocol.encode_reply(protocol.KIND_ANSWER, 0, b"{}\n")
 NO_DECISION = "it did not answer with one decision"
 ENDED = "the warm process ended before it had answered"
 WRONG_ANSWERS: dict[str, tuple[bytes, str]] = {
@@ -182,23 +183,23 @@ WRONG_ANSWERS: dict[str, tuple[bytes, str]] = {
     "a length without end": (ANSWER[:6] + b"\xff\xff\xff\xff" + ANSWER[10:], NO_DECISION),
     "an error text without end": (ANSWER[:10] + b"\x7f\xff\xff\xff" + ANSWER[14:], NO_DECISION),
     "an unknown kind": (ANSWER[:4] + b"\x07" + ANSWER[5:], "the warm process refused to answer"),
-    "a refusal": (protocol.answer(protocol.REFUSED), "the warm process refused to answer"),
+    "a refusal": (protocol.encode_reply(protocol.KIND_REFUSED), "the warm process refused to answer"),
     "status 1": (ANSWER[:5] + b"\x01" + ANSWER[6:], NO_DECISION),
     "status 255": (ANSWER[:5] + b"\xff" + ANSWER[6:], NO_DECISION),
-    "an empty document": (protocol.answer(0, 0, b""), NO_DECISION),
-    "two documents": (protocol.answer(0, 0, b"{}\n{}\n"), NO_DECISION),
-    "a list": (protocol.answer(0, 0, b"[]\n"), NO_DECISION),
-    "a text": (protocol.answer(0, 0, b'"{}"\n'), NO_DECISION),
-    "half a document": (protocol.answer(0, 0, b'{"a":'), NO_DECISION),
-    "no end of line": (protocol.answer(0, 0, b"{}"), NO_DECISION),
-    "bytes that are no UTF-8": (protocol.answer(0, 0, b'{"a":"\xff"}\n'), NO_DECISION),
-    "a NUL": (protocol.answer(0, 0, b'{"a":"\0"}\n'), NO_DECISION),
+    "an empty document": (protocol.encode_reply(0, 0, b""), NO_DECISION),
+    "two documents": (protocol.encode_reply(0, 0, b"{}\n{}\n"), NO_DECISION),
+    "a list": (protocol.encode_reply(0, 0, b"[]\n"), NO_DECISION),
+    "a text": (protocol.encode_reply(0, 0, b'"{}"\n'), NO_DECISION),
+    "half a document": (protocol.encode_reply(0, 0, b'{"a":'), NO_DECISION),
+    "no end of line": (protocol.encode_reply(0, 0, b"{}"), NO_DECISION),
+    "bytes that are no UTF-8": (protocol.encode_reply(0, 0, b'{"a":"\xff"}\n'), NO_DECISION),
+    "a NUL": (protocol.encode_reply(0, 0, b'{"a":"\0"}\n'), NO_DECISION),
     "status 2 with an empty reason": (
-        protocol.answer(0, 2, b'{"decision":"block","reason":""}\n', b"no"),
+        protocol.encode_reply(0, 2, b'{"decision":"block","reason":""}\n', b"no"),
         NO_DECISION,
     ),
-    "status 2 with an allow": (protocol.answer(0, 2, b"{}\n", b"no"), NO_DECISION),
-    "status 2 without a word on stderr": (protocol.answer(0, 2, BLOCK), NO_DECISION),
+    "status 2 with an allow": (protocol.encode_reply(0, 2, b"{}\n", b"no"), NO_DECISION),
+    "status 2 without a word on stderr": (protocol.encode_reply(0, 2, BLOCK), NO_DECISION),
 }
 
 
@@ -256,7 +257,7 @@ def test_one_that_is_of_another_version_leaves_it_to_the_hook(place: Place) -> N
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
-        connection.sendall(protocol.answer(protocol.AGAIN))
+        connection.sendall(protocol.encode_reply(protocol.KIND_RETRY))
 
     with FakeWarm(place.data, behave) as warm:
         assert place.ask() == BY_HOOK
@@ -413,7 +414,7 @@ def test_behind_a_given_socket_nobody_else_is_asked(place: Place) -> None:
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
-        connection.sendall(protocol.answer(0, 2, BLOCK, b"no\n"))
+        connection.sendall(protocol.encode_reply(0, 2, BLOCK, b"no\n"))
 
     address = str(place.data / "run/daemon.sock")
     with FakeWarm(place.data, behave) as warm:
@@ -431,11 +432,11 @@ def test_behind_a_given_socket_nobody_else_is_asked(place: Place) -> None:
 
 def test_behind_a_given_socket_one_that_restarts_is_waited_for(place: Place) -> None:
     """An update must not block everybody."""
-    kinds = iter([protocol.AGAIN, protocol.AGAIN, protocol.ANSWER])
+    kinds = iter([protocol.KIND_RETRY, protocol.KIND_RETRY, protocol.KIND_ANSWER])
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
-        connection.sendall(protocol.answer(next(kinds), 0, b"{}\n"))
+        connection.sendall(protocol.encode_reply(next(kinds), 0, b"{}\n"))
 
     with FakeWarm(place.data, behave) as warm:
         assert place.ask(socket=str(place.data / "run/daemon.sock")) == Said(0, b"{}\n", b"")
@@ -566,7 +567,7 @@ def test_a_question_that_is_too_long_is_read_to_its_end_and_asked_as_such(place:
     with FakeWarm(place.data, behave) as warm:
         assert place.ask(b"x" * 50_000_000, seconds="20") == Said(0, b"{}\n", b"")
     (asked,) = warm.questions
-    assert protocol.question_lengths(asked[:12])[1] == protocol.PAYLOAD_BYTES + 1
+    assert protocol.decode_request_prefix(asked[:12])[1] == protocol.MAX_PAYLOAD_BYTES + 1
 
 
 @pytest.mark.parametrize("closing", ["<&-", "2>&-", "<&- 2>&-"])
@@ -597,7 +598,7 @@ def test_an_interpreter_that_is_not_absolute_is_not_looked_for(place: Place) -> 
     """Neither in PATH nor in the project."""
     shutil.copy(place.python, place.project / "python3")
     for name in ("python3", "./python3"):
-        line = [str(place.client), "5", "closed", name, "-m", "verdikt.adapters.entry", "claude", "PreToolUse"]
+        line = [str(place.client), "5", "closed", name, "-m", "verdikt.hosts.hook", "claude", "PreToolUse"]
         env = place.env | {"VERDIKT_DAEMON": "off", "PATH": f"{place.project}:{place.env['PATH']}"}
         done = subprocess.run(line, input=QUESTION, capture_output=True, cwd=place.project, env=env, check=False)
         assert_blocked(Said(done.returncode, done.stdout, done.stderr), "it could not be started")

@@ -147,7 +147,7 @@ class Subject:
 
     def behave(self, connection: socket.socket) -> None:
         """Reads a question, whatever its form, and gives the answer of the moment."""
-        head, payload = protocol.question_lengths(native.exactly(connection, protocol.QUESTION_PREFIX))
+        head, payload = protocol.decode_request_prefix(native.exactly(connection, protocol.REQUEST_PREFIX_BYTES))
         native.exactly(connection, head + payload)
         connection.sendall(self.answer)
 
@@ -173,7 +173,7 @@ def subject() -> Iterator[Subject]:
 
 
 FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-ASKED = "20 closed /bin/false -m verdikt.adapters.entry claude PreToolUse".split()
+ASKED = "20 closed /bin/false -m verdikt.hosts.hook claude PreToolUse".split()
 
 ANSWERS = (
     st.binary(max_size=60)
@@ -194,12 +194,12 @@ ANSWERS = (
 def truth(answer: bytes) -> tuple[int, bytes] | None:
     """Status and document of an answer that may be handed on."""
     try:
-        kind, status, out, err = protocol.answer_lengths(answer[: protocol.ANSWER_PREFIX])
-    except protocol.Malformed:
+        kind, status, out, err = protocol.decode_reply_prefix(answer[: protocol.REPLY_PREFIX_BYTES])
+    except protocol.MalformedMessage:
         return None
-    document = answer[protocol.ANSWER_PREFIX :][:out]
-    whole = len(answer) >= protocol.ANSWER_PREFIX + out + err
-    fine = kind == protocol.ANSWER and whole and is_decision(status, document) and (status == 0 or err > 0)
+    document = answer[protocol.REPLY_PREFIX_BYTES :][:out]
+    whole = len(answer) >= protocol.REPLY_PREFIX_BYTES + out + err
+    fine = kind == protocol.KIND_ANSWER and whole and is_decision(status, document) and (status == 0 or err > 0)
     return (status, document) if fine else None
 
 
@@ -228,7 +228,7 @@ def test_any_output_of_a_hook_ends_in_a_decision(subject: Subject, said: bytes) 
 
 
 WORDS = st.sampled_from(
-    "--socket 0 1 20 closed open /bin/cat /bin/true -m -I verdikt.adapters.entry verdikt/adapters/launch.py claude".split()
+    "--socket 0 1 20 closed open /bin/cat /bin/true -m -I verdikt.hosts.hook verdikt.hosts.hook claude".split()
 ) | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
 
 
@@ -238,4 +238,4 @@ def test_any_command_line_ends_in_a_decision(subject: Subject, words: list[str],
     """Broken wiring is not permission."""
     subject.answer = b""
     subject.run(words, payload, VERDIKT_DAEMON="off")
-    subject.run(["20", "closed", "/bin/false", "-m", "verdikt.adapters.entry", *words], payload)
+    subject.run(["20", "closed", "/bin/false", "-m", "verdikt.hosts.hook", *words], payload)

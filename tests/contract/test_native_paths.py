@@ -15,12 +15,11 @@ from tests.contract.hook import Said, run_forked
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.contract.test_daemon import receipts
 from tests.contract.warm import WarmProcess, bash, eventually, remove
-from verdikt import adapters
 from verdikt.daemon import protocol
-from verdikt.daemon.client import holder
+from verdikt.daemon.client import find_daemon_pid
 from verdikt.daemon.native import build
 
-LAUNCH = str(Path(adapters.__file__).with_name("launch.py"))
+HOOK_MODULE = "verdikt.hosts.hook"
 
 
 @pytest.fixture
@@ -44,7 +43,7 @@ def ask(
     program: Path | None = None,
 ) -> Said:
     """The native client, as it is registered."""
-    hook = [sys.executable, "-I", "-S", LAUNCH, *(words or ("claude", "PreToolUse"))]
+    hook = [sys.executable, "-I", "-m", HOOK_MODULE, *(words or ("claude", "PreToolUse"))]
     line = [str(program or native.client()), seconds, "closed", *hook]
     env = warm.env if env is None else env
     done = subprocess.run(line, input=payload, env=env, cwd=warm.home, capture_output=True, timeout=60, check=False)
@@ -55,7 +54,7 @@ def recorded(warm: WarmProcess) -> Iterator[tuple[str, list[str], dict[str, str]
     """Every payload that a client really sent, and a few that none should."""
     for name in RECORDED:
         found = load(name)
-        env = warm.env | {key: value for key, value in found.get("env", {}).items() if key in protocol.VARIABLES}
+        env = warm.env | {key: value for key, value in found.get("env", {}).items() if key in protocol.SENT_VARIABLES}
         yield name, [name.split("/")[0].split("_")[0], event_of(name)], env, json.dumps(found["payload"]).encode()
     yield "half a payload", ["claude", "PreToolUse"], warm.env, b'{"tool_name": "Ba'
     yield "no payload", ["codex", "PreToolUse"], warm.env, b""
@@ -100,7 +99,7 @@ def test_without_a_warm_process_the_bytes_are_the_same_too(
     monkeypatch.chdir(warm.home)
 
     assert said == {name: run_forked(words, payload, env) for name, words, env, payload in questions}
-    assert holder(warm.run) == 0
+    assert find_daemon_pid(warm.run) == 0
 
 
 def test_the_first_call_starts_the_warm_process_and_the_next_asks_it(warm: WarmProcess) -> None:
@@ -143,7 +142,7 @@ def test_one_that_hangs_is_a_block_that_says_so(warm: WarmProcess) -> None:
 def test_a_client_that_an_upgrade_left_behind_ends_nobody(warm: WarmProcess, tmp_path: Path) -> None:
     """The hook process that it turns to is of the version that is installed, and asks the warm process."""
     other = tmp_path / "verdikt-hook"
-    assert build.build(other, "0.0.0", ["-O1"]) == ""
+    assert build.run_compiler(other, "0.0.0", ["-O1"]) == ""
     shutil.copy(native.GUARD, tmp_path)
     process = warm.start()
 

@@ -9,8 +9,8 @@ import pytest
 from tests.contract.hook import Said
 from tests.contract.test_daemon_system import ALICE, BOB, SERVICE, Machine, reachable
 from tests.contract.warm import bash
-from verdikt.adapters.wiring import settings, wrapper
-from verdikt.adapters.wiring.install import Installation, carry_out, plan
+from verdikt.hosts.wiring import json_settings, wrapper
+from verdikt.hosts.wiring.installation import Installation, apply_plan, plan_wiring
 
 
 class Managed(Machine):
@@ -22,14 +22,14 @@ class Managed(Machine):
             (self.root / place).mkdir()
         here = Installation(
             project=str(self.root / "admin"),
-            data=str(self.root / "admin/data"),
+            data_directory=str(self.root / "admin/data"),
             env={"HOME": str(self.root / "admin")},
-            socket=str(self.socket),
-            system=str(self.root / "etc"),
+            socket_path=str(self.socket),
+            system_directory=str(self.root / "etc"),
         )
-        carry_out(here, plan(here, ["claude"], profile="standard", scope="managed", trust=False))
+        apply_plan(here, plan_wiring(here, ["claude"], profile="standard", scope="managed", trust=False))
         file = self.root / "etc/claude-code/managed-settings.json"
-        return dict(settings.commands(json.loads(file.read_text())))["PreToolUse"]
+        return dict(json_settings.find_hook_commands(json.loads(file.read_text())))["PreToolUse"]
 
     def ask(self, uid: int, registered: str, command: str) -> Said:
         """What the client of a user hears about a command."""
@@ -40,7 +40,9 @@ class Managed(Machine):
 @pytest.fixture
 def machine() -> Iterator[Managed]:
     """A machine with two users, who ask by the native client."""
-    assert wrapper.native(), "the native client is not installed: run `pip install -e .` where there is a C compiler"
+    assert wrapper.load_native_client(), (
+        "the native client is not installed: run `pip install -e .` where there is a C compiler"
+    )
     with reachable(Managed) as made:
         yield made
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from tests.contract.test_adapters import load
-from verdikt import adapters
-from verdikt.adapters import opencode
-from verdikt.adapters.moment import MomentKind
+from verdikt import hosts
+from verdikt.hosts.hook_event import HookEventKind
+from verdikt.hosts.opencode import adapter
 
 NODE = shutil.which("node") or "node"
-SOURCE = Path(adapters.__file__).parent
+SOURCE = Path(hosts.__file__).parent
 
 
 def plugin(directory: Path, hook: list[str], *, guard: str = "") -> Path:
     """The plugin as `verdikt init` writes it, in front of this hook."""
-    text = (SOURCE / "opencode_plugin.js").read_text()
+    text = (SOURCE / "opencode" / "plugin.js").read_text()
     text = text.replace('["verdikt-guard"]', json.dumps([guard or str(SOURCE / "guard.sh"), "5"]))
     file = directory / "verdikt.js"
     file.write_text(text.replace('["verdikt-hook"]', json.dumps(hook)))
@@ -30,7 +30,7 @@ def plugin(directory: Path, hook: list[str], *, guard: str = "") -> Path:
 def fire(file: Path) -> "subprocess.CompletedProcess[str]":
     """A recorded call through the plugin."""
     payload = json.dumps(load("opencode/tool.execute.before")["payload"] | {"directory": str(file.parent)})
-    command = [NODE, str(SOURCE / "opencode_canary.mjs"), str(file)]
+    command = [NODE, str(SOURCE / "opencode" / "canary.mjs"), str(file)]
     env = {"PATH": os.environ["PATH"], "HOME": str(file.parent), "VERDIKT_DAEMON": "off"}
     return subprocess.run(command, input=payload, capture_output=True, text=True, env=env, timeout=60, check=False)
 
@@ -74,7 +74,7 @@ def test_a_plugin_that_cannot_be_loaded_shows(tmp_path: Path) -> None:
 
 def test_the_python_entry_answers_the_plugin(tmp_path: Path) -> None:
     """As it is wired, here with a home in which nothing can be written."""
-    said = fire(plugin(tmp_path, [sys.executable, "-I", "-m", "verdikt.adapters.entry", "opencode"]))
+    said = fire(plugin(tmp_path, [sys.executable, "-I", "-m", "verdikt.hosts.hook", "opencode"]))
 
     assert json.loads(said.stdout).get("decision", "block") == "block"
 
@@ -82,7 +82,7 @@ def test_the_python_entry_answers_the_plugin(tmp_path: Path) -> None:
 def test_a_session_that_begins_is_known(tmp_path: Path) -> None:
     """What it is measured by at its stop is remembered at its start."""
     payload = {"ev": "session.created", "properties": {"sessionID": "s1"}, "directory": str(tmp_path)}
-    moment = opencode.decode(payload, "session.created")
+    moment = adapter.decode(payload, "session.created")
 
-    assert (moment.kind, moment.session_id, moment.cwd) == (MomentKind.START, "s1", str(tmp_path))
-    assert '"session.created"' in (SOURCE / "opencode_plugin.js").read_text()
+    assert (moment.kind, moment.session_id, moment.cwd) == (HookEventKind.START, "s1", str(tmp_path))
+    assert '"session.created"' in (SOURCE / "opencode" / "plugin.js").read_text()

@@ -8,7 +8,7 @@ import pytest
 
 from tests.graphs import ACTION, Says
 from verdikt.graph.engine import PolicyEngine
-from verdikt.graph.session import InMemorySessionStore, SessionStore
+from verdikt.graph.session_store import InMemorySessionStore, SessionStore
 from verdikt.ledger.session import SQLiteSessionStore
 
 STORES: dict[str, Callable[[Path], SessionStore]] = {

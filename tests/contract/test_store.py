@@ -11,10 +11,10 @@ from tests.fakes import FakeClock
 from verdikt.errors import CanonicalError, ChainBroken, LedgerError
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.keys import Keyring
-from verdikt.ledger.memory import MemoryStore
+from verdikt.ledger.memory_store import MemoryStore
 from verdikt.ledger.projection import Projection
-from verdikt.ledger.store import Store, Writer
-from verdikt.model.entry import GENESIS, Entry, EntryKind
+from verdikt.ledger.store import LogStore, LogWriter
+from verdikt.model.entry import GENESIS_HASH, Entry, EntryKind
 
 COUNT = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
 TOOLS = Projection(
@@ -26,141 +26,141 @@ TOOLS = Projection(
 PROJECTIONS = (COUNT, TOOLS)
 
 
-def _memory(tmp_path: Path) -> Store:
-    return MemoryStore(FakeClock(), PROJECTIONS, Keyring(tmp_path / "keys", FakeClock()).current)
+def _memory(tmp_path: Path) -> LogStore:
+    return MemoryStore(FakeClock(), PROJECTIONS, Keyring(tmp_path / "keys", FakeClock()).get_signing_key)
 
 
-def _files(tmp_path: Path) -> Store:
+def _files(tmp_path: Path) -> LogStore:
     return FileStore(tmp_path / "home", FakeClock(), PROJECTIONS, durable=False)
 
 
-def _durable_files(tmp_path: Path) -> Store:
+def _durable_files(tmp_path: Path) -> LogStore:
     return FileStore(tmp_path / "home", FakeClock(), PROJECTIONS)
 
 
-STORES: dict[str, Callable[[Path], Store]] = {"memory": _memory, "files": _files, "durable files": _durable_files}
+STORES: dict[str, Callable[[Path], LogStore]] = {"memory": _memory, "files": _files, "durable files": _durable_files}
 
 
 @pytest.fixture(params=STORES.values(), ids=STORES.keys())
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LogStore]:
     """Each store in turn, empty."""
-    made: Store = request.param(tmp_path)
+    made: LogStore = request.param(tmp_path)
     yield made
     getattr(made, "close", lambda: None)()
 
 
-def fill(store: Store, count: int, session: str = "s") -> list[Entry]:
+def fill(store: LogStore, count: int, session: str = "s") -> list[Entry]:
     """A session of tool calls."""
     return [store.append(session, "tool_call", {"tool": f"t{at}"}) for at in range(count)]
 
 
-def test_what_is_appended_is_read_back(store: Store) -> None:
+def test_what_is_appended_is_read_back(store: LogStore) -> None:
     """Every field of every entry, in order."""
     written = fill(store, 5)
 
-    assert list(store.entries("s")) == written
+    assert list(store.read_entries("s")) == written
     assert [entry.seq for entry in written] == [1, 2, 3, 4, 5]
 
 
-def test_each_entry_names_the_one_before(store: Store) -> None:
+def test_each_entry_names_the_one_before(store: LogStore) -> None:
     """The first names none."""
     first, second, third = fill(store, 3)
 
-    assert (first.prev, second.prev, third.prev) == (GENESIS, first.hash, second.hash)
+    assert (first.prev, second.prev, third.prev) == (GENESIS_HASH, first.hash, second.hash)
 
 
-def test_sessions_are_separate_chains(store: Store) -> None:
+def test_sessions_are_separate_chains(store: LogStore) -> None:
     """Two sessions count for themselves, whatever their ids look like."""
     ids = ["a", "A", "../a", "a/b", "_archive", ".", "ü", "x" * 500, "x" * 501, "a b", "%41", "nul\0", "con.1-2"]
     for session in ids:
         store.append(session, "tool_call", {"tool": session})
 
-    assert store.sessions() == sorted(ids)
+    assert store.list_sessions() == sorted(ids)
     for session in ids:
-        (entry,) = store.entries(session)
-        assert (entry.session, entry.seq, entry.prev, entry.body) == (session, 1, GENESIS, {"tool": session})
+        (entry,) = store.read_entries(session)
+        assert (entry.session, entry.seq, entry.prev, entry.body) == (session, 1, GENESIS_HASH, {"tool": session})
 
 
-def test_reading_may_begin_after_a_seq(store: Store) -> None:
+def test_reading_may_begin_after_a_seq(store: LogStore) -> None:
     """`since` is the last seq that the reader already has."""
     written = fill(store, 10)
 
-    assert list(store.entries("s", since=7)) == written[7:]
-    assert list(store.entries("s", since=10)) == []
-    assert list(store.entries("nobody")) == []
+    assert list(store.read_entries("s", since=7)) == written[7:]
+    assert list(store.read_entries("s", since=10)) == []
+    assert list(store.read_entries("nobody")) == []
 
 
-def test_the_head_is_the_last_entry(store: Store) -> None:
+def test_the_head_is_the_last_entry(store: LogStore) -> None:
     """And seq 0 where there is none."""
-    assert store.head("s").seq == 0
+    assert store.read_head("s").seq == 0
 
     last = fill(store, 3)[-1]
 
-    assert (store.head("s").seq, store.head("s").hash) == (3, last.hash)
+    assert (store.read_head("s").seq, store.read_head("s").hash) == (3, last.hash)
 
 
-def test_an_entry_carries_the_time_of_the_clock(store: Store) -> None:
+def test_an_entry_carries_the_time_of_the_clock(store: LogStore) -> None:
     """In whole microseconds, so that its canonical bytes need no floats."""
     entry = store.append("s", EntryKind.CRASH, {"where": "hook"})
 
     assert entry.ts == 1_700_000_000_000_000
-    assert entry.seconds == 1_700_000_000.0
+    assert entry.timestamp_seconds == 1_700_000_000.0
 
 
-def test_projections_follow_the_log(store: Store) -> None:
+def test_projections_follow_the_log(store: LogStore) -> None:
     """Every projection sees the entries that concern it."""
     fill(store, 5)
     store.append("s", "crash", {})
 
-    assert store.project("count", "s") == 6
-    assert store.project("tools", "s") == {"seen": ["t1", "t2", "t3", "t4"]}
-    assert store.project("count", "nobody") == 0
+    assert store.read_projection("count", "s") == 6
+    assert store.read_projection("tools", "s") == {"seen": ["t1", "t2", "t3", "t4"]}
+    assert store.read_projection("count", "nobody") == 0
 
 
-def test_a_projection_handed_out_is_a_copy(store: Store) -> None:
+def test_a_projection_handed_out_is_a_copy(store: LogStore) -> None:
     """What a caller does to it stays with the caller."""
     fill(store, 1)
-    store.project("tools", "s")["seen"].append("forged")
+    store.read_projection("tools", "s")["seen"].append("forged")
 
-    assert store.project("tools", "s") == {"seen": ["t0"]}
+    assert store.read_projection("tools", "s") == {"seen": ["t0"]}
 
 
-def test_an_unknown_projection_is_refused(store: Store) -> None:
+def test_an_unknown_projection_is_refused(store: LogStore) -> None:
     """By name."""
     with pytest.raises(LedgerError, match="no projection `nothing`"):
-        store.project("nothing", "s")
+        store.read_projection("nothing", "s")
 
 
-def test_an_update_reads_and_appends_as_one(store: Store) -> None:
+def test_an_update_reads_and_appends_as_one(store: LogStore) -> None:
     """What it has appended, it can read."""
 
-    def decide(log: Writer) -> tuple[Any, Any]:
-        before = log.project("count")
+    def decide(log: LogWriter) -> tuple[Any, Any]:
+        before = log.read_projection("count")
         log.append("tool_call", {"tool": "x"})
         log.append("tool_call", {"tool": "y"})
-        return before, log.project("count")
+        return before, log.read_projection("count")
 
     assert store.update("s", decide) == (0, 2)
-    assert [entry.body["tool"] for entry in store.entries("s")] == ["x", "y"]
+    assert [entry.body["tool"] for entry in store.read_entries("s")] == ["x", "y"]
 
 
-def test_an_update_that_raises_leaves_nothing(store: Store) -> None:
+def test_an_update_that_raises_leaves_nothing(store: LogStore) -> None:
     """All or nothing."""
     fill(store, 1)
 
-    def fail(log: Writer) -> None:
+    def fail(log: LogWriter) -> None:
         log.append("tool_call", {"tool": "x"}, artifacts={"out": b"x"})
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError):
         store.update("s", fail)
 
-    assert [entry.seq for entry in store.entries("s")] == [1]
-    assert store.project("count", "s") == 1
+    assert [entry.seq for entry in store.read_entries("s")] == [1]
+    assert store.read_projection("count", "s") == 1
     assert [entry.seq for entry in fill(store, 1)] == [2]
 
 
-def test_an_update_inside_an_update_is_refused(store: Store) -> None:
+def test_an_update_inside_an_update_is_refused(store: LogStore) -> None:
     """It would wait for itself."""
     with pytest.raises(LedgerError, match="already under way"):
         store.update("s", lambda log: store.append("s", "crash", {}))
@@ -168,19 +168,19 @@ def test_an_update_inside_an_update_is_refused(store: Store) -> None:
     assert fill(store, 1)[0].seq == 1
 
 
-def test_artifacts_are_kept_and_under_the_hash(store: Store) -> None:
+def test_artifacts_are_kept_and_under_the_hash(store: LogStore) -> None:
     """Byte for byte, with their digests in the entry's body."""
     entry = store.append("s", "tool_call", {"tool": "Bash"}, artifacts={"stdout": b"\x00\xff\n", "stderr": b""})
 
-    assert store.artifact("s", entry.seq, "stdout") == b"\x00\xff\n"
+    assert store.read_artifact("s", entry.seq, "stdout") == b"\x00\xff\n"
     assert entry.body["artifacts"]["stdout"]["bytes"] == 3
     assert entry.body["artifacts"]["stderr"]["sha256"].startswith("e3b0c442")
     with pytest.raises(LedgerError, match="no artifact `stdin`"):
-        store.artifact("s", entry.seq, "stdin")
+        store.read_artifact("s", entry.seq, "stdin")
 
 
 @pytest.mark.parametrize("kind", ["validator_pass", "grant", "posture", "key_rotation", "checkpoint", "rotation"])
-def test_some_kinds_are_always_signed(store: Store, kind: str) -> None:
+def test_some_kinds_are_always_signed(store: LogStore, kind: str) -> None:
     """Whether or not the caller asks for it."""
     entry = store.append("s", kind, {})
 
@@ -188,7 +188,7 @@ def test_some_kinds_are_always_signed(store: Store, kind: str) -> None:
     assert len(entry.sig) == 128
 
 
-def test_other_kinds_are_signed_on_request(store: Store) -> None:
+def test_other_kinds_are_signed_on_request(store: LogStore) -> None:
     """And name no key otherwise."""
     assert store.append("s", "decision", {}, sign=True).sig
     plain = store.append("s", "decision", {})
@@ -196,27 +196,27 @@ def test_other_kinds_are_signed_on_request(store: Store) -> None:
 
 
 @pytest.mark.parametrize("body", [{"x": float("nan")}, {"x": "\ud800"}, {1: 2}, {"x": object()}, {"x": b"bytes"}])
-def test_what_has_no_canonical_bytes_is_refused(store: Store, body: Any) -> None:
+def test_what_has_no_canonical_bytes_is_refused(store: LogStore, body: Any) -> None:
     """And leaves nothing behind."""
     with pytest.raises(CanonicalError):
         store.append("s", "tool_call", {"tool": "x", **body})
 
-    assert list(store.entries("s")) == []
+    assert list(store.read_entries("s")) == []
 
 
-def test_an_unknown_kind_is_refused(store: Store) -> None:
+def test_an_unknown_kind_is_refused(store: LogStore) -> None:
     """With the kinds there are."""
     with pytest.raises(LedgerError, match="expected one of tool_call, decision, .* found the kind `prophecy`"):
         store.append("s", "prophecy", {})
 
 
-def test_an_empty_session_id_is_refused(store: Store) -> None:
+def test_an_empty_session_id_is_refused(store: LogStore) -> None:
     """It could be anybody's."""
     with pytest.raises(LedgerError, match="expected a session id"):
         store.append("", "crash", {})
 
 
-def test_threads_append_to_one_chain(store: Store) -> None:
+def test_threads_append_to_one_chain(store: LogStore) -> None:
     """Nothing is lost, doubled or out of order."""
 
     def work(name: str) -> None:
@@ -229,10 +229,10 @@ def test_threads_append_to_one_chain(store: Store) -> None:
     for thread in threads:
         thread.join()
 
-    entries = list(store.entries("s"))
+    entries = list(store.read_entries("s"))
     assert [entry.seq for entry in entries] == list(range(1, 81))
     assert {entry.body["tool"] for entry in entries} == {f"{name}{at}" for name in "abcd" for at in range(20)}
-    assert store.project("count", "s") == 80
+    assert store.read_projection("count", "s") == 80
 
 
 def test_reading_checks_the_chain(tmp_path: Path) -> None:
@@ -243,4 +243,4 @@ def test_reading_checks_the_chain(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"t1"', b'"t9"'))
 
     with pytest.raises(ChainBroken, match="session `s`: expected hash"):
-        list(store.entries("s"))
+        list(store.read_entries("s"))

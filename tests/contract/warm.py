@@ -90,12 +90,12 @@ class WarmProcess:
     def question(self, payload: bytes, *words: str, env: Mapping[str, str] | None = None, cwd: str = "") -> bytes:
         """The bytes of a question; by default about a tool call in Claude Code."""
         host, event, argument = (*words, *("claude", "PreToolUse", "")[len(words) :])
-        texts = [__version__, host, event, argument, cwd or str(self.home), protocol.PYTHON]
-        return protocol.question(texts, self.env if env is None else env, payload)
+        texts = [__version__, host, event, argument, cwd or str(self.home), protocol.PYTHON_CLIENT]
+        return protocol.encode_request(texts, self.env if env is None else env, payload)
 
     def ask(self, payload: bytes, *words: str, env: Mapping[str, str] | None = None, cwd: str = "") -> Said:
         """The answer of the warm process."""
-        return Said(*client.ask(self.path, self.question(payload, *words, env=env, cwd=cwd), PATIENCE_SECONDS))
+        return Said(*client.send_request(self.path, self.question(payload, *words, env=env, cwd=cwd), PATIENCE_SECONDS))
 
     def status(self) -> dict[str, Any]:
         """How it is doing."""
@@ -105,7 +105,7 @@ class WarmProcess:
     def hook(self, payload: bytes, *words: str, **env: str) -> Said:
         """The hook process, as a host runs it."""
         done = subprocess.run(
-            [sys.executable, "-I", "-m", "verdikt.adapters.entry", *(words or ("claude", "PreToolUse"))],
+            [sys.executable, "-I", "-m", "verdikt.hosts.hook", *(words or ("claude", "PreToolUse"))],
             env=self.env | env,
             cwd=self.home,
             input=payload,
@@ -119,7 +119,7 @@ class WarmProcess:
         """The decided calls of a session, by their ids; `ChainBroken` when the chain does not hold."""
         store = FileStore(self.data)
         try:
-            return [str(entry.body["call_id"]) for entry in store.entries(session) if entry.kind == "decision"]
+            return [str(entry.body["call_id"]) for entry in store.read_entries(session) if entry.kind == "decision"]
         finally:
             store.close()
 
@@ -130,7 +130,7 @@ class WarmProcess:
             process.wait()
             if process.stderr:
                 process.stderr.close()
-        from verdikt.daemon.client import holder
+        from verdikt.daemon.client import find_daemon_pid
 
-        if pid := holder(self.run):
+        if pid := find_daemon_pid(self.run):
             os.kill(pid, 9)

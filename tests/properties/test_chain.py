@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from tests.fakes import FakeClock
 from verdikt.ledger.audit import audit
-from verdikt.ledger.chain import examine
-from verdikt.ledger.fault import Corruption, Witness
+from verdikt.ledger.audit_finding import Corruption, Witness
+from verdikt.ledger.chain_verifier import verify_chain
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.keys import Keyring
-from verdikt.ledger.name import file_name, session_id
-from verdikt.model.canonical import canonical, parse
-from verdikt.model.entry import GENESIS, Entry, EntryKind, decode, seal
+from verdikt.ledger.session_filename import decode_session_filename, encode_session_filename
+from verdikt.model.canonical_json import encode_canonical, parse_json
+from verdikt.model.entry import GENESIS_HASH, Entry, EntryKind, decode_entry, seal_entry
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 PLAIN = st.recursive(
@@ -33,14 +33,14 @@ BODIES = st.lists(st.dictionaries(TEXT, PLAIN, max_size=3), min_size=1, max_size
 def keyring(tmp_path_factory: pytest.TempPathFactory) -> Keyring:
     """One key for all examples."""
     made = Keyring(tmp_path_factory.mktemp("keys"), FakeClock())
-    made.init()
+    made.create_first_key()
     return made
 
 
 def chain(bodies: list[dict[str, object]], keyring: Keyring) -> list[bytes]:
     """A chain of these bodies, every second entry signed."""
-    lines, prev = [], GENESIS
-    signer = keyring.current()
+    lines, prev = [], GENESIS_HASH
+    signer = keyring.get_signing_key()
     for seq, body in enumerate(bodies, start=1):
         signed = seq % 2 == 0
         draft = Entry(
@@ -52,7 +52,7 @@ def chain(bodies: list[dict[str, object]], keyring: Keyring) -> list[bytes]:
             prev=prev,
             kid=signer.kid if signed else "",
         )
-        entry, line = seal(draft, signer.sign if signed else None)
+        entry, line = seal_entry(draft, signer.sign if signed else None)
         prev = entry.hash
         lines.append(line)
     return lines
@@ -62,9 +62,14 @@ def found(text: bytes, keyring: Keyring, *witnesses: Witness) -> list[Corruption
     """What examination says of a file with this text; a torn end counts as cut off."""
     lines = text.split(b"\n")
     torn = lines.pop()
-    said = examine(lambda: [line + b"\n" for line in lines], session="s", witnesses=witnesses, check=keyring.check)
-    kinds = [fault.kind for fault in said.faults]
-    return [*kinds, Corruption.TRUNCATION] if torn or not said.entries else kinds
+    said = verify_chain(
+        lambda: [line + b"\n" for line in lines],
+        session="s",
+        witnesses=witnesses,
+        verify_signature=keyring.check_entry_signature,
+    )
+    kinds = [fault.kind for fault in said.findings]
+    return [*kinds, Corruption.TRUNCATION] if torn or not said.entry_count else kinds
 
 
 @given(BODIES, st.data())
@@ -75,7 +80,7 @@ def test_any_single_byte_change_is_found(
     text = b"".join(chain(bodies, keyring))
     at = data.draw(st.integers(0, len(text) - 1))
     byte = data.draw(st.integers(0, 255).filter(lambda value: value != text[at]))
-    head = Witness("s", len(bodies), decode(text.splitlines(keepends=True)[-1]).hash)
+    head = Witness("s", len(bodies), decode_entry(text.splitlines(keepends=True)[-1]).hash)
 
     assert found(text, keyring, head) == []
     assert found(text[:at] + bytes([byte]) + text[at + 1 :], keyring, head) != []
@@ -88,7 +93,7 @@ def test_any_truncation_is_found_given_the_head(
     """At any byte."""
     lines = chain(bodies, keyring)
     text = b"".join(lines)
-    head = Witness("s", len(bodies), decode(lines[-1]).hash)
+    head = Witness("s", len(bodies), decode_entry(lines[-1]).hash)
     at = data.draw(st.integers(0, len(text) - 1))
 
     assert found(text[:at], keyring, head) != []
@@ -98,7 +103,7 @@ def test_any_truncation_is_found_given_the_head(
 def test_any_rearrangement_is_found(keyring: Keyring, bodies: list[dict[str, object]], data: st.DataObject) -> None:
     """Lines dropped, doubled or moved."""
     lines = chain(bodies, keyring)
-    head = Witness("s", len(bodies), decode(lines[-1]).hash)
+    head = Witness("s", len(bodies), decode_entry(lines[-1]).hash)
     other = data.draw(st.lists(st.sampled_from(lines), max_size=len(lines) + 2).filter(lambda made: made != lines))
 
     assert found(b"".join(other), keyring, head) != []
@@ -107,10 +112,10 @@ def test_any_rearrangement_is_found(keyring: Keyring, bodies: list[dict[str, obj
 @given(BODIES)
 def test_what_is_written_is_read_back(keyring: Keyring, bodies: list[dict[str, object]]) -> None:
     """As the canonical form has it."""
-    read = [decode(line) for line in chain(bodies, keyring)]
+    read = [decode_entry(line) for line in chain(bodies, keyring)]
 
-    assert [canonical(entry.body) for entry in read] == [canonical(body) for body in bodies]
-    assert all(parse(entry.line())["hash"] == entry.hash for entry in read)
+    assert [encode_canonical(entry.body) for entry in read] == [encode_canonical(body) for body in bodies]
+    assert all(parse_json(entry.to_line())["hash"] == entry.hash for entry in read)
 
 
 @given(st.binary(max_size=300))
@@ -126,7 +131,7 @@ def test_no_bytes_within_a_log_make_examination_raise(
     """Nor does anything put into a good one; and it is found."""
     text = b"".join(chain(bodies, keyring))
     at = data.draw(st.integers(0, len(text)))
-    head = Witness("s", len(bodies), decode(text.splitlines(keepends=True)[-1]).hash)
+    head = Witness("s", len(bodies), decode_entry(text.splitlines(keepends=True)[-1]).hash)
 
     assert (found(text[:at] + junk + text[at:], keyring, head) != []) == bool(junk)
 
@@ -134,7 +139,7 @@ def test_no_bytes_within_a_log_make_examination_raise(
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=2, max_size=5, unique=True))
 def test_no_two_sessions_share_a_file(ids: list[str]) -> None:
     """Not even on a disk that ignores case; and no name leaves its directory."""
-    names = [file_name(id) for id in ids]
+    names = [encode_session_filename(id) for id in ids]
 
     assert len({name.lower() for name in names}) == len(ids)
     for id, name in zip(ids, names, strict=True):
@@ -142,7 +147,7 @@ def test_no_two_sessions_share_a_file(ids: list[str]) -> None:
         assert "\0" not in name
         assert not name.startswith((".", "_"))
         assert len(name) <= 150
-        assert session_id(name) in (id, None)
+        assert decode_session_filename(name) in (id, None)
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -156,7 +161,7 @@ def test_any_single_byte_change_of_a_stored_file_is_found(
     for at in range(6):
         store.append("s", "tool_call", {"at": at}, artifacts={"out": b"%d" % at})
     store.close()
-    assert audit(home).holds
+    assert audit(home).is_intact
     path = data.draw(st.sampled_from(sorted(p for p in _written(home))))
     text = path.read_bytes()
     at = data.draw(st.integers(0, len(text) - 1))
@@ -164,7 +169,7 @@ def test_any_single_byte_change_of_a_stored_file_is_found(
         text[:at] + bytes([data.draw(st.integers(0, 255).filter(lambda v: v != text[at]))]) + text[at + 1 :]
     )
 
-    assert not audit(home).holds
+    assert not audit(home).is_intact
 
 
 def _written(home: Path) -> list[Path]:

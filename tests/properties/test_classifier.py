@@ -7,7 +7,7 @@ from tests.fakes import FakeWorld
 from verdikt.effects.classifier import classify
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.facts import Facts, RecordedWorld
-from verdikt.model.tool import kind_of
+from verdikt.model.tool_kind import classify_tool
 
 TOOLS = st.sampled_from(
     "Bash Read Write Edit MultiEdit NotebookEdit Glob Grep LS WebFetch WebSearch Task apply_patch execute_code run_shell_command "
@@ -34,7 +34,7 @@ PAYLOADS = st.one_of(st.dictionaries(KEYS, VALUES, max_size=4), st.fixed_diction
 @given(TOOLS, PAYLOADS)
 def test_any_tool_call_has_effects(tool: str, payload: dict[str, object]) -> None:
     """Of whatever shape its input is."""
-    action = Action(kind=kind_of(tool), tool=tool, payload=payload)
+    action = Action(kind=classify_tool(tool), tool=tool, payload=payload)
 
     assert len(classify(action, Facts(FakeWorld()))) >= 1
 
@@ -52,4 +52,4 @@ def test_recorded_facts_give_the_same_effects(text: str) -> None:
     facts = Facts(FakeWorld(texts={"/home/dev/project/x.sh": "rm -rf ~"}))
     effects = classify(action, facts)
 
-    assert classify(action, Facts(RecordedWorld(facts.record()))) == effects
+    assert classify(action, Facts(RecordedWorld(facts.to_record()))) == effects

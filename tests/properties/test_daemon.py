@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verdikt.daemon import protocol
-from verdikt.daemon.connection import Connection, peer_of
-from verdikt.daemon.loopback import HttpConnection
-from verdikt.daemon.question import Said
+from verdikt.daemon.connection import Connection, get_peer
+from verdikt.daemon.http_listener import HttpConnection
+from verdikt.daemon.request import DaemonReply
 
 TOKEN = "t" * 43
 HEADERS = [
@@ -35,19 +35,19 @@ QUESTIONS = st.tuples(st.integers(0, 40), st.integers(0, 40), st.binary(max_size
 
 def heard(connection: Connection, theirs: socket.socket, pieces: list[bytes]) -> bytes:
     """What the client gets in the end, when it sends these pieces."""
-    said = Said(protocol.ANSWER, 0, b"{}\n")
+    said = DaemonReply(protocol.KIND_ANSWER, 0, b"{}\n")
     connection.sock.setblocking(False)
     try:
         for piece in filter(None, pieces):
             theirs.sendall(piece)
-            if connection.feed():
-                connection.question()
+            if connection.receive_data():
+                connection.read_request()
                 break
         else:
-            said = Said.refused("it took too long")
-    except protocol.Malformed as error:
-        said = Said.refused(str(error))
-    connection.answer(said)
+            said = DaemonReply.refusal("it took too long")
+    except protocol.MalformedMessage as error:
+        said = DaemonReply.refusal(str(error))
+    connection.send_reply(said)
     return theirs.recv(1 << 16)
 
 
@@ -60,11 +60,11 @@ def test_any_bytes_through_the_socket(data: bytes, at: int) -> None:
     """The answer is always one of the protocol."""
     ours, theirs = socket.socketpair()
     with closing(theirs):
-        answer = heard(Connection(ours, peer_of(ours), 0.0), theirs, cut(data, at))
+        answer = heard(Connection(ours, get_peer(ours), 0.0), theirs, cut(data, at))
 
-    kind, _, out, err = protocol.answer_lengths(answer[: protocol.ANSWER_PREFIX])
-    assert len(answer) == protocol.ANSWER_PREFIX + out + err
-    assert kind in (protocol.ANSWER, protocol.REFUSED)
+    kind, _, out, err = protocol.decode_reply_prefix(answer[: protocol.REPLY_PREFIX_BYTES])
+    assert len(answer) == protocol.REPLY_PREFIX_BYTES + out + err
+    assert kind in (protocol.KIND_ANSWER, protocol.KIND_REFUSED)
 
 
 @given(st.one_of(st.binary(max_size=80), REQUESTS), st.integers(0, 200))

@@ -5,15 +5,21 @@ from functools import partial
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdikt.guidance.feedback import LIMIT, Feedback, FeedbackContext, FeedbackProviderConfig, FeedbackTrigger
+from verdikt.guidance.command_success import mentions_command, proves_command
+from verdikt.guidance.feedback import (
+    MAX_TEXT_LENGTH,
+    Feedback,
+    FeedbackContext,
+    FeedbackProviderConfig,
+    FeedbackTrigger,
+)
 from verdikt.guidance.feedback import run_feedback_providers as run
-from verdikt.guidance.provider import StaticFeedbackProvider, duration
-from verdikt.guidance.run import mentions, proves
+from verdikt.guidance.provider import StaticFeedbackProvider, format_duration
 from verdikt.guidance.sequence import SequentialDependencyPolicy
 from verdikt.guidance.tool_policy import PolicyContext
 from verdikt.model.action import Outcome
-from verdikt.model.canonical import canonical, parse
-from verdikt.model.memory import FADING, Memory, Recalled, folded, keyed
+from verdikt.model.canonical_json import encode_canonical, parse_json
+from verdikt.model.session_memory import MAX_MARKS, Memory, StoredMemory, fold_changes, value_key
 
 TEXT = st.text(max_size=60)
 
@@ -24,32 +30,32 @@ def test_memory_is_a_mapping_however_it_is_stored(steps: list[tuple[bool, str, s
     state: dict[str, object] = {}
     expected: dict[tuple[bool, str], str] = {}
     for marking, key, word in steps:
-        memory = Memory(Recalled(partial(dict, state)))
-        (memory.mark if marking else memory.keep)(word, "p", key)
-        state = parse(canonical(folded(state, memory.changes)))
+        memory = Memory(StoredMemory(partial(dict, state)))
+        (memory.set_mark if marking else memory.keep)(word, "p", key)
+        state = parse_json(encode_canonical(fold_changes(state, memory.changes)))
         expected[marking, key] = word
-    memory = Memory(Recalled(partial(dict, state)))
+    memory = Memory(StoredMemory(partial(dict, state)))
 
     for (marking, key), word in expected.items():
-        assert (memory.marked("p", key) if marking else memory.get("p", key)) == word
+        assert (memory.get_mark("p", key) if marking else memory.get("p", key)) == word
 
 
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=4), st.lists(st.text(max_size=8), min_size=1, max_size=4))
 def test_two_keys_are_two(one: list[str], other: list[str]) -> None:
     """However their parts are cut."""
-    assert (keyed(*one) == keyed(*other)) is (one == other)
+    assert (value_key(*one) == value_key(*other)) is (one == other)
 
 
-@given(st.integers(min_value=0, max_value=2 * FADING))
+@given(st.integers(min_value=0, max_value=2 * MAX_MARKS))
 def test_marks_are_bounded(count: int) -> None:
     """So that a call costs the same after any number of them."""
     state: dict[str, object] = {}
     for at in range(count):
         memory = Memory()
-        memory.mark("x", str(at))
-        state = folded(state, memory.changes)
+        memory.set_mark("x", str(at))
+        state = fold_changes(state, memory.changes)
 
-    assert len(str(state.get("marks", "")).split()) == min(count, FADING)
+    assert len(str(state.get("marks", "")).split()) == min(count, MAX_MARKS)
 
 
 @given(TEXT, TEXT, st.lists(TEXT, max_size=3))
@@ -60,7 +66,7 @@ def test_feedback_is_one_block_whatever_it_says(name: str, summary: str, suggest
     assert text.count("<") == 2
     assert text.startswith("<feedback provider='")
     assert text.endswith("\n</feedback>")
-    assert len(text) <= LIMIT + 600
+    assert len(text) <= MAX_TEXT_LENGTH + 600
 
 
 @given(st.lists(st.integers(1, 7), min_size=1, max_size=4), st.integers(1, 40))
@@ -90,11 +96,11 @@ def test_deploy_needs_what_was_done_since_the_last_reset(tools: list[str]) -> No
 def test_what_proves_a_command_also_mentions_it(text: str, command: str) -> None:
     """The strict question implies the lenient one, for commands of plain words."""
     words = " ".join("".join(char for char in command if char.isalnum() or char == " ").split())
-    if words and proves(f"{words} {text}", words):
-        assert mentions(f"{words} {text}", words)
+    if words and proves_command(f"{words} {text}", words):
+        assert mentions_command(f"{words} {text}", words)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_any_duration_has_words(seconds: float) -> None:
     """A number and a unit."""
-    assert duration(seconds).split()[1].startswith(("second", "minute", "hour"))
+    assert format_duration(seconds).split()[1].startswith(("second", "minute", "hour"))

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.fakes import FakeWorld
 from verdikt.graph.combinator import All
 from verdikt.graph.context import GovernanceContext
-from verdikt.graph.globindex import GlobIndex, has_literal
-from verdikt.graph.match import fits_glob
-from verdikt.graph.prefix import PrefixTable
+from verdikt.graph.glob_index import GlobIndex, has_literal
+from verdikt.graph.matcher import fits_glob
+from verdikt.graph.prefix_table import PrefixTable
 from verdikt.graph.rule import Rule, RuleSet
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Effects, Target, Zone
@@ -71,7 +71,9 @@ def rules(draw: st.DrawFn) -> Rule:
     data = {"name": f"r{draw(st.integers(0, 99))}", "verdict": draw(st.sampled_from(["pass", "warn", "ask", "block"]))}
     unless = draw(st.none() | CONDITIONS.filter(bool))
     more = {} if unless is None else {"unless": unless}
-    return Rule.of({**conditions, **data, **more, "reason": "{target}", "fix": "fix"} | {"reason": "why {target}"})
+    return Rule.from_data(
+        {**conditions, **data, **more, "reason": "{target}", "fix": "fix"} | {"reason": "why {target}"}
+    )
 
 
 TARGETS = st.builds(Target, st.one_of(WORDS, st.text("ab/~.", max_size=4)), path=PATHS, zone=ZONES)
@@ -110,7 +112,7 @@ def test_a_rule_set_says_what_all_its_rules_say_one_by_one(
     context = GovernanceContext(
         action=action, effects=Effects(tuple(effects)), facts=Facts(FakeWorld()) if known else None, posture=posture
     )
-    fired = [verdict for rule in rules if (verdict := rule.fires(action, context)) is not None]
+    fired = [verdict for rule in rules if (verdict := rule.match_action(action, context)) is not None]
     naive = All(*rules).evaluate(action, replace(context, verdicts=[], trace=[]))
 
     found = RuleSet(*rules).evaluate(action, context)
@@ -127,7 +129,7 @@ def test_a_prefix_table_finds_every_beginning(prefixes: list[str], text: str) ->
     for number, prefix in enumerate(prefixes):
         filed.setdefault(prefix, []).append(number)
 
-    found = PrefixTable(filed).find(text)
+    found = PrefixTable(filed).find_values(text)
 
     assert sorted(found) == [number for number, prefix in enumerate(prefixes) if text.startswith(prefix)]
 
@@ -138,7 +140,7 @@ def test_a_glob_that_fits_a_target_is_found_by_its_literal_part(glob: str, targe
     facts = Facts(FakeWorld()) if known else None
     context = GovernanceContext(action=Action(kind=ActionKind.BASH), facts=facts)
     found: list[int] = []
-    GlobIndex({glob: [7]}).find(target, context, found)
+    GlobIndex({glob: [7]}).collect_candidates(target, context, found)
 
     if fits_glob(glob, target, context) and has_literal(glob):
         assert 7 in found

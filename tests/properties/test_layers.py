@@ -76,7 +76,7 @@ def test_a_lower_layer_never_loosens(managed: str, user: str, project: str, effe
     assert kind(below, effects) >= kind(above, effects) >= kind(policy(managed=managed), effects)
     assert strictest_posture(below.posture, above.posture) is below.posture
     assert below.unknown_tools >= above.unknown_tools
-    assert above.approves(ctx.action, ctx) or not below.approves(ctx.action, ctx)
+    assert above.approves_action(ctx.action, ctx) or not below.approves_action(ctx.action, ctx)
     modes = ["off", "shadow", "enforce"]
     if (mode := above.section("evidence")) is not None:
         assert modes.index(below.section("evidence")["mode"]) >= modes.index(mode["mode"])

@@ -4,17 +4,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes import FakeWorld
-from verdikt.effects.call import Call
-from verdikt.effects.code.sql import statements
-from verdikt.effects.code.windows import read_windows
-from verdikt.effects.name import NAMES, named
-from verdikt.effects.program import FAMILIES, lookup
-from verdikt.effects.target import Resolver
-from verdikt.effects.verb import destroys, find, kind
+from verdikt.effects.code.sql import classify_statements
+from verdikt.effects.code.windows_shell import classify_windows_shell
+from verdikt.effects.command_verbs import classify_word, find_verb, has_destroy_verb
+from verdikt.effects.effect_catalog import EFFECT_CATALOG, find_entry
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.program import PROGRAMS_BY_FAMILY, find_program
+from verdikt.effects.target import TargetResolver
 from verdikt.model.facts import Facts
 from verdikt.shell.command import UNKNOWN, Command, Redirect, Word
 
-PROGRAMS = sorted(name for names in FAMILIES.values() for name in names.split())
+PROGRAMS = sorted(name for names in PROGRAMS_BY_FAMILY.values() for name in names.split())
 VERBS = (
     "delete rm remove destroy purge list get describe create update apply run exec install uninstall publish config set auth api db kv state "
     "system volume compose prune down up drop reset flush stop start secret show view login push pull s3 storage help -- - "
@@ -31,17 +31,19 @@ words = st.one_of(st.sampled_from(VERBS), st.sampled_from(FLAGS), st.just(UNKNOW
 @given(st.sampled_from(PROGRAMS), st.lists(words, max_size=7), st.one_of(st.none(), st.text(max_size=30)))
 def test_no_arguments_make_a_table_raise(name: str, arguments: list[str], stdin: str | None) -> None:
     """Each effect has a name that the table of names knows, or one below it."""
-    program = lookup(name)
+    program = find_program(name)
     assert program is not None
     command = Command(
         argv=(Word(name), *(Word(text, text) for text in arguments)),
         stdin=stdin,
         redirects=(Redirect("<", 0, Word("in.sql")),) if len(arguments) % 2 else (),
     )
-    call = Call(command, Resolver(Facts(FakeWorld())), (command,))
+    call = Invocation(command, TargetResolver(Facts(FakeWorld())), (command,))
 
-    for effect in call.run(program):
-        assert named(effect.what) is not NAMES["unknown"] or effect.what.startswith("unknown"), effect.what
+    for effect in call.classify_program(program):
+        assert find_entry(effect.what) is not EFFECT_CATALOG["unknown"] or effect.what.startswith("unknown"), (
+            effect.what
+        )
 
 
 @settings(max_examples=300, deadline=None)
@@ -51,7 +53,7 @@ def test_no_arguments_make_a_table_raise(name: str, arguments: list[str], stdin:
 )
 def test_no_text_makes_the_sql_reader_raise(text: str, dialect: str) -> None:
     """Quotes that do not match, comments that do not end, words that mean nothing."""
-    for statement in statements("drop " + text, dialect):
+    for statement in classify_statements("drop " + text, dialect):
         assert statement.what.startswith("db.")
 
 
@@ -61,16 +63,16 @@ def test_no_text_makes_the_sql_reader_raise(text: str, dialect: str) -> None:
 )
 def test_no_text_makes_the_windows_reader_raise(text: str, language: str) -> None:
     """Brackets that do not match, quotes that do not end."""
-    call = Call(Command(argv=(Word("pwsh"),)), Resolver(Facts(FakeWorld())))
+    call = Invocation(Command(argv=(Word("pwsh"),)), TargetResolver(Facts(FakeWorld())))
 
-    list(read_windows("Remove-Item " + text, call, language))
+    list(classify_windows_shell("Remove-Item " + text, call, language))
 
 
 @given(st.lists(st.text(max_size=12), max_size=6))
 def test_verbs_are_found_or_not_found(texts: list[str]) -> None:
     """Any words at all."""
-    index, found = find(texts)
+    index, found = find_verb(texts)
 
     assert (index >= 0) == bool(found)
-    assert isinstance(destroys(texts), bool)
-    assert all(kind(text) in ("", "read", "write", "delete") for text in texts)
+    assert isinstance(has_destroy_verb(texts), bool)
+    assert all(classify_word(text) in ("", "read", "write", "delete") for text in texts)

@@ -10,8 +10,8 @@ from tests.unit.test_decide import RULED, STANDARD
 from tests.unit.test_replay import past_of
 from verdikt.model.action import Action
 from verdikt.model.posture import Posture
-from verdikt.model.tool import kind_of
-from verdikt.replay import differences, replay
+from verdikt.model.tool_kind import classify_tool
+from verdikt.replay import find_differences, replay
 
 WORDS = st.sampled_from(
     [
@@ -54,8 +54,8 @@ PAYLOADS: Any = st.dictionaries(
 )
 def test_what_was_decided_is_decided_again(tool: str, payload: Any, posture: Posture, policy: Any, count: int) -> None:
     """Any payload, any posture, with secrets and without: the same bytes from the entry alone."""
-    what = Action(kind=kind_of(tool), tool=tool, payload=payload, session_id="s", cwd="/home/dev/project")
+    what = Action(kind=classify_tool(tool), tool=tool, payload=payload, session_id="s", cwd="/home/dev/project")
 
     past = past_of(what, policy, posture, action_count=count)
 
-    assert differences(past, replay(past, policy)) == []
+    assert find_differences(past, replay(past, policy)) == []

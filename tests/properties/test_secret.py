@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.planted import PEM, PLANTED
 from verdikt.errors import CanonicalError
 from verdikt.model.action import Action
-from verdikt.model.canonical import canonical
-from verdikt.model.redaction import redact, redact_action, redact_text, shield
-from verdikt.model.secret import find
-from verdikt.model.tool import kind_of
+from verdikt.model.canonical_json import encode_canonical
+from verdikt.model.redaction import mask_tokens, redact_action, redact_text, redact_value
+from verdikt.model.secret_detection import find_secrets
+from verdikt.model.tool_kind import classify_tool
 
 PAYLOADS: dict[str, dict[str, Any]] = {
     # Tool inputs in the shapes that hosts send.
@@ -88,10 +88,10 @@ def test_no_secret_survives_in_any_field_of_any_payload(tool: str) -> None:
         for path in (spots[at % len(spots)], spots[(at * 7 + 3) % len(spots)]):
             payload = planted(PAYLOADS[tool], path, text)
 
-            action, kinds = redact_action(Action(kind=kind_of(tool), tool=tool, payload=payload, cwd="/p"))
+            action, kinds = redact_action(Action(kind=classify_tool(tool), tool=tool, payload=payload, cwd="/p"))
 
             assert kind in kinds
-            assert secret.encode() not in canonical(action.payload)
+            assert secret.encode() not in encode_canonical(action.payload)
             assert redact_text(json.dumps(action.payload, ensure_ascii=False))[1] == ()
 
 
@@ -118,11 +118,11 @@ def test_no_surroundings_bring_a_secret_through(secret: tuple[str, str, str], le
 )
 def test_no_value_makes_redaction_fail_and_twice_is_once(value: Any) -> None:
     """Bad input is normal input."""
-    once, _ = redact(value)
+    once, _ = redact_value(value)
 
     try:
-        assert canonical(redact(once)[0]) == canonical(once)
-        shield(once)
+        assert encode_canonical(redact_value(once)[0]) == encode_canonical(once)
+        mask_tokens(once)
     except CanonicalError:
         pass
 
@@ -131,7 +131,7 @@ def test_no_value_makes_redaction_fail_and_twice_is_once(value: Any) -> None:
 def test_no_text_makes_the_search_fail(text: str) -> None:
     """Spans lie in order within the text, and none overlaps the next."""
     at = 0
-    for secret in find(text):
+    for secret in find_secrets(text):
         assert at <= secret.start < secret.end <= len(text)
         at = secret.end
 
@@ -168,4 +168,4 @@ def test_each_rule_of_a_maintained_detector_has_its_like_among_ours(detector: Re
     theirs = [text for text in texts if list(detector.analyze_string(text))]
 
     assert theirs or detector.secret_type in apart
-    assert all(find(text) for text in theirs)
+    assert all(find_secrets(text) for text in theirs)

@@ -9,13 +9,13 @@ import pytest
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.fakes import FakeClock, FakeWorld
 from tests.properties.test_secret import SECRETS, places, planted
-from verdikt import adapters
-from verdikt.adapters.judge import judge
+from verdikt import hosts
 from verdikt.errors import HookError
 from verdikt.govern import Governance
+from verdikt.hosts.dispatch import dispatch_event
 from verdikt.ledger.files import FileStore
+from verdikt.ledger.projections import load_projections
 from verdikt.policy import parse_policy
-from verdikt.projections import projections
 
 STANDARD = parse_policy("profile: standard")
 NAMES = {
@@ -44,9 +44,9 @@ def variants(payload: Any, number: int) -> Iterator[Any]:
 def test_no_byte_of_a_secret_is_written(host: str, tmp_path: Path) -> None:
     """Log, artifacts, projections, policies, crashes: every file, every byte."""
     clock = FakeClock()
-    store = FileStore(tmp_path / "home", clock, projections(), durable=False)
-    governance = Governance(STANDARD, store, see=lambda cwd: FakeWorld(), clock=clock)
-    adapter = adapters.host(host.split("_", maxsplit=1)[0])
+    store = FileStore(tmp_path / "home", clock, load_projections(), durable=False)
+    governance = Governance(STANDARD, store, world_factory=lambda cwd: FakeWorld(), clock=clock)
+    adapter = hosts.load_adapter(host.split("_", maxsplit=1)[0])
     judged = 0
     for number, name in enumerate(name for name in RECORDED if name.startswith(f"{host}/")):
         recorded = load(name)
@@ -55,7 +55,7 @@ def test_no_byte_of_a_secret_is_written(host: str, tmp_path: Path) -> None:
                 moment = adapter.decode(payload, event_of(name), recorded.get("env", {}))
             except HookError:
                 continue
-            judge(governance, moment, {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "home")})
+            dispatch_event(governance, moment, {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "home")})
             judged += 1
     store.close()
     written = b"\n".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())

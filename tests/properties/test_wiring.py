@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verdikt.adapters.wiring import settings as wiring
-from verdikt.adapters.wiring import toml
-from verdikt.adapters.wiring.checkup import unreadable, wired
-from verdikt.adapters.wiring.install import Installation, carry_out, plan, take_back, undo
-from verdikt.adapters.wiring.place import PLACES
 from verdikt.errors import WiringError
+from verdikt.hosts.wiring import json_settings as wiring
+from verdikt.hosts.wiring import toml_editor
+from verdikt.hosts.wiring.inspection import find_unreadable_settings, find_wirings
+from verdikt.hosts.wiring.installation import Installation, apply_plan, apply_unwiring, plan_unwiring, plan_wiring
+from verdikt.hosts.wiring.settings_layout import SETTINGS_LAYOUTS
 
 OURS = "/x/verdikt-hook 20 closed python launch.py claude PreToolUse"
 NAMES = [
@@ -65,38 +65,38 @@ def wire_and_take_back(files: dict[str, bytes], hosts: list[str], scope: str) ->
             path.write_bytes(data.replace(b"PROJECT", str(root / "project").encode()))
         here = Installation(
             project=str(root / "project"),
-            data=str(root / "data"),
+            data_directory=str(root / "data"),
             env={"HOME": str(root / "home"), "PATH": ""},
-            system=str(root / "etc"),
+            system_directory=str(root / "etc"),
         )
         before = held(root)
-        list(wired(here))
+        list(find_wirings(here))
         try:
-            changes = plan(here, hosts, profile="standard", scope=scope, trust=True)
+            changes = plan_wiring(here, hosts, profile="standard", scope=scope, trust=True)
         except WiringError as refused:
             assert str(root) in str(refused)
         else:
-            carry_out(here, changes)
+            apply_plan(here, changes)
             for host in hosts:
-                path = here.file(PLACES[host], scope)
-                parse = toml.parse if path.endswith(".toml") else wiring.parse
-                named = {event for event, _ in wiring.commands(parse(Path(path).read_bytes(), path))}
-                assert set(PLACES[host].events) <= named
-            assert plan(here, hosts, profile="standard", scope=scope, trust=True) == []
-        list(wired(here))
-        unreadable(here)
-        take_back(here, undo(here, everything=True))
+                path = here.get_settings_file(SETTINGS_LAYOUTS[host], scope)
+                parse = toml_editor.parse if path.endswith(".toml") else wiring.parse
+                named = {event for event, _ in wiring.find_hook_commands(parse(Path(path).read_bytes(), path))}
+                assert set(SETTINGS_LAYOUTS[host].events) <= named
+            assert plan_wiring(here, hosts, profile="standard", scope=scope, trust=True) == []
+        list(find_wirings(here))
+        find_unreadable_settings(here)
+        apply_unwiring(here, plan_unwiring(here, everything=True))
         assert held(root) == before
     finally:
         shutil.rmtree(root)
 
 
-@pytest.mark.parametrize("host", PLACES)
+@pytest.mark.parametrize("host", SETTINGS_LAYOUTS)
 @given(document=DOCUMENTS, indent=st.sampled_from([None, 1]))
 @settings(max_examples=20, deadline=None)
 def test_any_settings_are_wired_or_refused(host: str, document: dict[str, Any], indent: int | None) -> None:
     """Whatever else stands in the file that names a client's hooks."""
-    name = f"project/{PLACES[host].files['project']}"
+    name = f"project/{SETTINGS_LAYOUTS[host].paths_by_scope['project']}"
     wire_and_take_back({name: json.dumps(document, indent=indent).encode()}, [host], "project")
 
 

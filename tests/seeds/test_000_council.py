@@ -15,6 +15,7 @@ from verdikt.council.runs import Runs, runs_directory
 from verdikt.errors import FindingError, LedgerError
 from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
+from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.entry import EntryKind
 from verdikt.model.finding import (
@@ -26,10 +27,9 @@ from verdikt.model.finding import (
     finding_id,
     parse_evidence,
 )
-from verdikt.model.plan import Plan, plan_hash, recorded_plan
+from verdikt.model.plan import Plan, plan_from_record, plan_hash
 from verdikt.model.verdict import VerdictKind
 from verdikt.policy import parse_policy
-from verdikt.projections import projections
 from verdikt.report.findings import explain, retro
 
 INJECTION = "SQL injection in users.py"
@@ -136,7 +136,7 @@ def test_S0_05_the_level_is_the_worst_of_what_remains(runs: Runs) -> None:
 def test_S0_06_a_plan_says_what_should_run() -> None:
     """A plan read back is the same plan."""
     plan = Plan(toolbox="ship-it", agents=("a", "b"), files=("x.py",), contents={"x.py": "1f"}, guardrail=True)
-    assert recorded_plan(json.loads(json.dumps(plan.record()))) == plan
+    assert plan_from_record(json.loads(json.dumps(plan.to_record()))) == plan
 
 
 def test_S0_07_plan_and_verdict_lie_side_by_side(runs: Runs, tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_S0_31_the_hash_of_a_plan() -> None:
 def test_S0_32_a_plan_has_the_fields_of_the_seed() -> None:
     """And ours beside them."""
     fields = "toolbox agents files scope_mode budget_tokens budget_seconds guardrail created_at plan_hash source"
-    assert set(fields.split()) <= set(Plan(toolbox="t", agents=(), files=()).record())
+    assert set(fields.split()) <= set(Plan(toolbox="t", agents=(), files=()).to_record())
 
 
 def test_S0_33_no_findings() -> None:
@@ -472,7 +472,7 @@ def test_S0_46_a_saved_file_calls_those_whom_it_concerns(council, path: str, lin
 
 def test_S0_47_defaults_of_a_council() -> None:
     """The seed's budget; no guardrail unless it is asked for."""
-    start = parse_policy(json.dumps(POLICY)).section("councils").named("start")
+    start = parse_policy(json.dumps(POLICY)).section("councils").get_council("start")
     assert (start.budget_tokens, start.budget_seconds, start.guardrail, start.scope) == (150_000, 300, False, "diff")
 
 
@@ -582,11 +582,11 @@ def test_what_cannot_be_logged_is_kept_and_not_cleared(tmp_path: Path) -> None:
 
 def test_W0_10_a_bypass_is_on_record(tmp_path: Path) -> None:
     """The agent's own `--no-verify` is asked about, and the log has it."""
-    gov = Governance(parse_policy("profile: standard\n"), FileStore(tmp_path / "data", None, projections()))
+    gov = Governance(parse_policy("profile: standard\n"), FileStore(tmp_path / "data", None, load_projections()))
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "git commit --no-verify -m x"})
     decision = gov.before(action)
     assert (decision.verdict.kind, decision.verdict.guard) == (VerdictKind.ASK, "git_hooks_skipped")
-    assert [entry.kind for entry in gov.store.entries(action.session_id)] == [EntryKind.DECISION]
+    assert [entry.kind for entry in gov.store.read_entries(action.session_id)] == [EntryKind.DECISION]
 
 
 def test_no_secret_stays_in_a_finding() -> None:

@@ -663,7 +663,7 @@ def test_S1_34_every_block_carries_a_fix() -> None:
 
 def test_S1_34_the_core_knows_no_host() -> None:
     """Runtime-agnostic: neither graph nor guards import an adapter."""
-    program = "import sys, verdikt; verdikt.PolicyEngine; print([m for m in sys.modules if 'adapters' in m])"
+    program = "import sys, verdikt; verdikt.PolicyEngine; print([m for m in sys.modules if 'hosts' in m])"
 
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == b"[]\n"
 

@@ -13,7 +13,7 @@ from verdikt.evidence.turn import TurnEvidence, read_turn
 from verdikt.evidence.validator import VALIDATORS, validate
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
-from verdikt.model.moment import Prompt
+from verdikt.model.hook_message import Prompt
 
 BEHAVIOUR = """
 S2-001 S2-002 S2-003 S2-004 S2-005 S2-010 S2-011 S2-012 S2-013 S2-014 S2-020 S2-021 S2-022 S2-023 S2-024 S2-025 S2-030 S2-031
@@ -73,7 +73,8 @@ def test_S2_002_a_proven_claim_is_signed_and_silent(scene: Scene) -> None:
     assert answer.reason == answer.context == ""
     assert passes
     assert all(
-        entry.sig and scene.store.keyring.check(entry.kid, entry.hash, entry.sig, entry.ts) is None for entry in passes
+        entry.sig and scene.store.keyring.check_entry_signature(entry.kid, entry.hash, entry.sig, entry.ts) is None
+        for entry in passes
     )
 
 
@@ -138,7 +139,7 @@ def test_S2_011_what_is_asked_during_a_turn_extends_the_contract(scene: Scene) -
 
 def test_S2_020_a_ledger_fault_never_stands_in_the_way_of_a_tool(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be logged leaves a gap."""
-    monkeypatch.setattr("verdikt.evidence.call.read_runs", _boom)
+    monkeypatch.setattr("verdikt.evidence.logged_call.read_runs", _boom)
 
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "ls"}, session_id=scene.session)
     scene.gov.after(action, Outcome(success=True, output="x", exit_code=0))
@@ -186,7 +187,7 @@ def test_S2_022_without_a_contract_validators_refuse() -> None:
 
 def test_S2_023_prompts_never_fail(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault in intake does not hold the prompt up, and is recorded."""
-    monkeypatch.setattr("verdikt.evidence.contract.read_contract", _boom)
+    monkeypatch.setattr("verdikt.evidence.gate_service.read_contract", _boom)
 
     assert scene.gov.prompt(Prompt(text="fix it", session_id="s1")).allowed
     assert (scene.store.home / "_hook_crashes.jsonl").exists()
@@ -194,7 +195,7 @@ def test_S2_023_prompts_never_fail(scene: Scene, monkeypatch: pytest.MonkeyPatch
 
 def test_S2_025_a_crash_in_the_gate_blocks_once(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Recorded, refused once, never a loop."""
-    monkeypatch.setattr("verdikt.evidence.claims.find_claims", _boom)
+    monkeypatch.setattr("verdikt.evidence.gate_service.find_claims", _boom)
 
     assert not scene.say("Done.").allowed
     assert scene.say("Done.").allowed
@@ -204,7 +205,7 @@ def test_S2_025_a_crash_in_the_gate_blocks_once(scene: Scene, monkeypatch: pytes
 
 def test_S2_025_a_new_prompt_arms_it_again(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once in each turn, so that a gate that is broken does not stand open for the rest of the session."""
-    monkeypatch.setattr("verdikt.evidence.claims.find_claims", _boom)
+    monkeypatch.setattr("verdikt.evidence.gate_service.find_claims", _boom)
     first = [scene.say("Done.").allowed for _ in range(3)]
     scene.ask("Fix src/app.py")
     second = [scene.say("Done.").allowed for _ in range(3)]
@@ -217,7 +218,7 @@ def test_S2_031_an_argument_from_elsewhere_is_refused(scene: Scene) -> None:
     scene.ask("Fix src/app.py")
     scene.edit("src/other.py")
 
-    proof = validate("file_diff_present", "done", {"path": "src/other.py"}, read_turn(scene.store.entries("s1")))
+    proof = validate("file_diff_present", "done", {"path": "src/other.py"}, read_turn(scene.store.read_entries("s1")))
 
     assert proof.status == "refused"
     assert proof.reason == "validator arg path=src/other.py does not match any contract.target_fields entry"
@@ -242,11 +243,11 @@ def test_S2_042_pytest_pass_counts_runs_of_its_target(scene: Scene) -> None:
     wanted = {"target": "tests/test_x.py::test_y", "required_runs": "3"}
     for command in ("pytest tests/test_x.py", "pytest -q", "pytest tests/test_other.py"):
         scene.run(command, GREEN)
-    two = scene.gov.proving.validated("s1", "done", "pytest_pass", wanted)
+    two = scene.gov.proving.validate_claim("s1", "done", "pytest_pass", wanted)
     scene.run("pytest tests/test_x.py::test_y", "1 passed in 0.1s")
 
     assert two.reason == "2 of 3 green runs of pytest"
-    assert scene.gov.proving.validated("s1", "done", "pytest_pass", wanted).holds
+    assert scene.gov.proving.validate_claim("s1", "done", "pytest_pass", wanted).holds
 
 
 @pytest.mark.parametrize("path", ["a", "/", ".", "p", "py"])
@@ -255,7 +256,8 @@ def test_S2_043_W2_7_a_part_of_a_name_binds_nothing(scene: Scene, path: str) -> 
     scene.ask("Fix src/app.py")
 
     assert (
-        validate("file_diff_present", "done", {"path": path}, read_turn(scene.store.entries("s1"))).status == "refused"
+        validate("file_diff_present", "done", {"path": path}, read_turn(scene.store.read_entries("s1"))).status
+        == "refused"
     )
 
 
@@ -279,7 +281,7 @@ def test_S2_044_words_of_the_objective_bind_only_when_nothing_is_named(scene: Sc
 def test_S2_045_a_keyword_binds_no_command_no_test_and_no_url(scene: Scene, validator: str, argument: str) -> None:
     """An unrelated command that holds a word of the objective proves nothing."""
     scene.ask("Fix the parser in src/app.py, then run `make verify`")
-    turn = read_turn(scene.store.entries("s1"))
+    turn = read_turn(scene.store.read_entries("s1"))
 
     assert "parser" in scene.entries(EntryKind.CONTRACT)[0].body["target_fields"]["keywords"]
     assert validate(validator, "done", {argument: "parser"}, turn).status == "refused"
@@ -289,11 +291,11 @@ def test_S2_046_the_arguments_of_the_sample(scene: Scene) -> None:
     """`command_substring` and `keyword` must both be in the command that ran."""
     scene.ask("Run `make verify` for the billing service")
     scene.run("make verify SERVICE=accounts")
-    wrong = scene.gov.proving.validated("s1", "done", "command_zero_exit", SAMPLE)
+    wrong = scene.gov.proving.validate_claim("s1", "done", "command_zero_exit", SAMPLE)
     scene.run("make verify billing")
 
     assert wrong.status == "fail"
-    assert scene.gov.proving.validated("s1", "done", "command_zero_exit", SAMPLE).holds
+    assert scene.gov.proving.validate_claim("s1", "done", "command_zero_exit", SAMPLE).holds
 
 
 def test_S2_046_each_claim_names_its_validators_and_their_arguments() -> None:
@@ -586,7 +588,7 @@ class TestPublicFailures:
         scene.ask("Deploy to https://shop.example.com/health")
         scene.run("./deploy.sh production", "ok")
         scene.fetch("https://staging.example.com/health")
-        proof = scene.gov.proving.validated("s1", "done", "http_2xx", {"url": "https://shop.example.com/health"})
+        proof = scene.gov.proving.validate_claim("s1", "done", "http_2xx", {"url": "https://shop.example.com/health"})
 
         assert proof.reason == "no fetch of `https://shop.example.com/health`"
 
@@ -848,7 +850,7 @@ def test_S2_014_S2_024_S2_052_crashes_have_a_threshold_for_each_hook(
     """Three in an hour leave a note of their own, once a day; without a memory file nothing is written."""
     memory = tmp_path / "memory" / "MEMORY.md"
     scene = Scene(tmp_path, more=f"  memory: {memory}\n")
-    monkeypatch.setattr("verdikt.evidence.contract.read_contract", _boom)
+    monkeypatch.setattr("verdikt.evidence.gate_service.read_contract", _boom)
     for _ in range(4):
         scene.ask("fix it")
 
@@ -863,7 +865,7 @@ def test_W2_10_a_gap_in_the_log_is_told(scene: Scene, monkeypatch: pytest.Monkey
     scene.edit("src/app.py")
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "pytest -q"}, session_id="s1")
     with monkeypatch.context() as broken:
-        broken.setattr("verdikt.evidence.call.read_runs", _boom)
+        broken.setattr("verdikt.evidence.logged_call.read_runs", _boom)
         scene.gov.after(action, Outcome(success=True, output=GREEN, exit_code=0))
 
     assert "1 call could not be logged: run the check again" in scene.say("All tests pass.").reason

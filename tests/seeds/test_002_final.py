@@ -9,7 +9,7 @@ import yaml
 
 from tests.scene import Scene
 from verdikt.evidence.contract import read_contract
-from verdikt.evidence.final import asks_for_block
+from verdikt.evidence.final_block import needs_final_block
 from verdikt.model.entry import EntryKind
 from verdikt.report.gate import gate_story, gate_summary
 
@@ -33,7 +33,7 @@ def stakes(place: Path, mode: str = "enforce", **more: str) -> Scene:
 
 def receipt(scene: Scene, **more: object) -> dict[str, Any]:
     """A block whose claim names a signed entry."""
-    proof = scene.gov.proving.validated("s1", "done", "http_2xx", {"url": "https://example.com"})
+    proof = scene.gov.proving.validate_claim("s1", "done", "http_2xx", {"url": "https://example.com"})
     claim = {"claim_type": "done", "object": "service", "validator_id": "http_2xx", "ledger_entry_id": proof.signed}
     rest = scene.entries(EntryKind.TOOL_CALL)[-1].body["streams"]["output"]["sha256"]
     return {"type": "done", "summary": "deployed", "claims": [claim | {"artifact_hash": rest} | more]}
@@ -91,7 +91,7 @@ def test_S2_100_W2_11_only_high_stakes_verbs(prompt: str, asked: bool) -> None:
     contract = read_contract(prompt)
 
     assert contract is not None
-    assert asks_for_block(contract) is asked
+    assert needs_final_block(contract) is asked
 
 
 def test_S2_101_done_needs_a_claim_with_a_signed_entry(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_S2_101_blocked_and_delegation_need_their_validator(tmp_path: Path, kind
     for command in ("curl -f https://example.com/deploy", "ssh web1 deploy", "kubectl apply -f deploy.yml"):
         scene.run(command, "no deploy", 1)
     block = {"type": kind, "summary": "no access", "claims": []}
-    proof = scene.gov.proving.validated("s1", kind, validator, {"keyword": "deploy"})
+    proof = scene.gov.proving.validate_claim("s1", kind, validator, {"keyword": "deploy"})
     claim = {"claim_type": kind, "validator_id": validator, "ledger_entry_id": proof.signed}
 
     assert f"expected one with validator `{validator}`, found none" in scene.say(fenced(block)).reason

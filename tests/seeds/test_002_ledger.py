@@ -8,24 +8,24 @@ from pathlib import Path
 
 from tests.fakes import FakeClock
 from verdikt.ledger.audit import audit
-from verdikt.ledger.fault import Corruption
+from verdikt.ledger.audit_finding import Corruption
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.key_rotation import rotate_key
 from verdikt.ledger.keys import HMAC
-from verdikt.ledger.rotation import DAY, RotationPolicy, rotate
-from verdikt.model.entry import EntryKind, decode
+from verdikt.ledger.rotation import DAY_SECONDS, RotationPolicy, rotate
+from verdikt.model.entry import EntryKind, decode_entry
 
 NOW = FakeClock().now()
 
 
 def opened(home: Path, days: float = 0) -> FileStore:
     """A store as a new process would open it."""
-    return FileStore(home, FakeClock(NOW + days * DAY), durable=False)
+    return FileStore(home, FakeClock(NOW + days * DAY_SECONDS), durable=False)
 
 
 def aged(path: Path, days: float) -> None:
     """Makes a file look older."""
-    os.utime(path, (NOW - days * DAY, NOW - days * DAY))
+    os.utime(path, (NOW - days * DAY_SECONDS, NOW - days * DAY_SECONDS))
 
 
 def test_S2_010_one_chained_line_and_one_artifact_directory_per_tool_call(tmp_path: Path) -> None:
@@ -35,7 +35,9 @@ def test_S2_010_one_chained_line_and_one_artifact_directory_per_tool_call(tmp_pa
         raw = {"cmd": b"ls", "stdout": b"%d" % at, "stderr": b""}
         store.append("sid-1", "tool_call", {"tool": "Bash"}, artifacts=raw)
 
-    lines = [decode(line) for line in (tmp_path / "ledger" / "sid-1.jsonl").read_bytes().splitlines(keepends=True)]
+    lines = [
+        decode_entry(line) for line in (tmp_path / "ledger" / "sid-1.jsonl").read_bytes().splitlines(keepends=True)
+    ]
     assert [line.prev for line in lines[1:]] == [line.hash for line in lines[:-1]]
     for seq in (1, 2, 3):
         assert sorted(p.name for p in (tmp_path / "artifacts" / "sid-1" / str(seq)).iterdir()) == [
@@ -97,9 +99,9 @@ def test_S2_072_the_chain_stays_verifiable_across_the_cut(tmp_path: Path) -> Non
 
     hot = (tmp_path / "ledger" / "s.jsonl").read_bytes().splitlines(keepends=True)
     assert len(hot) == 11
-    assert decode(hot[-1]).body["head"]["hash"] == decode(hot[0]).prev
-    assert audit(tmp_path).holds
-    assert audit(tmp_path).sessions[0].entries == 31
+    assert decode_entry(hot[-1]).body["head"]["hash"] == decode_entry(hot[0]).prev
+    assert audit(tmp_path).is_intact
+    assert audit(tmp_path).sessions[0].entry_count == 31
 
 
 def test_S2_073_an_active_session_is_never_archived(tmp_path: Path) -> None:
@@ -130,15 +132,15 @@ def test_S2_074_archives_are_deleted_after_a_year(tmp_path: Path) -> None:
 def test_S2_095_W2_4_rotating_a_key_destroys_nothing(tmp_path: Path) -> None:
     """Every VALIDATOR_PASS before it is verifiable after it, of either algorithm."""
     store = opened(tmp_path)
-    store.keyring.init(HMAC)
+    store.keyring.create_first_key(HMAC)
     store.append("s", EntryKind.VALIDATOR_PASS, {"claim": "done"})
     for algorithm in (HMAC, "ed25519", "ed25519"):
         rotate_key(store, algorithm)
         store.append("s", EntryKind.VALIDATOR_PASS, {"claim": "done"})
 
     found = audit(tmp_path)
-    assert found.faults == []
-    assert found.sessions[-1].signed == 4
+    assert found.findings == []
+    assert found.sessions[-1].signature_count == 4
 
 
 def test_W2_2_whoever_verifies_needs_no_secret(tmp_path: Path) -> None:
@@ -148,12 +150,12 @@ def test_W2_2_whoever_verifies_needs_no_secret(tmp_path: Path) -> None:
     for secret in (tmp_path / "keys").glob("*.key"):
         secret.unlink()
 
-    assert audit(tmp_path).holds
+    assert audit(tmp_path).is_intact
     path = tmp_path / "ledger" / "s.jsonl"
     line = path.read_bytes()
-    sig = decode(line).sig.encode()
+    sig = decode_entry(line).sig.encode()
     path.write_bytes(line.replace(sig, b"00" + sig[2:] if not sig.startswith(b"00") else b"11" + sig[2:]))
-    assert audit(tmp_path).faults[0].kind is Corruption.BAD_SIGNATURE
+    assert audit(tmp_path).findings[0].kind is Corruption.BAD_SIGNATURE
 
 
 def test_W2_9_tampering_by_shell_is_detected(tmp_path: Path) -> None:
@@ -179,5 +181,5 @@ def test_W2_10_missing_evidence_is_an_explicit_gap(tmp_path: Path) -> None:
     store = opened(tmp_path)
     store.append("s", "tool_call", {})
 
-    assert [entry.kind.value for entry in store.entries("s")] == ["tool_call", "gap", "tool_call"]
-    assert audit(tmp_path).holds
+    assert [entry.kind.value for entry in store.read_entries("s")] == ["tool_call", "gap", "tool_call"]
+    assert audit(tmp_path).is_intact

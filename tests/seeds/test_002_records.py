@@ -14,15 +14,15 @@ from tests.scene import GREEN, Scene
 from verdikt.evidence.claims import find_claims
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.validator import VALIDATORS
-from verdikt.ledger import extraction
+from verdikt.ledger import extraction_log
 from verdikt.ledger.audit import audit
 from verdikt.ledger.overrides import note_overrides, record_overrides
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
-from verdikt.model.moment import Turn
-from verdikt.observe.breach import recent_lines
-from verdikt.observe.crash import FILE, record_crash
-from verdikt.observe.crashes import note_crashes
+from verdikt.model.hook_message import Turn
+from verdikt.observe.crash_alerts import note_crashes
+from verdikt.observe.crash_log import CRASH_FILE, record_crash
+from verdikt.observe.threshold_alerts import read_recent_lines
 
 HOUR = 3600
 SECRET = made("ghp_{A36}")
@@ -81,7 +81,7 @@ def test_S2_004_a_crash_of_any_hook_shows(scene: Scene, monkeypatch: pytest.Monk
     assert scene.ask("fix it").allowed
     assert not scene.say("Done.").allowed
 
-    lines = [json.loads(line) for line in (scene.store.home / FILE).read_text().splitlines()]
+    lines = [json.loads(line) for line in (scene.store.home / CRASH_FILE).read_text().splitlines()]
     assert [line["hook"] for line in lines if "." not in line["hook"]] == ["before", "after", "prompt", "stop"]
 
 
@@ -103,7 +103,7 @@ def test_S2_012_framed_or_not_what_is_claimed_is_held_against_signed_passes(scen
     assert not scene.say("Fixed.").allowed
     scene.run("pytest -q", GREEN)
     assert scene.say("Fixed.").allowed
-    assert audit(scene.store.home).holds
+    assert audit(scene.store.home).is_intact
 
 
 def test_S2_012_a_pass_by_another_key_does_not_count(scene: Scene, tmp_path: Path) -> None:
@@ -183,17 +183,17 @@ def test_S2_042_each_fetch_tool_counts_once(scene: Scene) -> None:
     scene.ask("Find out what the billing server says and fix it")
     for number in range(4):
         scene.run(f"curl -f http://billing/{number}", "", 22)
-    first = scene.gov.proving.validated("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"})
+    first = scene.gov.proving.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"})
     scene.run("ssh billing uptime", "", 255)
     scene.run("wget http://other/", "", 4)
     scene.run("ping -c1 billing", "1 received", 0)
-    second = scene.gov.proving.validated("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"})
+    second = scene.gov.proving.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"})
     scene.read("billing.log", found=False)
 
     assert first.reason == "1 of 3 distinct ways that were tried and failed for `billing`: curl"
     assert second.reason.startswith("2 of 3")
-    assert scene.gov.proving.validated("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"}).holds
-    other = scene.gov.proving.validated("s1", "delegation", "fetch_attempt_proof", {"keyword": "invoices"})
+    assert scene.gov.proving.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"}).holds
+    other = scene.gov.proving.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "invoices"})
     assert (other.status, other.reason) == ("refused", "no argument shares a word with the objective")
 
 
@@ -202,7 +202,7 @@ def test_S2_042_every_hop_of_the_contracts_ladder_is_climbed(scene: Scene) -> No
     scene.ask("Install the package")
 
     def missing() -> str:
-        return scene.gov.proving.validated("s1", "blocked", "ladder_exhaustion_proof", {}).reason
+        return scene.gov.proving.validate_claim("s1", "blocked", "ladder_exhaustion_proof", {}).reason
 
     assert missing().startswith("not tried yet: look in the project, run the tool")
     scene.read("setup.cfg")
@@ -228,7 +228,7 @@ def test_S2_042_the_failure_must_be_recent(scene: Scene) -> None:
     for number in range(10):
         scene.run(f"python step{number}.py")
 
-    proof = scene.gov.proving.validated("s1", "blocked", "ladder_exhaustion_proof", {})
+    proof = scene.gov.proving.validate_claim("s1", "blocked", "ladder_exhaustion_proof", {})
 
     assert proof.reason == "nothing failed in the last 10 calls"
 
@@ -310,7 +310,7 @@ def test_S2_061_the_extraction_log_is_bounded_and_holds_no_secret(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest lines stay."""
-    monkeypatch.setattr(extraction, "MOST_BYTES", 4000)
+    monkeypatch.setattr(extraction_log, "MOST_BYTES", 4000)
     for number in range(100):
         path = f"/nowhere/{SECRET}/{number}\n.jsonl"
         scene.gov.stop(Turn(session_id="s1", transcript_path=path, cwd=str(scene.project)))
@@ -339,7 +339,7 @@ def test_S2_013_the_third_in_24_hours_fires_once(tmp_path: Path) -> None:
 def test_S2_014_three_in_an_hour(tmp_path: Path, minutes: int, fires: bool) -> None:
     """59 minutes are within it, 61 are not."""
     lines = [{"ts": NOW, "hook": "gate"}, {"ts": NOW + 1, "hook": "gate"}, {"ts": NOW + minutes * 60, "hook": "gate"}]
-    (tmp_path / FILE).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / CRASH_FILE).write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     assert note_crashes(tmp_path, "gate", NOW + minutes * 60, threshold=3, memory="") is fires
 
@@ -352,7 +352,7 @@ def test_S2_024_each_hook_has_its_file_and_its_marker(tmp_path: Path) -> None:
     for name in ("gate", "ledger"):
         for second in range(3):
             line = json.dumps({"ts": NOW + second, "hook": name})
-            with (tmp_path / FILE).open("a") as file:
+            with (tmp_path / CRASH_FILE).open("a") as file:
                 file.write(line + "\n")
     fired = [
         note_crashes(tmp_path, name, NOW + 3, threshold=3, memory=str(memory)) for name in ("gate", "ledger", "gate")
@@ -368,13 +368,13 @@ def test_S2_024_each_hook_has_its_file_and_its_marker(tmp_path: Path) -> None:
 
 def test_S2_085_the_scan_is_by_time_and_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read backwards piece by piece, to the beginning or an hour ago, whichever comes first."""
-    path = tmp_path / FILE
+    path = tmp_path / CRASH_FILE
     old = json.dumps({"ts": NOW - 2 * HOUR, "hook": "gate", "message": "x" * 1000})
     path.write_text((old + "\n") * 5000 + json.dumps({"ts": NOW, "hook": "gate"}) + "\n")
     read, looked = os.pread, []
     monkeypatch.setattr("os.pread", lambda fd, size, at: looked.append(size) or read(fd, size, at))
 
-    assert len(list(recent_lines(path, NOW - HOUR))) == 1
+    assert len(list(read_recent_lines(path, NOW - HOUR))) == 1
     assert sum(looked) <= 2 * 64 * 1024
 
 
@@ -382,7 +382,7 @@ def test_S2_004_a_crash_line_holds_no_secret(tmp_path: Path) -> None:
     """What an exception says may be anything."""
     record_crash(tmp_path, "gate", RuntimeError(f"key {SECRET}"))
 
-    assert SECRET not in (tmp_path / FILE).read_text()
+    assert SECRET not in (tmp_path / CRASH_FILE).read_text()
 
 
 @pytest.mark.parametrize(
@@ -425,7 +425,7 @@ def test_W2_6_one_registry() -> None:
 
     for name, one in VALIDATORS.items():
         assert one.name == name
-        assert callable(one.holds)
+        assert callable(one.predicate)
         assert f"| `{name}` | {one.claim} | {one.about} |" in page
 
 

@@ -27,11 +27,11 @@ from verdikt.errors import (
     VerdiktError,
 )
 from verdikt.model.action import Action
-from verdikt.model.canonical import canonical
+from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.facts import Facts
-from verdikt.model.posture import MOVES, Disposition, Posture, dispose, move
-from verdikt.model.spine import SpineReceipt, rationale
-from verdikt.model.tool import kind_of
+from verdikt.model.posture import POSTURE_TRANSITIONS, Disposition, Posture, dispose, move
+from verdikt.model.spine import SpineReceipt, render_rationale
+from verdikt.model.tool_kind import classify_tool
 
 TESTS = Path(__file__).parents[1]
 SRC = TESTS.parent / "src" / "verdikt"
@@ -175,7 +175,7 @@ def test_S3_21_precedence_runs_from_destructive_to_read() -> None:
 )
 def test_S3_22_what_the_six_effects_mean(tool: str, payload: dict[str, Any], effect: str) -> None:
     """W3-4: by arguments too, without a manifest: one shell tool does what its command does."""
-    action = Action(kind=kind_of(tool), tool=tool, payload=payload)
+    action = Action(kind=classify_tool(tool), tool=tool, payload=payload)
 
     assert classify(action, Facts(FakeWorld())).dominant == effect
 
@@ -353,7 +353,7 @@ def test_S3_41_the_rationale_names_effects_alphabetically_and_quotes_as_python_d
     assert classify_declared(ToolCall(tool="git_force_push"), MANIFEST).rationale == (
         "tool 'git_force_push' declares effects [destructive, network]; dominant under PRECEDENCE is 'destructive'"
     )
-    assert rationale("it's", (EffectClass.WRITE, EffectClass.NETWORK), EffectClass.NETWORK) == (
+    assert render_rationale("it's", (EffectClass.WRITE, EffectClass.NETWORK), EffectClass.NETWORK) == (
         "tool \"it's\" declares effects [network, write]; dominant under PRECEDENCE is 'network'"
     )
 
@@ -382,7 +382,7 @@ LEGAL = {
 @pytest.mark.parametrize(("before", "after"), list(itertools.product(Posture, Posture)))
 def test_S3_51_eight_moves_are_legal_and_staying_is_always_allowed(before: Posture, after: Posture) -> None:
     """All sixteen pairs."""
-    assert set(MOVES) == set(Posture)
+    assert set(POSTURE_TRANSITIONS) == set(Posture)
     if before is after or (before, after) in LEGAL:
         assert move(before, after) is after
     else:
@@ -446,7 +446,7 @@ def test_S3_60_61_62_receipts_have_the_bytes_and_hashes_of_the_vectors(vector: d
         arguments=given["arguments"],
         effects=effects,
         most_restrictive=dominant,
-        rationale=rationale(given["tool"], effects, dominant),
+        rationale=render_rationale(given["tool"], effects, dominant),
         posture=Posture(given["posture"]),
         disposition=Disposition(given["disposition"]),
         require_confirmation=given["require_confirmation"],
@@ -503,7 +503,7 @@ def test_S3_61_canonical_json_is_sorted_compact_and_raw() -> None:
 
     assert b'{"arguments":{"a":[1,2],"z":{"a":"\xe2\x80\x94\xc3\xbc","b":1}},"disposition":' in data
     assert not data.endswith(b"\n")
-    assert data == canonical(json.loads(data))
+    assert data == encode_canonical(json.loads(data))
 
 
 # The hook's border
@@ -629,7 +629,7 @@ def test_S3_71_72_errors_are_canonical_json_and_one_line(
 
     assert result.exit_code == status
     found = json.loads(result.stdout)
-    assert result.stdout_bytes == canonical(found) + b"\n"
+    assert result.stdout_bytes == encode_canonical(found) + b"\n"
     assert (found["disposition"], found["error"]) == ("deny", error)
     assert found["message"].startswith(message)
     assert result.stderr == f"{error}: {found['message']}\n"

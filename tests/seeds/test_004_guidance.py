@@ -1,6 +1,7 @@
 """Seed 004: tool policies, feedback, task completion; each test is named by the id of what it shows."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +27,15 @@ from verdikt.guidance.feedback import (
     Observation,
     run_feedback_providers,
 )
-from verdikt.guidance.provider import DeadlineFeedback, StaticFeedbackProvider, duration
-from verdikt.guidance.reading import ReadBeforeWritePolicy
+from verdikt.guidance.parameter_policies import ReadBeforeWritePolicy
+from verdikt.guidance.provider import DeadlineFeedback, StaticFeedbackProvider, format_duration
 from verdikt.guidance.sequence import SequentialDependencyPolicy
 from verdikt.guidance.tool_policy import PolicyContext, PolicyDecision, PolicyState, ToolPolicy, ToolPolicyGuard
 from verdikt.model.action import Outcome
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.facts import Facts
-from verdikt.model.memory import Memory
-from verdikt.model.session import SessionState
+from verdikt.model.session_memory import Memory
+from verdikt.model.session_state import SessionState
 
 DONE = Outcome(success=True)
 
@@ -133,7 +134,7 @@ def test_S4_12_a_policy_of_ones_own_is_asked_before_and_told_after(tmp_path: Pat
     assert isinstance(policy, ToolPolicy)
     assert agent.call("never") == "not this one"
     assert agent.call("other") == ""
-    assert agent.store().project("memory", "s")["kept"] == {"denies|seen": 1}
+    assert agent.store().read_projection("memory", "s")["kept"] == {"denies|seen": 1}
 
 
 def test_S4_13_S4_60_a_decision_says_whether_and_why() -> None:
@@ -229,7 +230,7 @@ def test_S4_66_denials_count_as_calls_and_do_not_reach_on_result(tmp_path: Path)
 
     assert [agent.call("never"), agent.call("never")] == ["no", "no"]
     assert "hi" in agent.call("other")
-    assert agent.store().project("memory", "s")["kept"]["denies|seen"] == 1
+    assert agent.store().read_projection("memory", "s")["kept"]["denies|seen"] == 1
 
 
 def test_S4_66_a_policy_that_raises_denies(tmp_path: Path) -> None:
@@ -406,6 +407,7 @@ def test_S4_27_the_context_knows_calls_and_feedback() -> None:
 def test_S4_28_should_run_has_the_last_word_and_leaves_the_trigger_alone() -> None:
     """A provider with nothing to say is asked again at the next call."""
 
+    @dataclass(frozen=True, slots=True)
     class Quiet(StaticFeedbackProvider):
         def should_run(self, context: FeedbackContext) -> bool:
             return context.tool_call_count >= 5
@@ -436,7 +438,7 @@ def test_S4_30_S4_31_what_is_delivered_is_in_the_log(tmp_path: Path) -> None:
     agent.call("look")
     agent.call("look")
 
-    [entry] = [entry for entry in agent.store().entries("s") if entry.kind is EntryKind.FEEDBACK]
+    [entry] = [entry for entry in agent.store().read_entries("s") if entry.kind is EntryKind.FEEDBACK]
     assert entry.body["given"] == [
         {"provider": "Static", "severity": "info", "text": "<feedback provider='Static'>\nhi\n</feedback>"}
     ]
@@ -479,7 +481,7 @@ def test_S4_71_the_runner_fills_in_when_and_for_which_prompt() -> None:
 )
 def test_S4_74_durations(seconds: float, words: str) -> None:
     """Rounded down, hours with one decimal."""
-    assert duration(seconds) == words
+    assert format_duration(seconds) == words
 
 
 def test_S4_75_names() -> None:
@@ -504,7 +506,7 @@ def files(*names: str) -> TaskCompletionContext:
 
 def completions(agent: Guided) -> list[Entry]:
     """What the log holds of the checks at stop."""
-    found = [entry for entry in agent.store().entries("s") if entry.kind is EntryKind.COMPLETION]
+    found = [entry for entry in agent.store().read_entries("s") if entry.kind is EntryKind.COMPLETION]
     return [entry for entry in found if entry.body["by"] == "completion"]
 
 

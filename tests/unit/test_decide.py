@@ -10,7 +10,7 @@ from tests.fakes import FakeWorld
 from tests.planted import PLANTED
 from verdikt.decide import decide
 from verdikt.graph.context import GovernanceContext
-from verdikt.graph.leaf import node
+from verdikt.graph.guard_node import to_node
 from verdikt.graph.policy import Policy, PolicyLayer
 from verdikt.model.action import Action
 from verdikt.model.decision import Decision
@@ -18,10 +18,10 @@ from verdikt.model.facts import Facts
 from verdikt.model.grant import Grant
 from verdikt.model.posture import Disposition, Posture
 from verdikt.model.redaction import redact_action
-from verdikt.model.session import SessionState
-from verdikt.model.tool import kind_of
+from verdikt.model.session_state import SessionState
+from verdikt.model.tool_kind import classify_tool
 from verdikt.model.verdict import Verdict, VerdictKind
-from verdikt.observe.policy import PolicyFile
+from verdikt.observe.policy_files import PolicyFile
 from verdikt.policy import build_policy, parse_policy
 
 STANDARD = parse_policy("profile: standard")
@@ -48,7 +48,7 @@ approve:
 def action(tool: str, **payload: Any) -> Action:
     """A call of a tool in a session."""
     return Action(
-        kind=kind_of(tool), tool=tool, payload=payload, session_id="s", cwd="/home/dev/project", host="claude"
+        kind=classify_tool(tool), tool=tool, payload=payload, session_id="s", cwd="/home/dev/project", host="claude"
     )
 
 
@@ -94,7 +94,7 @@ def test_two_calls_that_say_the_same_have_the_same_receipt_whenever_they_are_mad
     """Neither the time nor the host's id for the call is in it, unless a guard looks."""
     first, second = (
         decide(
-            Action(kind=kind_of("Read"), tool="Read", payload={"file_path": "a"}, call_id=call),
+            Action(kind=classify_tool("Read"), tool="Read", payload={"file_path": "a"}, call_id=call),
             Facts(FakeWorld(now=now)),
             SessionState(),
             Posture.INTERACTIVE,
@@ -121,7 +121,7 @@ class Clock:
 
 def test_what_a_guard_looks_at_is_in_the_receipt_and_nothing_else_of_it() -> None:
     """Time, history and slots as they were before; the slots also as they are after."""
-    layer = PolicyLayer(name="file", file="x", document={}, nodes=(node(Clock()),))
+    layer = PolicyLayer(name="file", file="x", document={}, nodes=(to_node(Clock()),))
     what, past = action("Read", file_path="a"), [{"tool": "x"}]
 
     looked = decided(what, Policy(layers=(layer,)), slots={"seen": 1}, history=[*past]).receipt.dump()
@@ -333,7 +333,7 @@ def test_a_number_too_long_for_json_is_recorded_as_text_and_decided_as_usual() -
 @pytest.mark.parametrize("payload", [None, [], "text", 7, {"command": None}, {"command": ["a", 1]}, {"command": {}}])
 def test_a_payload_of_the_wrong_shape_gets_a_verdict(payload: Any) -> None:
     """Whatever a host sends."""
-    what = Action(kind=kind_of("Bash"), tool="Bash", payload=payload)
+    what = Action(kind=classify_tool("Bash"), tool="Bash", payload=payload)
 
     assert decide(what, Facts(FakeWorld()), SessionState(), Posture.INTERACTIVE, STANDARD).receipt.spine().bytes
 

@@ -8,13 +8,13 @@ import pytest
 
 import verdikt
 from tests.policies import SHORT_SECTIONS
-from verdikt.cli.batch import look_and_decide
+from verdikt.cli.batch import observe_and_decide
 from verdikt.errors import PolicyError
 from verdikt.graph.engine import PolicyEngine
 from verdikt.model.action import Action, ActionKind
-from verdikt.model.canonical import canonical, parse
+from verdikt.model.canonical_json import encode_canonical, parse_json
 from verdikt.model.verdict import VerdictKind
-from verdikt.observe.policy import PolicyFile
+from verdikt.observe.policy_files import PolicyFile
 from verdikt.policy import build_policy, load_file, load_policy, parse_policy, restore_policy
 
 
@@ -106,10 +106,12 @@ def test_a_file_that_is_named_must_be_there(tmp_path: Path) -> None:
 )
 def test_the_shipped_profiles_are_free_of_flaws(profile: str) -> None:
     """Every rule fires on something and decides something."""
-    from verdikt.effects.name import NAMES
-    from verdikt.graph.lint import lint
+    from verdikt.effects.effect_catalog import EFFECT_CATALOG
+    from verdikt.graph.lint import lint_policy
 
-    report = lint(parse_policy(f"profile: {profile}"), {name: known.cls for name, known in NAMES.items()})
+    report = lint_policy(
+        parse_policy(f"profile: {profile}"), {name: known.cls for name, known in EFFECT_CATALOG.items()}
+    )
 
     assert [flaw.message for flaw in report.flaws] == []
     assert len(report.witnesses) == len(parse_policy(f"profile: {profile}").rules)
@@ -128,7 +130,7 @@ def test_a_policy_is_restored_from_its_document(text: str) -> None:
     """Same digest, same rules, same settings, without any file."""
     policy = parse_policy(text)
 
-    again = restore_policy(parse(canonical(policy.document)))
+    again = restore_policy(parse_json(encode_canonical(policy.document)))
 
     assert again.digest == policy.digest
     assert again.rules == policy.rules
@@ -171,7 +173,7 @@ def test_verdikt_guards_itself_whatever_it_is_told_to_guard(layer: str, tmp_path
     ):
         for made in (policy, restore_policy(policy.document)):
             action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=str(tmp_path))
-            decided = look_and_decide(action, made, made.posture, home=str(tmp_path / "home"))
+            decided = observe_and_decide(action, made, made.posture, home=str(tmp_path / "home"))
             assert decided.verdict.kind.name.lower() == verdict, command
     assert restore_policy(policy.document).digest == policy.digest
 

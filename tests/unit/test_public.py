@@ -9,7 +9,7 @@ import pytest
 
 import verdikt
 
-HEAVY = ("pydantic", "click", "rich", "asyncio", "yaml", "cryptography", "sqlite3", "sqlglot", "rfc8785")
+HEAVY = ("pydantic", "click", "rich", "asyncio", "yaml", "cryptography", "sqlite3", "sqlglot")
 
 
 def loaded(program: str) -> set[str]:

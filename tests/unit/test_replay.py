@@ -10,14 +10,14 @@ from verdikt.decide import decide
 from verdikt.errors import LedgerError
 from verdikt.graph.policy import Policy
 from verdikt.model.action import Action
-from verdikt.model.canonical import canonical, parse
+from verdikt.model.canonical_json import encode_canonical, parse_json
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.facts import Facts, GitFact, PathFact
 from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action
-from verdikt.model.session import SessionState
+from verdikt.model.session_state import SessionState
 from verdikt.policy import parse_policy, restore_policy
-from verdikt.replay import Recorded, compare, differences, recorded, replay
+from verdikt.replay import RecordedDecision, compare_policy, find_differences, read_decision, replay
 
 WORLD = FakeWorld(
     paths={"/home/dev/project/a": PathFact(real="/home/dev/project/a", kind="file", git="modified", size=3)},
@@ -45,13 +45,17 @@ def entry_of(what: Action, policy: Policy = RULED, posture: str = "interactive",
     decision = decide(redacted, Facts(WORLD, secrets=kinds), session, Posture(posture), policy, grants=grants)
     body = {"receipt": decision.receipt.dump(), "receipt_sha256": decision.receipt.sha256, "call_id": "c"}
     return Entry(
-        seq=seq, ts=1_700_000_000_000_000 + seq, session="s", kind=EntryKind.DECISION, body=parse(canonical(body))
+        seq=seq,
+        ts=1_700_000_000_000_000 + seq,
+        session="s",
+        kind=EntryKind.DECISION,
+        body=parse_json(encode_canonical(body)),
     )
 
 
-def past_of(*args: Any, **kwargs: Any) -> Recorded:
+def past_of(*args: Any, **kwargs: Any) -> RecordedDecision:
     """The recorded decision."""
-    found = recorded(entry_of(*args, **kwargs))
+    found = read_decision(entry_of(*args, **kwargs))
     assert found is not None
     return found
 
@@ -63,10 +67,10 @@ def test_every_recorded_decision_is_made_again_to_the_byte(what: Action, policy:
     """From the entry alone, by the policy as its digest names it."""
     past = past_of(what, policy, posture, action_count=4, risk=0.25)
 
-    again = replay(past, restore_policy(parse(canonical(policy.document))))
+    again = replay(past, restore_policy(parse_json(encode_canonical(policy.document))))
 
-    assert differences(past, again) == []
-    assert again.receipt.bytes == canonical(past.receipt)
+    assert find_differences(past, again) == []
+    assert again.receipt.bytes == encode_canonical(past.receipt)
 
 
 def test_an_older_engines_receipt_keeps_its_version() -> None:
@@ -74,7 +78,7 @@ def test_an_older_engines_receipt_keeps_its_version() -> None:
     entry = entry_of(ACTIONS[0])
     receipt = {**entry.body["receipt"], "engine": "0.0.1"}
     body = {"receipt": receipt, "receipt_sha256": "", "call_id": ""}
-    past = recorded(Entry(seq=1, ts=1, session="s", kind=EntryKind.DECISION, body=body))
+    past = read_decision(Entry(seq=1, ts=1, session="s", kind=EntryKind.DECISION, body=body))
 
     assert past is not None
     assert replay(past, RULED).receipt.dump()["engine"] == "0.0.1"
@@ -83,35 +87,35 @@ def test_an_older_engines_receipt_keeps_its_version() -> None:
 def test_a_difference_is_shown_field_by_field() -> None:
     """Where it is, what was recorded and what is found now."""
     entry = entry_of(ACTIONS[0])
-    receipt = parse(canonical(entry.body["receipt"]))
+    receipt = parse_json(encode_canonical(entry.body["receipt"]))
     receipt["verdict"]["kind"] = "pass"
     receipt["effects"] = receipt["effects"][:-1]
-    past = Recorded("s", 1, 0.0, receipt, "")
+    past = RecordedDecision("s", 1, 0.0, receipt, "")
 
-    found = differences(past, replay(past, RULED))
+    found = find_differences(past, replay(past, RULED))
 
-    assert ("verdict.kind", "pass", "block") in [(each.field, each.recorded, each.found) for each in found]
+    assert ("verdict.kind", "pass", "block") in [(each.field, each.recorded, each.replayed) for each in found]
     assert [each.field for each in found if each.recorded == "(absent)"] == [f"effects[{len(receipt['effects'])}]"]
 
 
 def test_a_hash_that_is_not_the_receipts_own_is_a_difference() -> None:
     """Even when every field is the same."""
     past = past_of(ACTIONS[0])
-    wrong = Recorded(past.session, past.seq, past.seconds, past.receipt, "0" * 64)
+    wrong = RecordedDecision(past.session, past.seq, past.seconds, past.receipt, "0" * 64)
 
-    assert [each.field for each in differences(wrong, replay(wrong, RULED))] == ["receipt_sha256"]
+    assert [each.field for each in find_differences(wrong, replay(wrong, RULED))] == ["receipt_sha256"]
 
 
 def test_entries_that_hold_no_decision_are_passed_over_and_broken_ones_are_not() -> None:
     """A newer receipt says that verdikt must be upgraded."""
     entry = entry_of(ACTIONS[0])
 
-    assert recorded(Entry(seq=1, ts=1, session="s", kind=EntryKind.GAP)) is None
+    assert read_decision(Entry(seq=1, ts=1, session="s", kind=EntryKind.GAP)) is None
     with pytest.raises(LedgerError, match="entry 1 of `s`: expected a receipt and its hash, found none"):
-        recorded(Entry(seq=1, ts=1, session="s", kind=EntryKind.DECISION, body={}))
+        read_decision(Entry(seq=1, ts=1, session="s", kind=EntryKind.DECISION, body={}))
     newer = {**entry.body, "receipt": {**entry.body["receipt"], "v": 2}}
     with pytest.raises(LedgerError, match="found version `2`; upgrade verdikt to replay it"):
-        recorded(Entry(seq=1, ts=1, session="s", kind=EntryKind.DECISION, body=newer))
+        read_decision(Entry(seq=1, ts=1, session="s", kind=EntryKind.DECISION, body=newer))
 
 
 def test_another_policy_is_compared_by_what_it_would_change() -> None:
@@ -123,14 +127,14 @@ def test_another_policy_is_compared_by_what_it_would_change() -> None:
         "  - {name: no_net, class: network, verdict: ask, reason: no, fix: no}\n"
     )
 
-    same, other = compare(past, RULED), compare(past, stricter)
+    same, other = compare_policy(past, RULED), compare_policy(past, stricter)
 
     assert (same.total, same.changes) == (7, [])
-    assert same.sentence == "this policy would have changed nothing"
-    assert [change.past.seq for change in other.group("blocked")] == [2]
-    assert [change.past.seq for change in other.group("asked")] == [3]
-    assert [change.past.seq for change in other.group("allowed")] == [1, 6, 7]
-    assert other.sentence == (
+    assert same.summary == "this policy would have changed nothing"
+    assert [change.past.seq for change in other.changes_in_group("blocked")] == [2]
+    assert [change.past.seq for change in other.changes_in_group("asked")] == [3]
+    assert [change.past.seq for change in other.changes_in_group("allowed")] == [1, 6, 7]
+    assert other.summary == (
         "this policy would have removed 2 prompts, blocked 1 thing that ran, asked about 1 thing that ran"
         " and let 1 thing through that was blocked"
     )

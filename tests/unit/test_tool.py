@@ -3,7 +3,7 @@
 import pytest
 
 from verdikt.model.action import ActionKind
-from verdikt.model.tool import kind_of
+from verdikt.model.tool_kind import classify_tool
 
 
 @pytest.mark.parametrize(
@@ -27,4 +27,4 @@ from verdikt.model.tool import kind_of
 )
 def test_a_tool_has_one_kind_and_an_unknown_one_is_other(tool: str, kind: ActionKind) -> None:
     """Nothing is guessed from how a name looks, except that MCP servers share a prefix."""
-    assert kind_of(tool) is kind
+    assert classify_tool(tool) is kind

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from verdikt.cli.lazy import LazyGroup
+from verdikt.cli.lazy_group import LazyGroup
 from verdikt.errors import PolicyError, VerdiktError
 
 COMMANDS: dict[str, str] = {
@@ -40,7 +40,7 @@ class BadPolicy(click.ClickException):
     exit_code = 65
 
 
-class Root(LazyGroup):
+class RootGroup(LazyGroup):
     """Every command; here errors stop."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -52,7 +52,7 @@ class Root(LazyGroup):
 
 
 @click.group(
-    cls=Root,
+    cls=RootGroup,
     places={name: f"verdikt.cli.{name.replace('-', '_')}:command" for name in COMMANDS},
     about=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -7,26 +7,34 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from verdikt.cli.usage import UsageCommand
-from verdikt.errors import HookError, ManifestError, PolicyError, VerdiktError
-from verdikt.graph.layer import PROFILES
+from verdikt.cli.batch import answer_lines, observe_and_decide
+from verdikt.cli.manifest import read_manifest
+from verdikt.cli.usage_command import UsageCommand
+from verdikt.effects.declared import ToolCall, judge, receive
+from verdikt.errors import CanonicalError, HookError, ManifestError, PolicyError, VerdiktError
+from verdikt.graph.layer_reader import PROFILE_NAMES
+from verdikt.model.action import Action, ActionKind
+from verdikt.model.canonical_json import encode_canonical, parse_json
 from verdikt.model.posture import Disposition, Posture
+from verdikt.model.tool_kind import classify_tool
+from verdikt.policy import load_file, load_policy, parse_policy
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
-    from verdikt.model.action import Action
     from verdikt.model.decision import Decision
 
-EXIT = {Disposition.ALLOW: 0, Disposition.DENY: 1, Disposition.ESCALATE: 2}
-BAD_PAYLOAD = 64
-BAD_POLICY = 65
+EXIT_STATUSES = {Disposition.ALLOW: 0, Disposition.DENY: 1, Disposition.ESCALATE: 2}
+EXIT_BAD_PAYLOAD = 64
+EXIT_BAD_POLICY = 65
 
 
 @click.command(cls=UsageCommand)
 @click.argument("words", nargs=-1, metavar="[COMMAND]")
 @click.option("--tool", help="The tool; Bash when a command is given.")
 @click.option("--posture", type=click.Choice([posture.value for posture in Posture]), help="Who is there to answer.")
-@click.option("--profile", type=click.Choice(PROFILES), help="A shipped profile instead of the policy in force here.")
+@click.option(
+    "--profile", type=click.Choice(PROFILE_NAMES), help="A shipped profile instead of the policy in force here."
+)
 @click.option("--policy", "policy_file", type=click.Path(dir_okay=False), help="A policy file instead of it.")
 @click.option(
     "--manifest",
@@ -59,57 +67,48 @@ def command(
     """
     try:
         if batch:
-            policy = the_policy(profile or (None if policy_file else "standard"), policy_file, cwd)
-            _batch(policy, Posture(posture) if posture else policy.posture)
+            policy = select_policy(profile or (None if policy_file else "standard"), policy_file, cwd)
+            _check_batch(policy, Posture(posture) if posture else policy.posture)
             return
         if manifest is not None:
-            _spine(manifest, words, tool, Posture(posture or Posture.INTERACTIVE))
-        policy = the_policy(profile, policy_file, cwd)
-        decision = the_decision(the_action(words, tool, cwd), policy, Posture(posture) if posture else policy.posture)
+            _check_manifest(manifest, words, tool, Posture(posture or Posture.INTERACTIVE))
+        policy = select_policy(profile, policy_file, cwd)
+        decision = decide_action(read_action(words, tool, cwd), policy, Posture(posture) if posture else policy.posture)
     except HookError as error:
-        _refuse(error, BAD_PAYLOAD)
+        _exit_with_error(error, EXIT_BAD_PAYLOAD)
     except (ManifestError, PolicyError) as error:
-        _refuse(error, BAD_POLICY)
+        _exit_with_error(error, EXIT_BAD_POLICY)
     if as_json:
         click.echo(decision.receipt.bytes + b"\n", nl=False)
     else:
-        click.echo(_told(decision))
-    sys.exit(EXIT[decision.disposition])
+        click.echo(_render_decision(decision))
+    sys.exit(EXIT_STATUSES[decision.disposition])
 
 
-def _batch(policy: "Policy", posture: Posture) -> None:
-    from verdikt.cli.batch import answers
-
-    for line in answers(sys.stdin.buffer, policy, posture=posture, home=os.environ.get("HOME", "")):
+def _check_batch(policy: "Policy", posture: Posture) -> None:
+    for line in answer_lines(sys.stdin.buffer, policy, posture=posture, home=os.environ.get("HOME", "")):
         click.echo(line)
 
 
-def _refuse(error: VerdiktError, status: int) -> NoReturn:
+def _exit_with_error(error: VerdiktError, status: int) -> NoReturn:
     """What cannot be judged is denied, in a form that both machines and people can read."""
-    from verdikt.model.canonical import canonical
-
     name, message = type(error).__name__, str(error)
-    click.echo(canonical({"disposition": "deny", "error": name, "message": message}) + b"\n", nl=False)
+    click.echo(encode_canonical({"disposition": "deny", "error": name, "message": message}) + b"\n", nl=False)
     click.echo(f"{name}: {' '.join(message.split())}", err=True)
     sys.exit(status)
 
 
-def _spine(manifest: Path, words: tuple[str, ...], tool: str | None, posture: Posture) -> NoReturn:
+def _check_manifest(manifest: Path, words: tuple[str, ...], tool: str | None, posture: Posture) -> NoReturn:
     """A call by a manifest alone: the eight-field receipt on stdout, and nothing else anywhere."""
-    from verdikt.cli.manifest import read_manifest
-    from verdikt.effects.declared import ToolCall, judge, receive
-
     declared = read_manifest(manifest)
-    call = ToolCall(tool=tool, arguments=_payload(words, tool)) if tool else receive(sys.stdin.buffer.read())
+    call = ToolCall(tool=tool, arguments=_build_payload(words, tool)) if tool else receive(sys.stdin.buffer.read())
     receipt = judge(call, declared, posture)
     click.echo(receipt.bytes + b"\n", nl=False)
-    sys.exit(EXIT[receipt.disposition])
+    sys.exit(EXIT_STATUSES[receipt.disposition])
 
 
-def the_policy(profile: str | None, file: str | None, cwd: str) -> "Policy":
+def select_policy(profile: str | None, file: str | None, cwd: str) -> "Policy":
     """The policy that a command was told to use, or the one in force."""
-    from verdikt.policy import load_file, load_policy, parse_policy
-
     if profile and file:
         raise click.UsageError("expected --profile or --policy, found both")
     if profile:
@@ -117,29 +116,22 @@ def the_policy(profile: str | None, file: str | None, cwd: str) -> "Policy":
     return load_file(file) if file else load_policy(cwd)
 
 
-def the_action(words: tuple[str, ...], tool: str | None, cwd: str) -> "Action":
+def read_action(words: tuple[str, ...], tool: str | None, cwd: str) -> "Action":
     """The tool call that was given as words, or as JSON on stdin."""
-    from verdikt.model.action import Action
-    from verdikt.model.tool import kind_of
-
     if words or tool:
         tool = tool or "Bash"
-        payload = _payload(words, tool)
+        payload = _build_payload(words, tool)
     else:
         if sys.stdin.isatty():
             raise click.UsageError("expected a command, or a tool call as JSON on stdin")
-        tool, payload, cwd = _received(sys.stdin.buffer.read(), cwd)
-    return Action(kind=kind_of(tool), tool=tool, payload=payload, cwd=os.path.abspath(cwd or os.curdir))
+        tool, payload, cwd = _parse_call(sys.stdin.buffer.read(), cwd)
+    return Action(kind=classify_tool(tool), tool=tool, payload=payload, cwd=os.path.abspath(cwd or os.curdir))
 
 
-def _received(data: bytes, cwd: str) -> tuple[str, dict[str, Any], str]:
+def _parse_call(data: bytes, cwd: str) -> tuple[str, dict[str, Any], str]:
     """Tool, input and place of a call, in our own words or in a host's."""
-    from verdikt.effects.declared import receive
-    from verdikt.errors import CanonicalError
-    from verdikt.model.canonical import parse
-
     try:
-        found = parse(data)
+        found = parse_json(data)
     except CanonicalError:
         found = None
     tool = (found.get("tool_name") or found.get("tool")) if isinstance(found, dict) else None
@@ -153,42 +145,35 @@ def _received(data: bytes, cwd: str) -> tuple[str, dict[str, Any], str]:
     return tool, payload, cwd or (found["cwd"] if isinstance(found.get("cwd"), str) else "")
 
 
-def _payload(words: tuple[str, ...], tool: str | None) -> dict[str, Any]:
+def _build_payload(words: tuple[str, ...], tool: str | None) -> dict[str, Any]:
     """The tool's input: a command for a shell, a path for a file tool, or JSON."""
-    from verdikt.errors import CanonicalError
-    from verdikt.model.action import ActionKind
-    from verdikt.model.canonical import parse
-    from verdikt.model.tool import kind_of
-
     text = " ".join(words)
-    if kind_of(tool or "") is ActionKind.BASH:
+    if classify_tool(tool or "") is ActionKind.BASH:
         return {"command": text}
     if not text:
         return {}
     if text.lstrip().startswith("{"):
         try:
-            payload: dict[str, Any] = parse(text)
+            payload: dict[str, Any] = parse_json(text)
         except CanonicalError as error:
             raise HookError(f"payload is not valid JSON: {error}") from error
         return payload
     keys = {ActionKind.READ: "file_path", ActionKind.WRITE: "file_path", ActionKind.FETCH: "url"}
-    key = keys.get(kind_of(tool or ""))
+    key = keys.get(classify_tool(tool or ""))
     if key is None:
         raise HookError(f"expected the input of `{tool}` as a JSON object, found `{text}`")
     return {key: text}
 
 
-def the_decision(action: "Action", policy: "Policy", posture: Posture) -> "Decision":
+def decide_action(action: "Action", policy: "Policy", posture: Posture) -> "Decision":
     """The same core as a hook, over the world as it is."""
-    from verdikt.cli.batch import look_and_decide
-
-    return look_and_decide(action, policy, posture, home=os.environ.get("HOME", ""))
+    return observe_and_decide(action, policy, posture, home=os.environ.get("HOME", ""))
 
 
 _COLOURS = {"pass": "green", "warn": "yellow", "ask": "magenta", "block": "red"}
 
 
-def _told(decision: "Decision") -> str:
+def _render_decision(decision: "Decision") -> str:
     """The decision for people."""
     verdict = decision.verdict
     head = click.style(verdict.kind.word, fg=_COLOURS[verdict.kind.word], bold=True)

@@ -4,20 +4,23 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdikt.cli.data import home_option, json_option, the_home, the_session
-from verdikt.cli.policy import refuse
+from verdikt.cli.policy import exit_with_faults
+from verdikt.cli.store_access import home_option, json_option, resolve_home, resolve_session
 from verdikt.errors import PolicyError
+from verdikt.govern import Governance
+from verdikt.guidance.completion import CompositeChecker
+from verdikt.guidance.section import CHECKERS
 
 if TYPE_CHECKING:
-    from verdikt.govern import Governance
     from verdikt.guidance.completion import Completion
 
-INCOMPLETE = 2
+EXIT_INCOMPLETE = 2
 
 file_option = click.option(
     "-f", "--file", type=click.Path(dir_okay=False), help="A policy file, instead of those in force."
@@ -41,13 +44,13 @@ def show(file: str | None, home: Path | None, as_json: bool) -> None:
 
     Example: verdikt completion show
     """
-    found = [_record(completion) for completion in _completions(_governance(file, home))]
+    found = [_completion_to_dict(completion) for completion in _list_completions(_load_governance(file, home))]
     if as_json:
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
     elif not found:
         click.echo("no completion checks: an agent may stop at any time")
     for record in [] if as_json else found:
-        for line in _lines(record["check"]):
+        for line in _render_check(record["check"]):
             click.echo(line)
         bounds = [f"at most {record['refusals']} refusals for one reason"]
         bounds += [f"not after {record['deadline_seconds']:g} seconds"] if record["deadline_seconds"] else []
@@ -66,8 +69,8 @@ def check(session: str, file: str | None, home: Path | None, as_json: bool) -> N
 
     Example: verdikt completion check --session 8f0c
     """
-    governance = _governance(file, home)
-    session = the_session(governance.store, session) if session else ""
+    governance = _load_governance(file, home)
+    session = resolve_session(governance.store, session) if session else ""
     results = governance.try_completion(session, os.getcwd())
     if as_json:
         shown = [{"complete": each.complete, "feedback": each.feedback or ""} for each in results]
@@ -78,59 +81,52 @@ def check(session: str, file: str | None, home: Path | None, as_json: bool) -> N
         click.echo(f"{click.style(word, fg=colour, bold=True)}: {text}" if text else click.style(word, fg=colour))
     if not results and not as_json:
         click.echo("no completion checks: an agent may stop at any time")
-    sys.exit(0 if all(each.complete for each in results) else INCOMPLETE)
+    sys.exit(0 if all(each.complete for each in results) else EXIT_INCOMPLETE)
 
 
-def _governance(file: str | None, home: Path | None) -> "Governance":
-    from verdikt.govern import Governance
-
-    env = {**os.environ, "VERDIKT_HOME": str(the_home(home))}
+def _load_governance(file: str | None, home: Path | None) -> "Governance":
+    env = {**os.environ, "VERDIKT_HOME": str(resolve_home(home))}
     try:
         return Governance.load(file, cwd=os.getcwd(), env=env)
     except PolicyError as error:
-        refuse(error)
+        exit_with_faults(error)
 
 
-def _completions(governance: "Governance") -> "tuple[Completion, ...]":
+def _list_completions(governance: "Governance") -> "tuple[Completion, ...]":
     return governance.guidance.completions if governance.guidance else ()
 
 
-def _record(completion: "Completion") -> dict[str, Any]:
+def _completion_to_dict(completion: "Completion") -> dict[str, Any]:
     return {
-        "check": _checker(completion.checker),
+        "check": _checker_to_dict(completion.checker),
         "refusals": completion.refusals,
         "deadline_seconds": completion.deadline_seconds,
-        "budget": completion.budget.amounts(),
+        "budget": completion.budget.get_amounts(),
         "agents": list(completion.scope.agents),
     }
 
 
-def _checker(checker: Any) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from verdikt.guidance.completion import CompositeChecker
-    from verdikt.guidance.section import CHECKERS
-
+def _checker_to_dict(checker: Any) -> dict[str, Any]:
     if isinstance(checker, CompositeChecker):
-        return {"all" if checker.all_must_pass else "any": [_checker(inner) for inner in checker.checkers]}
+        return {"all" if checker.all_must_pass else "any": [_checker_to_dict(inner) for inner in checker.checkers]}
     name = next(name for name, made in CHECKERS.items() if isinstance(checker, made))
     return {name: {key: value for key, value in asdict(checker).items() if value not in (None, False, {})}}
 
 
-def _lines(check: dict[str, Any], depth: int = 0) -> Iterator[str]:
+def _render_check(check: dict[str, Any], depth: int = 0) -> Iterator[str]:
     [(name, inner)] = check.items()
     if name in ("all", "any"):
         yield f"{'  ' * depth}{name} of"
         for each in inner:
-            yield from _lines(each, depth + 1)
+            yield from _render_check(each, depth + 1)
         return
     words = ", ".join(
-        key.replace("_", "-") if value is True else _words(value) for key, value in inner.items() if value
+        key.replace("_", "-") if value is True else _format_value(value) for key, value in inner.items() if value
     )
     yield f"{'  ' * depth}{click.style(name, bold=True)} {words}"
 
 
-def _words(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return " ".join(map(str, value))
     return value if isinstance(value, str) else json.dumps(value)

@@ -9,17 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdikt.cli.data import json_option
-from verdikt.errors import VerdiktError
+from verdikt.cli.runs_directory import exit_without_verdict, open_runs
+from verdikt.cli.store_access import json_option
+from verdikt.council.config import TRIGGERS
+from verdikt.errors import FindingError, VerdiktError
+from verdikt.govern import Governance
+from verdikt.ledger.council_findings import find_open_findings
+from verdikt.model.finding import Review
+from verdikt.observe.agent_environment import detect_agent
+from verdikt.report.findings import escape_nonprintable, explain
 
 if TYPE_CHECKING:
-    from verdikt.council.chamber import Chamber, Progress
-    from verdikt.council.declared import Council
-    from verdikt.govern import Governance
+    from verdikt.council.config import Council
+    from verdikt.council.council_run import CouncilRunner, ProgressCallback
     from verdikt.model.plan import Plan
 
-BLOCKED = 2
-DAY = 86_400.0
+EXIT_BLOCKED = 2
+DAY_SECONDS = 86_400.0
 
 repo_option = click.option("--repo", type=click.Path(exists=True, file_okay=False), default=".", help="Default: here.")
 base_option = click.option("--base", default="", help="Compare with where this branch left that commit, not with HEAD.")
@@ -35,21 +41,23 @@ def command() -> None:
     """
 
 
-def _asked(gov: "Governance", name: str | None, trigger: str) -> list["Council"]:
+def _select_councils(gov: "Governance", name: str | None, trigger: str) -> list["Council"]:
     if name:
-        return [gov.councils.named(name)]
+        return [gov.councils.get_council(name)]
     if trigger:
-        return gov.councils.on(trigger)
+        return gov.councils.find_by_trigger(trigger)
     return list(gov.councils.councils.values())
 
 
-def _plan(chamber: "Chamber", council: "Council", base: str, files: Sequence[str], scope: str | None) -> "Plan":
+def _build_plan(
+    runner: "CouncilRunner", council: "Council", base: str, files: Sequence[str], scope: str | None
+) -> "Plan":
     if base:
-        there = chamber.index.commit(base)
+        there = runner.index.resolve_commit(base)
         if not there:
             raise click.UsageError(f"expected a commit, found `{base}`, which git does not know")
-        base = chamber.index.merge_base(there, "HEAD")
-    return chamber.plan(council, base=base, files=files, scope=scope or "")
+        base = runner.index.find_merge_base(there, "HEAD")
+    return runner.build_plan(council, base=base, files=files, scope=scope or "")
 
 
 @command.command()
@@ -80,17 +88,14 @@ def plan(
 
     Example: verdikt council plan ship-it --json
     """
-    from verdikt.council.declared import TRIGGERS
-    from verdikt.govern import Governance
-
     if trigger and trigger not in TRIGGERS:
         raise VerdiktError(f"expected a trigger of {', '.join(TRIGGERS)}, found `{trigger}`")
     gov = Governance.load(cwd=repo)
-    chamber = gov.chamber(repo)
-    for council in _asked(gov, name, trigger):
-        if path and not council.concerns(path):
+    chamber = gov.open_council_runner(repo)
+    for council in _select_councils(gov, name, trigger):
+        if path and not council.covers_file(path):
             continue
-        made = _plan(chamber, council, base, files or ((path,) if path else ()), scope)
+        made = _build_plan(chamber, council, base, files or ((path,) if path else ()), scope)
         made = made if dry_run else chamber.runs.save_plan(made)
         if as_json:
             row = {
@@ -105,25 +110,23 @@ def plan(
             }
             click.echo(json.dumps(row))
         else:
-            _show_plan(council, made)
+            _print_plan(council, made)
 
 
-def _show_plan(council: "Council", plan: "Plan") -> None:
-    from verdikt.report.findings import visible
-
+def _print_plan(council: "Council", plan: "Plan") -> None:
     click.echo(f"[plan] {plan.plan_hash}  council={council.name}  {plan.scope_mode}  {len(plan.files)} file(s)")
     for file in plan.files:
-        click.echo(f"  {visible(file)}{'' if plan.contents.get(file) else '  (deleted)'}")
+        click.echo(f"  {escape_nonprintable(file)}{'' if plan.contents.get(file) else '  (deleted)'}")
     for reviewer in council.reviewers:
         if reviewer.agent:
-            click.echo(f"  agent {reviewer.name}: {visible(reviewer.agent)}")
+            click.echo(f"  agent {reviewer.name}: {escape_nonprintable(reviewer.agent)}")
             click.echo(
                 f"    verdikt findings record --plan-hash {plan.plan_hash} --agent {reviewer.name}"
                 " --level LEVEL --title TITLE --evidence FILE:LINE:NOTE"
             )
             click.echo(f"    verdikt council done --plan-hash {plan.plan_hash} --agent {reviewer.name}")
         else:
-            click.echo(f"  command {reviewer.name}: {' '.join(map(visible, reviewer.command))}")
+            click.echo(f"  command {reviewer.name}: {' '.join(map(escape_nonprintable, reviewer.command))}")
 
 
 @command.command()
@@ -138,22 +141,18 @@ def run(*, name: str | None, base: str, files: tuple[str, ...], scope: str | Non
 
     Example: verdikt council run ship-it --base origin/main
     """
-    from verdikt.govern import Governance
-    from verdikt.ledger.findings import standing
-    from verdikt.report.findings import explain
-
     gov = Governance.load(cwd=repo)
-    councils = _asked(gov, name, "")
+    councils = _select_councils(gov, name, "")
     if not councils:
         raise VerdiktError("the policy declares no council; name one under `councils` in governance.yaml")
-    chamber = gov.chamber(repo)
+    chamber = gov.open_council_runner(repo)
     blocked = False
     rows = []
     for council in councils:
-        made = _plan(chamber, council, base, files, scope)
-        with display(council.name, quiet=as_json) as progress:
-            verdict = chamber.run(council, made, progress=progress)
-        judged = chamber.judge(council, made, lambda plan_hash: standing(gov.store, plan_hash))
+        made = _build_plan(chamber, council, base, files, scope)
+        with show_progress(council.name, quiet=as_json) as progress:
+            verdict = chamber.run_reviewers(council, made, progress=progress)
+        judged = chamber.evaluate_plan(council, made, lambda plan_hash: find_open_findings(gov.store, plan_hash))
         blocked = blocked or judged.blocks
         rows.append({**verdict.record(), "council": council.name, "blocks": judged.blocks, "faults": judged.faults})
         if not as_json:
@@ -161,14 +160,14 @@ def run(*, name: str | None, base: str, files: tuple[str, ...], scope: str | Non
             for fault in judged.faults:
                 click.echo(f"  ! {fault}")
             if judged.missing:
-                _show_plan(council, made)
+                _print_plan(council, made)
     if as_json:
         click.echo(json.dumps(rows, indent=2))
-    sys.exit(BLOCKED if blocked else 0)
+    sys.exit(EXIT_BLOCKED if blocked else 0)
 
 
 @contextmanager
-def display(title: str, *, quiet: bool) -> Iterator["Progress | None"]:
+def show_progress(title: str, *, quiet: bool) -> Iterator["ProgressCallback | None"]:
     """Shows what each reviewer is doing: moving on a terminal, a line each elsewhere."""
     if quiet:
         yield None
@@ -183,13 +182,13 @@ def display(title: str, *, quiet: bool) -> Iterator["Progress | None"]:
         with Bars(*columns, console=Console(stderr=True)) as bars:
             tasks: dict[str, Any] = {}
 
-            def progress(name: str, doing: str) -> None:
+            def update_progress(name: str, doing: str) -> None:
                 if name not in tasks:
                     tasks[name] = bars.add_task(name, total=1)
                 finished = 0 if doing == "running" else 1
                 bars.update(tasks[name], description=f"{name}: {doing}", completed=finished)
 
-            yield progress
+            yield update_progress
 
 
 @command.command()
@@ -201,13 +200,9 @@ def done(*, plan_hash: str, agent: str, as_json: bool) -> None:
 
     Example: verdikt council done --plan-hash abc123 --agent security-reviewer
     """
-    from verdikt.cli.runs import missing, the_runs
-    from verdikt.model.finding import Review
-    from verdikt.report.findings import explain
-
-    runs = the_runs()
+    runs = open_runs()
     if runs.load_plan(plan_hash) is None and runs.load(plan_hash) is None:
-        missing(plan_hash)
+        exit_without_verdict(plan_hash)
     verdict = runs.record(plan_hash, review=Review(agent))
     click.echo(json.dumps(verdict.record(), indent=2, ensure_ascii=False) if as_json else explain(verdict))
 
@@ -221,11 +216,7 @@ def history(*, name: str, limit: int, as_json: bool) -> None:
 
     Example: verdikt council history --limit 5
     """
-    from verdikt.cli.runs import the_runs
-    from verdikt.errors import FindingError
-    from verdikt.report.findings import visible
-
-    runs = the_runs()
+    runs = open_runs()
     plans, unreadable = runs.plans()
     rows = []
     for made in [made for made in plans if not name or made.toolbox == name][: max(limit, 0)]:
@@ -239,9 +230,11 @@ def history(*, name: str, limit: int, as_json: bool) -> None:
         click.echo(json.dumps({"plans": rows, "unreadable": unreadable}, indent=2))
         return
     for row in rows:
-        click.echo(f"{row['plan_hash']}  {visible(str(row['toolbox']))}  {row['files']} file(s)  {row['verdict']}")
+        click.echo(
+            f"{row['plan_hash']}  {escape_nonprintable(str(row['toolbox']))}  {row['files']} file(s)  {row['verdict']}"
+        )
     for file in unreadable:
-        click.echo(f"! unreadable: {visible(file)}")
+        click.echo(f"! unreadable: {escape_nonprintable(file)}")
 
 
 @command.command()
@@ -252,10 +245,7 @@ def purge(*, older_than_days: float, as_json: bool) -> None:
 
     Example: verdikt council purge --older-than-days 90
     """
-    from verdikt.cli.runs import the_runs
-    from verdikt.observe.agent import agent_around
-
-    if agent := agent_around(os.environ):
+    if agent := detect_agent(os.environ):
         raise click.ClickException(f"{agent} runs this command, and agents cannot delete verdicts")
-    gone = the_runs().purge(older_than_days * DAY)
+    gone = open_runs().purge(older_than_days * DAY_SECONDS)
     click.echo(json.dumps({"purged": gone}) if as_json else f"{len(gone)} plan(s) deleted")

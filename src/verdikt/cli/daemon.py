@@ -3,22 +3,29 @@
 import json
 import os
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from verdikt.cli import warm
-from verdikt.cli.data import json_option
-from verdikt.cli.operator import refuse_agents
+from verdikt.cli import daemon_control
+from verdikt.cli.operator_access import refuse_agents
+from verdikt.cli.store_access import json_option
+from verdikt.daemon.client import start_daemon as spawn
+from verdikt.daemon.journal import Journal
+from verdikt.daemon.lifecycle import run_daemon
 from verdikt.errors import DaemonError
+from verdikt.hosts.claude import http_hooks
+from verdikt.hosts.wiring.installation import Installation
+from verdikt.ledger.data_directory import get_data_directory
 
-NOT_RUNNING = 3
+EXIT_NOT_RUNNING = 3
 """The status of `verdikt daemon status` when there is none, as service managers have it."""
 
 START_SECONDS = 15.0
 
-_SOCKET = click.option(
+_SOCKET_OPTION = click.option(
     "--socket", "sock", type=click.Path(path_type=Path), help="The socket of a system-wide one, instead of your own."
 )
 
@@ -36,7 +43,7 @@ def command() -> None:
     "--http", "port", type=click.IntRange(0, 65535), is_flag=False, flag_value=0, help="Answer http hooks as well."
 )
 @click.option("--system", is_flag=True, help="Serve every user of this machine, and stay in the foreground.")
-@_SOCKET
+@_SOCKET_OPTION
 @click.option("--home", type=click.Path(path_type=Path), help="With --system: where the data of all users is kept.")
 @click.option("--allow", type=int, multiple=True, help="With --system: only this user id. Can be given again.")
 @json_option
@@ -51,12 +58,12 @@ def start(
              verdikt daemon start --system --socket /run/verdikt/daemon.sock --home /var/lib/verdikt
     """
     if system or sock or home or allow:
-        _serve_all(system, sock, home, allow)
-    directory = warm.directory()
-    found = warm.status(directory / "daemon.sock")
+        _serve_all_users(system, sock, home, allow)
+    directory = daemon_control.require_run_directory()
+    found = daemon_control.query_status(directory / "daemon.sock")
     begun = found is None
     if begun:
-        found = _begin(directory, [] if port is None else ["--http", str(port)])
+        found = _start_background(directory, [] if port is None else ["--http", str(port)])
     elif port is not None and not (found or {}).get("http"):
         raise DaemonError("it runs already, without a port: end it with `verdikt daemon stop`, then start it again")
     assert found is not None
@@ -81,7 +88,7 @@ def stop(*, as_json: bool) -> None:
     Example: verdikt daemon stop
     """
     refuse_agents("`verdikt daemon stop`")
-    pid = warm.stop(warm.directory())
+    pid = daemon_control.stop_daemon(daemon_control.require_run_directory())
     if as_json:
         click.echo(json.dumps({"stopped": bool(pid), "pid": pid or None}))
     else:
@@ -89,23 +96,23 @@ def stop(*, as_json: bool) -> None:
 
 
 @command.command()
-@_SOCKET
+@_SOCKET_OPTION
 @json_option
 def status(*, sock: Path | None, as_json: bool) -> None:
     """How it is: process, version, calls, times, memory. Ends with 3 when it does not run.
 
     Example: verdikt daemon status --json
     """
-    place = sock or warm.directory() / "daemon.sock"
-    found = warm.status(place)
+    place = sock or daemon_control.require_run_directory() / "daemon.sock"
+    found = daemon_control.query_status(place)
     if as_json:
         click.echo(json.dumps({"running": found is not None, "socket": str(place), **(found or {})}))
     elif found is None:
         click.echo("not running; the next hook starts it" if sock is None else f"nobody answers at `{place}`")
     else:
-        click.echo(_shown(found, place))
+        click.echo(_render_status(found, place))
     if found is None:
-        sys.exit(NOT_RUNNING)
+        sys.exit(EXIT_NOT_RUNNING)
 
 
 @command.command()
@@ -119,21 +126,20 @@ def hooks(*, project: str) -> None:
 
     Example: verdikt daemon hooks > hooks.json
     """
-    from verdikt.adapters.wiring import web
-    from verdikt.adapters.wiring.install import Installation
-    from verdikt.ledger.home import data_home
-
-    run = warm.directory()
-    found = warm.status(run / "daemon.sock")
+    run = daemon_control.require_run_directory()
+    found = daemon_control.query_status(run / "daemon.sock")
     port = (found or {}).get("http")
     if not port:
         raise DaemonError(
             "nobody listens on a port: run `verdikt daemon start --http 8787` (`verdikt daemon stop` first)"
         )
-    here = Installation(project=os.path.realpath(project), data=str(data_home(os.environ)), env=os.environ)
-    click.echo(json.dumps(web.hooks(here, port), indent=2))
+    here = Installation(
+        project=os.path.realpath(project), data_directory=str(get_data_directory(os.environ)), env=os.environ
+    )
+    click.echo(json.dumps(http_hooks.build_settings(here, port), indent=2))
     click.echo(
-        f"start the client with {web.TOKEN}=$(cat '{run}/http.token'); `verdikt doctor` tries the hooks", err=True
+        f"start the client with {http_hooks.TOKEN_VARIABLE}=$(cat '{run}/http.token'); `verdikt doctor` tries the hooks",
+        err=True,
     )
 
 
@@ -144,11 +150,7 @@ def logs(*, lines: int) -> None:
 
     Example: verdikt daemon logs -n 50
     """
-    from datetime import UTC, datetime
-
-    from verdikt.daemon.journal import Journal
-
-    for line in Journal(warm.directory() / "daemon.log").tail(lines):
+    for line in Journal(daemon_control.require_run_directory() / "daemon.log").read_tail(lines):
         ts, _, rest = line.partition(" ")
         try:
             click.echo(f"{datetime.fromtimestamp(float(ts), UTC):%Y-%m-%d %H:%M:%S} {rest}")
@@ -156,36 +158,36 @@ def logs(*, lines: int) -> None:
             click.echo(line)
 
 
-def _begin(directory: Path, arguments: list[str]) -> dict[str, Any]:
+def _start_background(directory: Path, arguments: list[str]) -> dict[str, Any]:
     """Starts one in the background; how it is, once it answers."""
-    from verdikt.daemon.client import start as spawn
-
     if not spawn(os.environ, *arguments):
         raise DaemonError(f"cannot start `{sys.executable}`: run `verdikt doctor`")
-    found: dict[str, Any] | None = warm.wait(lambda: warm.status(directory / "daemon.sock"), START_SECONDS)
+    found: dict[str, Any] | None = daemon_control.wait_until(
+        lambda: daemon_control.query_status(directory / "daemon.sock"), START_SECONDS
+    )
     if found is None:
         raise DaemonError(f"it was started and does not answer: see `verdikt daemon logs`, or look into `{directory}`")
     return found
 
 
-def _serve_all(system: bool, sock: Path | None, home: Path | None, allow: tuple[int, ...]) -> None:
+def _serve_all_users(system: bool, sock: Path | None, home: Path | None, allow: tuple[int, ...]) -> None:
     """Becomes the process that serves every user."""
     if not (system and sock and home):
         raise click.UsageError("expected --system together with --socket and --home")
-    from verdikt.daemon.life import live
 
     words = ["--system", "--socket", str(sock.absolute()), "--home", str(home.absolute())]
-    sys.exit(live([*words, *(word for uid in allow for word in ("--allow", str(uid)))], dict(os.environ)))
+    sys.exit(run_daemon([*words, *(word for uid in allow for word in ("--allow", str(uid)))], dict(os.environ)))
 
 
-def _shown(found: dict[str, Any], place: Path) -> str:
-    minutes, seconds = divmod(int(found["uptime_seconds"]), 60)
+def _render_status(stats: dict[str, Any], socket_path: Path) -> str:
+    minutes, seconds = divmod(int(stats["uptime_seconds"]), 60)
     return "\n".join(
         [
-            click.style("running", fg="green") + f": process {found['pid']}, version {found['version']}, at `{place}`",
+            click.style("running", fg="green")
+            + f": process {stats['pid']}, version {stats['version']}, at `{socket_path}`",
             f"for {minutes // 60} h {minutes % 60} min {seconds} s; "
-            f"calls {found['calls']}, refused {found['refused']}, under way {found['pending']}",
-            f"p50 {found['p50_ms']} ms, p99 {found['p99_ms']} ms; "
-            f"policies held {found['policies']}, memory {found['memory_kb'] // 1024} MB",
+            f"calls {stats['calls']}, refused {stats['refused']}, under way {stats['pending']}",
+            f"p50 {stats['p50_ms']} ms, p99 {stats['p99_ms']} ms; "
+            f"policies held {stats['policies']}, memory {stats['memory_kb'] // 1024} MB",
         ]
     )

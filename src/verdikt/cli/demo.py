@@ -9,13 +9,13 @@ import click
 from verdikt.govern import Governance
 from verdikt.ledger.audit import audit
 from verdikt.ledger.files import open_store
+from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, ActionKind, Outcome
-from verdikt.model.moment import Prompt, Turn
+from verdikt.model.hook_message import Prompt, Turn
 from verdikt.model.verdict import VerdictKind
 from verdikt.observe.world import RealWorld
 from verdikt.policy import parse_policy
-from verdikt.projections import projections
-from verdikt.replay import differences, recorded, replay
+from verdikt.replay import find_differences, read_decision, replay
 
 SESSION = "demo"
 
@@ -32,7 +32,7 @@ evidence:
 _COLOURS = {VerdictKind.PASS: "green", VerdictKind.WARN: "yellow", VerdictKind.ASK: "yellow", VerdictKind.BLOCK: "red"}
 
 
-class Stage:
+class DemoEnvironment:
     """A project, a policy and a log: what the scenes play on. Everything lies below one temporary folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -43,92 +43,101 @@ class Stage:
         (self.project / ".git").mkdir()
         (self.project / "src" / "auth" / "handler.py").write_text("def login(): ...\n")
         self.policy = parse_policy(POLICY)
-        self.store = open_store(self.data, projections=projections())
+        self.store = open_store(self.data, projections=load_projections())
         guarded = (str(self.data),)
         self.governance = Governance(
             self.policy,
             self.store,
-            see=lambda cwd: RealWorld(cwd, env={}, home=home, guarded=guarded),
+            world_factory=lambda cwd: RealWorld(cwd, env={}, home=home, guarded=guarded),
             env={"HOME": home},
         )
 
-    def action(self, kind: ActionKind, tool: str, **payload: str) -> Action:
+    def build_action(self, kind: ActionKind, tool: str, **payload: str) -> Action:
         """A call that the agent makes in the project."""
         return Action(kind=kind, tool=tool, payload=payload, session_id=SESSION, cwd=str(self.project))
 
-    def attempt(self, kind: ActionKind, tool: str, **payload: str) -> None:
+    def attempt_action(self, kind: ActionKind, tool: str, **payload: str) -> None:
         """The agent wants to act: decided, recorded, then answered."""
-        decision = self.governance.before(self.action(kind, tool, **payload))
+        decision = self.governance.before(self.build_action(kind, tool, **payload))
         verdict = decision.verdict
         what = ", ".join(dict.fromkeys(effect.what for effect in decision.effects))
-        say(tool, click.style(next(iter(payload.values())), bold=True))
-        say(verdict.kind.word, verdict.reason or what, _COLOURS[verdict.kind])
+        print_line(tool, click.style(next(iter(payload.values())), bold=True))
+        print_line(verdict.kind.word, verdict.reason or what, _COLOURS[verdict.kind])
         if not decision.passed:
-            say("", click.style(f"→ {verdict.fix}", fg="cyan"))
+            print_line("", click.style(f"→ {verdict.fix}", fg="cyan"))
         click.echo()
 
 
-def say(word: str, text: str, colour: str = "") -> None:
+def print_line(word: str, text: str, colour: str = "") -> None:
     """One line: a word in its column, and what it is about."""
     shown = click.style(word.ljust(8), fg=colour, bold=True) if colour else click.style(word.ljust(8), dim=True)
     click.echo(f"  {shown}{text}")
 
 
-def work(stage: Stage) -> None:
+def show_ordinary_work(demo: DemoEnvironment) -> None:
     """Ordinary work goes through in silence, also when it only speaks of danger."""
-    stage.attempt(ActionKind.BASH, "Bash", command="git log --oneline | head -5")
-    stage.attempt(ActionKind.BASH, "Bash", command="echo 'never run rm -rf / here' >> NOTES.md")
+    demo.attempt_action(ActionKind.BASH, "Bash", command="git log --oneline | head -5")
+    demo.attempt_action(ActionKind.BASH, "Bash", command="echo 'never run rm -rf / here' >> NOTES.md")
 
 
-def danger(stage: Stage) -> None:
+def show_dangerous_commands(demo: DemoEnvironment) -> None:
     """What cannot be undone is blocked however it is written, with a way that is open instead."""
-    stage.attempt(ActionKind.BASH, "Bash", command="cd ~ && rm -r -f Documents")
-    stage.attempt(ActionKind.BASH, "Bash", command="git push --force origin main")
-    stage.attempt(ActionKind.WRITE, "Write", file_path="src/auth/handler.py")
+    demo.attempt_action(ActionKind.BASH, "Bash", command="cd ~ && rm -r -f Documents")
+    demo.attempt_action(ActionKind.BASH, "Bash", command="git push --force origin main")
+    demo.attempt_action(ActionKind.WRITE, "Write", file_path="src/auth/handler.py")
 
 
-def doubt(stage: Stage) -> None:
+def show_uncertain_command(demo: DemoEnvironment) -> None:
     """What depends on something unknown is asked."""
-    stage.attempt(ActionKind.BASH, "Bash", command='rm -rf "$BUILD_DIR"')
+    demo.attempt_action(ActionKind.BASH, "Bash", command='rm -rf "$BUILD_DIR"')
 
 
-def advice(stage: Stage) -> None:
+def show_feedback(demo: DemoEnvironment) -> None:
     """After a call the agent hears what it should know now."""
-    stage.governance.prompt(Prompt(text="Fix the login in `src/app.py`", session_id=SESSION, cwd=str(stage.project)))
+    demo.governance.prompt(Prompt(text="Fix the login in `src/app.py`", session_id=SESSION, cwd=str(demo.project)))
     done = Outcome(success=True, exit_code=0, output="3 passed in 0.10s")
-    stage.governance.after(stage.action(ActionKind.BASH, "Bash", command="pytest -q"), done)
-    told = stage.governance.after(stage.action(ActionKind.WRITE, "Edit", file_path="src/app.py"), Outcome(success=True))
-    say("Edit", click.style("src/app.py", bold=True))
+    demo.governance.after(demo.build_action(ActionKind.BASH, "Bash", command="pytest -q"), done)
+    told = demo.governance.after(
+        demo.build_action(ActionKind.WRITE, "Edit", file_path="src/app.py"), Outcome(success=True)
+    )
+    print_line("Edit", click.style("src/app.py", bold=True))
     for line in told.context.splitlines():
         if line and not line.startswith("<"):
-            say("" if line.startswith("->") else "told", line.replace("-> ", "→ "), "cyan")
+            print_line("" if line.startswith("->") else "told", line.replace("-> ", "→ "), "cyan")
     click.echo()
 
 
-def claim(stage: Stage) -> None:
+def show_unproven_claim(demo: DemoEnvironment) -> None:
     """Who says "done" must have shown it."""
     message = "The login is fixed and all tests pass."
-    answer = stage.governance.stop(Turn(session_id=SESSION, message=message, cwd=str(stage.project)))
-    say("stop", click.style(message, bold=True))
+    answer = demo.governance.stop(Turn(session_id=SESSION, message=message, cwd=str(demo.project)))
+    print_line("stop", click.style(message, bold=True))
     for at, line in enumerate(answer.reason.splitlines()):
-        say("refused" if at == 0 else "", line, "" if at else "red")
+        print_line("refused" if at == 0 else "", line, "" if at else "red")
     click.echo()
 
 
-def proof(stage: Stage) -> None:
+def show_log_verification(demo: DemoEnvironment) -> None:
     """The log holds, and every decision in it can be made again."""
-    stage.store.checkpoint(SESSION)
-    found = audit(stage.data)
-    faults = "; ".join(str(fault) for fault in found.faults)
-    text = f"{found.entries} entries, each chained to the one before, the end signed: "
-    say("log", text + ("verified" if found.holds else faults), "green" if found.holds else "red")
-    past = [decision for entry in stage.store.entries(SESSION) if (decision := recorded(entry))]
-    odd = [decision.seq for decision in past if differences(decision, replay(decision, stage.policy))]
+    demo.store.append_checkpoint(SESSION)
+    found = audit(demo.data)
+    faults = "; ".join(str(fault) for fault in found.findings)
+    text = f"{found.entry_count} entries, each chained to the one before, the end signed: "
+    print_line("log", text + ("verified" if found.is_intact else faults), "green" if found.is_intact else "red")
+    past = [decision for entry in demo.store.read_entries(SESSION) if (decision := read_decision(entry))]
+    odd = [decision.seq for decision in past if find_differences(decision, replay(decision, demo.policy))]
     text = f"{len(past)} decisions made again from the log: "
-    say("replay", text + ("the same bytes" if not odd else f"entries {odd} differ"), "red" if odd else "green")
+    print_line("replay", text + ("the same bytes" if not odd else f"entries {odd} differ"), "red" if odd else "green")
 
 
-SCENES: tuple[Callable[[Stage], None], ...] = (work, danger, doubt, advice, claim, proof)
+SCENES: tuple[Callable[[DemoEnvironment], None], ...] = (
+    show_ordinary_work,
+    show_dangerous_commands,
+    show_uncertain_command,
+    show_feedback,
+    show_unproven_claim,
+    show_log_verification,
+)
 """What is shown, in order. A scene is a function of the stage; a new one is a function and a place here."""
 
 
@@ -141,7 +150,7 @@ def command() -> None:
     Example: verdikt demo
     """
     with tempfile.TemporaryDirectory(prefix="verdikt-demo-") as folder:
-        stage = Stage(Path(folder))
+        stage = DemoEnvironment(Path(folder))
         click.echo(click.style("verdikt", bold=True) + ": every step of an agent is decided before it happens\n")
         for scene in SCENES:
             scene(stage)

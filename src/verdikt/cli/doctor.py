@@ -12,12 +12,30 @@ from typing import Any
 
 import click
 
-from verdikt.adapters.wiring.checkup import Wired, crashes, unreadable, wired, wrapper_state
-from verdikt.adapters.wiring.install import Installation
-from verdikt.cli.data import moment
-from verdikt.cli.firing import READY_SECONDS, Firing, fire
+from verdikt.cli.canary_check import READY_SECONDS, CanaryResult, fire_canary
+from verdikt.cli.store_access import format_timestamp
 from verdikt.errors import VerdiktError
-from verdikt.ledger.home import data_home
+from verdikt.evidence.section import EvidenceSettings
+from verdikt.hosts.git import git_hooks
+from verdikt.hosts.live.live_canary import run_live_canary
+from verdikt.hosts.wiring.inspection import (
+    HookWiring,
+    count_crashes,
+    find_unreadable_settings,
+    find_wirings,
+    get_wrapper_state,
+)
+from verdikt.hosts.wiring.installation import Installation
+from verdikt.ledger import overrides, pause
+from verdikt.ledger.data_directory import get_data_directory
+from verdikt.ledger.files import open_store
+from verdikt.ledger.overrides import count_overrides_since
+from verdikt.ledger.projections import load_projections
+from verdikt.observe import crash_alerts as crashing
+from verdikt.observe.git_index import GitIndex
+from verdikt.observe.git_repository import find_work_tree
+from verdikt.observe.threshold_alerts import read_marks
+from verdikt.policy import load_policy
 
 
 @click.command()
@@ -44,14 +62,16 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
 
     Example: verdikt doctor --live
     """
-    here = Installation(project=os.path.realpath(project), data=str(data_home(os.environ)), env=os.environ)
+    here = Installation(
+        project=os.path.realpath(project), data_directory=str(get_data_directory(os.environ)), env=os.environ
+    )
     try:
         reports = []
-        for report in _reports(here, calls=calls, live=live):
+        for report in _collect_host_reports(here, calls=calls, live=live):
             reports.append(report)
             if not as_json:
-                _print(report)
-        general = _general(here, {report["scope"] for report in reports if report["wrapped"]})
+                _print_host_report(report)
+        general = _build_general_report(here, {report["scope"] for report in reports if report["wrapped"]})
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
     hooks = general["git"]
@@ -63,135 +83,133 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
     else:
         _print_general(general, wrapped=wrapped)
         if not reports and not hooks["installed"]:
-            click.echo(_bad("nothing is wired here") + ": run `verdikt init`")
+            click.echo(_style_bad("nothing is wired here") + ": run `verdikt init`")
         elif healthy:
-            click.echo(_good("every client that is wired here blocks" if reports else "commits are checked"))
+            click.echo(_style_good("every client that is wired here blocks" if reports else "commits are checked"))
         else:
             wrong = [f"{report['host']} ({report['scope']})" for report in reports if not report["healthy"]]
             wrong += [] if wrapped else ["the wrapper"]
             wrong += ["git"] if hooks["installed"] and hooks["missing"] else []
-            click.echo(_bad(f"not in order: {', '.join(wrong)}"))
+            click.echo(_style_bad(f"not in order: {', '.join(wrong)}"))
     raise SystemExit(0 if healthy else 1)
 
 
-def _reports(here: Installation, *, calls: int, live: bool) -> Iterator[dict[str, Any]]:
+def _collect_host_reports(installation: Installation, *, calls: int, live: bool) -> Iterator[dict[str, Any]]:
     patience = READY_SECONDS
-    for found in wired(here):
-        firing = fire(here, found, calls, patience=patience)
+    for found in find_wirings(installation):
+        firing = fire_canary(installation, found, calls, wait_seconds=patience)
         # Where none came for one client, none comes for the next.
         patience = READY_SECONDS if firing.warm else 0
-        yield _report(here, found, firing, live=live)
+        yield _build_host_report(installation, found, firing, live=live)
 
 
-def _report(here: Installation, found: Wired, firing: Firing, *, live: bool) -> dict[str, Any]:
+def _build_host_report(
+    installation: Installation, wiring: HookWiring, canary: CanaryResult, *, live: bool
+) -> dict[str, Any]:
     ran = ""
-    if live and not found.foreign:
-        from verdikt.adapters.live.rehearsal import rehearse
-
-        ran = rehearse(here, found.host)
-    holes = [asdict(hole) for hole in found.holes]
-    healthy = firing.blocked and found.trusted and not found.missing and not any(hole.open for hole in found.holes)
+    if live and not wiring.is_foreign:
+        ran = run_live_canary(installation, wiring.host)
+    holes = [asdict(hole) for hole in wiring.known_gaps]
+    healthy = (
+        canary.blocked
+        and wiring.is_trusted
+        and not wiring.missing_events
+        and not any(hole.open for hole in wiring.known_gaps)
+    )
     return {
-        "host": found.host,
-        "scope": found.scope,
-        "file": found.file,
-        "events": sorted(found.commands),
-        "wrapped": found.wrapped,
-        "missing": list(found.missing),
-        "trusted": found.trusted,
-        "firing": asdict(firing),
+        "host": wiring.host,
+        "scope": wiring.scope,
+        "file": wiring.file,
+        "events": sorted(wiring.commands),
+        "wrapped": wiring.is_wrapped,
+        "missing": list(wiring.missing_events),
+        "trusted": wiring.is_trusted,
+        "firing": asdict(canary),
         "live": ran,
         "holes": holes,
         "healthy": healthy and ran in ("", "blocked"),
     }
 
 
-def _general(here: Installation, scopes: set[str]) -> dict[str, Any]:
-    from verdikt.ledger import pause
-    from verdikt.ledger.files import open_store
-    from verdikt.ledger.overrides import overrides_since
-    from verdikt.projections import projections
-
-    now = pause.current(open_store(Path(here.data), projections=projections())) if os.path.isdir(here.data) else None
+def _build_general_report(installation: Installation, scopes: set[str]) -> dict[str, Any]:
+    now = (
+        pause.find_active_pause(open_store(Path(installation.data_directory), projections=load_projections()))
+        if os.path.isdir(installation.data_directory)
+        else None
+    )
     day = time.time() - 24 * 3600
     return {
-        "wrapper": wrapper_state(here, scopes),
-        "unreadable": unreadable(here),
-        "crashes": crashes(here, since=day),
-        "overrides": overrides_since(Path(here.data), day),
-        "breaches": _breaches(here),
+        "wrapper": get_wrapper_state(installation, scopes),
+        "unreadable": find_unreadable_settings(installation),
+        "crashes": count_crashes(installation, since=day),
+        "overrides": count_overrides_since(Path(installation.data_directory), day),
+        "breaches": _collect_breaches(installation),
         "paused": now.reason if now else "",
-        "git": _git(here),
+        "git": _list_git_hooks(installation),
     }
 
 
-def _breaches(here: Installation) -> dict[str, Any]:
+def _collect_breaches(installation: Installation) -> dict[str, Any]:
     """Which thresholds were passed, when last, and where that was noted."""
-    from verdikt.evidence.section import EvidenceSettings
-    from verdikt.ledger import overrides
-    from verdikt.observe import crashes as crashing
-    from verdikt.observe.breach import marks
-    from verdikt.policy import load_policy
-
     try:
-        wanted = load_policy(here.project, environ=here.env).section("evidence") or EvidenceSettings()
+        wanted = load_policy(installation.project, environ=installation.env).section("evidence") or EvidenceSettings()
     except VerdiktError:
         wanted = EvidenceSettings()
-    data = Path(here.data)
+    data = Path(installation.data_directory)
     return {
         "overrides_per_day": wanted.overrides_per_day,
         "crashes_per_hour": wanted.crashes_per_hour,
-        "overrides": marks(data / "overrides" / overrides.MARKER).get("overrides"),
-        "crashes": marks(data / crashing.MARKER),
+        "overrides": read_marks(data / "overrides" / overrides.MARKER_FILE).get("overrides"),
+        "crashes": read_marks(data / crashing.MARKER_FILE),
         "memory": wanted.memory,
     }
 
 
-def _git(here: Installation) -> dict[str, list[str]]:
+def _list_git_hooks(installation: Installation) -> dict[str, list[str]]:
     """Which hooks of the project's repository call us, and which do not."""
-    from verdikt.adapters.wiring import git
-    from verdikt.observe.git import find_root
-    from verdikt.observe.index import GitIndex
-
-    found = git.status(GitIndex(here.project, here.env).hooks_directory()) if find_root(here.project) else []
+    found = (
+        git_hooks.read_hook_states(GitIndex(installation.project, installation.env).find_hooks_directory())
+        if find_work_tree(installation.project)
+        else []
+    )
     return {
-        "installed": [hook.name for hook in found if hook.installed],
-        "missing": [hook.name for hook in found if not hook.installed],
+        "installed": [hook.name for hook in found if hook.is_installed],
+        "missing": [hook.name for hook in found if not hook.is_installed],
     }
 
 
-def _good(text: str) -> str:
+def _style_good(text: str) -> str:
     return click.style(text, fg="green")
 
 
-def _bad(text: str) -> str:
+def _style_bad(text: str) -> str:
     return click.style(text, fg="red")
 
 
-def _print(report: dict[str, Any]) -> None:
-    mark = _good("✓") if report["healthy"] else _bad("✗")
+def _print_host_report(report: dict[str, Any]) -> None:
+    mark = _style_good("✓") if report["healthy"] else _style_bad("✗")
     click.echo(f"{mark} {click.style(report['host'], bold=True)} ({report['scope']}: {report['file']})")
     wiring = f"{len(report['events'])} event{'s' if len(report['events']) != 1 else ''}"
     if report["missing"]:
-        wiring += _bad(f", missing: {', '.join(report['missing'])}") + "; run `verdikt init`"
-    click.echo(_row("wired", wiring))
+        wiring += _style_bad(f", missing: {', '.join(report['missing'])}") + "; run `verdikt init`"
+    click.echo(_format_row("wired", wiring))
     if report["host"] == "codex":
         advice = "; open `/hooks` in Codex, or run `verdikt init --host codex --trust-codex`"
-        distrust = _bad("no, so Codex skips the hooks in silence") + advice
-        click.echo(_row("trusted", "yes" if report["trusted"] else distrust))
+        distrust = _style_bad("no, so Codex skips the hooks in silence") + advice
+        click.echo(_format_row("trusted", "yes" if report["trusted"] else distrust))
     firing = report["firing"]
-    click.echo(_row("firing", "canary blocked" if firing["blocked"] else _bad(firing["why"])))
+    click.echo(_format_row("firing", "canary blocked" if firing["blocked"] else _style_bad(firing["why"])))
     if firing["blocked"]:
-        click.echo(_row("time", _times(firing)))
+        click.echo(_format_row("time", _describe_latency(firing)))
     if report["live"]:
-        colour = _good if report["live"] == "blocked" else _bad
-        click.echo(_row("live", colour(report["live"])))
+        colour = _style_good if report["live"] == "blocked" else _style_bad
+        click.echo(_format_row("live", colour(report["live"])))
     for hole in report["holes"]:
-        click.echo(_row(_bad("open") if hole["open"] else "hole", hole["what"]))
-        click.echo(_row("", hole["fix"]))
+        click.echo(_format_row(_style_bad("open") if hole["open"] else "hole", hole["what"]))
+        click.echo(_format_row("", hole["fix"]))
 
 
-def _row(name: str, text: str) -> str:
+def _format_row(name: str, text: str) -> str:
     """A line of the report; on a terminal as many lines as it is wide for."""
     indent = " " * 13
     head = f"    {name}{' ' * (9 - len(click.unstyle(name)))}"
@@ -200,12 +218,12 @@ def _row(name: str, text: str) -> str:
     return head + click.wrap_text(text, shutil.get_terminal_size().columns, indent, indent).removeprefix(indent)
 
 
-def _times(firing: dict[str, Any]) -> str:
+def _describe_latency(canary: dict[str, Any]) -> str:
     """What a call costs, and who answered it."""
-    times = f"p50 {firing['p50_milliseconds']} ms, p99 {firing['p99_milliseconds']} ms"
-    over = f"over {firing['calls']} call{'s' if firing['calls'] != 1 else ''}"
-    if firing["warm"]:
-        cold = firing["cold_milliseconds"]
+    times = f"p50 {canary['p50_milliseconds']} ms, p99 {canary['p99_milliseconds']} ms"
+    over = f"over {canary['calls']} call{'s' if canary['calls'] != 1 else ''}"
+    if canary["warm"]:
+        cold = canary["cold_milliseconds"]
         first = "" if cold is None else f"; a first one, which found none running and started it, took {cold} ms"
         return f"{times} {over}, answered by the warm process{first}"
     off = os.environ.get("VERDIKT_DAEMON") == "off"
@@ -216,14 +234,14 @@ def _times(firing: dict[str, Any]) -> str:
 def _print_general(general: dict[str, Any], *, wrapped: bool) -> None:
     hooks = general["git"]
     if hooks["installed"]:
-        lacking = _bad(f"; missing: {', '.join(hooks['missing'])}") + "; run `verdikt init --host git`"
-        mark = _bad("✗") if hooks["missing"] else _good("✓")
+        lacking = _style_bad(f"; missing: {', '.join(hooks['missing'])}") + "; run `verdikt init --host git`"
+        mark = _style_bad("✗") if hooks["missing"] else _style_good("✓")
         click.echo(
             f"{mark} {click.style('git', bold=True)} ({', '.join(hooks['installed'])})"
             + (lacking if hooks["missing"] else "")
         )
     if not wrapped:
-        click.echo(_bad(f"✗ the wrapper is {general['wrapper']}") + "; run `verdikt init`")
+        click.echo(_style_bad(f"✗ the wrapper is {general['wrapper']}") + "; run `verdikt init`")
     for fault in general["unreadable"]:
         click.echo(click.style("! ", fg="yellow") + f"not looked at: {fault}")
     if general["paused"]:
@@ -244,5 +262,6 @@ def _print_breaches(breaches: dict[str, Any]) -> None:
         passed.append((f"{breaches['overrides_per_day']} attempts to override in 24 hours", breaches["overrides"]))
     for what, at in sorted(passed, key=lambda one: one[1]):
         click.echo(
-            click.style("! ", fg="yellow") + f"threshold passed: {what}, at {moment(int(at * 1_000_000))}{noted}"
+            click.style("! ", fg="yellow")
+            + f"threshold passed: {what}, at {format_timestamp(int(at * 1_000_000))}{noted}"
         )

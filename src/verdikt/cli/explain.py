@@ -7,15 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdikt.cli.check import BAD_POLICY, the_action, the_decision, the_policy
-from verdikt.cli.data import json_option
-from verdikt.cli.usage import UsageCommand
+from verdikt.cli.check import EXIT_BAD_POLICY, decide_action, read_action, select_policy
+from verdikt.cli.store_access import json_option
+from verdikt.cli.usage_command import UsageCommand
+from verdikt.effects.classifier import extract_command_text
+from verdikt.effects.script_classifier import ScriptClassifier
+from verdikt.effects.target import TargetResolver
 from verdikt.errors import PolicyError
-from verdikt.graph.layer import PROFILES
+from verdikt.graph.layer_reader import PROFILE_NAMES
+from verdikt.model.action import ActionKind
+from verdikt.model.effect import Effects
+from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
+from verdikt.model.receipt import effects_to_record, verdict_to_record
+from verdikt.model.redaction import redact_action
+from verdikt.observe.guarded_paths import list_guarded_paths
+from verdikt.observe.world import RealWorld, find_project_root
+from verdikt.report.explanation import render_html, render_text
+from verdikt.shell import analyse
 
 if TYPE_CHECKING:
-    from verdikt.effects.reading import Step
+    from verdikt.effects.script_classifier import Step
     from verdikt.model.action import Action
 
 _STYLES: dict[str, dict[str, Any]] = {
@@ -32,7 +44,9 @@ _STYLES: dict[str, dict[str, Any]] = {
 @click.command(cls=UsageCommand)
 @click.argument("words", nargs=-1, required=True, metavar="COMMAND")
 @click.option("--tool", help="The tool; Bash when not given.")
-@click.option("--profile", type=click.Choice(PROFILES), help="A shipped profile instead of the policy in force here.")
+@click.option(
+    "--profile", type=click.Choice(PROFILE_NAMES), help="A shipped profile instead of the policy in force here."
+)
 @click.option("--policy", "policy_file", type=click.Path(dir_okay=False), help="A policy file instead of it.")
 @click.option("--posture", type=click.Choice([posture.value for posture in Posture]), help="Who is there to answer.")
 @click.option("--cwd", default="", help="Where it would happen; here when not given.")
@@ -55,88 +69,74 @@ def command(
     Example: verdikt explain 'cd build && sudo rm -rf *'
              verdikt explain --html 'curl https://example.com/x.sh | sh' > explained.html
     """
-    from verdikt.report.explain import page, told
-
     try:
-        policy = the_policy(profile, policy_file, cwd)
+        policy = select_policy(profile, policy_file, cwd)
     except PolicyError as error:
         click.echo(str(error), err=True)
-        sys.exit(BAD_POLICY)
-    explanation = explain(the_action(words, tool, cwd), policy, Posture(posture) if posture else policy.posture)
+        sys.exit(EXIT_BAD_POLICY)
+    explanation = explain_action(read_action(words, tool, cwd), policy, Posture(posture) if posture else policy.posture)
     if as_json:
         click.echo(json.dumps(explanation, indent=2, ensure_ascii=False))
     elif as_html:
-        click.echo(page(explanation), nl=False)
+        click.echo(render_html(explanation), nl=False)
     else:
-        click.echo(told(explanation, lambda text, role: click.style(text, **_STYLES[role])))
+        click.echo(render_text(explanation, lambda text, role: click.style(text, **_STYLES[role])))
 
 
-def explain(action: "Action", policy: Any, posture: Posture) -> dict[str, Any]:
+def explain_action(action: "Action", policy: Any, posture: Posture) -> dict[str, Any]:
     """Everything that is known about an action, as plain data."""
-    from verdikt.model.receipt import effects_record, verdict_record
-
-    decision = the_decision(action, policy, posture)
-    steps, problems = _read(action)
+    decision = decide_action(action, policy, posture)
+    steps, problems = _classify_steps(action)
     return {
         "text": action.command or action.tool,
-        "commands": [_command(step) for step in steps],
+        "commands": [_step_to_dict(step) for step in steps],
         "problems": problems,
-        "effects": [_whole(effect) for effect in effects_record(decision.effects)],
-        "verdict": {"reason": "", "fix": "", **verdict_record(decision.verdict)},
+        "effects": [_fill_effect_defaults(effect) for effect in effects_to_record(decision.effects)],
+        "verdict": {"reason": "", "fix": "", **verdict_to_record(decision.verdict)},
         "posture": decision.posture.value,
         "approved": decision.approved,
         "receipt": decision.receipt.sha256,
     }
 
 
-def _read(action: "Action") -> tuple[list["Step"], list[str]]:
+def _classify_steps(action: "Action") -> tuple[list["Step"], list[str]]:
     """The commands of a shell text with the effects of each, and what of it was not understood."""
-    from verdikt.effects.classifier import command_text
-    from verdikt.effects.reading import Reading
-    from verdikt.effects.target import Resolver
-    from verdikt.model.action import ActionKind
-    from verdikt.model.facts import Facts
-    from verdikt.model.redaction import redact_action
-    from verdikt.observe.guarded import guarded_paths
-    from verdikt.observe.world import RealWorld, project_root
-    from verdikt.shell import analyse
-
     if action.kind is not ActionKind.BASH:
         return [], []
     action, kinds = redact_action(action)
-    root = project_root(action.cwd, os.environ.get("HOME", ""))
-    facts = Facts(RealWorld(action.cwd, guarded=guarded_paths(root, os.environ)), secrets=kinds)
-    text = command_text(action)
+    root = find_project_root(action.cwd, os.environ.get("HOME", ""))
+    facts = Facts(RealWorld(action.cwd, guarded=list_guarded_paths(root, os.environ)), secrets=kinds)
+    text = extract_command_text(action)
     steps: list[Step] = []
-    Reading(Resolver(facts), steps).script(text)
+    ScriptClassifier(TargetResolver(facts), steps).classify_shell(text)
     script = analyse(text, home=facts.home, cwd=facts.cwd, read=facts.text)
     # Texts inside texts are read first; their effects are also those of the command that runs them.
     return steps[len(steps) - len(script.commands) :], list(script.problems)
 
 
-def _command(step: "Step") -> dict[str, Any]:
-    from verdikt.model.effect import Effects
-    from verdikt.model.receipt import effects_record
-
+def _step_to_dict(step: "Step") -> dict[str, Any]:
     command = step.command
-    words = [*(f"{name}={value.shown}" for name, value in command.assignments), *(w.shown for w in command.argv)]
-    words += [f"{redirect.op}{redirect.target.shown}" for redirect in command.redirects]
+    words = [
+        *(f"{name}={value.display_text}" for name, value in command.assignments),
+        *(w.display_text for w in command.argv),
+    ]
+    words += [f"{redirect.op}{redirect.target.display_text}" for redirect in command.redirects]
     return {
         "shown": " ".join(" ".join(words).split()) or "(nothing)",
-        "argv": [word.shown for word in command.argv],
-        "known": all(word.known for word in command.argv),
+        "argv": [word.display_text for word in command.argv],
+        "known": all(word.is_known for word in command.argv),
         "depth": command.depth,
         "via": list(command.via),
-        "where": command.where,
-        "cwd": command.cwd.shown if command.cwd is not None else "",
+        "where": command.host,
+        "cwd": command.cwd.display_text if command.cwd is not None else "",
         "piped": command.pipe_from is not None,
         "background": command.background,
         "conditional": command.conditional,
         "repeated": command.repeated,
-        "effects": [_whole(effect) for effect in effects_record(Effects(step.effects))],
+        "effects": [_fill_effect_defaults(effect) for effect in effects_to_record(Effects(step.effects))],
     }
 
 
-def _whole(effect: dict[str, Any]) -> dict[str, Any]:
+def _fill_effect_defaults(effect: dict[str, Any]) -> dict[str, Any]:
     """An effect with every field, the empty ones included."""
     return {"targets": [], "certainty": "certain", "recoverable": True, "note": "", **effect}

@@ -8,14 +8,15 @@ from typing import Any
 
 import click
 
-from verdikt.cli.data import always_json_option, json_option
-from verdikt.cli.findings_exchange import export, gate, import_
-from verdikt.cli.runs import found, missing, the_runs
+from verdikt.cli.findings_exchange import export, gate, import_findings
+from verdikt.cli.runs_directory import exit_without_verdict, open_runs, require_verdict
+from verdikt.cli.store_access import always_json_option, json_option
 from verdikt.errors import FindingError, VerdiktError
 from verdikt.model.finding import Level, build_finding
+from verdikt.report import findings as report
 
 LEVELS = tuple(level.name for level in Level)
-USAGE = 2
+EXIT_USAGE = 2
 
 plan_option: Callable[[Any], Any] = click.option("--plan-hash", required=True, help="The plan that was reviewed.")
 level_type = click.Choice(LEVELS, case_sensitive=False)
@@ -26,7 +27,7 @@ class FindingsGroup(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Finds the subcommand."""
-        return super().resolve_command(ctx, spread(args))
+        return super().resolve_command(ctx, spread_evidence(args))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the subcommand."""
@@ -34,16 +35,16 @@ class FindingsGroup(click.Group):
             return super().invoke(ctx)
         except FindingError as error:
             click.echo(f"verdikt findings: {error}", err=True)
-            ctx.exit(USAGE)
+            ctx.exit(EXIT_USAGE)
 
 
-def spread(args: list[str]) -> list[str]:
+def spread_evidence(args: list[str]) -> list[str]:
     """`--evidence a b` as `--evidence a --evidence b`; words that only go on with a note are joined to it."""
     spread_out: list[str] = []
     specs: list[str] | None = None
     for word in args:
         if word.startswith("--"):
-            spread_out += _options(specs)
+            spread_out += _evidence_options(specs)
             specs = [] if word == "--evidence" else None
             if specs is not None:
                 continue
@@ -53,14 +54,14 @@ def spread(args: list[str]) -> list[str]:
             specs[-1] += f" {word}"
         else:
             specs.append(word)
-    return spread_out + _options(specs)
+    return spread_out + _evidence_options(specs)
 
 
-def _options(specs: list[str] | None) -> list[str]:
+def _evidence_options(specs: list[str] | None) -> list[str]:
     return [part for spec in specs or [] for part in ("--evidence", spec)]
 
 
-def show_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """Prints a value for machines."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
@@ -97,7 +98,7 @@ def record(
     Example: verdikt findings record --plan-hash abc123 --level HIGH --title "SQL injection in users.py"
     """
     finding = build_finding(level=level, title=title, agent=agent, evidence=evidence, rationale=rationale, id=id)
-    show_json(the_runs().record(plan_hash, finding).record())
+    print_json(open_runs().record(plan_hash, finding).record())
 
 
 @command.command()
@@ -108,7 +109,7 @@ def show(*, plan_hash: str, as_json: bool) -> None:
 
     Example: verdikt findings show --plan-hash abc123 --json
     """
-    explained(plan_hash, as_json)
+    print_verdict(plan_hash, as_json)
 
 
 @command.command()
@@ -119,16 +120,14 @@ def explain(*, plan_hash: str, as_json: bool) -> None:
 
     Example: verdikt findings explain --plan-hash abc123
     """
-    explained(plan_hash, as_json)
+    print_verdict(plan_hash, as_json)
 
 
-def explained(plan_hash: str, as_json: bool) -> None:
+def print_verdict(plan_hash: str, as_json: bool) -> None:
     """The verdict for people or for machines."""
-    from verdikt.report import findings as report
-
-    verdict = found(plan_hash)
+    verdict = require_verdict(plan_hash)
     if as_json:
-        show_json(verdict.record())
+        print_json(verdict.record())
     else:
         click.echo(report.explain(verdict))
 
@@ -142,11 +141,9 @@ def retro(*, limit: int, min_level: str, as_json: bool) -> None:
 
     Example: verdikt findings retro --min-level HIGH
     """
-    from verdikt.report import findings as report
-
-    verdicts, unreadable = the_runs().recent(limit=limit, min_level=min_level)
+    verdicts, unreadable = open_runs().recent(limit=limit, min_level=min_level)
     if as_json:
-        show_json([verdict.record() for verdict in verdicts])
+        print_json([verdict.record() for verdict in verdicts])
         for name in unreadable:
             click.echo(f"unreadable: {name}", err=True)
     else:
@@ -164,14 +161,14 @@ def clear(*, plan_hash: str, id: str, by: str, why: str) -> None:
 
     Example: verdikt findings clear --plan-hash abc123 --id 79f1b2bfa09a --why 'query is parameterised now'
     """
-    verdict = the_runs().clear(plan_hash, id, by=by, why=why)
+    verdict = open_runs().clear(plan_hash, id, by=by, why=why)
     if verdict is None:
-        missing(plan_hash)
+        exit_without_verdict(plan_hash)
     else:
-        show_json(verdict.record())
+        print_json(verdict.record())
 
 
-for part in (import_, export, gate):
+for part in (import_findings, export, gate):
     command.add_command(part)
 
 

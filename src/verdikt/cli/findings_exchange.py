@@ -8,19 +8,24 @@ from typing import Any
 
 import click
 
-from verdikt.cli.data import json_option
-from verdikt.cli.runs import found, the_runs
+from verdikt import __version__
+from verdikt.cli.runs_directory import open_runs, require_verdict
+from verdikt.cli.store_access import json_option
+from verdikt.council.finding_parser import MAX_BYTES, read_findings
+from verdikt.errors import FindingError
 from verdikt.model.finding import CouncilVerdict, Finding, Level
+from verdikt.report import findings
+from verdikt.report.findings import escape_nonprintable, explain
+from verdikt.report.github_annotations import render_annotations
+from verdikt.report.junit import render_junit
+from verdikt.report.sarif import to_sarif
 
 LEVELS = tuple(level.name for level in Level)
-BLOCKED = 2
+EXIT_BLOCKED = 2
 FORMATS = ("sarif", "junit", "markdown", "json")
 
 
-def _read(files: Sequence[Any], agent: str) -> list[Finding]:
-    from verdikt.council.intake import MAX_BYTES, read_findings
-    from verdikt.errors import FindingError
-
+def _read_findings_files(files: Sequence[Any], agent: str) -> list[Finding]:
     everything: list[Finding] = []
     for file in files:
         try:
@@ -35,14 +40,12 @@ def _read(files: Sequence[Any], agent: str) -> list[Finding]:
 @click.option("--agent", default="", help="Who found it; default: what the document says.")
 @json_option
 @click.argument("files", nargs=-1, required=True, type=click.File("rb"))
-def import_(*, plan_hash: str, agent: str, as_json: bool, files: Sequence[Any]) -> None:
+def import_findings(*, plan_hash: str, agent: str, as_json: bool, files: Sequence[Any]) -> None:
     """Records what scanners found: SARIF 2.1.0 or findings as JSON; `-` reads stdin.
 
     Example: bandit -r src -f sarif | verdikt findings import --plan-hash abc123 -
     """
-    from verdikt.report.findings import explain
-
-    verdict = the_runs().record(plan_hash, *_read(files, agent))
+    verdict = open_runs().record(plan_hash, *_read_findings_files(files, agent))
     click.echo(json.dumps(verdict.record(), indent=2, ensure_ascii=False) if as_json else explain(verdict))
 
 
@@ -55,22 +58,17 @@ def export(*, plan_hash: str, form: str, output: Any) -> None:
 
     Example: verdikt findings export --plan-hash abc123 --format sarif -o findings.sarif
     """
-    click.echo(rendered([found(plan_hash)], form), file=output)
+    click.echo(render_verdicts([require_verdict(plan_hash)], form), file=output)
 
 
-def rendered(verdicts: Sequence[CouncilVerdict], form: str) -> str:
+def render_verdicts(verdicts: Sequence[CouncilVerdict], form: str) -> str:
     """Verdicts in one of the formats."""
-    from verdikt import __version__
-    from verdikt.report import findings
-    from verdikt.report.junit import junit
-    from verdikt.report.sarif import sarif
-
     if form == "junit":
-        return junit(findings.junit_results(verdicts), "verdikt findings")
+        return render_junit(findings.to_junit_results(verdicts), "verdikt findings")
     if form == "markdown":
-        return findings.markdown(verdicts)
+        return findings.render_markdown(verdicts)
     if form == "sarif":
-        return json.dumps(sarif(verdicts, __version__), indent=2)
+        return json.dumps(to_sarif(verdicts, __version__), indent=2)
     records = [verdict.record() for verdict in verdicts]
     return json.dumps(records[0] if len(records) == 1 else records, indent=2)
 
@@ -90,8 +88,8 @@ def gate(
 
     Example: verdikt findings gate --min-level HIGH bandit.sarif
     """
-    verdicts, unreadable = _judged(plan_hash, files)
-    least = Level.of(min_level)
+    verdicts, unreadable = _load_verdicts(plan_hash, files)
+    least = Level.from_name(min_level)
     stopping = [finding for verdict in verdicts for finding in verdict.findings if finding.severity >= least]
     blocked = bool(stopping or unreadable or not verdicts)
     if as_json:
@@ -103,30 +101,28 @@ def gate(
         }
         click.echo(json.dumps(value, indent=2, ensure_ascii=False))
     else:
-        _show(verdicts, unreadable, blocked, least)
+        _print_gate_result(verdicts, unreadable, blocked, least)
         if annotate if annotate is not None else os.environ.get("GITHUB_ACTIONS") == "true":
-            from verdikt.report.annotation import annotations
-
-            for line in annotations([finding for verdict in verdicts for finding in verdict.findings]):
+            for line in render_annotations([finding for verdict in verdicts for finding in verdict.findings]):
                 click.echo(line)
-    sys.exit(BLOCKED if blocked else 0)
+    sys.exit(EXIT_BLOCKED if blocked else 0)
 
 
-def _judged(plans: Sequence[str], files: Sequence[Any]) -> tuple[list[CouncilVerdict], list[str]]:
+def _load_verdicts(plans: Sequence[str], files: Sequence[Any]) -> tuple[list[CouncilVerdict], list[str]]:
     if files:
-        return [CouncilVerdict("files", tuple(_read(files, "")))], []
+        return [CouncilVerdict("files", tuple(_read_findings_files(files, "")))], []
     if not plans:
-        return the_runs().recent(limit=sys.maxsize)
-    return [found(plan) for plan in plans], []
+        return open_runs().recent(limit=sys.maxsize)
+    return [require_verdict(plan) for plan in plans], []
 
 
-def _show(verdicts: Sequence[CouncilVerdict], unreadable: Sequence[str], blocked: bool, least: Level) -> None:
-    from verdikt.report.findings import explain, visible
-
+def _print_gate_result(
+    verdicts: Sequence[CouncilVerdict], unreadable: Sequence[str], blocked: bool, least: Level
+) -> None:
     for verdict in verdicts:
         click.echo(explain(verdict))
     for name in unreadable:
-        click.echo(f"unreadable: {visible(name)}")
+        click.echo(f"unreadable: {escape_nonprintable(name)}")
     if not verdicts:
         click.echo("no verdict to judge by; run `verdikt council run`, or name SARIF files")
     word = click.style("blocked", fg="red") if blocked else click.style("passed", fg="green")

@@ -8,12 +8,21 @@ from functools import partial
 
 import click
 
-from verdikt.cli.council import display
-from verdikt.cli.data import json_option
+from verdikt.cli.council import show_progress
+from verdikt.cli.store_access import json_option
 from verdikt.errors import VerdiktError
+from verdikt.govern import Governance
+from verdikt.hosts.git.git_hooks import install_hooks as put
+from verdikt.hosts.git.git_hooks import read_hook_states as look
+from verdikt.hosts.git.git_hooks import uninstall_hooks as take
+from verdikt.hosts.wiring.installation import Installation
+from verdikt.ledger.data_directory import get_data_directory
+from verdikt.model.hook_message import Answer
+from verdikt.observe.agent_environment import detect_agent
+from verdikt.observe.git_index import GitIndex
 
-BLOCKED = 2
-ZERO = frozenset("0")
+EXIT_BLOCKED = 2
+ZERO_DIGITS = frozenset("0")
 
 repo_option = click.option("--repo", type=click.Path(exists=True, file_okay=False), default=".", help="Default: here.")
 
@@ -28,9 +37,7 @@ def command() -> None:
 
 def hooks_directory(repo: str) -> str:
     """Where git looks for hooks in a repository; `core.hooksPath` is respected."""
-    from verdikt.observe.index import GitIndex
-
-    return GitIndex(repo, os.environ).hooks_directory()
+    return GitIndex(repo, os.environ).find_hooks_directory()
 
 
 @command.command()
@@ -41,19 +48,17 @@ def install(*, repo: str, as_json: bool) -> None:
 
     Example: verdikt git install --repo .
     """
-    for line in installed(repo, as_json=as_json):
+    for line in install_hooks(repo, as_json=as_json):
         click.echo(line)
 
 
-def installed(repo: str, *, as_json: bool = False) -> Iterator[str]:
+def install_hooks(repo: str, *, as_json: bool = False) -> Iterator[str]:
     """Puts the hooks in and says so."""
-    from verdikt.adapters.wiring.git import install as put
-    from verdikt.adapters.wiring.install import Installation
-    from verdikt.ledger.home import data_home
-
     directory = hooks_directory(repo)
-    here = Installation(project=os.path.realpath(repo), data=str(data_home(os.environ)), env=os.environ)
-    changed = put(directory, here.registration().python)
+    here = Installation(
+        project=os.path.realpath(repo), data_directory=str(get_data_directory(os.environ)), env=os.environ
+    )
+    changed = put(directory, here.create_registration().python)
     if as_json:
         yield json.dumps({"directory": directory, "changed": changed})
         return
@@ -69,10 +74,7 @@ def uninstall(*, repo: str, as_json: bool) -> None:
 
     Example: verdikt git uninstall
     """
-    from verdikt.adapters.wiring.git import uninstall as take
-    from verdikt.observe.agent import agent_around
-
-    if agent := agent_around(os.environ):
+    if agent := detect_agent(os.environ):
         raise click.ClickException(f"{agent} runs this command, and agents cannot switch verdikt off")
     changed = take(hooks_directory(repo))
     if as_json:
@@ -89,20 +91,18 @@ def status(*, repo: str, as_json: bool) -> None:
 
     Example: verdikt git status
     """
-    from verdikt.adapters.wiring.git import status as look
-
     states = look(hooks_directory(repo))
     if as_json:
-        rows = [{"hook": s.name, "path": s.path, "installed": s.installed, "other": s.other} for s in states]
+        rows = [{"hook": s.name, "path": s.path, "installed": s.is_installed, "other": s.has_other} for s in states]
         click.echo(json.dumps(rows))
     else:
         for state in states:
-            word = "installed" if state.installed else "missing"
+            word = "installed" if state.is_installed else "missing"
             beside = f", with the hook that was there before ({state.path}.before-verdikt)"
-            more = (beside if state.installed else ", another hook is there") if state.other else ""
-            colour = "green" if state.installed else "red"
+            more = (beside if state.is_installed else ", another hook is there") if state.has_other else ""
+            colour = "green" if state.is_installed else "red"
             click.echo(f"{state.name:<17} {click.style(word, fg=colour)}{more}")
-    sys.exit(0 if all(state.installed for state in states) else 1)
+    sys.exit(0 if all(state.is_installed for state in states) else 1)
 
 
 @command.command()
@@ -116,16 +116,13 @@ def check(*, hook: str, run: bool, repo: str, as_json: bool, arguments: tuple[st
 
     Example: verdikt git check --no-run
     """
-    from verdikt.govern import Governance
-    from verdikt.model.moment import Answer
-
     try:
         gov = Governance.load(cwd=repo)
         # Moving where a person watches; elsewhere only what was found is worth a line.
-        with display("verdikt", quiet=as_json or not sys.stderr.isatty()) as progress:
+        with show_progress("verdikt", quiet=as_json or not sys.stderr.isatty()) as progress:
             asked = partial(gov.commit, repo, run=run, progress=progress)
             if hook == "pre-push":
-                pushed = pushes(repo, arguments[0] if arguments else "")
+                pushed = list_pushes(repo, arguments[0] if arguments else "")
                 answers = [asked(trigger="pre-push", base=base, at=at) for base, at in pushed]
             else:
                 answers = [asked()]
@@ -140,23 +137,25 @@ def check(*, hook: str, run: bool, repo: str, as_json: bool, arguments: tuple[st
         if answer.reason or answer.context:
             word = "" if answer.allowed else click.style("verdikt: ", fg="red", bold=True)
             click.echo(word + "\n".join(filter(None, (answer.reason, answer.context))), err=True)
-    sys.exit(0 if allowed else BLOCKED)
+    sys.exit(0 if allowed else EXIT_BLOCKED)
 
 
-def pushes(repo: str, remote: str) -> list[tuple[str, str]]:
+def list_pushes(repo: str, remote: str) -> list[tuple[str, str]]:
     """What is pushed, as git tells its hook: from which commit on, up to which one. A deleted branch is nothing."""
-    from verdikt.observe.index import GitIndex
-
     index = GitIndex(repo, os.environ)
     if upto := os.environ.get("PRE_COMMIT_TO_REF"):  # as the pre-commit framework tells it
         lines = [f"x {upto} x {os.environ.get('PRE_COMMIT_FROM_REF') or '0'}"]
     else:
-        lines = sys.stdin.read().splitlines() if not sys.stdin.isatty() else [f"x {index.commit('HEAD')} x 0"]
+        lines = sys.stdin.read().splitlines() if not sys.stdin.isatty() else [f"x {index.resolve_commit('HEAD')} x 0"]
     found = []
     for line in lines:
         words = line.split(" ")
-        if len(words) == 4 and words[1] and set(words[1]) != ZERO:
-            there = "" if set(words[3]) == ZERO else index.commit(words[3])
-            known = there or index.commit(f"refs/remotes/{remote or 'origin'}/HEAD") or index.commit("@{upstream}")
-            found.append((index.merge_base(known, words[1]) if known else index.empty_tree(), words[1]))
+        if len(words) == 4 and words[1] and set(words[1]) != ZERO_DIGITS:
+            there = "" if set(words[3]) == ZERO_DIGITS else index.resolve_commit(words[3])
+            known = (
+                there
+                or index.resolve_commit(f"refs/remotes/{remote or 'origin'}/HEAD")
+                or index.resolve_commit("@{upstream}")
+            )
+            found.append((index.find_merge_base(known, words[1]) if known else index.hash_empty_tree(), words[1]))
     return found

@@ -2,6 +2,8 @@
 
 import click
 
+from verdikt.hosts.hook import main
+
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("host")
@@ -15,6 +17,4 @@ def command(host: str, event: str, payload: str) -> None:
 
     Example: verdikt hook claude PreToolUse < payload.json
     """
-    from verdikt.adapters.entry import main
-
     main([word for word in (host, event, payload) if word])

@@ -9,13 +9,21 @@ from typing import Any
 
 import click
 
-from verdikt.adapters.wiring.change import FileChange
-from verdikt.adapters.wiring.install import HOSTS, Installation, carry_out, found, plan, scopes
-from verdikt.adapters.wiring.place import SCOPES
-from verdikt.adapters.wiring.registration import NAMES
+from verdikt.cli.git import hooks_directory, install_hooks
 from verdikt.errors import VerdiktError
-from verdikt.ledger.home import data_home
-from verdikt.observe.git import find_root
+from verdikt.hosts.wiring.file_change import FileChange
+from verdikt.hosts.wiring.installation import (
+    WIRABLE_HOSTS,
+    Installation,
+    apply_plan,
+    detect_hosts,
+    list_scopes,
+    plan_wiring,
+)
+from verdikt.hosts.wiring.registration import WRAPPER_NAMES
+from verdikt.hosts.wiring.settings_layout import SCOPES
+from verdikt.ledger.data_directory import get_data_directory
+from verdikt.observe.git_repository import find_work_tree
 
 
 @click.command()
@@ -23,7 +31,7 @@ from verdikt.observe.git import find_root
     "--host",
     "hosts",
     multiple=True,
-    type=click.Choice([*HOSTS, "all"]),
+    type=click.Choice([*WIRABLE_HOSTS, "all"]),
     help="Which clients to wire; default: those found.",
 )
 @click.option(
@@ -76,34 +84,33 @@ def command(
             "--socket needs an absolute path and --scope managed: who is governed must not choose it"
         )
     here = Installation(
-        project=os.path.realpath(project), data=str(data_home(os.environ)), env=os.environ, socket=socket
+        project=os.path.realpath(project),
+        data_directory=str(get_data_directory(os.environ)),
+        env=os.environ,
+        socket_path=socket,
     )
     try:
-        chosen = _chosen(here, hosts, scope)
-        changes = plan(here, chosen, profile=profile, scope=scope, trust=trust_codex)
+        chosen = _select_hosts(here, hosts, scope)
+        changes = plan_wiring(here, chosen, profile=profile, scope=scope, trust=trust_codex)
         trust_codex = trust_codex or _offer_trust(chosen, scope, yes or as_json or dry_run)
         if trust_codex:
-            changes = plan(here, chosen, profile=profile, scope=scope, trust=True)
+            changes = plan_wiring(here, chosen, profile=profile, scope=scope, trust=True)
         if not (as_json or hosts):
             click.echo(f"found here: {', '.join(chosen)}; `--host` names others, `--host git` has commits checked too")
-        _show(changes, dry_run=dry_run, as_json=as_json)
+        _print_changes(changes, dry_run=dry_run, as_json=as_json)
         if "git" in chosen and dry_run and not as_json:
-            from verdikt.cli.git import hooks_directory
-
             click.echo(
                 f"{click.style('write ', fg='cyan')} {hooks_directory(here.project)}  (git's hooks; those there go on)"
             )
         if dry_run and not as_json:
             click.echo("nothing was changed; run it without --dry-run to make these changes")
-        if not as_json and (around := _repository_around(here, scope)):
+        if not as_json and (around := _find_enclosing_repository(here, scope)):
             click.echo(f"this lies in `{around}`: sessions that start there are not governed; `--project` can name it")
-        if (not changes and "git" not in chosen) or dry_run or not _agreed(yes or as_json):
+        if (not changes and "git" not in chosen) or dry_run or not _confirm_changes(yes or as_json):
             return
-        carry_out(here, changes)
+        apply_plan(here, changes)
         if "git" in chosen:
-            from verdikt.cli.git import installed
-
-            for line in installed(here.project):
+            for line in install_hooks(here.project):
                 click.echo(line, err=as_json)
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
@@ -119,17 +126,21 @@ def command(
     )
 
 
-def _repository_around(here: Installation, scope: str) -> str:
+def _find_enclosing_repository(installation: Installation, scope: str) -> str:
     """The repository that the project is only a part of; empty when it is all of it, or every project is wired."""
-    root = find_root(here.project) if scope == "project" else ""
-    return root if root and os.path.realpath(root) != here.project else ""
+    root = find_work_tree(installation.project) if scope == "project" else ""
+    return root if root and os.path.realpath(root) != installation.project else ""
 
 
-def _chosen(here: Installation, hosts: tuple[str, ...], scope: str) -> list[str]:
+def _select_hosts(installation: Installation, hosts: tuple[str, ...], scope: str) -> list[str]:
     if hosts and "all" not in hosts:
         return list(dict.fromkeys(hosts))
-    wanted = [host for host in HOSTS if host != "git" or find_root(here.project)] if hosts else found(here)
-    chosen = [host for host in wanted if scope in scopes(host)]
+    wanted = (
+        [host for host in WIRABLE_HOSTS if host != "git" or find_work_tree(installation.project)]
+        if hosts
+        else detect_hosts(installation)
+    )
+    chosen = [host for host in wanted if scope in list_scopes(host)]
     if left := [host for host in wanted if host not in chosen]:
         click.echo(f"left out, because they have no {scope} settings: {', '.join(left)}", err=True)
     if not chosen:
@@ -137,14 +148,14 @@ def _chosen(here: Installation, hosts: tuple[str, ...], scope: str) -> list[str]
     return chosen
 
 
-def _offer_trust(chosen: list[str], scope: str, silent: bool) -> bool:
-    if "codex" not in chosen or scope == "managed" or silent or not sys.stdin.isatty():
+def _offer_trust(hosts: list[str], scope: str, silent: bool) -> bool:
+    if "codex" not in hosts or scope == "managed" or silent or not sys.stdin.isatty():
         return False
     asked = "Codex runs only hooks that you approve, and a project's only if you trust it. Approve them and trust this project?"
     return click.confirm(asked, default=False)
 
 
-def _agreed(without_asking: bool) -> bool:
+def _confirm_changes(without_asking: bool) -> bool:
     if without_asking:
         return True
     if not sys.stdin.isatty():
@@ -155,16 +166,16 @@ def _agreed(without_asking: bool) -> bool:
     return agreed
 
 
-def _show(changes: list[FileChange], *, dry_run: bool, as_json: bool) -> None:
+def _print_changes(changes: list[FileChange], *, dry_run: bool, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"changes": [_plain(change) for change in changes], "done": not dry_run}))
+        click.echo(json.dumps({"changes": [_change_to_dict(change) for change in changes], "done": not dry_run}))
         return
     if not changes:
         click.echo("everything is in place; nothing to change")
     for change in changes:
         word = "write " if change.before is None else "change"
-        click.echo(f"{click.style(word, fg='cyan')} {_short(change.path)}  ({change.what})")
-        if dry_run and os.path.basename(change.path) not in NAMES:
+        click.echo(f"{click.style(word, fg='cyan')} {_shorten_path(change.path)}  ({change.description})")
+        if dry_run and os.path.basename(change.path) not in WRAPPER_NAMES:
             before, after = (
                 (data or b"").decode(errors="replace").splitlines() for data in (change.before, change.after)
             )
@@ -172,10 +183,10 @@ def _show(changes: list[FileChange], *, dry_run: bool, as_json: bool) -> None:
                 click.echo("    " + click.style(line, fg={"+": "green", "-": "red"}.get(line[0])))
 
 
-def _plain(change: FileChange) -> dict[str, Any]:
-    return {"path": change.path, "host": change.host, "what": change.what, "new": change.before is None}
+def _change_to_dict(change: FileChange) -> dict[str, Any]:
+    return {"path": change.path, "host": change.host, "what": change.description, "new": change.before is None}
 
 
-def _short(path: str) -> str:
+def _shorten_path(path: str) -> str:
     relative = os.path.relpath(path)
     return path if relative.startswith("..") else str(Path(relative))

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import click
 
-from verdikt.cli.data import home_option, json_option, moment, opened, the_home
+from verdikt.cli.operator_access import refuse_agents
+from verdikt.cli.store_access import format_timestamp, home_option, json_option, open_data_store, resolve_home
+from verdikt.ledger.key_rotation import rotate_key
+from verdikt.ledger.keys import ALGORITHM_LABELS, Keyring, to_public_records
 
-_ALGORITHM = click.option(
+_ALGORITHM_OPTION = click.option(
     "--algorithm",
     type=click.Choice(["ed25519", "hmac-sha256"]),
     default="ed25519",
@@ -25,7 +28,7 @@ def command() -> None:
 
 
 @command.command()
-@_ALGORITHM
+@_ALGORITHM_OPTION
 @json_option
 @home_option
 def init(algorithm: str, as_json: bool, home: Path | None) -> None:
@@ -33,31 +36,27 @@ def init(algorithm: str, as_json: bool, home: Path | None) -> None:
 
     Example: verdikt keys init
     """
-    from verdikt.ledger.keys import LABELS, public_record
-
-    keyring = opened(home).keyring
-    key = keyring.init(algorithm)
+    keyring = open_data_store(home).keyring
+    key = keyring.create_first_key(algorithm)
     if as_json:
-        click.echo(json.dumps(public_record([key])[0]))
+        click.echo(json.dumps(to_public_records([key])[0]))
         return
-    click.echo(f"{key.kid}: {key.algorithm}, {LABELS[key.algorithm]}")
+    click.echo(f"{key.kid}: {key.algorithm}, {ALGORITHM_LABELS[key.algorithm]}")
     click.echo(f"kept in `{keyring.directory}`, readable by you alone")
 
 
 @command.command("list")
 @json_option
 @home_option
-def list_(as_json: bool, home: Path | None) -> None:
+def list_keys(as_json: bool, home: Path | None) -> None:
     """Every key there ever was, oldest first.
 
     Example: verdikt keys list
     """
-    from verdikt.ledger.keys import LABELS, Keyring, public_record
-
-    keyring = Keyring(the_home(home) / "keys")
-    keys, current = keyring.known(), keyring.current_kid()
+    keyring = Keyring(resolve_home(home) / "keys")
+    keys, current = keyring.list_keys(), keyring.current_kid()
     if as_json:
-        click.echo(json.dumps({"current": current, "keys": public_record(keys)}, indent=1))
+        click.echo(json.dumps({"current": current, "keys": to_public_records(keys)}, indent=1))
         return
     if not keys:
         click.echo(f"no key in `{keyring.directory}`; run `verdikt keys init`")
@@ -65,15 +64,15 @@ def list_(as_json: bool, home: Path | None) -> None:
         if key.kid == current:
             state = click.style("signs", fg="green")
         elif key.retired is not None:
-            state = f"verifies, rotated out {moment(key.retired * 1_000_000)}"
+            state = f"verifies, rotated out {format_timestamp(key.retired * 1_000_000)}"
         else:
             state = "prepared, never used"
-        click.echo(f"{key.kid}  {key.algorithm}  made {moment(key.created * 1_000_000)}  {state}")
-        click.echo(f"    {LABELS[key.algorithm]}")
+        click.echo(f"{key.kid}  {key.algorithm}  made {format_timestamp(key.created * 1_000_000)}  {state}")
+        click.echo(f"    {ALGORITHM_LABELS[key.algorithm]}")
 
 
 @command.command()
-@_ALGORITHM
+@_ALGORITHM_OPTION
 @click.option("--lost", is_flag=True, help="The secret half of the current key is gone: the new key introduces itself.")
 @json_option
 @home_option
@@ -82,14 +81,12 @@ def rotate(algorithm: str, lost: bool, as_json: bool, home: Path | None) -> None
 
     Example: verdikt keys rotate
     """
-    from verdikt.cli.operator import refuse_agents
-    from verdikt.ledger.key_rotation import rotate_key
-    from verdikt.ledger.keys import public_record
-
     refuse_agents("rotating keys")
-    key, entry = rotate_key(opened(home), algorithm, lost=lost)
+    key, entry = rotate_key(open_data_store(home), algorithm, lost=lost)
     if as_json:
-        click.echo(json.dumps({"key": public_record([key])[0], "entry": {"session": entry.session, "seq": entry.seq}}))
+        click.echo(
+            json.dumps({"key": to_public_records([key])[0], "entry": {"session": entry.session, "seq": entry.seq}})
+        )
     else:
         click.echo(
             f"{key.kid} signs from now on; {entry.body['old']} still verifies (entry {entry.seq} of `{entry.session}`)"

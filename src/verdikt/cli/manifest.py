@@ -1,12 +1,16 @@
 """`verdikt manifest`: manifests of tools, validated and asked."""
 
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from verdikt.effects.declared import ToolCall, classify_declared
+from verdikt.effects.manifest import parse_manifest
 from verdikt.errors import ManifestError
+from verdikt.model.canonical_json import encode_canonical
 
 if TYPE_CHECKING:
     from verdikt.effects.manifest import Manifest
@@ -22,15 +26,12 @@ def command() -> None:
 
 def read_manifest(path: Path) -> "Manifest":
     """The manifest in a file; a `ManifestError` when it cannot be read."""
-    from verdikt.effects.manifest import parse_manifest
-
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ManifestError(f"cannot read `{path}`: {error.strerror}") from error
     if path.suffix != ".toml":
         return parse_manifest(data)
-    import tomllib
 
     try:
         return parse_manifest(tomllib.loads(data.decode()))
@@ -61,12 +62,9 @@ def classify(tool: str, manifest: Path) -> None:
 
     Example: verdikt manifest classify git_push -m tools.json
     """
-    from verdikt.effects.declared import ToolCall, classify_declared
-    from verdikt.model.canonical import canonical
-
     try:
         found = classify_declared(ToolCall(tool=tool), read_manifest(manifest))
     except ManifestError as error:
         click.echo(f"ManifestError: {error}", err=True)
         sys.exit(1)
-    click.echo(canonical(found.dump()).decode())
+    click.echo(encode_canonical(found.dump()).decode())

@@ -8,10 +8,13 @@ import sys
 import click
 
 from verdikt.errors import VerdiktError
-from verdikt.ledger.home import data_home
-from verdikt.observe.agent import agent_around
+from verdikt.ledger import pause
+from verdikt.ledger.data_directory import get_data_directory
+from verdikt.ledger.files import open_store
+from verdikt.ledger.projections import load_projections
+from verdikt.observe.agent_environment import detect_agent
 
-_UNITS = {"s": 1, "m": 60, "h": 3600}
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 @click.command()
@@ -26,20 +29,16 @@ def command(*, duration: str | None, reason: str, over: bool, as_json: bool) -> 
 
     Example: verdikt pause 10m --reason 'rebuilding the staging server by hand'
     """
-    from verdikt.ledger import pause
-    from verdikt.ledger.files import open_store
-    from verdikt.projections import projections
-
     try:
-        store = open_store(data_home(os.environ), projections=projections())
+        store = open_store(get_data_directory(os.environ), projections=load_projections())
         if duration or over:
-            _refuse_agents()
+            _require_operator()
             by = os.environ.get("USER") or os.environ.get("LOGNAME") or ""
             if over:
-                pause.end(store, by=by)
+                pause.end_pause(store, by=by)
             else:
-                pause.begin(store, seconds=_seconds(duration or ""), reason=reason, by=by)
-        now = pause.current(store)
+                pause.begin_pause(store, seconds=_parse_duration(duration or ""), reason=reason, by=by)
+        now = pause.find_active_pause(store)
         left = max(0, now.until - int(store.clock.now())) if now else 0
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
@@ -52,8 +51,8 @@ def command(*, duration: str | None, reason: str, over: bool, as_json: bool) -> 
         click.echo("not paused")
 
 
-def _refuse_agents() -> None:
-    agent = agent_around(os.environ)
+def _require_operator() -> None:
+    agent = detect_agent(os.environ)
     if agent:
         raise click.ClickException(
             f"{agent} runs this command, and agents cannot pause verdikt; run it in a terminal of your own"
@@ -62,8 +61,8 @@ def _refuse_agents() -> None:
         raise click.ClickException("only a person at a terminal can pause verdikt; run it in a terminal of your own")
 
 
-def _seconds(duration: str) -> float:
+def _parse_duration(duration: str) -> float:
     found = re.fullmatch(r"(\d{1,6})([smh])", duration)
     if not found:
         raise click.UsageError(f"expected a duration such as `90s`, `10m` or `1h`, found `{duration}`")
-    return float(found[1]) * _UNITS[found[2]]
+    return float(found[1]) * _UNIT_SECONDS[found[2]]

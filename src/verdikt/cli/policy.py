@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from verdikt.cli.data import json_option
-from verdikt.cli.lazy import LazyGroup
+from verdikt.cli.lazy_group import LazyGroup
+from verdikt.cli.store_access import json_option
 from verdikt.errors import PolicyError
+from verdikt.observe.policy_files import MANAGED_POLICY_PATH
+from verdikt.policy import load_file, load_policy
 
 if TYPE_CHECKING:
     from verdikt.graph.policy import Policy
 
-BAD_POLICY = 65
+EXIT_BAD_POLICY = 65
 
 COMMANDS: dict[str, str] = {
     "show": "the policy in force here, and where each part comes from",
@@ -44,19 +46,16 @@ def policy_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--policy", "file", type=click.Path(), help="One policy file by itself, instead of the layers.")(function)  # fmt: skip
 
 
-def load(file: str | None, project: str, managed: str | None) -> "Policy":
+def load_selected_policy(file: str | None, project: str, managed: str | None) -> "Policy":
     """The policy that the options name, or an exit with status 65 and every fault on stderr."""
-    from verdikt.observe.policy import MANAGED
-    from verdikt.policy import load_file, load_policy
-
     try:
-        return load_file(file) if file else load_policy(project, managed=managed or MANAGED)
+        return load_file(file) if file else load_policy(project, managed=managed or MANAGED_POLICY_PATH)
     except PolicyError as error:
-        refuse(error)
+        exit_with_faults(error)
 
 
-def refuse(error: PolicyError) -> NoReturn:
+def exit_with_faults(error: PolicyError) -> NoReturn:
     """Says every fault and exits with the status for a bad policy."""
     for fault in error.faults:
         click.secho(str(fault), fg="red", err=True)
-    sys.exit(BAD_POLICY)
+    sys.exit(EXIT_BAD_POLICY)

@@ -5,7 +5,9 @@ import sys
 
 import click
 
-from verdikt.cli.policy import load, policy_options
+from verdikt.cli.policy import load_selected_policy, policy_options
+from verdikt.effects.effect_catalog import EFFECT_CATALOG
+from verdikt.graph.lint import lint_policy
 
 
 @click.command()
@@ -19,10 +21,9 @@ def command(file: str | None, project: str, managed: str | None, as_json: bool, 
 
     Example: verdikt policy lint --policy governance.yaml
     """
-    from verdikt.effects.name import NAMES
-    from verdikt.graph.lint import lint
-
-    report = lint(load(file, project, managed), {name: known.cls for name, known in NAMES.items()})
+    report = lint_policy(
+        load_selected_policy(file, project, managed), {name: known.cls for name, known in EFFECT_CATALOG.items()}
+    )
     if as_json:
         flaws = [
             {"kind": flaw.kind, "rule": flaw.rule, "where": flaw.where, "message": flaw.message}

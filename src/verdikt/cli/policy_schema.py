@@ -4,6 +4,9 @@ import json
 
 import click
 
+from verdikt.graph.policy_schema import build_policy_schema
+from verdikt.policy import get_registry
+
 
 @click.command()
 def command() -> None:
@@ -11,7 +14,4 @@ def command() -> None:
 
     Example: verdikt policy schema > governance.schema.json
     """
-    from verdikt.graph.schema import policy_schema
-    from verdikt.policy import registry
-
-    click.echo(json.dumps(policy_schema(registry()), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(build_policy_schema(get_registry()), indent=2, ensure_ascii=False))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from verdikt.cli.policy import load, policy_options
+from verdikt.cli.policy import load_selected_policy, policy_options
 from verdikt.graph.policy import Policy, PolicyLayer
 from verdikt.graph.rule import Rule
 
@@ -20,11 +20,11 @@ def command(file: str | None, project: str, managed: str | None, as_json: bool) 
 
     Example: verdikt policy show --json
     """
-    found = describe(load(file, project, managed))
-    click.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else "\n".join(_lines(found)))
+    found = describe_policy(load_selected_policy(file, project, managed))
+    click.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else "\n".join(_render_policy(found)))
 
 
-def describe(policy: Policy) -> dict[str, Any]:
+def describe_policy(policy: Policy) -> dict[str, Any]:
     """The merged policy as plain data."""
     layers = [
         {"layer": layer.name, "file": layer.file, "profile": layer.profile, "disabled": list(layer.disabled)}
@@ -33,47 +33,55 @@ def describe(policy: Policy) -> dict[str, Any]:
     return {
         "digest": policy.digest,
         "layers": layers,
-        "posture": _setting(policy, "posture", policy.posture.value),
-        "unknown_tools": _setting(policy, "unknown_tools", policy.unknown_tools.word),
-        "approve": _approve(policy),
-        "sections": {name: _section(policy, name) for name in policy.known if policy.section(name) is not None},
+        "posture": _describe_setting(policy, "posture", policy.posture.value),
+        "unknown_tools": _describe_setting(policy, "unknown_tools", policy.unknown_tools.word),
+        "approve": _describe_approvals(policy),
+        "sections": {
+            name: _describe_section(policy, name)
+            for name in policy.section_definitions
+            if policy.section(name) is not None
+        },
         "nodes": [node.name for node in policy.nodes],
-        "parts": list(_parts(policy)),
+        "parts": list(_describe_parts(policy)),
     }
 
 
-def _setting(policy: Policy, name: str, value: str) -> dict[str, Any]:
+def _describe_setting(policy: Policy, name: str, value: str) -> dict[str, Any]:
     """A setting and the layer that decided it: the highest of those that name the value in force."""
     for layer in policy.layers:
-        found = layer.setting(name)
+        found = layer.get_setting(name)
         if found is not None and value in (getattr(found, "word", None), getattr(found, "value", None)):
-            return {"value": value, "from": layer.origin(name), "layer": layer.name}
+            return {"value": value, "from": layer.locate_key(name), "layer": layer.name}
     return {"value": value, "from": "default", "layer": "default"}
 
 
-def _approve(policy: Policy) -> list[dict[str, Any]]:
+def _describe_approvals(policy: Policy) -> list[dict[str, Any]]:
     return [
-        {"from": layer.origin("approve"), "layer": layer.name, "in_force": layer.setting("approve") in policy.approvals}
+        {
+            "from": layer.locate_key("approve"),
+            "layer": layer.name,
+            "in_force": layer.get_setting("approve") in policy.approvals,
+        }
         for layer in policy.layers
-        if layer.setting("approve")
+        if layer.get_setting("approve")
     ]
 
 
-def _section(policy: Policy, name: str) -> dict[str, Any]:
+def _describe_section(policy: Policy, name: str) -> dict[str, Any]:
     layers = [layer for layer in policy.layers if layer.section(name) is not None]
-    return {"from": [layer.origin(name) for layer in layers], "layers": [layer.name for layer in layers]}
+    return {"from": [layer.locate_key(name) for layer in layers], "layers": [layer.name for layer in layers]}
 
 
-def _parts(policy: Policy) -> Iterator[dict[str, Any]]:
+def _describe_parts(policy: Policy) -> Iterator[dict[str, Any]]:
     """Every rule and guard, in the order in which it is asked."""
     for layer in policy.layers:
-        yield from _of(layer, layer.name)
+        yield from _describe_layer_parts(layer, layer.name)
         if layer.base is not None:
-            yield from _of(layer.base, f"{layer.name} → {layer.base.name}")
+            yield from _describe_layer_parts(layer.base, f"{layer.name} → {layer.base.name}")
 
 
-def _of(layer: PolicyLayer, name: str) -> Iterator[dict[str, Any]]:
-    for placed in layer.placed:
+def _describe_layer_parts(layer: PolicyLayer, name: str) -> Iterator[dict[str, Any]]:
+    for placed in layer.located_items:
         item = placed.item
         if isinstance(item, Rule):
             more = {"kind": "rule", "verdict": item.verdict.word, "red_line": item.red_line, "reason": item.reason}
@@ -82,29 +90,29 @@ def _of(layer: PolicyLayer, name: str) -> Iterator[dict[str, Any]]:
         yield {"name": item.name, "layer": name, "from": placed.where, **more}
 
 
-def _lines(found: dict[str, Any]) -> Iterator[str]:
-    yield f"policy {found['digest'][:12]}"
-    for layer in found["layers"]:
+def _render_policy(description: dict[str, Any]) -> Iterator[str]:
+    yield f"policy {description['digest'][:12]}"
+    for layer in description["layers"]:
         profile = f" on profile {layer['profile']}" if layer["profile"] != "none" else ""
         without = f" without {', '.join(layer['disabled'])}" if layer["disabled"] else ""
         yield f"  {layer['layer']:<10} {layer['file']}{profile}{without}"
     yield ""
     for name in ("posture", "unknown_tools"):
-        yield f"{name:<14} {found[name]['value']:<12} {_dim(found[name]['from'])}"
-    for approve in found["approve"]:
-        yield f"{'approve':<14} {'in force' if approve['in_force'] else 'not in force':<12} {_dim(approve['from'])}"
-    for name, section in found["sections"].items():
-        yield f"{name:<14} {'':<12} {_dim(', '.join(section['from']))}"
-    width = max((len(part["name"]) for part in found["parts"]), default=0)
+        yield f"{name:<14} {description[name]['value']:<12} {_style_dim(description[name]['from'])}"
+    for approve in description["approve"]:
+        yield f"{'approve':<14} {'in force' if approve['in_force'] else 'not in force':<12} {_style_dim(approve['from'])}"
+    for name, section in description["sections"].items():
+        yield f"{name:<14} {'':<12} {_style_dim(', '.join(section['from']))}"
+    width = max((len(part["name"]) for part in description["parts"]), default=0)
     layer = None
-    for part in found["parts"]:
+    for part in description["parts"]:
         if part["layer"] != layer:
             layer = part["layer"]
             yield f"\n{layer}"
         word = part.get("verdict", "guard")
         mark = "!" if part.get("red_line") else " "
-        yield f"  {click.style(f'{word:<5}', fg=COLOURS.get(word))}{mark} {part['name']:<{width}}  {_dim(part['from'])}"
+        yield f"  {click.style(f'{word:<5}', fg=COLOURS.get(word))}{mark} {part['name']:<{width}}  {_style_dim(part['from'])}"
 
 
-def _dim(text: str) -> str:
+def _style_dim(text: str) -> str:
     return click.style(text, dim=True)

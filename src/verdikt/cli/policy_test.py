@@ -7,19 +7,19 @@ from pathlib import Path
 
 import click
 
-from verdikt.cli.policy import load, policy_options, refuse
+from verdikt.cli.policy import exit_with_faults, load_selected_policy, policy_options
 from verdikt.decide import decide
 from verdikt.errors import PolicyError
-from verdikt.graph.case import Case, read_cases
 from verdikt.graph.policy import Policy
+from verdikt.graph.policy_test import PolicyCase, read_cases
 from verdikt.model.decision import Decision
-from verdikt.model.document import parse_document
 from verdikt.model.facts import Facts
-from verdikt.model.session import SessionState
-from verdikt.observe.policy import read_policy_file
-from verdikt.report.junit import TestResult, junit
+from verdikt.model.session_state import SessionState
+from verdikt.model.yaml_document import parse_document
+from verdikt.observe.policy_files import read_policy_file
+from verdikt.report.junit import TestResult, render_junit
 
-SKIPPED = {"node_modules", "__pycache__", "build", "dist"}
+SKIPPED_DIRECTORIES = {"node_modules", "__pycache__", "build", "dist"}
 
 
 @click.command()
@@ -42,59 +42,60 @@ def command(
 
     Example: verdikt policy test team.cases.yaml --junit report.xml
     """
-    policy = load(file, project, managed)
+    policy = load_selected_policy(file, project, managed)
     try:
-        cases = list(_read(files or (project,)))
+        cases = list(_load_cases(files or (project,)))
     except PolicyError as error:
-        refuse(error)
+        exit_with_faults(error)
     results = [
-        TestResult(case.where.rsplit(":", 2)[0], case.name, case.where, failure) for case, failure in run(policy, cases)
+        TestResult(case.where.rsplit(":", 2)[0], case.name, case.where, failure)
+        for case, failure in run_cases(policy, cases)
     ]
     if junit_file:
-        Path(junit_file).write_text(junit(results), encoding="utf-8")
+        Path(junit_file).write_text(render_junit(results), encoding="utf-8")
     if as_json:
         rows = [{"name": r.name, "where": r.where, "passed": not r.failure, "failure": r.failure} for r in results]
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
-        _print(results)
+        _print_results(results)
     sys.exit(1 if not results or any(result.failure for result in results) else 0)
 
 
-def _read(places: Sequence[str]) -> Iterator[Case]:
+def _load_cases(paths: Sequence[str]) -> Iterator[PolicyCase]:
     faults: list[PolicyError] = []
-    for path in _files(places):
+    for path in _find_case_files(paths):
         try:
             document = parse_document(read_policy_file(path) or b"", path)
             yield from read_cases(document)
-            document.refuse()
+            document.raise_errors()
         except PolicyError as error:
             faults += error.faults
     if faults:
-        raise PolicyError.of(faults)
+        raise PolicyError.from_faults(faults)
 
 
-def _files(places: Sequence[str]) -> Iterator[str]:
-    for place in places:
+def _find_case_files(paths: Sequence[str]) -> Iterator[str]:
+    for place in paths:
         if not Path(place).is_dir():
             yield place
             continue
         for path in sorted(Path(place).rglob("*.cases.yaml")):
             below = path.relative_to(place).parts
-            if not any(part.startswith(".") or part in SKIPPED for part in below):
+            if not any(part.startswith(".") or part in SKIPPED_DIRECTORIES for part in below):
                 yield str(path)
 
 
-def run(policy: Policy, cases: Sequence[Case]) -> Iterator[tuple[Case, str]]:
+def run_cases(policy: Policy, cases: Sequence[PolicyCase]) -> Iterator[tuple[PolicyCase, str]]:
     """Each case with why it failed; an empty text when it did not."""
     sessions: dict[str, SessionState] = {}
     for case in cases:
         action = case.action
         session = sessions.setdefault(action.session_id, SessionState(action.session_id))
         decision = decide(action, Facts(case.world), session, case.posture or policy.posture, policy)
-        yield case, _difference(case, decision)
+        yield case, _describe_mismatch(case, decision)
 
 
-def _difference(case: Case, decision: Decision) -> str:
+def _describe_mismatch(case: PolicyCase, decision: Decision) -> str:
     """What was expected and what was found, line by line; empty when they agree."""
     found = decision.verdict
     wanted = f"{case.verdict} by {case.guard}" if case.guard else case.verdict
@@ -119,7 +120,7 @@ def _difference(case: Case, decision: Decision) -> str:
     return "\n".join(lines)
 
 
-def _print(results: Sequence[TestResult]) -> None:
+def _print_results(results: Sequence[TestResult]) -> None:
     for result in results:
         if result.failure:
             click.echo(f"{click.style('✗', fg='red')} {result.name}  {click.style(result.where, dim=True)}")

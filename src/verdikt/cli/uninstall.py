@@ -8,21 +8,27 @@ from pathlib import Path
 
 import click
 
-from verdikt.adapters.wiring import git
-from verdikt.adapters.wiring.change import FileChange
-from verdikt.adapters.wiring.checkup import wired
-from verdikt.adapters.wiring.install import HOSTS, Installation, take_back, undo
-from verdikt.cli import warm
+from verdikt.cli import daemon_control
+from verdikt.daemon.client import find_daemon_pid
+from verdikt.daemon.http_listener import load_port
 from verdikt.errors import VerdiktError, WiringError
-from verdikt.ledger.home import data_home
-from verdikt.observe.agent import agent_around
-from verdikt.observe.git import find_root
-from verdikt.observe.index import GitIndex
+from verdikt.hosts.git import git_hooks
+from verdikt.hosts.wiring.file_change import FileChange
+from verdikt.hosts.wiring.inspection import find_wirings
+from verdikt.hosts.wiring.installation import WIRABLE_HOSTS, Installation, apply_unwiring, plan_unwiring
+from verdikt.ledger.data_directory import get_data_directory
+from verdikt.observe.agent_environment import detect_agent
+from verdikt.observe.git_index import GitIndex
+from verdikt.observe.git_repository import find_work_tree
 
 
 @click.command()
 @click.option(
-    "--host", "hosts", multiple=True, type=click.Choice(HOSTS), help="Only these clients; default: all that were wired."
+    "--host",
+    "hosts",
+    multiple=True,
+    type=click.Choice(WIRABLE_HOSTS),
+    help="Only these clients; default: all that were wired.",
 )
 @click.option(
     "--all", "everything", is_flag=True, help="Every project and every scope on record, not only this project."
@@ -40,17 +46,19 @@ def command(*, hosts: tuple[str, ...], everything: bool, dry_run: bool, yes: boo
 
     Example: verdikt uninstall --host codex
     """
-    agent = agent_around(os.environ)
+    agent = detect_agent(os.environ)
     if agent and not dry_run:
         raise click.ClickException(
             f"{agent} runs this command, and agents cannot switch verdikt off; run it in a terminal of your own"
         )
-    here = Installation(project=os.path.realpath(project), data=str(data_home(os.environ)), env=os.environ)
+    here = Installation(
+        project=os.path.realpath(project), data_directory=str(get_data_directory(os.environ)), env=os.environ
+    )
     try:
-        changes = undo(here, hosts=hosts, everything=everything)
-        hooks = _git_hooks(here, hosts)
-        unasked = _unasked(here, changes)
-        _show(changes, hooks, unasked, dry_run=dry_run, as_json=as_json)
+        changes = plan_unwiring(here, host_names=hosts, everything=everything)
+        hooks = _find_git_hooks(here, hosts)
+        unasked = _find_orphaned_daemon(here, changes)
+        _print_changes(changes, hooks, unasked, dry_run=dry_run, as_json=as_json)
         if not (changes or hooks) or dry_run:
             return
         if not (yes or as_json):
@@ -61,52 +69,55 @@ def command(*, hosts: tuple[str, ...], everything: bool, dry_run: bool, yes: boo
             if not click.confirm("Make these changes?", default=True):
                 click.echo("nothing was changed")
                 return
-        take_back(here, changes)
+        apply_unwiring(here, changes)
         if hooks:
-            git.uninstall(os.path.dirname(hooks[0]))
+            git_hooks.uninstall_hooks(os.path.dirname(hooks[0]))
         if unasked:
-            warm.stop(Path(here.data, "run"))
+            daemon_control.stop_daemon(Path(here.data_directory, "run"))
         if not as_json:
-            said = f" sessions that run must be restarted; the log stays in {here.data}"
+            said = f" sessions that run must be restarted; the log stays in {here.data_directory}"
             click.echo(click.style("done.", fg="green") + said)
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
 
 
-def _show(changes: list[FileChange], hooks: list[str], unasked: int, *, dry_run: bool, as_json: bool) -> None:
+def _print_changes(
+    changes: list[FileChange], hooks: list[str], daemon_pid: int, *, dry_run: bool, as_json: bool
+) -> None:
     if as_json:
-        plain = [{"path": change.path, "host": change.host, "what": change.what} for change in changes]
-        click.echo(json.dumps({"changes": plain, "ends": unasked or None, "done": not dry_run}))
+        plain = [{"path": change.path, "host": change.host, "what": change.description} for change in changes]
+        click.echo(json.dumps({"changes": plain, "ends": daemon_pid or None, "done": not dry_run}))
         return
     if not (changes or hooks):
         click.echo("nothing on record for this project; `--all` looks at every project")
     for change in changes:
-        word = "keep" if not change.needed else "remove" if change.after is None else "restore"
-        click.echo(f"{click.style(word, fg='cyan')} {change.path}  ({change.what})")
+        word = "keep" if not change.is_needed else "remove" if change.after is None else "restore"
+        click.echo(f"{click.style(word, fg='cyan')} {change.path}  ({change.description})")
     for path in hooks:
         click.echo(f"{click.style('restore', fg='cyan')} {path}  (git's hooks, as they were before)")
-    if unasked:
-        click.echo(f"{click.style('end', fg='cyan')} process {unasked}  (the warm process, which nobody asks any more)")
+    if daemon_pid:
+        click.echo(
+            f"{click.style('end', fg='cyan')} process {daemon_pid}  (the warm process, which nobody asks any more)"
+        )
 
 
-def _unasked(here: Installation, changes: Iterable[FileChange]) -> int:
+def _find_orphaned_daemon(installation: Installation, changes: Iterable[FileChange]) -> int:
     """The warm process of this user, when nothing that asks it is left after these changes; 0 otherwise."""
-    from verdikt.daemon.client import holder
-    from verdikt.daemon.loopback import remembered_port
-
-    run = Path(here.data, "run")
+    run = Path(installation.data_directory, "run")
     gone = {change.path for change in changes}
     try:
-        asked = gone < set(here.record().files) or any(found.file not in gone for found in wired(here))
+        asked = gone < set(installation.load_record().files) or any(
+            found.file not in gone for found in find_wirings(installation)
+        )
     except WiringError:
         asked = True  # who knows what a file names that cannot be read
     # Whoever switched on http hooks has wired them by hand.
-    return 0 if not gone or asked or remembered_port(run) else holder(run)
+    return 0 if not gone or asked or load_port(run) else find_daemon_pid(run)
 
 
-def _git_hooks(here: Installation, hosts: tuple[str, ...]) -> list[str]:
+def _find_git_hooks(installation: Installation, hosts: tuple[str, ...]) -> list[str]:
     """The hooks of the project's repository that are ours and are to go."""
-    if (hosts and "git" not in hosts) or not find_root(here.project):
+    if (hosts and "git" not in hosts) or not find_work_tree(installation.project):
         return []
-    states = git.status(GitIndex(here.project, here.env).hooks_directory())
-    return [state.path for state in states if state.installed]
+    states = git_hooks.read_hook_states(GitIndex(installation.project, installation.env).find_hooks_directory())
+    return [state.path for state in states if state.is_installed]

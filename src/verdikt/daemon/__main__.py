@@ -6,15 +6,16 @@ Also run by its path, so that whoever starts it need not know where Python finds
 import os
 import sys
 
+from verdikt.daemon.lifecycle import run_daemon
+
 
 def main(arguments: list[str]) -> int:
     """Lives in the data directory that the environment names. When another does already, leaves at once with status 0."""
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     if here not in sys.path:
         sys.path.append(here)
-    from verdikt.daemon.life import live
 
-    return live(arguments, dict(os.environ))
+    return run_daemon(arguments, dict(os.environ))
 
 
 if __name__ == "__main__":

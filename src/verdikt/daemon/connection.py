@@ -8,12 +8,12 @@ import time
 from contextlib import suppress
 
 from verdikt.daemon import protocol
-from verdikt.daemon.question import Peer, Question, Said
+from verdikt.daemon.request import DaemonReply, HookRequest, Peer
 
-FIRST_PIECE, PIECE = 16 * 1024, 256 * 1024
+FIRST_READ_BYTES, READ_BYTES = 16 * 1024, 256 * 1024
 """How much is read at once: nearly every question fits in the first."""
 
-SEND_SECONDS = 2.0
+SEND_TIMEOUT_SECONDS = 2.0
 """How long a client may take to read its answer."""
 
 
@@ -23,38 +23,38 @@ class Connection:
     def __init__(self, sock: socket.socket, peer: Peer, now: float) -> None:
         self.sock = sock
         self.peer = peer
-        self.opened = now
-        self.asked = now
+        self.opened_at = now
+        self.completed_at = now
         """When the question was complete."""
         self.data = bytearray()
-        self.due: float | None = None
+        self.reply_deadline: float | None = None
         """When it must have an answer, whatever becomes of its question; None where the client itself keeps a clock."""
-        self.lingers = False
+        self.is_lingering = False
         """Whether it was answered before it was heard to its end, and is heard on so that the answer is not lost."""
         self._lengths: tuple[int, int] | None = None
-        self._to_answer = threading.Lock()
+        self._reply_lock = threading.Lock()
 
     def fileno(self) -> int:
         """The descriptor, for a selector."""
         return self.sock.fileno()
 
-    def feed(self) -> bool:
+    def receive_data(self) -> bool:
         """Takes in what has come; whether the question is complete. `Malformed` or `OSError` when it never will be."""
-        piece = self.sock.recv(PIECE if self.data else FIRST_PIECE, socket.MSG_DONTWAIT)
+        piece = self.sock.recv(READ_BYTES if self.data else FIRST_READ_BYTES, socket.MSG_DONTWAIT)
         if not piece:
             # Who has begun may have closed one direction alone, and listen.
             raise (
-                protocol.Malformed("expected a whole question")
+                protocol.MalformedMessage("expected a whole question")
                 if self.data
                 else ConnectionError("the client went away")
             )
         self.data += piece
-        complete = self._complete()
+        complete = self._is_complete()
         if complete:
-            self.asked = time.monotonic()
+            self.completed_at = time.monotonic()
         return complete
 
-    def gone(self) -> bool:
+    def has_hung_up(self) -> bool:
         """Whether the client has hung up altogether, or was hung up on."""
         if self.sock.fileno() < 0:
             return True
@@ -62,30 +62,30 @@ class Connection:
         look.register(self.sock, 0)
         return any(event & select.POLLHUP for _, event in look.poll(0))
 
-    def question(self) -> Question:
+    def read_request(self) -> HookRequest:
         """The complete question; `Malformed` when it is none."""
         assert self._lengths is not None
-        start, (head, payload) = protocol.QUESTION_PREFIX, self._lengths
+        start, (head, payload) = protocol.REQUEST_PREFIX_BYTES, self._lengths
         data, self.data = self.data, bytearray()
-        return Question.read(
+        return HookRequest.from_head(
             bytes(data[start : start + head]), bytes(data[start + head : start + head + payload]), self.peer
         )
 
-    def answer(self, said: Said) -> bool:
+    def send_reply(self, reply: DaemonReply) -> bool:
         """Sends the one answer and closes; whether all of it was taken. Whoever comes first answers, and nobody after them."""
-        data = self._bytes(said)
-        if not self._to_answer.acquire(blocking=False):
+        data = self._encode_reply(reply)
+        if not self._reply_lock.acquire(blocking=False):
             return False
         try:
             with suppress(BlockingIOError):
                 data = data[self.sock.send(data, socket.MSG_DONTWAIT) :]
             if data:
-                self.sock.settimeout(SEND_SECONDS)
+                self.sock.settimeout(SEND_TIMEOUT_SECONDS)
                 self.sock.sendall(data)
         except OSError:
             self.close()
             return False
-        self._end()
+        self._finish_reply()
         return True
 
     def close(self) -> None:
@@ -93,24 +93,24 @@ class Connection:
         with suppress(OSError):
             self.sock.close()
 
-    def _end(self) -> None:
+    def _finish_reply(self) -> None:
         self.close()
 
-    def _complete(self) -> bool:
+    def _is_complete(self) -> bool:
         if self._lengths is None:
-            if len(self.data) < protocol.QUESTION_PREFIX:
+            if len(self.data) < protocol.REQUEST_PREFIX_BYTES:
                 return False
-            self._lengths = protocol.question_lengths(bytes(self.data[: protocol.QUESTION_PREFIX]))
-        missing = protocol.QUESTION_PREFIX + sum(self._lengths) - len(self.data)
+            self._lengths = protocol.decode_request_prefix(bytes(self.data[: protocol.REQUEST_PREFIX_BYTES]))
+        missing = protocol.REQUEST_PREFIX_BYTES + sum(self._lengths) - len(self.data)
         if missing < 0:
-            raise protocol.Malformed("expected one question, found more")
+            raise protocol.MalformedMessage("expected one question, found more")
         return missing == 0
 
-    def _bytes(self, said: Said) -> bytes:
-        return protocol.answer(said.kind, said.status, said.out, said.err)
+    def _encode_reply(self, reply: DaemonReply) -> bytes:
+        return protocol.encode_reply(reply.kind, reply.status, reply.out, reply.err)
 
 
-def peer_of(sock: socket.socket) -> Peer:
+def get_peer(sock: socket.socket) -> Peer:
     """Who is at the other end of a Unix socket; raises where the system cannot tell."""
     if hasattr(socket, "SO_PEERCRED"):
         pid, uid, gid = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))

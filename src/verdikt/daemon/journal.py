@@ -6,7 +6,7 @@ from pathlib import Path
 
 from verdikt.observe.clock import Clock, SystemClock
 
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 
 
 class Journal:
@@ -17,12 +17,12 @@ class Journal:
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
 
-    def write(self, text: str) -> None:
+    def write_line(self, text: str) -> None:
         """Adds a line; a disk that does not take it is no reason to stop."""
         line = f"{self._clock.now():.3f} {os.getpid()} {' '.join(text.split())[:500]}\n"
         with self._lock:
             try:
-                if self.path.exists() and self.path.stat().st_size > MOST_BYTES:
+                if self.path.exists() and self.path.stat().st_size > MAX_BYTES:
                     self.path.replace(self.path.with_name(f"{self.path.name}.1"))
                 fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
                 try:
@@ -32,7 +32,7 @@ class Journal:
             except OSError:
                 return
 
-    def tail(self, lines: int) -> list[str]:
+    def read_tail(self, lines: int) -> list[str]:
         """The last lines, the oldest first."""
         found: list[str] = []
         for path in (self.path.with_name(f"{self.path.name}.1"), self.path):

@@ -1,24 +1,25 @@
 """How a warm process is started: for one user, or for all of a machine."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from verdikt.daemon.client import run_directory
+from verdikt.daemon.client import get_run_directory
 from verdikt.errors import DaemonError
-from verdikt.model.value import Value
 
 
-class Options(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonOptions:
     """`home` is the data directory; `socket` is there for a system-wide process, `http` where a port was named (0: any)."""
 
     home: Path
-    system: bool = False
-    socket: Path | None = None
-    allow: frozenset[int] = frozenset()
-    http: int | None = None
+    system_wide: bool = False
+    socket_path: Path | None = None
+    allowed_uids: frozenset[int] = frozenset()
+    http_port: int | None = None
 
     @classmethod
-    def read(cls, arguments: list[str], env: Mapping[str, str]) -> "Options":
+    def from_arguments(cls, arguments: list[str], env: Mapping[str, str]) -> "DaemonOptions":
         """The options in a command line; `DaemonError` when something is missing or unknown."""
         words = list(arguments)
         system = "--system" in words
@@ -31,7 +32,7 @@ class Options(Value, kw_only=True):
             raise DaemonError(f"expected --system, --socket, --home, --allow or --http, found `{' '.join(arguments)}`")
         if system != bool(given.get("--socket") and given.get("--home")):
             raise DaemonError("expected --system together with --socket and --home")
-        run = run_directory(env)
+        run = get_run_directory(env)
         if not system and not run:
             raise DaemonError("expected an absolute HOME, XDG_DATA_HOME or VERDIKT_HOME, found none")
         try:
@@ -47,4 +48,4 @@ class Options(Value, kw_only=True):
         socket = Path(given["--socket"][-1]) if system else None
         if not (home.is_absolute() and (socket is None or socket.is_absolute())):
             raise DaemonError("expected absolute paths for --home and --socket")
-        return cls(home=home, system=system, socket=socket, allow=allow, http=http)
+        return cls(home=home, system_wide=system, socket_path=socket, allowed_uids=allow, http_port=http)

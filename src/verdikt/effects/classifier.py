@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from verdikt.effects.name import named
-from verdikt.effects.native import read_tool
-from verdikt.effects.reading import Reading
-from verdikt.effects.recall import Recall
-from verdikt.effects.target import Resolver
+from verdikt.effects.code import classify_code
+from verdikt.effects.effect_cache import EffectCache
+from verdikt.effects.effect_catalog import find_entry
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.script_classifier import ScriptClassifier
+from verdikt.effects.target import TargetResolver
+from verdikt.effects.tool_classifier import classify_tool
 from verdikt.model.action import ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Effects
+from verdikt.shell.command import Command, Word
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     from verdikt.model.action import Action
     from verdikt.model.facts import Facts
 
-MOST = 2_000
+MAX_EFFECTS = 2_000
 """How many effects one action is described by; what comes after them is told as unknown."""
 
 
@@ -29,39 +29,35 @@ def classify(action: Action, facts: Facts, *, manifest: Mapping[str, Any] | None
 
     `manifest` maps tools to declared effects and annotations; arguments raise what it declares and never lower it.
     """
-    if action.kind is ActionKind.BASH and action.tool not in _POWERSHELL:
-        text = command_text(action)
-        return _RECENT.effects(text, facts, lambda: understand(text, facts))
-    resolver = Resolver(facts)
+    if action.kind is ActionKind.BASH and action.tool not in _POWERSHELL_TOOLS:
+        text = extract_command_text(action)
+        return _CACHE.get_or_compute(text, facts, lambda: classify_shell_text(text, facts))
+    resolver = TargetResolver(facts)
     if action.kind is ActionKind.BASH:
-        effects = _powershell(command_text(action), resolver)
+        effects = _classify_powershell(extract_command_text(action), resolver)
     else:
-        effects = [*read_tool(action, resolver, manifest)]
-    return Effects(_unique(effects or [_NOTHING]))
+        effects = [*classify_tool(action, resolver, manifest)]
+    return Effects(_deduplicate_effects(effects or [_NO_EFFECT]))
 
 
-_RECENT = Recall()
-_NOTHING = Effect(cls=EffectClass.READ, what="none")
+_CACHE = EffectCache()
+_NO_EFFECT = Effect(cls=EffectClass.READ, what="none")
 
 
-def understand(text: str, facts: Facts) -> Effects:
+def classify_shell_text(text: str, facts: Facts) -> Effects:
     """What shell text would do, whether or not it was met before."""
-    effects = Reading(Resolver(facts)).script(text) if text and not text.isspace() else []
-    return Effects(_unique(effects or [_NOTHING]))
+    effects = ScriptClassifier(TargetResolver(facts)).classify_shell(text) if text and not text.isspace() else []
+    return Effects(_deduplicate_effects(effects or [_NO_EFFECT]))
 
 
-_POWERSHELL = frozenset("PowerShell powershell write_powershell".split())
+_POWERSHELL_TOOLS = frozenset("PowerShell powershell write_powershell".split())
 
 
-def _powershell(text: str, resolver: Resolver) -> list[Effect]:
-    from verdikt.effects.call import Call
-    from verdikt.effects.code import read_code
-    from verdikt.shell.command import Command, Word
-
-    return [*read_code("powershell", text, Call(Command(argv=(Word(text[:80]),)), resolver))]
+def _classify_powershell(text: str, resolver: TargetResolver) -> list[Effect]:
+    return [*classify_code("powershell", text, Invocation(Command(argv=(Word(text[:80]),)), resolver))]
 
 
-def command_text(action: Action) -> str:
+def extract_command_text(action: Action) -> str:
     """The shell text of an action, whichever way its host writes it."""
     payload = action.payload
     if type(payload) is dict and type(text := payload.get("command")) is str:
@@ -80,17 +76,17 @@ def command_text(action: Action) -> str:
                     and words[1] in ("-c", "-lc", "-ic")
                 ):
                     return words[2]
-                return " ".join(_quoted(word) for word in words)
+                return " ".join(_quote_word(word) for word in words)
     return ""
 
 
-def _quoted(word: str) -> str:
+def _quote_word(word: str) -> str:
     if word and all(c.isalnum() or c in "-_./=:,@%+" for c in word):
         return word
     return "'" + word.replace("'", "'\\''") + "'"
 
 
-def _unique(effects: Sequence[Effect]) -> tuple[Effect, ...]:
+def _deduplicate_effects(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     """The effects in order, each once."""
     if len(effects) < 2:
         return tuple(effects)
@@ -100,11 +96,11 @@ def _unique(effects: Sequence[Effect]) -> tuple[Effect, ...]:
         targets = [target.path or target.text for target in effect.targets]
         seen.setdefault((effect.what, effect.by, effect.note, effect.recoverable, effect.certain, *targets), effect)
     found = tuple(seen.values())
-    return found if len(found) <= MOST else (*found[:MOST], _too_much())
+    return found if len(found) <= MAX_EFFECTS else (*found[:MAX_EFFECTS], _make_overflow_effect())
 
 
-def _too_much() -> Effect:
-    entry = named("unknown.parse")
+def _make_overflow_effect() -> Effect:
+    entry = find_entry("unknown.parse")
     return Effect(
         cls=entry.cls,
         what="unknown.parse",

@@ -1,19 +1,20 @@
 """Calls of declared tools: a call has the effects that the manifest declares for the tool, whatever its arguments."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.effects.manifest import Manifest, ToolDeclaration
 from verdikt.errors import CanonicalError, HookError
-from verdikt.model.canonical import canonical, parse
+from verdikt.model.canonical_json import encode_canonical, parse_json
 from verdikt.model.effect import EffectClass, most_restrictive
-from verdikt.model.frozen import freeze
+from verdikt.model.immutable import freeze
 from verdikt.model.posture import Posture, dispose
-from verdikt.model.spine import SpineReceipt, rationale
-from verdikt.model.value import Value, field
+from verdikt.model.spine import SpineReceipt, render_rationale
 
 
-class ToolCall(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
     """A tool that an agent wants to call, with its arguments."""
 
     tool: str
@@ -23,7 +24,8 @@ class ToolCall(Value, kw_only=True):
         object.__setattr__(self, "arguments", freeze(self.arguments))
 
 
-class Classification(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Classification:
     """What a manifest says that a call would do. `rationale` is part of the receipt, byte for byte."""
 
     tool: str
@@ -43,23 +45,23 @@ class Classification(Value, kw_only=True):
 
 def classify_declared(call: ToolCall, manifest: Manifest) -> Classification:
     """The declared effects of a call; a tool that the manifest does not know is a `ManifestError`."""
-    return _classification(manifest.get(call.tool))
+    return _classify_declaration(manifest.get(call.tool))
 
 
-def _classification(tool: ToolDeclaration) -> Classification:
+def _classify_declaration(tool: ToolDeclaration) -> Classification:
     dominant = most_restrictive(tool.effects)
     return Classification(
         tool=tool.name,
         effects=tool.effects,
         most_restrictive=dominant,
-        rationale=rationale(tool.name, tool.effects, dominant),
+        rationale=render_rationale(tool.name, tool.effects, dominant),
     )
 
 
 def receive(payload: str | bytes) -> ToolCall:
     """The tool call in a hook's input; keys other than `tool` and `arguments` are ignored."""
     try:
-        document = parse(payload)
+        document = parse_json(payload)
     except CanonicalError as error:
         raise HookError(f"payload is not valid JSON: {error}") from error
     if not isinstance(document, dict):
@@ -71,7 +73,7 @@ def receive(payload: str | bytes) -> ToolCall:
     if not isinstance(arguments, dict):
         raise HookError("'arguments' field must be a JSON object if present")
     try:
-        canonical(arguments)
+        encode_canonical(arguments)
     except CanonicalError as error:
         raise HookError(f"'arguments' cannot be put in a receipt: {error}") from error
     return ToolCall(tool=tool, arguments=arguments)
@@ -80,7 +82,7 @@ def receive(payload: str | bytes) -> ToolCall:
 def judge(call: ToolCall, manifest: Manifest, posture: Posture = Posture.INTERACTIVE) -> SpineReceipt:
     """Everything in one step: what a manifest and a posture make of a call, as a receipt."""
     tool = manifest.get(call.tool)
-    classification = _classification(tool)
+    classification = _classify_declaration(tool)
     return SpineReceipt(
         tool=call.tool,
         arguments=call.arguments,

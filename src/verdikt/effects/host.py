@@ -2,47 +2,50 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from verdikt.model.effect import Target
-from verdikt.model.regex import regex
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from verdikt.shell.command import Word
 
-_URL = regex(r"^([a-zA-Z][a-zA-Z0-9+.-]*)://(?:[^/@\s]*@)?(\[[^\]]*\]|[^/:?#\s]*)")
-_HOST = regex(r"^(?:[^@/\s]+@)?([A-Za-z0-9_.-]+|\[[0-9a-fA-F:]+\])(?::\d+)?(?:/.*)?$")
-_LOCAL = regex(r"^(?:localhost|127(?:\.\d+){0,3}|0\.0\.0\.0|\[?::1\]?|.*\.localhost|host\.docker\.internal)$")
+_URL = compile_lazily(r"^([a-zA-Z][a-zA-Z0-9+.-]*)://(?:[^/@\s]*@)?(\[[^\]]*\]|[^/:?#\s]*)")
+_BARE_HOST = compile_lazily(r"^(?:[^@/\s]+@)?([A-Za-z0-9_.-]+|\[[0-9a-fA-F:]+\])(?::\d+)?(?:/.*)?$")
+_LOCAL_HOST = compile_lazily(
+    r"^(?:localhost|127(?:\.\d+){0,3}|0\.0\.0\.0|\[?::1\]?|.*\.localhost|host\.docker\.internal)$"
+)
 
 
-def host(text: str) -> str:
+def parse_host(text: str) -> str:
     """The host in a URL, a `user@host:path` or a bare name; what is unknown stays `…`."""
     text = text.replace(UNKNOWN, "…")
     if found := _URL.match(text):
         return found.group(2)
-    if found := _HOST.match(text):
+    if found := _BARE_HOST.match(text):
         return found.group(1)
     return text
 
 
-def is_local(name: str) -> bool:
+def is_local_host(name: str) -> bool:
     """Whether a host is this machine."""
-    return _LOCAL.match(name) is not None
+    return _LOCAL_HOST.match(name) is not None
 
 
-_METADATA = frozenset(
+_METADATA_HOSTS = frozenset(
     "169.254.169.254 169.254.170.2 metadata.google.internal metadata.goog 100.100.100.200 [fd00:ec2::254] metadata metadata.azure.internal".split()
 )
 
 
-def is_metadata(name: str) -> bool:
+def is_metadata_host(name: str) -> bool:
     """Whether a host is where a cloud's machine gets its own credentials."""
-    return name in _METADATA
+    return name in _METADATA_HOSTS
 
 
-def target(word: Word) -> Target:
+def to_host_target(word: Word) -> Target:
     """The host that a word names, as a target."""
-    return Target(host(word.text) or word.shown, "host")
+    return Target(parse_host(word.text) or word.display_text, "host")
 
 
 def is_remote_path(text: str) -> bool:

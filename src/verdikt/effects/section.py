@@ -5,44 +5,54 @@ from functools import partial
 
 from verdikt.effects.manifest import Manifest, ToolDeclaration
 from verdikt.model.effect import EffectClass
-from verdikt.model.node import Node
 from verdikt.model.posture import Posture
-from verdikt.model.shape import Field, Section, Shape, anything, choices, flag, read_fields, record_schema, text
+from verdikt.model.schema_type import (
+    Field,
+    SchemaType,
+    Section,
+    any_type,
+    bool_type,
+    choice_list_type,
+    mapping_schema,
+    read_fields,
+    text_type,
+)
+from verdikt.model.yaml_node import YamlNode
 
 FIELDS: Mapping[str, Field] = {
-    "effects": Field(choices(tuple(EffectClass)), "what the tool does", required=True),
-    "permitted_postures": Field(choices(tuple(Posture)), "the postures in which it may run; absent: all"),
-    "require_confirmation": Field(flag(), "whether a person must say yes first"),
-    "description": Field(text(), "what the tool is for"),
-    "metadata": Field(anything("mapping"), "whatever else you want to keep with it"),
+    "effects": Field(choice_list_type(tuple(EffectClass)), "what the tool does", required=True),
+    "permitted_postures": Field(choice_list_type(tuple(Posture)), "the postures in which it may run; absent: all"),
+    "require_confirmation": Field(bool_type(), "whether a person must say yes first"),
+    "description": Field(text_type(), "what the tool is for"),
+    "metadata": Field(any_type("mapping"), "whatever else you want to keep with it"),
 }
 
 
-def read(node: Node) -> Manifest | None:
+def read_manifest(node: YamlNode) -> Manifest | None:
     """The tools, or None after recording what is wrong with them."""
     tools: dict[str, ToolDeclaration] = {}
-    for name, inner in node.mapping().items():
+    for name, inner in node.read_mapping().items():
         if not isinstance(inner.value, Mapping):
-            inner.expected("a mapping")
+            inner.add_mismatch("a mapping")
             continue
         values = read_fields(inner, FIELDS)
         if values.get("effects"):
-            tool = inner.build(partial(ToolDeclaration, name=name, **values))
+            tool = inner.try_build(partial(ToolDeclaration, name=name, **values))
             if tool is not None:
                 tools[name] = tool
     return Manifest(tools)
 
 
-def merge(values: Sequence[Manifest]) -> Manifest:
+def merge_manifests(manifests: Sequence[Manifest]) -> Manifest:
     """Every tool that a layer declares, with all the effects and all the constraints that any of them gives it."""
     tools: dict[str, ToolDeclaration] = {}
-    for manifest in values:
+    for manifest in manifests:
         for name, tool in manifest.tools.items():
-            tools[name] = _both(tools[name], tool) if name in tools else tool
+            tools[name] = _merge_declarations(tools[name], tool) if name in tools else tool
     return Manifest(tools)
 
 
-def _both(upper: ToolDeclaration, lower: ToolDeclaration) -> ToolDeclaration:
+def _merge_declarations(upper: ToolDeclaration, lower: ToolDeclaration) -> ToolDeclaration:
     allowed = [set(tool.permitted_postures) for tool in (upper, lower) if tool.permitted_postures is not None]
     # Where the two leave no posture in common, the upper layer's word stands.
     postures = tuple(set.intersection(*allowed)) or upper.permitted_postures if allowed else None
@@ -57,7 +67,7 @@ def _both(upper: ToolDeclaration, lower: ToolDeclaration) -> ToolDeclaration:
 
 
 SECTION = Section(
-    Shape(read, {"type": "object", "additionalProperties": record_schema(FIELDS)}, "tools by name"),
+    SchemaType(read_manifest, {"type": "object", "additionalProperties": mapping_schema(FIELDS)}, "tools by name"),
     "which tools exist and what they do",
-    merge,
+    merge_manifests,
 )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from verdikt.effects.argument import words
-from verdikt.model.regex import regex
+import re
+from fnmatch import translate
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
+from verdikt.effects.argv import word_set
+from verdikt.model.lazy_regex import compile_lazily
 
 # Written with `~` for any home directory and `**` for anything below.
-_GUARD = """
+_GUARD_GLOBS = """
 ~/.claude/settings.json ~/.claude/settings.local.json ~/.claude/hooks/** ~/.claude/managed-settings.json ~/.claude/managed-mcp.json
 .claude/settings.json .claude/settings.local.json .claude/hooks/**
 ~/.codex/config.toml ~/.codex/hooks.json ~/.codex/hooks/** ~/.codex/rules/** ~/.codex/requirements.toml .codex/**
@@ -23,9 +22,9 @@ governance.yaml ~/.config/verdikt/** ~/.local/share/verdikt/** /etc/verdikt/** /
 bin/verdikt bin/verdikt-hook ~/Library/Application?Support/verdikt/** ~/.copilot/hooks/** ~/.copilot/config.json ~/.copilot/settings.json
 """
 
-_HOOK = ".git/hooks/** .git/hooks */.git/modules/*/hooks/** */.git/modules/*/hooks"
+_HOOK_GLOBS = ".git/hooks/** .git/hooks */.git/modules/*/hooks/** */.git/modules/*/hooks"
 
-_PERSIST = """
+_PERSISTENCE_GLOBS = """
 ~/.bashrc ~/.bash_profile ~/.bash_login ~/.bash_logout ~/.bash_aliases ~/.profile ~/.zshrc ~/.zshenv ~/.zprofile ~/.zlogin ~/.zlogout
 ~/.kshrc ~/.cshrc ~/.tcshrc ~/.login ~/.xinitrc ~/.xsession ~/.xsessionrc ~/.xprofile ~/.pam_environment ~/.inputrc ~/.tmux.conf
 ~/.config/fish/** ~/.config/autostart/** ~/.config/systemd/** ~/.config/environment.d/** ~/.local/share/systemd/** ~/.local/share/autostart/**
@@ -42,7 +41,7 @@ _PERSIST = """
 */site-packages/*.pth */sitecustomize.py */usercustomize.py
 """
 
-_SECRET = """
+_SECRET_GLOBS = """
 ~/.ssh ~/.ssh/** ~/.aws ~/.aws/** ~/.gnupg ~/.gnupg/** ~/.kube ~/.kube/config ~/.kube/*config* ~/.docker/config.json ~/.azure ~/.azure/**
 ~/.config/gcloud ~/.config/gcloud/** ~/.config/gh/hosts.yml ~/.config/glab-cli/config.yml ~/.config/hub ~/.config/op/** ~/.config/rclone/rclone.conf
 ~/.config/doctl/** ~/.config/containers/auth.json ~/.config/sops/** ~/.config/age/** ~/.config/heroku/** ~/.config/stripe/** ~/.config/github-copilot/**
@@ -61,18 +60,18 @@ _SECRET = """
 """
 
 # By name alone, wherever they lie.
-_SECRET_NAMES = """
+_SECRET_NAME_GLOBS = """
 .env .env.* *.env id_rsa id_dsa id_ecdsa id_ecdsa_sk id_ed25519 id_ed25519_sk *.pem *.p12 *.pfx *.jks *.keystore *.kdbx *.ppk *.asc.key *_rsa *.key
 .netrc .pgpass .git-credentials .pypirc .htpasswd .vault_pass .vault-pass .vault_password master.key credentials.json client_secret*.json
 service-account*.json service_account*.json serviceaccount*.json gcp-key*.json secrets.yml secrets.yaml secrets.json secrets.toml secrets.env .secrets .secret
 kubeconfig *.kubeconfig terraform.tfstate terraform.tfstate.* *.tfstate wallet.dat key4.db logins.json Login?Data .dockercfg .s3cfg *.ovpn .boto auth.json.bak
 """
 
-_NOT_SECRET = regex(
+_NOT_SECRET = compile_lazily(
     r"(?:\.(?:pub|example|sample|template|dist|tmpl|defaults?|schema|md|ts|js|py|go|rs|java|rb|d\.ts)|known_hosts(?:\.old)?|\.ssh/config|\.env\.(?:test|ci|vault|development\.example)|(?:ca|cert|cacert|chain|fullchain|bundle|public|pubkey|pub)\w*\.pem|(?:ca|cert|tls|ssl)[-_](?:bundle|chain|cert|certs)\.pem|(?:cert|certificate|chain|bundle|public|pub|ca)\.pem|(?:example|sample|template)\.env)$"
 )
 
-BUILD = words(
+BUILD_NAMES = word_set(
     "node_modules dist build target out __pycache__ .venv venv .pytest_cache .mypy_cache .ruff_cache .tox .nox coverage htmlcov .coverage "
     ".next .nuxt .svelte-kit .turbo .parcel-cache .cache .gradle .eggs obj bower_components Pods DerivedData _build .hypothesis "
     ".ipynb_checkpoints .DS_Store .nyc_output storybook-static .serverless .aws-sam .angular .expo .dart_tool .docusaurus .vite .output "
@@ -83,12 +82,12 @@ BUILD = words(
 )
 """Names of what a build makes and can make again."""
 
-_BUILD_NAME = regex(
+_BUILD_NAME_PATTERN = compile_lazily(
     r"(?:\.(?:pyc|pyo|o|obj|a|pdb|class|log|tmp|swp|swo|bak|orig|rej|egg-info|tsbuildinfo|gcda|gcno|lcov|prof|coverage|map|cache|pid|lock~)|(?<=.)~)$"
     r"|^(?:cmake-build-|bazel-|\.coverage\.|npm-debug|yarn-error|core\.\d)"
 )
 
-CACHE = (
+CACHE_INFIXES = (
     "/.cache/",
     "/.npm/_cacache",
     "/Library/Caches/",
@@ -112,21 +111,21 @@ CACHE = (
 )
 """Below a home: what programs fetch again by themselves."""
 
-SYSTEM = words(
+SYSTEM_DIRECTORIES = word_set(
     "bin sbin lib lib32 lib64 libx32 usr etc boot dev proc sys var opt root run snap nix System Library Applications private cores home "
     "Users Volumes lost+found srv"
 )
 """Top-level directories that belong to the machine."""
 
-_DEVICE = regex(
+_DISK_DEVICE = compile_lazily(
     r"/dev/(?:(?:sd|hd|vd|xvd)[a-z]+\d*|nvme\d.*|mmcblk\d.*|disk.*|rdisk.*|dm-\d+|md\d+|mapper/.*|loop\d+|sr\d|mem|kmem|port|nbd\d+|zd\d+|ram\d+)$"
 )
-_SINK = words(
+_SINK_DEVICES = word_set(
     "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/full /dev/random /dev/urandom /dev/ptmx NUL"
 )
 
 
-class _Places:
+class _GlobTable:
     """A table of globs, sorted into what a set, a prefix or a suffix can answer, so that few are left to be matched."""
 
     __slots__ = ("_exact", "_globs", "_infixes", "_prefixes", "_regex", "_suffixes")
@@ -153,98 +152,117 @@ class _Places:
             if infix in path:
                 return True
         if self._regex is None:
-            import re
-            from fnmatch import translate
-
             bodies = (translate(glob.replace("**", "*")) for glob in self._globs)
             self._regex = re.compile("|".join(f"(?:{body})" for body in bodies) or r"(?!)")
         return self._regex.match(path) is not None
 
 
-_guard, _hook, _persist, _secret = _Places(_GUARD), _Places(_HOOK), _Places(_PERSIST), _Places(_SECRET)
-_secret_name = _Places(" ".join("/" + name for name in _SECRET_NAMES.split()))
-_HOMES = ("/home/", "/root", "/Users/", "/var/root", "/export/home/")
-_anybody = regex(r"^(?:/home/[^/]+|/root|/Users/[^/]+|/var/root|/export/home/[^/]+)(?=/|$)")
+_guard_paths, _hook_paths, _persistence_paths, _secret_paths = (
+    _GlobTable(_GUARD_GLOBS),
+    _GlobTable(_HOOK_GLOBS),
+    _GlobTable(_PERSISTENCE_GLOBS),
+    _GlobTable(_SECRET_GLOBS),
+)
+_secret_names = _GlobTable(" ".join("/" + name for name in _SECRET_NAME_GLOBS.split()))
+_HOME_PREFIXES = ("/home/", "/root", "/Users/", "/var/root", "/export/home/")
+_any_home = compile_lazily(r"^(?:/home/[^/]+|/root|/Users/[^/]+|/var/root|/export/home/[^/]+)(?=/|$)")
 
 
-def homely(path: str, home: str) -> str:
+def abbreviate_home(path: str, home: str) -> str:
     """The path with its home directory, whosever it is, written `~`."""
     if home != "/" and (path == home or path.startswith(home + "/")):
         return "~" + path[len(home) :]
-    return _anybody.sub("~", path, count=1) if path.startswith(_HOMES) else path
+    return _any_home.sub("~", path, count=1) if path.startswith(_HOME_PREFIXES) else path
 
 
-def is_guard(path: str) -> bool:
+def is_guard_path(path: str) -> bool:
     """Whether what lies there watches over an agent (`path` as `homely` writes it)."""
-    return path in _guard
+    return path in _guard_paths
 
 
-def is_hook(path: str) -> bool:
+def is_git_hook(path: str) -> bool:
     """Whether git runs what lies there."""
-    return path in _hook
+    return path in _hook_paths
 
 
-def is_persist(path: str) -> bool:
+def is_persistence(path: str) -> bool:
     """Whether what lies there runs again by itself, or says who may come in."""
-    return path in _persist
+    return path in _persistence_paths
 
 
 def is_secret(path: str) -> bool:
     """Whether keys, tokens or passwords lie there."""
     if _NOT_SECRET.search(path):
         return False
-    return path in _secret or "/" + path.rsplit("/", 1)[-1] in _secret_name
+    return path in _secret_paths or "/" + path.rsplit("/", 1)[-1] in _secret_names
 
 
-_ODD_ENDS = tuple(
+_SPECIAL_SUFFIXES = tuple(
     "_rsa .pem .key .p12 .pfx .jks .keystore .kdbx .ppk .env .ovpn .kubeconfig .tfstate .pth .dat .db .bak .conf .plist".split()
 )
-_ODD_NAMES = frozenset(
+_SPECIAL_NAMES = frozenset(
     "governance.yaml opencode.json opencode.jsonc credentials.json logins.json kubeconfig verdikt verdikt-hook sitecustomize.py usercustomize.py _netrc".split()
 )
-_ODD_STARTS = ("id_", "client_secret", "service", "gcp-key", "secrets", "auth.json", "gen_", "terraform.tfstate")
-_ODD_PLACES = ("/etc", "/lib", "/usr/lib", "/usr/local/lib", "/var", "/run", "/proc", "/Library", "~/Library", "~/_")
+_SPECIAL_PREFIXES = ("id_", "client_secret", "service", "gcp-key", "secrets", "auth.json", "gen_", "terraform.tfstate")
+_SPECIAL_DIRECTORIES = (
+    "/etc",
+    "/lib",
+    "/usr/lib",
+    "/usr/local/lib",
+    "/var",
+    "/run",
+    "/proc",
+    "/Library",
+    "~/Library",
+    "~/_",
+)
 
 
-def is_plain(path: str) -> bool:
+def is_ordinary(path: str) -> bool:
     """Whether a path is surely none of the above, told at a glance: where it says no, the tables decide."""
-    if "/." in path or path.startswith(_ODD_PLACES) or "/Library/" in path:
+    if "/." in path or path.startswith(_SPECIAL_DIRECTORIES) or "/Library/" in path:
         return False
     name = path[path.rfind("/") + 1 :]
-    return not (name.endswith(_ODD_ENDS) or name.startswith(_ODD_STARTS) or name in _ODD_NAMES or " " in name)
+    return not (
+        name.endswith(_SPECIAL_SUFFIXES) or name.startswith(_SPECIAL_PREFIXES) or name in _SPECIAL_NAMES or " " in name
+    )
 
 
-def is_build(path: str) -> bool:
+def is_build_output(path: str) -> bool:
     """Whether a build can make again what lies there (`path` relative to the project)."""
     parts = path.split("/")
-    return not BUILD.isdisjoint(parts) or _BUILD_NAME.search(parts[-1]) is not None or parts[-1].endswith(".egg-info")
+    return (
+        not BUILD_NAMES.isdisjoint(parts)
+        or _BUILD_NAME_PATTERN.search(parts[-1]) is not None
+        or parts[-1].endswith(".egg-info")
+    )
 
 
-_SCRATCH = regex(
+_SCRATCH_NAME = compile_lazily(
     r"(?:^|/)(?:(?:repro|reproduce|reproduction|scratch|tmp|temp|debug|sandbox|playground|poc)(?:[-_.\d]\w*)*|[\w-]+\.(?:py|js|ts|mjs|cjs|sh|rb|go|rs|c|cpp|java|json|txt|md|log|patch|diff|yaml|yml|toml|ini|csv|html|xml|out|zip|gz))$"
 )
 
 
-def is_scratch(path: str) -> bool:
+def is_scratch_file(path: str) -> bool:
     """Whether the name of what is not there says that it is one file, or was made to try something out."""
-    return _SCRATCH.search(path.rstrip("/")) is not None
+    return _SCRATCH_NAME.search(path.rstrip("/")) is not None
 
 
 def is_cache(path: str) -> bool:
     """Whether it is a cache below a home directory."""
-    return any(part in path for part in CACHE)
+    return any(part in path for part in CACHE_INFIXES)
 
 
 def is_device(path: str) -> bool:
     """Whether it is a disk, a partition or the memory itself."""
-    return _DEVICE.match(path) is not None
+    return _DISK_DEVICE.match(path) is not None
 
 
 def is_sink(path: str) -> bool:
     """Whether writing there changes nothing."""
-    return path in _SINK or path.startswith(("/dev/fd/", "/dev/pts/", "/proc/self/fd/"))
+    return path in _SINK_DEVICES or path.startswith(("/dev/fd/", "/dev/pts/", "/proc/self/fd/"))
 
 
 def is_system(path: str) -> bool:
     """Whether it belongs to the machine rather than to a person."""
-    return path == "/" or path[1:].split("/", 1)[0] in SYSTEM
+    return path == "/" or path[1:].split("/", 1)[0] in SYSTEM_DIRECTORIES

@@ -8,15 +8,15 @@ import enum
 import itertools
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from verdikt.evidence.clause import Clause, clauses, either
+from verdikt.evidence.blocked import find_blocked
+from verdikt.evidence.clause import Clause, any_pattern, split_clauses
+from verdikt.evidence.delegation import find_delegation
 from verdikt.evidence.done import find_done, find_witnessed
-from verdikt.evidence.plea import find_delegation
-from verdikt.evidence.prose import Sentence, sentences
-from verdikt.evidence.stuck import find_blocked
-from verdikt.model.regex import regex
-from verdikt.model.value import Value
+from verdikt.evidence.prose import Sentence, split_sentences
+from verdikt.model.lazy_regex import compile_lazily
 
 MOST = 100
 """Claims of one message that are looked at."""
@@ -27,10 +27,10 @@ SENTENCES = 4_000
 STORY = 3
 """Sentences from which on a message may be the story of what happened, to whomever."""
 
-_TOLD = regex(r"^(?!\W*(?:I|we)\b)(?!.*\bwhat w).*\b(?:was|were) \w+", re.IGNORECASE)
+_TOLD = compile_lazily(r"^(?!\W*(?:I|we)\b)(?!.*\bwhat w).*\b(?:was|were) \w+", re.IGNORECASE)
 """That something was done, and not by whom or that it is so now: alone in a story, it is what happened once."""
 
-_LOOKED = either(
+_LOOKED = any_pattern(
     r"^\W*(?:I|we)(?:'ve| have)? (?:reviewed|looked (?:at|into|through)|read|went through|gone through|inspected|compared|audited|analy[sz]ed|investigated|traced|took a look)\b",
     r"\b(?:haven't|have not|didn't|did not)(?: yet)? (?:changed?|touch(?:ed)?|implement(?:ed)?|modif(?:y|ied)|edit(?:ed)?|start(?:ed)?|ma[kd]e|appl(?:y|ied)|saved?) (?:any|anything|a thing|it|them|this|that)\b",
     r"\b(?:no|nothing) (?:changes?|edits?|(?:has|have) been|was|were|is|are)(?: (?:has|have) been| was| were| is| are)? (?:needed|necessary|required|made|changed|touched)\b",
@@ -54,7 +54,7 @@ _LOOKED = either(
 )
 """That the agent looked, or proposes, and changed nothing."""
 
-_SEEN = regex(
+_SEEN = compile_lazily(
     r"^(?!\W*(?:I|we)\b)(?!.*\b(?:pass\w*|green|clean|fixed|resolved|solved|done|complete\w*|finished|works?|working|now|no (?:errors|warnings|problems|issues))\b).*\b(?:\w*s|are|were|have|can|\w+n't)\b",
     re.IGNORECASE,
 )
@@ -69,7 +69,8 @@ class ClaimType(enum.StrEnum):
     DELEGATION = "delegation"
 
 
-class Claim(Value):
+@dataclass(frozen=True, slots=True)
+class Claim:
     """One claim: its type, the words that make it, the sentence around them and where the words stand in the message."""
 
     type: ClaimType
@@ -91,7 +92,7 @@ class Claim(Value):
 
 def find_claims(message: str) -> tuple[Claim, ...]:
     """The claims that a message makes, in order. Never raises, whatever the text."""
-    spoken = list(itertools.islice(sentences(message), SENTENCES))
+    spoken = list(itertools.islice(split_sentences(message), SENTENCES))
     found = list(itertools.islice((claim for one in spoken for claim in _in_sentence(one, message)), MOST))
     done = [claim.words for claim in found if claim.type is ClaimType.DONE]
     if len(spoken) >= STORY and all(map(_TOLD.match, done)):
@@ -113,7 +114,7 @@ def _in_sentence(sentence: Sentence, message: str) -> Iterator[Claim]:
     seen: set[ClaimType] = set()
     found = [
         (type, clause.start + begin, clause.start + stop)
-        for clause in clauses(sentence)
+        for clause in split_clauses(sentence)
         for type, (begin, stop) in _spans(clause)
     ]
     stuck = [begin for type, begin, _ in found if type is ClaimType.BLOCKED]
@@ -125,8 +126,8 @@ def _in_sentence(sentence: Sentence, message: str) -> Iterator[Claim]:
             yield _claim(type, sentence, (begin, stop), message)
 
 
-_CONTRAST = regex(r"\b(?:but|though|although|however|yet|except|only)\b|[;—–.]", re.IGNORECASE)
-_EVENT = regex(
+_CONTRAST = compile_lazily(r"\b(?:but|though|although|however|yet|except|only)\b|[;—–.]", re.IGNORECASE)
+_EVENT = compile_lazily(
     r"^\W*(?!I\b|we\b).*\b(?:has been|have been|was|were|is|are)\b(?!.*\b(?:pass|green|implemented|done|finished))",
     re.IGNORECASE,
 )

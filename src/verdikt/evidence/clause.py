@@ -3,35 +3,36 @@
 import itertools
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from verdikt.evidence import words as w
 from verdikt.evidence.prose import Sentence
-from verdikt.model.regex import regex
-from verdikt.model.value import Value
+from verdikt.model.lazy_regex import compile_lazily
 
 FLAGS = re.IGNORECASE
 
 
-def either(*constructions: str) -> re.Pattern[str]:
+def any_pattern(*constructions: str) -> re.Pattern[str]:
     """What is found where one of the constructions is, in capitals or not."""
-    return regex("|".join(constructions), FLAGS)
+    return compile_lazily("|".join(constructions), FLAGS)
 
 
-NEGATIVE = regex(w.NEGATIVE, FLAGS)
-UNREAL = regex(w.UNREAL, FLAGS)
-WONDERING = regex(w.WONDERING, FLAGS)
-SAID = regex(w.SAID, FLAGS)
-_WITNESS = regex(w.WITNESS, FLAGS)
-_OTHERS = regex(w.OTHERS)
-_PAST = regex(w.PAST, FLAGS)
-_PERSONAL = regex(w.PERSONAL)
+NEGATIVE = compile_lazily(w.NEGATIVE, FLAGS)
+UNREAL = compile_lazily(w.UNREAL, FLAGS)
+WONDERING = compile_lazily(w.WONDERING, FLAGS)
+SAID = compile_lazily(w.SAID, FLAGS)
+_WITNESS = compile_lazily(w.WITNESS, FLAGS)
+_OTHERS = compile_lazily(w.OTHERS)
+_PAST = compile_lazily(w.PAST, FLAGS)
+_PERSONAL = compile_lazily(w.PERSONAL)
 
 
 CLAUSES = 24
 """Clauses of a sentence that are read one by one; what comes after them is read as one."""
 
 
-class Clause(Value):
+@dataclass(frozen=True, slots=True)
+class Clause:
     """A part of a sentence that says one thing."""
 
     text: str
@@ -45,8 +46,8 @@ class Clause(Value):
         return self.text[:at].rpartition(",")[2]
 
 
-_SAYS = regex(r"[\w§¶✅✔☑]")
-_SPLIT = either(
+_SAYS = compile_lazily(r"[\w§¶✅✔☑]")
+_SPLIT = any_pattern(
     r"[;—–]",
     r"→(?!\s*~?\d)",
     r"\s-{1,2}\s",
@@ -57,20 +58,22 @@ _SPLIT = either(
     r"\s\(",
     r"(?<!\(\w)\)\s",
 )
-_LEAD = regex(
+_LEAD = compile_lazily(
     r"^(?:(?:and|but|so|then|also|plus|now|yes|ok(?:ay)?|great|good news|perfect|alright|finally|well)\b[,!:]?\s+)+|^(?:understood|agreed|sure|yep|yup|thanks|thank you|of course|absolutely|no problem|makes sense)[,!:]\s+",
     re.I,
 )
-_ASKS = regex(
+_ASKS = compile_lazily(
     r"^\W*(?:should|shall|do|does|did|want|would|could|can|will|is|are|am|was|were|has|have|what|which|how|why|where|who|when|right|ok|or|any|may)\b",
     re.IGNORECASE,
 )
-CONDITION = regex(
+CONDITION = compile_lazily(
     r"^\W*(?:if|unless|once|when|whenever|until|provided|assuming|suppose|in case|imagine|as soon as|as long as|so long as|only if|let's say|say)\b",
     re.I,
 )
-TEMPORAL = regex(r"^\W*(?:when|once|as soon as) (?:I|we) (?:\w+ed|ran|re-?ran|made|did|took|put|got|wrote)\b", re.I)
-_LABEL = regex(
+TEMPORAL = compile_lazily(
+    r"^\W*(?:when|once|as soon as) (?:I|we) (?:\w+ed|ran|re-?ran|made|did|took|put|got|wrote)\b", re.I
+)
+_LABEL = compile_lazily(
     r"^\W*(?:goal|acceptance criteria|definition of done|(?:expected|actual|desired)(?: \w+)?|plan|next(?: steps?| up)?|to-?do|steps?|remaining|requirement|pending"
     r"|(?:for )?context|background|history|timeline|root cause|why\b[^:]{0,60}|what (?:went wrong|happened|broke)|question|example|e\.g\.|for example|note to self|hypothesis|idea|option \w+|proposal|suggested \w+(?: \w+)?|title|subject"
     r"|commit message|(?:pr|issue|ticket) (?:title|description)|branch|quote|tip|test plan|criteri(?:a|on)|in progress|blocked by|later|not done"
@@ -79,7 +82,7 @@ _LABEL = regex(
 )
 
 
-def clauses(sentence: Sentence) -> Iterator[Clause]:
+def split_clauses(sentence: Sentence) -> Iterator[Clause]:
     """The parts of a sentence; what stands under a label such as `goal:` is not said of the present."""
     text = sentence.text
     starts = [0]
@@ -96,15 +99,15 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
         begin = start + (lead.end() if lead else 0)
         part = text[begin:end]
         last = number + 1 == len(starts)
-        asks = sentence.question and (last or bool(_ASKS.match(part)))
+        asks = sentence.is_question and (last or bool(_ASKS.match(part)))
         if _SAYS.search(part):
             yield Clause(part, begin, sentence, asks, number == 0)
 
 
-def unreal(clause: Clause, start: int, end: int) -> bool:
+def is_unreal(clause: Clause, start: int, end: int) -> bool:
     """Whether something before the words makes them a plan, a condition, a question or a denial."""
     near = clause.since_comma(start) + clause.text[start:end]
-    if NEGATIVE.search(near) or _in_part(near) or reported(clause.text[:start]):
+    if NEGATIVE.search(near) or _in_part(near) or is_reported(clause.text[:start]):
         return True
     lead = clause.since_comma(start)
     if re.search(r"\b(?:met|satisfied|fulfilled)\W*$", clause.text[start:end], FLAGS):
@@ -116,7 +119,7 @@ def unreal(clause: Clause, start: int, end: int) -> bool:
     return bool(UNREAL.search(lead)) or wonders(lead)
 
 
-_WHICH = regex(
+_WHICH = compile_lazily(
     r"\b(?:the|an?|this|that|all|every|both|two|three|\d+)(?: [\w§-]+){1,3} (?:where|which|who|whose)\b", FLAGS
 )
 
@@ -127,7 +130,7 @@ def wonders(text: str) -> bool:
 
 
 _NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\\d+"
-_PART = regex(rf"\b({_NUMBERS}) (?:out )?of (?:the |our |these )?({_NUMBERS})\b", FLAGS)
+_PART = compile_lazily(rf"\b({_NUMBERS}) (?:out )?of (?:the |our |these )?({_NUMBERS})\b", FLAGS)
 
 
 def _in_part(text: str) -> bool:
@@ -140,21 +143,21 @@ def _in_part(text: str) -> bool:
     return found is not None and found[1].lower() != found[2].lower()
 
 
-_NAMED = regex(
+_NAMED = compile_lazily(
     r"\b(?:(?:the|that|this|those|these|all|every|each|both|an?|your)(?: [\w§'-]+){1,4}?|everything|all|anything)(?: that| which)? (?:you|they|he|she|I|we|was|were|users?|customers?)"
     r"(?:'d| had| have|'ve)?(?: \w+ly)? $",
     FLAGS,
 )
 
 
-_THING = either(
+_THING = any_pattern(
     r"\b(?:the|an?|your|our|this|my|each|every|final|new|weekly|error)(?: [\w-]+)? (?:report|message|notification)$",
     r"\b(?:release|meeting|patch|field|the|my|your|some|these) notes$",
     r"\b(?:the|an?|every|each|all|this|that|both|any) (?:reported|described|mentioned|listed|requested|noted|suggested|promised)$",
 )
 
 
-def reported(before: str) -> bool:
+def is_reported(before: str) -> bool:
     """Whether somebody else says what follows; `the bug you reported` only says which bug."""
     said = [one for one in SAID.finditer(before) if not _THING.search(before[: one.start()] + one[0])]
     if not said or (_NAMED.search(before[: said[-1].start()]) and before[said[-1].end() :].strip(" ")[:5] != "that "):
@@ -172,31 +175,31 @@ def own_word(before: str) -> bool:
     return bool(_WITNESS.search(before[: said.start()]))
 
 
-def of_others(clause: Clause, start: int, end: int) -> bool:
+def is_by_others_or_past(clause: Clause, start: int, end: int) -> bool:
     """Whether the words are about what somebody else did, or about the past."""
     after = clause.text[end:].partition(" and ")[0]
     return bool(_PERSONAL.match(after)) or bool(_PAST.search(after)) or bool(_PAST.search(clause.text[:start]))
 
 
-def of_the_past(text: str) -> bool:
+def is_about_past(text: str) -> bool:
     """Whether words place what they tell in the past, before the agent's own work."""
     return bool(_PAST.search(text))
 
 
-def subject_start(before: str) -> int:
+def find_subject_start(before: str) -> int:
     """Where the words that the predicate is about begin: the last few words before it."""
     start = max(before.rfind(",") + 1, before.rfind(" and ") + 5 if " and " in before else 0)
     words = [match.start() for match in re.finditer(r"\S+", before[start:])]
     return start + (words[-6:][0] if words else 0)
 
 
-def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
     while start < end and not (text[start].isalnum() or text[start] in "§¶✅✔☑"):
         start += 1
     return start, max(end, start + 1)
 
 
-def about_others(before: str) -> bool:
+def has_other_subject(before: str) -> bool:
     """Whether the subject is somebody else; `the request you made` is not."""
     if re.search(
         r"\b(?:(?:the|that|this|each|every|all|any)(?: [\w§-]+){1,4}|everything|all|anything)(?: that)? you \w+\s*$",

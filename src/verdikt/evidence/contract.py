@@ -3,31 +3,31 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from verdikt.model.regex import regex
-from verdikt.model.value import Value, field
+from verdikt.model.lazy_regex import compile_lazily
 
-FIELDS = ("paths", "urls", "command_hints", "backtick_tokens", "keywords")
+TARGET_FIELDS = ("paths", "urls", "command_hints", "backtick_tokens", "keywords")
 """What validators bind to, the most telling first."""
 
-LONGEST = 64_000
-MOST = 200
+MAX_CHARACTERS = 64_000
+MAX_VALUES = 200
 
-_URL = regex(r"\bhttps?://[^\s<>\"'`)\]]+")
-_TICKS = regex(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-_PATH = regex(r"(?<![\w/.~-])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+*-]+)*/?")
-_RELATIVE = regex(r"(?<![\w/.@-])(?:[\w.@+-]+/)+[\w.@+*-]+|(?<![\w/.@-])[\w-]+(?:\.[\w-]+)*\.(?:%s)\b")
-_ENDINGS = (
+_URL = compile_lazily(r"\bhttps?://[^\s<>\"'`)\]]+")
+_BACKTICKS = compile_lazily(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_PATH = compile_lazily(r"(?<![\w/.~-])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+*-]+)*/?")
+_RELATIVE_PATH = compile_lazily(r"(?<![\w/.@-])(?:[\w.@+-]+/)+[\w.@+*-]+|(?<![\w/.@-])[\w-]+(?:\.[\w-]+)*\.(?:%s)\b")
+_FILE_EXTENSIONS = (
     "py|pyi|js|jsx|ts|tsx|mjs|cjs|go|rs|java|kt|kts|c|h|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|zsh|sql|html|css|scss|vue"
     "|svelte|md|rst|txt|json|jsonc|yaml|yml|toml|ini|cfg|conf|xml|lock|proto|tf|gradle|ipynb|csv|env|lua|ex|exs|dart|r"
 )
-_RELATIVE = regex(_RELATIVE.pattern % _ENDINGS)
+_RELATIVE_PATH = compile_lazily(_RELATIVE_PATH.pattern % _FILE_EXTENSIONS)
 _COMMANDS = (
     "pytest|tox|nox|npm|npx|yarn|pnpm|bun|make|cargo|go|mvn|gradle|ctest|cmake|docker|kubectl|helm|terraform|git|pip|uv|poetry"
     "|python|python3|node|deno|ruff|mypy|eslint|tsc|jest|vitest|curl|bash|sh|alembic|flask|rails|rake|bundle|composer|dotnet|swift"
 )
-_COMMAND = regex(rf"(?<![\w/.-])(?:{_COMMANDS})(?: (?:-{{0,2}}[\w./:=@-]+)){{1,8}}")
+_COMMAND = compile_lazily(rf"(?<![\w/.-])(?:{_COMMANDS})(?: (?:-{{0,2}}[\w./:=@-]+)){{1,8}}")
 _VERBS = (
     "add|adjust|allow|append|apply|automate|avoid|bring|cache|cover|edit|expose|hook|insert|introduce|modify|prevent|record|roll back|seed|speed up|sync|track down|trim|backport|build|bump|change|clean|commit|complete|configure|connect|convert|copy|correct|create"
     "|debug|delete|deploy|disable|do|document|download|drop|enable|ensure|expand|export|extend|extract|finish|fix|format"
@@ -39,7 +39,7 @@ _VERBS = (
     "|profile|provision|prune|purge|reboot|redeploy|reformat|register|rerun|re-run|reset|restart|restrict|retire|revoke|rotate|sanitize"
     "|schedule|secure|send|tag|terminate|throttle|tighten|transfer|upload|vendor|wipe"
 )
-_ASKED = regex(
+_REQUEST = compile_lazily(
     rf"(?:^|[.!:;\n]\s*|[-*]\s+|\d[.)]\s+|,? (?:and|then|please|also|now|just)\s+)"
     rf"(?:please |now |then |also |just |first |next |finally |ok(?:ay)?,? |hi,? |hey,? |hello,? |so |go ahead and |go and |try to |let's |let us )*"
     rf"(?:{_VERBS})\b(?! (?:you|i|we|it|they|this|that) (?:mean|think|know|say|explain))"
@@ -48,16 +48,16 @@ _ASKED = regex(
     rf"|\b(?:should|must|needs? to|has to|have to) (?:be )?(?:{_VERBS})\w*",
     re.IGNORECASE,
 )
-_ASKING = regex(
+_QUESTION = compile_lazily(
     r"^\W*(?:what|why|how|which|who|where|when|is|are|was|were|does|do|did|can i|could i|should i|has|have|explain|describe|tell me|show me how|hi|hello|hey|thanks|thank you|good (?:morning|evening|afternoon))\b",
     re.IGNORECASE,
 )
-_GO_ON = regex(
+_CONTINUATION = compile_lazily(
     r"^\W*(?:yes|yep|yeah|sure|ok(?:ay)?|go(?: ahead| on)?|continue|proceed|do it|please do|try again|again|keep going|next|sounds good|perfect, go|approved|lgtm|carry on|resume|retry)\b[^?]{0,60}$",
     re.IGNORECASE,
 )
-_TEST = regex(r"\btests?\b|\bpytest\b|\bspecs?\b|\bsuite\b", re.IGNORECASE)
-_STOP = frozenset(
+_TEST_WORD = compile_lazily(r"\btests?\b|\bpytest\b|\bspecs?\b|\bsuite\b", re.IGNORECASE)
+_STOP_WORDS = frozenset(
     "the a an and or but with without for from into onto this that these those then than when where what which who how why all any"
     " some not now please just also should would could will can need want make sure have has had been being are was were you your"
     " our its their them they there here about after before under over again more most other such only same too very use using new"
@@ -73,7 +73,8 @@ LADDER = (
 """What an agent tries before it may call itself blocked."""
 
 
-class Contract(Value):
+@dataclass(frozen=True, slots=True)
+class Contract:
     """What was asked for: the words, what they name, what has to be tried and what would prove it."""
 
     objective: str
@@ -82,14 +83,14 @@ class Contract(Value):
     verification: tuple[str, ...] = ()
     intent: str = "actionable"
 
-    def named(self, *fields: str) -> tuple[str, ...]:
+    def get_targets(self, *fields: str) -> tuple[str, ...]:
         """The values of these fields, in their order."""
         return tuple(value for name in fields for value in self.target_fields.get(name, ()))
 
     @property
-    def empty(self) -> bool:
+    def has_no_targets(self) -> bool:
         """Whether nothing in particular is named."""
-        return not any(self.target_fields.get(name) for name in FIELDS)
+        return not any(self.target_fields.get(name) for name in TARGET_FIELDS)
 
     def record(self) -> dict[str, Any]:
         """The contract as plain data."""
@@ -97,18 +98,18 @@ class Contract(Value):
             "objective": self.objective,
             "intent": self.intent,
             "required_response_mode": "prose",
-            "target_fields": {name: list(self.target_fields.get(name, ())) for name in FIELDS},
+            "target_fields": {name: list(self.target_fields.get(name, ())) for name in TARGET_FIELDS},
             "capability_ladder": list(self.ladder),
             "expected_verification": list(self.verification),
         }
 
     @classmethod
-    def of(cls, record: Mapping[str, Any]) -> "Contract":
+    def from_record(cls, record: Mapping[str, Any]) -> "Contract":
         """The contract that `record` wrote down."""
         fields = record.get("target_fields") or {}
         return cls(
             objective=str(record.get("objective", "")),
-            target_fields={name: tuple(map(str, fields.get(name, ()))) for name in FIELDS},
+            target_fields={name: tuple(map(str, fields.get(name, ()))) for name in TARGET_FIELDS},
             ladder=tuple(map(str, record.get("capability_ladder", LADDER))),
             verification=tuple(map(str, record.get("expected_verification", ()))),
             intent=str(record.get("intent", "actionable")),
@@ -117,41 +118,45 @@ class Contract(Value):
 
 def read_contract(text: str) -> Contract | None:
     """The contract that a prompt makes; None for a greeting or a question, which ask for no work."""
-    text = text[:LONGEST]
-    bare = _TICKS.sub(" ", text)
+    text = text[:MAX_CHARACTERS]
+    bare = _BACKTICKS.sub(" ", text)
     asks = bare.rstrip().endswith("?")
-    if not _ASKED.search(bare) or (asks and _ASKING.match(bare) and not re.search(r"[.!\n]\s*\S", bare)):
+    if not _REQUEST.search(bare) or (asks and _QUESTION.match(bare) and not re.search(r"[.!\n]\s*\S", bare)):
         return None
-    return Contract(text.strip(), _targets(text), verification=_verification(text))
+    return Contract(text.strip(), _extract_targets(text), verification=_infer_validators(text))
 
 
-def goes_on(text: str) -> bool:
+def is_continuation(text: str) -> bool:
     """Whether a prompt only says that the work asked for before should go on."""
-    return bool(_GO_ON.match(text.strip())) and len(text) < 120
+    return bool(_CONTINUATION.match(text.strip())) and len(text) < 120
 
 
-def extend(contract: Contract, more: Contract) -> Contract:
+def extend_contract(contract: Contract, addition: Contract) -> Contract:
     """Both as one: what was asked for later in the same turn comes on top."""
-    fields = {name: _unique((*contract.named(name), *more.named(name))) for name in FIELDS}
-    objective = f"{contract.objective}\n\n{more.objective}"[:LONGEST]
-    return Contract(objective, fields, contract.ladder, _unique((*contract.verification, *more.verification)))
-
-
-def _targets(text: str) -> dict[str, tuple[str, ...]]:
-    urls = _unique(url.rstrip(".,;:!?") for url in _URL.findall(text))
-    rest = _URL.sub(" ", text)
-    ticks = _unique(found[1].strip() for found in _TICKS.findall(rest) if found[1].strip())
-    paths = _unique(
-        path.rstrip(".,;:") for path in (*_PATH.findall(rest), *_RELATIVE.findall(rest)) if path.strip("/.~")
+    fields = {
+        name: _drop_duplicates((*contract.get_targets(name), *addition.get_targets(name))) for name in TARGET_FIELDS
+    }
+    objective = f"{contract.objective}\n\n{addition.objective}"[:MAX_CHARACTERS]
+    return Contract(
+        objective, fields, contract.ladder, _drop_duplicates((*contract.verification, *addition.verification))
     )
-    hints = _unique(
+
+
+def _extract_targets(text: str) -> dict[str, tuple[str, ...]]:
+    urls = _drop_duplicates(url.rstrip(".,;:!?") for url in _URL.findall(text))
+    rest = _URL.sub(" ", text)
+    ticks = _drop_duplicates(found[1].strip() for found in _BACKTICKS.findall(rest) if found[1].strip())
+    paths = _drop_duplicates(
+        path.rstrip(".,;:") for path in (*_PATH.findall(rest), *_RELATIVE_PATH.findall(rest)) if path.strip("/.~")
+    )
+    hints = _drop_duplicates(
         (
             *(token for token in ticks if _COMMAND.fullmatch(token) or re.match(rf"(?:{_COMMANDS})(?:\s|$)", token)),
-            *(_trimmed(hint) for hint in _COMMAND.findall(_TICKS.sub(" ", rest))),
+            *(_trim_command_hint(hint) for hint in _COMMAND.findall(_BACKTICKS.sub(" ", rest))),
         )
     )
-    words = re.findall(r"[A-Za-z][\w-]{2,}", _TICKS.sub(" ", rest))
-    keywords = _unique(word.lower() for word in words if word.lower() not in _STOP)
+    words = re.findall(r"[A-Za-z][\w-]{2,}", _BACKTICKS.sub(" ", rest))
+    keywords = _drop_duplicates(word.lower() for word in words if word.lower() not in _STOP_WORDS)
     return {
         "paths": paths,
         "urls": urls,
@@ -161,7 +166,7 @@ def _targets(text: str) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _trimmed(hint: str) -> str:
+def _trim_command_hint(hint: str) -> str:
     """A command in running text without the English that follows it."""
     words = hint.split()
     kept = words[:2]
@@ -169,14 +174,14 @@ def _trimmed(hint: str) -> str:
         if not (word.startswith("-") or "/" in word or "." in word or ":" in word):
             break
         kept.append(word)
-    while len(kept) > 1 and kept[-1].lower() in _STOP:
+    while len(kept) > 1 and kept[-1].lower() in _STOP_WORDS:
         kept.pop()
     return " ".join(kept) if len(kept) > 1 else ""
 
 
-def _verification(text: str) -> tuple[str, ...]:
+def _infer_validators(text: str) -> tuple[str, ...]:
     found = []
-    if _TEST.search(text):
+    if _TEST_WORD.search(text):
         found.append("tests_pass")
     if re.search(r"\b(?:build|compile)\w*\b", text, re.IGNORECASE):
         found.append("build_passes")
@@ -189,23 +194,23 @@ def _verification(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _unique(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(value for value in values if value))[:MOST]
+def _drop_duplicates(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(value for value in values if value))[:MAX_VALUES]
 
 
-def as_yaml(record: Mapping[str, Any]) -> str:
+def to_yaml(record: Mapping[str, Any]) -> str:
     """The contract as a YAML file, every text quoted."""
     lines = []
     for key, value in record.items():
         if isinstance(value, Mapping):
             lines.append(f"{key}:")
-            lines += [line for name, inner in value.items() for line in _listed(name, inner, "  ")]
+            lines += [line for name, inner in value.items() for line in _render_yaml_value(name, inner, "  ")]
         else:
-            lines += _listed(key, value, "")
+            lines += _render_yaml_value(key, value, "")
     return "\n".join(lines) + "\n"
 
 
-def _listed(key: str, value: Any, indent: str) -> list[str]:
+def _render_yaml_value(key: str, value: Any, indent: str) -> list[str]:
     if not isinstance(value, list | tuple):
         return [f"{indent}{key}: {json.dumps(value, ensure_ascii=False)}"]
     if not value:

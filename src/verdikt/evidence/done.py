@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from verdikt.evidence import phrase as p
 from verdikt.evidence import words as w
-from verdikt.evidence.change import by_change
+from verdikt.evidence.change import find_change_claims
 from verdikt.evidence.clause import (
     CONDITION,
     FLAGS,
@@ -15,33 +15,35 @@ from verdikt.evidence.clause import (
     UNREAL,
     WONDERING,
     Clause,
-    about_others,
-    either,
-    of_others,
-    of_the_past,
-    reported,
-    trimmed,
-    unreal,
+    any_pattern,
+    has_other_subject,
+    is_about_past,
+    is_by_others_or_past,
+    is_reported,
+    is_unreal,
+    trim_span,
 )
-from verdikt.evidence.outcome import by_outcome
+from verdikt.evidence.outcome import find_outcome_claims
 from verdikt.evidence.prose import Sentence
-from verdikt.evidence.state import by_state
-from verdikt.model.regex import regex
+from verdikt.evidence.state import find_state_claims
+from verdikt.model.lazy_regex import compile_lazily
 
-_SAYS_WHEN = regex(r"\b(?:is|are|was|were|has|have|will|can)\b|'(?:s|re)\b", FLAGS)
-_FAULT = regex(
+_SAYS_WHEN = compile_lazily(r"\b(?:is|are|was|were|has|have|will|can)\b|'(?:s|re)\b", FLAGS)
+_FAULT = compile_lazily(
     r"\b(?:wrong|incorrect\w*|mistake|culprit|cause|reason|problem|subtle|catch|bugs?|flaws?|gaps?|risks?|oddit\w+)\b",
     FLAGS,
 )
 
 
-_STEPS = regex(
+_STEPS = compile_lazily(
     r"\b(?:happens|works|goes|sequence|lifecycle|definition|means|criteria|rules?)\b|\bplan(?: is)?\s*$"
     r"|\b(?:I'd like|before I|please confirm|to confirm|assum\w+|questions?)\b|\bwhen\b",
     FLAGS,
 )
-_POSSIBLE = regex(r"\b(?:what|things|parts|items)\b.*(?:\bnot\b|n't\b)|\b(?:would|could|should)\b|(?<!\bi)'d\b", FLAGS)
-_SOURCE = either(
+_POSSIBLE = compile_lazily(
+    r"\b(?:what|things|parts|items)\b.*(?:\bnot\b|n't\b)|\b(?:would|could|should)\b|(?<!\bi)'d\b", FLAGS
+)
+_SOURCE = any_pattern(
     r"^\W*in (?:(?:the|most|some|that|such) )+(?:\w+ )?cases?\b",
     r"^\W*that(?:'s| is| was) (?:how|where|when|what)\b(?!.*\b(?:I|we)\b)",
     r"^\W*(?:in (?:the|this|that|your|our) (?:\w+ )?(?:example|scenario|diagram|sketch)|according to|per the|as per|in (?:the|your) (?:issue|ticket|readme|docs))\b",
@@ -51,8 +53,8 @@ _SOURCE = either(
 )
 
 
-_THEN = regex(r"\bthen\s*$", FLAGS)
-_AFTERWARDS = regex(
+_THEN = compile_lazily(r"\bthen\s*$", FLAGS)
+_AFTERWARDS = compile_lazily(
     r"\b(?:next|need to|needs to|have to|has to|must|should|would|could|can|if|once|when|left|just|will|first)\b|'ll\b",
     FLAGS,
 )
@@ -92,7 +94,7 @@ def _introduces(lead: str) -> bool:
         FLAGS,
     ):
         return True
-    return of_the_past(lead) and bool(re.search(r"\b(?:was|were)\b", lead))
+    return is_about_past(lead) and bool(re.search(r"\b(?:was|were)\b", lead))
 
 
 def find_done(clause: Clause) -> list[tuple[int, int]]:
@@ -102,7 +104,7 @@ def find_done(clause: Clause) -> list[tuple[int, int]]:
     if _labelled(clause):
         return [(0, len(clause.text.rstrip()))]
     spans: list[tuple[int, int]] = []
-    for find in (_by_agent, by_state, by_outcome, by_change, _by_headline, _by_wire):
+    for find in (_by_agent, find_state_claims, find_outcome_claims, find_change_claims, _by_headline, _by_wire):
         for start, end in find(clause):
             if all(end <= other[0] or start >= other[1] for other in spans):
                 spans.append((start, end))
@@ -119,7 +121,7 @@ def find_witnessed(spoken: Sequence[Sentence]) -> Sentence | None:
 def _affirms(sentence: Sentence) -> bool:
     text = sentence.text
     doubtful = (NEGATIVE, p.FAILING, SAID, CONDITION, _FAULT)
-    plain = not (sentence.question or sentence.mood or sentence.mark or any(one.search(text) for one in doubtful))
+    plain = not (sentence.is_question or sentence.mood or sentence.mark or any(one.search(text) for one in doubtful))
     return plain and not UNREAL.search(p.TRIED.sub("", text))
 
 
@@ -148,7 +150,9 @@ def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
             start, end = match.span()
             after = text[match.end(match.lastindex or 0) :]
             begun = match.start() if pattern in (p.AGENT, p.DID) else match.start(match.lastindex or 0)
-            if unreal(clause, begun, end if pattern is not p.DID else begun) or of_others(clause, start, end):
+            if is_unreal(clause, begun, end if pattern is not p.DID else begun) or is_by_others_or_past(
+                clause, start, end
+            ):
                 continue
             if pattern not in (p.AGENT, p.DID) and (UNREAL.search(match[0]) or SAID.search(match[0])):
                 continue
@@ -167,7 +171,7 @@ def _by_agent(clause: Clause) -> Iterator[tuple[int, int]]:
             assured = re.search(r"(?:made sure|ensured)$", match[0], FLAGS)
             if (p.NO_WORK.match(after) and not assured) or p.STILL.search(clause.sentence.text[clause.start + end :]):
                 continue
-            yield trimmed(text, start, end)
+            yield trim_span(text, start, end)
 
 
 def _announced(clause: Clause) -> bool:
@@ -191,12 +195,12 @@ def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
         and not any(map(_SAYS_WHEN.search, items))
     ):
         plain = re.sub(r"\bnothing else\b", "", text, flags=FLAGS)
-        if not (NEGATIVE.search(plain) or UNREAL.search(text) or reported(text)):
-            yield trimmed(text, 0, len(text.rstrip()))
+        if not (NEGATIVE.search(plain) or UNREAL.search(text) or is_reported(text)):
+            yield trim_span(text, 0, len(text.rstrip()))
         return
     if (said := p.ANNOUNCED.search(text)) and not (NEGATIVE.search(said[0]) or UNREAL.search(text[: said.end()])):
-        if not of_others(clause, said.start(), said.end()):
-            yield trimmed(text, said.start(), said.end())
+        if not is_by_others_or_past(clause, said.start(), said.end()):
+            yield trim_span(text, said.start(), said.end())
         return
     alone = clause.leads or clause.start + len(text) >= len(clause.sentence.text) - 1
     for pattern in (p.SHORT, p.HEADLINE, p.TELEGRAM):
@@ -208,7 +212,7 @@ def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
         if p.HOLLOW.search(clause.sentence.text[clause.start + match.end() :]):
             continue
         if pattern in (p.HEADLINE, p.TELEGRAM) and (
-            about_others(match[0][: match.start(1)])
+            has_other_subject(match[0][: match.start(1)])
             or (p.FINITE.search(match[0][: match.start(1)]) and re.match(r" in\b", match[0][match.end(1) :], FLAGS))
             or re.match(
                 r"^\W*(?:is|are|was|were|be|get|it|they|he|she|you|I|we|mark|keep|the|a|an|this|that|run|make|check|review|use|see)\b(?! (?:task|migration|build|deployment|refactor|work|fix|feature|implementation|tests?|release|pr|job|change)s?\b)",
@@ -217,7 +221,7 @@ def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
             )
         ):
             continue
-        yield trimmed(text, 0, match.end())
+        yield trim_span(text, 0, match.end())
 
 
 def _by_wire(clause: Clause) -> Iterator[tuple[int, int]]:
@@ -234,5 +238,5 @@ def _by_wire(clause: Clause) -> Iterator[tuple[int, int]]:
         return
     if NEGATIVE.search(match[0]) or UNREAL.search(match[0]) or SAID.search(match[0]) or WONDERING.search(match[0]):
         return
-    if not (of_others(clause, match.start(), match.end()) or about_others(match[0][: match.start(1)])):
-        yield trimmed(text, 0, match.end())
+    if not (is_by_others_or_past(clause, match.start(), match.end()) or has_other_subject(match[0][: match.start(1)])):
+        yield trim_span(text, 0, match.end())

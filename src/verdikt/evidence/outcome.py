@@ -4,31 +4,41 @@ import re
 from collections.abc import Iterator
 
 from verdikt.evidence import phrase as p
-from verdikt.evidence.clause import FLAGS, Clause, about_others, of_others, subject_start, trimmed, unreal
-from verdikt.evidence.found import Veto, find_all
-from verdikt.model.regex import regex
+from verdikt.evidence.clause import (
+    FLAGS,
+    Clause,
+    find_subject_start,
+    has_other_subject,
+    is_by_others_or_past,
+    is_unreal,
+    trim_span,
+)
+from verdikt.evidence.match import Veto, find_matches
+from verdikt.model.lazy_regex import compile_lazily
 
 _VETOES = (
-    Veto("whole", regex(r"\b\w+ing it (?:is|passes|compiles|works)\b", FLAGS), (p.TESTS,)),
-    Veto("words", regex(r"^it (?!.*(?:pass|green|clean|succe|checks|compil))", FLAGS), (p.TESTS,)),
+    Veto("whole", compile_lazily(r"\b\w+ing it (?:is|passes|compiles|works)\b", FLAGS), (p.TESTS,)),
+    Veto("words", compile_lazily(r"^it (?!.*(?:pass|green|clean|succe|checks|compil))", FLAGS), (p.TESTS,)),
     Veto("after", p.LATER),
-    Veto("whole", regex(r"\b(?:I|we)(?: \w+)? went through\b", FLAGS), (p.ENDED,)),
+    Veto("whole", compile_lazily(r"\b(?:I|we)(?: \w+)? went through\b", FLAGS), (p.ENDED,)),
     Veto("rest", p.HOLLOW),
-    Veto("rest", regex(r"^,? but\b", FLAGS), (p.COUNT,)),
+    Veto("rest", compile_lazily(r"^,? but\b", FLAGS), (p.COUNT,)),
     Veto(
         "before",
-        regex(
+        compile_lazily(
             r"^(?!\W*(?:I|we)\b).*\b(?:makes?|making|lets?|letting|helps?|gets?|getting)(?: the| all| your| both| these)?\s*$",
             FLAGS,
         ),
     ),
-    Veto("before", regex(r"\b(?:can|could|to|will|would|might) (?:make|get|let|have)(?: \w+){0,2}\s*$", FLAGS)),
-    Veto("rest", regex(r"\b(?:don't|doesn't|do not|does not)\W*$", FLAGS), (p.ENDED,)),
-    Veto("after", regex(r"^\s+by (?:accident|chance|luck|mistake)\b", FLAGS)),
-    Veto("before", regex(r"\b(?:old|previous|former|original|earlier)\s*$", FLAGS)),
+    Veto(
+        "before", compile_lazily(r"\b(?:can|could|to|will|would|might) (?:make|get|let|have)(?: \w+){0,2}\s*$", FLAGS)
+    ),
+    Veto("rest", compile_lazily(r"\b(?:don't|doesn't|do not|does not)\W*$", FLAGS), (p.ENDED,)),
+    Veto("after", compile_lazily(r"^\s+by (?:accident|chance|luck|mistake)\b", FLAGS)),
+    Veto("before", compile_lazily(r"\b(?:old|previous|former|original|earlier)\s*$", FLAGS)),
     Veto(
         "before",
-        regex(
+        compile_lazily(
             r"\b(?:your|this|that|either|each|their) (?:\w+ )?(?:approach|idea|suggestion|proposal|design|method|example|code)\s*$",
             FLAGS,
         ),
@@ -36,31 +46,36 @@ _VETOES = (
     ),
     Veto(
         "sentence",
-        regex(
+        compile_lazily(
             r"\b(?:call|request|query|response|upload|download|login|command|deploy\w*|job|first \w+) (?:succeeded|completed|went through|finished|passed)\b[^,;]{0,40}, but (?:the|it|no|nothing|there)\b",
             FLAGS,
         ),
         (p.ENDED,),
     ),
-    Veto("since", regex(r"\bafter\b(?! that\b| this\b| \w+ing\b)", FLAGS)),
-    Veto("whole", regex(r"^\W*(?:an?|any)\s", FLAGS), (p.TESTS, p.CLEAR, p.ENDED, p.FINE)),
+    Veto("since", compile_lazily(r"\bafter\b(?! that\b| this\b| \w+ing\b)", FLAGS)),
+    Veto("whole", compile_lazily(r"^\W*(?:an?|any)\s", FLAGS), (p.TESTS, p.CLEAR, p.ENDED, p.FINE)),
 )
 
 
-def by_outcome(clause: Clause) -> Iterator[tuple[int, int]]:
+def find_outcome_claims(clause: Clause) -> Iterator[tuple[int, int]]:
     """Where a clause says that a check came out well."""
     text = clause.text
     if p.FAILING.search(clause.sentence.text):
         return
-    for found in find_all(clause, (p.TESTS, p.COUNT, p.CLEAR, p.ENDED, p.FINE), _VETOES):
+    for found in find_matches(clause, (p.TESTS, p.COUNT, p.CLEAR, p.ENDED, p.FINE), _VETOES):
         match, before = found.match, found.before
         start, end = match.span()
         if found.pattern is p.TESTS and match[1] and match[1] != match[2]:
             continue  # `3/4 pass`
         said = start if found.pattern in (p.COUNT, p.CLEAR, p.FINE) else end
-        if unreal(clause, start, said) or of_others(clause, start, end) or _relative(before) or about_others(before):
+        if (
+            is_unreal(clause, start, said)
+            or is_by_others_or_past(clause, start, end)
+            or _relative(before)
+            or has_other_subject(before)
+        ):
             continue
-        yield trimmed(text, subject_start(before) if found.pattern is p.ENDED else start, end)
+        yield trim_span(text, find_subject_start(before) if found.pattern is p.ENDED else start, end)
 
 
 def _relative(before: str) -> bool:

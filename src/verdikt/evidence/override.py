@@ -2,8 +2,8 @@
 
 import re
 
-from verdikt.evidence.prose import sentences
-from verdikt.model.regex import regex
+from verdikt.evidence.prose import split_sentences
+from verdikt.model.lazy_regex import compile_lazily
 
 _CHECKS = r"(?:tests?|test suite|checks?|gates?|evidence(?: gate)?|validators?|validation|verification|hooks?|guards?|guardrails?|policy|policies|verdikt|linters?|linting|ci|review|proof|contract|council|safety|approval)"
 _THE = r"(?:the |all |any |that |this |your |those |these |every |our )*"
@@ -20,23 +20,25 @@ _PHRASES = (
     ("trust_me", r"\b(?:trust me|i take (?:full )?responsibility|i authori[sz]e you)\b[^.]{0,60}\b(?:skip|bypass|ignore|force|merge|push|deploy|anyway)\b"),
 )  # fmt: skip
 _PATTERNS = tuple((name, re.compile(pattern, re.IGNORECASE)) for name, pattern in _PHRASES)
-_DENIED = regex(
+_NEGATION = compile_lazily(
     r"\b(?:don't|do not|never|must not|should not|shouldn't|without|avoid|not to|instead of|cannot|can't)\b[^.]{0,20}$",
     re.IGNORECASE,
 )
-_ASKED = regex(r"^\W*(?:why|what|how|does|did|do|is|are|can (?:users?|someone|it)|which|when)\b", re.IGNORECASE)
+_QUESTION = compile_lazily(
+    r"^\W*(?:why|what|how|does|did|do|is|are|can (?:users?|someone|it)|which|when)\b", re.IGNORECASE
+)
 
 
 def find_overrides(prompt: str) -> tuple[tuple[str, str], ...]:
     """(kind, words) of each attempt to get past a check; code, quotations and questions about it are none."""
     found: list[tuple[str, str]] = []
-    for sentence in sentences(prompt[:64_000]):
+    for sentence in split_sentences(prompt[:64_000]):
         text = sentence.text
-        if sentence.question and _ASKED.match(text):
+        if sentence.is_question and _QUESTION.match(text):
             continue
         for name, pattern in _PATTERNS:
             match = pattern.search(text)
-            if match and (name == "no_tests" or not _DENIED.search(text[: match.start()])):
+            if match and (name == "no_tests" or not _NEGATION.search(text[: match.start()])):
                 found.append((name, match[0][:200]))
     if "--no-verify" in prompt and not any(name == "no_verify" for name, _ in found):
         found.append(("no_verify", "--no-verify"))

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from verdikt.model.regex import regex
-from verdikt.model.value import Record, Value
+from verdikt.model.lazy_regex import compile_lazily
 
 LONGEST = 64_000
 """Characters of a message that are read; a longer one is read from its end, where an agent says what came of it."""
@@ -20,53 +20,57 @@ QUOTE = "¶"
 
 _GONE = "\0"
 
-_FENCE = regex(r"^[ ]{0,12}(`{3,}|~{3,})")
-_LIST = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|[A-Za-z][.)](?=\s)|\[[ xX]\]|[✅✔☑❌✗⏳⬜🔲])\s*(?=\S)")
-_BULLET = regex(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|[A-Za-z][.)])\s+")
-_HEADING = regex(r"^\s{0,3}#{1,6}\s+")
-_TABLE = regex(r"^\s*\|.*\|?\s*$|^[^|\n]+\|[^|\n]+\|")
-_ENTRY = regex(r"^\s{0,3}[A-Z][\w/ -]{0,30}(?: \([^)]{1,30}\))?:\s+\S")
-_RULE = regex(r"^\s*(?:[-*_=]\s*){3,}$")
-_TICKED = regex(r"^\s*(?:\[[xX]\]|[✅✔☑]\ufe0f?)\s*")
-_OPEN = regex(r"^\s*(?:\[ \]|[❌✗⏳⬜🔲]\ufe0f?)\s*")
+_FENCE = compile_lazily(r"^[ ]{0,12}(`{3,}|~{3,})")
+_LIST = compile_lazily(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|[A-Za-z][.)](?=\s)|\[[ xX]\]|[✅✔☑❌✗⏳⬜🔲])\s*(?=\S)")
+_BULLET = compile_lazily(r"^\s*(?:[-*+•‣◦–]|\d{1,3}[.)]|[A-Za-z][.)])\s+")
+_HEADING = compile_lazily(r"^\s{0,3}#{1,6}\s+")
+_TABLE = compile_lazily(r"^\s*\|.*\|?\s*$|^[^|\n]+\|[^|\n]+\|")
+_ENTRY = compile_lazily(r"^\s{0,3}[A-Z][\w/ -]{0,30}(?: \([^)]{1,30}\))?:\s+\S")
+_RULE = compile_lazily(r"^\s*(?:[-*_=]\s*){3,}$")
+_TICKED = compile_lazily(r"^\s*(?:\[[xX]\]|[✅✔☑]\ufe0f?)\s*")
+_OPEN = compile_lazily(r"^\s*(?:\[ \]|[❌✗⏳⬜🔲]\ufe0f?)\s*")
 
 _INLINE = (
-    (regex(r"(`{1,4})(?!`)(?:(?!\1)[^\n]|\n(?!\s*\n)){1,2000}?\1(?!`)"), CODE),
-    (regex(r"!?\[[^\]\n]{0,300}\]\([^)\n]{0,600}\)"), CODE),
-    (regex(r"<!--(?:.|\n){0,2000}?-->"), ""),
-    (regex(r"</?[A-Za-z][^<>\n]{0,200}>"), ""),
-    (regex(r"\b(?:https?|ftp|file)://[^\s)>\]\"']{1,600}"), CODE),
-    (regex(r"[\"“„«](?=\S)[^\"“”„«»\n]{1,600}?[\"”»]"), QUOTE),
-    (regex(r"(?<![\w'’])['‘](?=[\w(])[^'‘’\n]{1,300}?(?:['’](?=[a-z])[^'‘’\n]{1,200}?){0,4}['’](?!\w)"), QUOTE),
+    (compile_lazily(r"(`{1,4})(?!`)(?:(?!\1)[^\n]|\n(?!\s*\n)){1,2000}?\1(?!`)"), CODE),
+    (compile_lazily(r"!?\[[^\]\n]{0,300}\]\([^)\n]{0,600}\)"), CODE),
+    (compile_lazily(r"<!--(?:.|\n){0,2000}?-->"), ""),
+    (compile_lazily(r"</?[A-Za-z][^<>\n]{0,200}>"), ""),
+    (compile_lazily(r"\b(?:https?|ftp|file)://[^\s)>\]\"']{1,600}"), CODE),
+    (compile_lazily(r"[\"“„«](?=\S)[^\"“”„«»\n]{1,600}?[\"”»]"), QUOTE),
+    (
+        compile_lazily(r"(?<![\w'’])['‘](?=[\w(])[^'‘’\n]{1,300}?(?:['’](?=[a-z])[^'‘’\n]{1,200}?){0,4}['’](?!\w)"),
+        QUOTE,
+    ),
 )
-_MARKUP = regex(r"\*{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|~~[^~\n]{1,300}~~")
-_END = regex(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)[.!?…]+(?:[)\]]*)(?=\s|$)|\n")
+_MARKUP = compile_lazily(r"\*{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|~~[^~\n]{1,300}~~")
+_END = compile_lazily(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)[.!?…]+(?:[)\]]*)(?=\s|$)|\n")
 
-_PLANNED = regex(
+_PLANNED = compile_lazily(
     r"\b(?:next|to-?dos?|to do|remain\w*|plans?|planned|follow[- ]?ups?|future|pending|backlog|roadmap|propos\w+"
     r"|suggest\w*|recommend\w*|criteria|definition of done|requirements?|goals?|expected|checklist|left|missing"
     r"|blockers?|known issues|limitations|options?|examples?|would|could|should|will|if|you can|needs?|i'll|i'd|going to"
     r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify|causes?|reasons?|hypothes\w+|symptoms?|reproduce|possible|possibly|maybe|ideas?|alternatives?|assumptions?|what happens|happens when|works|walk (?:you )?through|when you|lifecycle|sequence|process|workflow|tried|attempts?|attempted|experiments?|tells? apart|test plan|as (?:it's|it is|they're|they are|things are))\b",
     re.IGNORECASE,
 )
-_REPORTED = regex(
+_REPORTED = compile_lazily(
     r"\b(?:says?|said|wrote|writes|report\w*|according|changelog|release notes|commit messages?|history|git log|previous\w*"
     r"|upstream|readme|ticket|claims?|earlier|you (?:asked|wrote|said|mentioned)|transcript|quoting|quote|meeting|minutes|stand-?up|retro\w*|timeline|incident|root cause|background|in the last (?:week|month|year|sprint|quarter)|by author|what (?:went wrong|happened)|why)\b",
     re.IGNORECASE,
 )
 
 
-_THOUGHT_OF = regex(
+_THOUGHT_OF = compile_lazily(
     r"^\W*(?:option|alternative|variant|scenario|approach|proposal|hypothesis|idea|suggestion)(?: \w{1,2})?\s*[:—–]",
     re.IGNORECASE,
 )
 """What a paragraph begins with that says how things could be."""
 
-_STEP = regex(r"^\W*(?:phase|step|stage|week|day|milestone|sprint) \d+\b", re.IGNORECASE)
+_STEP = compile_lazily(r"^\W*(?:phase|step|stage|week|day|milestone|sprint) \d+\b", re.IGNORECASE)
 """What a paragraph begins with that is one of several."""
 
 
-class Sentence(Value):
+@dataclass(frozen=True, slots=True)
+class Sentence:
     """One sentence as spoken. `places[i]` is where the i-th character stood in the message.
 
     `mood` is what stands above it: a `plan` (next steps, remaining work), a `report` (what others wrote), or nothing.
@@ -80,7 +84,7 @@ class Sentence(Value):
     first: bool = True
 
     @property
-    def question(self) -> bool:
+    def is_question(self) -> bool:
         """Whether it asks."""
         return self.text.rstrip(" )]").endswith("?")
 
@@ -89,7 +93,7 @@ class Sentence(Value):
         return self.places[start], self.places[max(start, end - 1)] + 1
 
 
-def sentences(message: str) -> Iterator[Sentence]:
+def split_sentences(message: str) -> Iterator[Sentence]:
     """The sentences of a message's prose, in order. Never raises, whatever the text."""
     offset = max(0, len(message) - LONGEST)
     heading = intro = whole = ""
@@ -123,7 +127,8 @@ def _mood(words: str) -> str:
     return "plan" if _PLANNED.search(words) else ""
 
 
-class _Block(Record):
+@dataclass(slots=True)
+class _Block:
     """Lines that belong together: a paragraph, a list item or a heading."""
 
     kind: str

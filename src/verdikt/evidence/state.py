@@ -5,104 +5,112 @@ from collections.abc import Iterator
 
 from verdikt.evidence import phrase as p
 from verdikt.evidence import words as w
-from verdikt.evidence.clause import FLAGS, Clause, about_others, of_others, subject_start, trimmed, unreal
-from verdikt.evidence.found import Found, Veto, find_all
-from verdikt.model.regex import regex
+from verdikt.evidence.clause import (
+    FLAGS,
+    Clause,
+    find_subject_start,
+    has_other_subject,
+    is_by_others_or_past,
+    is_unreal,
+    trim_span,
+)
+from verdikt.evidence.match import PhraseMatch, Veto, find_matches
+from verdikt.model.lazy_regex import compile_lazily
 
 _PRESENT = (p.IS, p.IS_QUITE, p.IS_MADE, p.IS_ONCE, p.SHORTENED)
 _PATTERNS = (*_PRESENT, p.BEEN, p.WAS, p.HAS)
 _PASSIVE = (p.BEEN, p.WAS)
-_SEQUENCE = regex(
+_SEQUENCE = compile_lazily(
     r"^\W*(?:first|firstly|second|secondly|third|then|next|after that|afterwards|lastly|in (?:step|phase|stage) \w+),? ",
     FLAGS,
 )
-_DESCRIBED = regex(
+_DESCRIBED = compile_lazily(
     rf"\bwell[- ](?:{w.STATE})\b|^[^,;]*? by (?:the |an? |our |your |its |(?=\w+s\b))(?!(?:\w+ )?(?:tests?|suite|fix|change|patch|update|upgrade|commit|pr|migration|run)\b)\w+",
     FLAGS,
 )
-_RUNTIME = regex(
+_RUNTIME = compile_lazily(
     r"\b(?:requests?|responses?|messages?|events?|tokens?|sessions?|cookies?|packets?|connections?|records?|payloads?|promises?|threads?|locks?|sockets?|callbacks?|values?|variables?|elements?|hash(?:es)?|orders?|users?|visitors?|commits?|clicks?|jobs?)(?: (?:that|which|who)\b[^,;]{0,40})?\W*$",
     FLAGS,
 )
-_CLOCK = regex(
+_CLOCK = compile_lazily(
     r"\bon (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|the \d+(?:st|nd|rd|th))\b|\bin (?:\d+|two|three|four|five|six|eight|ten|twelve) (?:weeks|months|years)\b|\b(?:at|around|by) \d{1,2}[:.]\d\d\b|^\W*\d{1,2}:\d\d\b",
     FLAGS,
 )
-_NAME = regex(
+_NAME = compile_lazily(
     r"^\W*[A-Z][a-z]{2,9}(?<!ing)(?<!ion)(?<!ent)(?<!ents)(?<!ions)(?<!ance)(?<!work)(?<!s)(?<!or)(?<!up)(?<!est)(?<!ild)(?<!se)(?<!ge)(?<!ix)(?<!le)(?<!ta)\s*$"
 )
 _VETOES = (
-    Veto("before", regex(r"\b(?:to-?do|task|plan|notes?)(?: list| file)?\s*$", FLAGS), (p.IS,)),
+    Veto("before", compile_lazily(r"\b(?:to-?do|task|plan|notes?)(?: list| file)?\s*$", FLAGS), (p.IS,)),
     Veto("rest", p.UNDONE),
     Veto("rest", p.HOLLOW),
     Veto("rest", p.PERSISTS),
     Veto("before", _NAME, (p.HAS,)),
     Veto(
         "before",
-        regex(
+        compile_lazily(
             r"\b(?:deadline|dates?|time|days?|weeks?|months?|years?|minutes|hours|window|moment|period)(?: in [\w ]{1,20})?\s*$",
             FLAGS,
         ),
         (p.HAS,),
     ),
-    Veto("before", regex(r"\S\s+(?:that|which|who)\s*$", FLAGS)),
+    Veto("before", compile_lazily(r"\S\s+(?:that|which|who)\s*$", FLAGS)),
     Veto("sentence", _SEQUENCE, (p.IS, p.IS_MADE)),
     Veto(
         "after",
-        regex(
+        compile_lazily(
             r"^\s*in (?:about |under |roughly |around |some )?(?:\d+|one|two|three|four|five|six|eight|ten|a few|an?|half an?) (?:second|minute|hour|day|week)s?\b",
             FLAGS,
         ),
         (p.IS,),
     ),
-    Veto("before", regex(r"^\W*(?:one|two|three|several|another|others?)\W*$", FLAGS), _PASSIVE),
+    Veto("before", compile_lazily(r"^\W*(?:one|two|three|several|another|others?)\W*$", FLAGS), _PASSIVE),
     Veto("whole", _CLOCK, (p.WAS,)),
-    Veto("sentence", regex(r"\b(?:somebody|someone|nobody) \w+ed\b", FLAGS), (p.WAS,)),
-    Veto("before", regex(r"\b(?:since|before|until|when|while) (?:[\w§.'-]+ ){1,4}$", FLAGS), (p.WAS,)),
-    Veto("whole", regex(r"^\W*(?:because|since|as|given that)\b(?!.*\bnow\b)", FLAGS), _PASSIVE),
-    Veto("sentence", regex(r"^\W*by default\b", FLAGS), _PRESENT),
+    Veto("sentence", compile_lazily(r"\b(?:somebody|someone|nobody) \w+ed\b", FLAGS), (p.WAS,)),
+    Veto("before", compile_lazily(r"\b(?:since|before|until|when|while) (?:[\w§.'-]+ ){1,4}$", FLAGS), (p.WAS,)),
+    Veto("whole", compile_lazily(r"^\W*(?:because|since|as|given that)\b(?!.*\bnow\b)", FLAGS), _PASSIVE),
+    Veto("sentence", compile_lazily(r"^\W*by default\b", FLAGS), _PRESENT),
     Veto("since", p.WEAK_SUBJECT, _PRESENT),
     Veto("whole", p.HABIT, (p.IS_ONCE,)),
     Veto(
         "after",
-        regex(
+        compile_lazily(
             r"^\s+(?:incorrectly|wrongly|badly|wrong|too (?:early|late|soon|often|many|much)|twice|prematurely|by (?:mistake|accident))",
             FLAGS,
         ),
     ),
     Veto(
         "before",
-        regex(
+        compile_lazily(
             r"\b(?:I|we)(?:'ve| can| could)? (?:noticed|see|saw|found|noted|discovered|reali[sz]ed|spotted|learned|read) that\b",
             FLAGS,
         ),
         _PASSIVE,
     ),
-    Veto("since", regex(r"\bafter\b", FLAGS), (*_PRESENT, p.BEEN, p.HAS)),
+    Veto("since", compile_lazily(r"\bafter\b", FLAGS), (*_PRESENT, p.BEEN, p.HAS)),
 )
 
 
-def by_state(clause: Clause) -> Iterator[tuple[int, int]]:
+def find_state_claims(clause: Clause) -> Iterator[tuple[int, int]]:
     """Where a clause says that a thing is done."""
     text = clause.text
-    for found in find_all(clause, _PATTERNS, _VETOES):
+    for found in find_matches(clause, _PATTERNS, _VETOES):
         start, end = found.match.span()
         before, after = found.before, found.after
         state = found.match[found.match.lastindex or 0].lower()
-        if unreal(clause, start, end) or of_others(clause, start, end):
+        if is_unreal(clause, start, end) or is_by_others_or_past(clause, start, end):
             continue
         if p.LATER.match(after) and not (state in w.CURES and re.match(r"^\s*by \w+ing\b", after, FLAGS)):
             continue
         if state in ("covered", "documented", "described", "explained") and re.match(r"^\s*in\b", after, FLAGS):
             continue
-        if (found.pattern not in _PASSIVE and about_others(before)) or _described(found):
+        if (found.pattern not in _PASSIVE and has_other_subject(before)) or _described(found):
             continue
         if found.pattern is p.IS and not _present(clause, found.match, state, before, after):
             continue
-        yield trimmed(text, min(start, max(0, start - 40) if not before.strip() else subject_start(before)), end)
+        yield trim_span(text, min(start, max(0, start - 40) if not before.strip() else find_subject_start(before)), end)
 
 
-def _described(found: Found) -> bool:
+def _described(found: PhraseMatch) -> bool:
     """Whether it is said how a thing is, or who does it, and not that it was done."""
     if found.pattern not in (p.IS, p.IS_MADE, p.IS_ONCE) or re.search(r"\bnew\b", found.before, FLAGS):
         return False
@@ -110,17 +118,17 @@ def _described(found: Found) -> bool:
 
 
 _UNLIKE = {
-    "done": regex(
+    "done": compile_lazily(
         r"^ in (?:\w+ )?(?:steps?|stages?|parallel|batches|phases|order|sequence)\b|^ with (?:the |my )?(?:reading|analysis|research|planning|investigation|review)\b",
         FLAGS,
     ),
-    "complete": regex(
+    "complete": compile_lazily(
         r"^ (?!(?:and|for|now|with|as|but|so|on|in|at|again|apart|except|after|since|from|thanks|pending)\b)[a-z]+",
         FLAGS,
     ),
     "ready": p.READY_LATER,
-    "up to date": regex(r"^ with (?:the )?(?:main|master|origin|upstream|remote|develop)", FLAGS),
-    "working": regex(r"^ (?:on|with|through|toward|hard|from|out|directory|tree|around|remotely)\b", FLAGS),
+    "up to date": compile_lazily(r"^ with (?:the )?(?:main|master|origin|upstream|remote|develop)", FLAGS),
+    "working": compile_lazily(r"^ (?:on|with|through|toward|hard|from|out|directory|tree|around|remotely)\b", FLAGS),
 }
 """What follows a state when it is another word of the same form."""
 

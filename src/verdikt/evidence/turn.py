@@ -2,24 +2,25 @@
 
 import posixpath
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from verdikt.evidence.call import LoggedCall, read_call, read_tree
 from verdikt.evidence.contract import Contract
-from verdikt.evidence.ran import Run
+from verdikt.evidence.logged_call import LoggedCall, read_call, read_tree_digest
+from verdikt.evidence.shell_runs import ProgramRun
 from verdikt.model.entry import Entry, EntryKind
-from verdikt.model.tree import DOCS, SourceTree
-from verdikt.model.value import Value, field, replace
+from verdikt.model.source_tree import DOC_SUFFIXES, SourceTree
 
 
-class TurnEvidence(Value):
+@dataclass(frozen=True, slots=True)
+class TurnEvidence:
     """A turn from its first entry to now. `best` is the largest number of tests seen green before, by command."""
 
     calls: tuple[LoggedCall, ...] = ()
     contract: Contract | None = None
-    decided: frozenset[str] = frozenset()
-    best: Mapping[str, int] = field(default_factory=dict)
-    passes: tuple["CheckedClaim", ...] = ()  # what somebody had checked by name in this turn
+    decision_call_ids: frozenset[str] = frozenset()
+    best_test_counts: Mapping[str, int] = field(default_factory=dict)
+    validator_passes: tuple["CheckedClaim", ...] = ()  # what somebody had checked by name in this turn
     gaps: int = 0  # calls that could not be logged
     unproven_child: int = 0  # where in the log a sub-agent ended without proof; 0: none did
     trees: Mapping[str, SourceTree] = field(default_factory=dict)  # root → the sources as they are now
@@ -29,12 +30,12 @@ class TurnEvidence(Value):
     @property
     def edits(self) -> tuple[LoggedCall, ...]:
         """The calls that changed something that tests could be about."""
-        return tuple(call for call in self.calls if not call.failed and relevant(call))
+        return tuple(call for call in self.calls if not call.failed and has_source_edit(call))
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The files that were changed and that tests could be about, as far as they are known by name."""
-        named = (path for call in self.edits for path in call.edited if path != "*" and counts(path, call.cwd))
+        named = (path for call in self.edits for path in call.edited if path != "*" and is_source_file(path, call.cwd))
         return tuple(dict.fromkeys(named))
 
     @property
@@ -43,15 +44,15 @@ class TurnEvidence(Value):
         return self.edits[-1].seq if self.edits else 0
 
     @property
-    def written(self) -> tuple[str, ...]:
+    def edit_paths(self) -> tuple[str, ...]:
         """Every file that was changed, by absolute path where it is known."""
         return tuple(dict.fromkeys(path for call in self.calls if not call.failed for path in call.edited))
 
-    def fresh(self, call: LoggedCall) -> bool:
+    def is_fresh(self, call: LoggedCall) -> bool:
         """Whether nothing relevant was changed after a call."""
-        return not self.changed_since(call)
+        return not self.describe_change_since(call)
 
-    def changed_since(self, call: LoggedCall) -> str:
+    def describe_change_since(self, call: LoggedCall) -> str:
         """What was changed after a call, in words that follow `before`; empty when the call is still about what there is.
 
         Where the sources were looked at when the call ended, they decide: a formatter that changed nothing makes nothing
@@ -61,23 +62,26 @@ class TurnEvidence(Value):
         if now is None or not call.tree[1]:
             return "the last edit" if call.seq < self.last_edit else ""
         if now.digest != call.tree[1]:
-            path = now.newest_since(call.ended)
+            path = now.find_newest_since(call.ended)
             return f"`{path}` was changed" if path else "the sources were changed"
         later = (path for edit in self.edits if edit.seq > call.seq for path in edit.written)
-        covered = all(posixpath.relpath(path, now.root) in now.files for path in later if counts(path, call.cwd))
+        covered = all(
+            posixpath.relpath(path, now.root) in now.files for path in later if is_source_file(path, call.cwd)
+        )
         return "" if covered else "the last edit"
 
-    def standing(self, checked: "CheckedClaim") -> bool:
+    def is_still_valid(self, checked: "CheckedClaim") -> bool:
         """Whether what somebody had checked still holds: nothing was changed since."""
         now = self.trees.get(checked.tree[0])
         if now is not None:
             return now.digest == checked.tree[1]
         known = {call.seq: call for call in self.calls}
         looked = [known[seq] for seq in checked.entries if seq in known and known[seq].tree[1]]
-        return all(map(self.fresh, looked)) if looked else checked.seq > self.last_edit
+        return all(map(self.is_fresh, looked)) if looked else checked.seq > self.last_edit
 
 
-class CheckedClaim(Value):
+@dataclass(frozen=True, slots=True)
+class CheckedClaim:
     """A claim that a validator was asked about by name, and that held then."""
 
     seq: int
@@ -90,8 +94,8 @@ class CheckedClaim(Value):
 def read_turn(
     entries: Iterable[Entry],
     *,
-    best: Mapping[str, int] | None = None,
-    trusted: Callable[[Entry], bool] = lambda entry: False,
+    best_test_counts: Mapping[str, int] | None = None,
+    is_trusted: Callable[[Entry], bool] = lambda entry: False,
 ) -> TurnEvidence:
     """The turn that these entries make; of explicit validations only those count that `trusted` vouches for."""
     calls: list[LoggedCall] = []
@@ -104,26 +108,28 @@ def read_turn(
             foreseen = decided.get(call.call_id, ())
             calls.append(replace(call, edited=tuple(dict.fromkeys((*call.edited, *foreseen)))) if foreseen else call)
         elif entry.kind is EntryKind.DECISION:
-            decided[str(entry.body.get("call_id", ""))] = foreseen_edits(entry.body)
+            decided[str(entry.body.get("call_id", ""))] = predict_edits(entry.body)
         elif entry.kind is EntryKind.CONTRACT:
-            contract = Contract.of(entry.body)
-        elif entry.kind is EntryKind.VALIDATOR_PASS and entry.body.get("explicit") and trusted(entry):
-            passes.append(_checked(entry))
+            contract = Contract.from_record(entry.body)
+        elif entry.kind is EntryKind.VALIDATOR_PASS and entry.body.get("explicit") and is_trusted(entry):
+            passes.append(_read_validator_pass(entry))
         elif entry.kind is EntryKind.GAP and entry.body.get("moment") == "after":
             gaps += 1
         elif entry.kind is EntryKind.COMPLETION and "child" in entry.body:
             child = entry.seq if entry.body.get("result") in ("ended_unproven", "refused") else child
-    return TurnEvidence(tuple(calls), contract, frozenset(decided) - {""}, best or {}, tuple(passes), gaps, child)
+    return TurnEvidence(
+        tuple(calls), contract, frozenset(decided) - {""}, best_test_counts or {}, tuple(passes), gaps, child
+    )
 
 
-def _checked(entry: Entry) -> CheckedClaim:
+def _read_validator_pass(entry: Entry) -> CheckedClaim:
     body = entry.body
     rests = tuple(seq for seq in body.get("entries", ()) if isinstance(seq, int))
-    tree = read_tree(body.get("tree"))
+    tree = read_tree_digest(body.get("tree"))
     return CheckedClaim(entry.seq, str(body.get("claim", "")), str(body.get("validator", "")), rests, tree)
 
 
-def foreseen_edits(decision: Mapping[str, Any]) -> tuple[str, ...]:
+def predict_edits(decision: Mapping[str, Any]) -> tuple[str, ...]:
     """The files that a call was expected to change when it was decided, whichever program or code would do it."""
     receipt = decision.get("receipt")
     effects = receipt.get("effects") if isinstance(receipt, Mapping) else None
@@ -136,7 +142,7 @@ def foreseen_edits(decision: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))[:40]
 
 
-def relevant(call: LoggedCall) -> bool:
+def has_source_edit(call: LoggedCall) -> bool:
     """Whether a call changed a file that is neither documentation nor a passing thing."""
     own = [run for run in call.runs if run.kind in ("test", "build", "lint")]
     for path in call.edited:
@@ -144,39 +150,39 @@ def relevant(call: LoggedCall) -> bool:
             return True
         if own and path not in call.written:
             continue
-        if counts(path, call.cwd):
+        if is_source_file(path, call.cwd):
             return True
     return False
 
 
-def counts(path: str, cwd: str) -> bool:
+def is_source_file(path: str, cwd: str) -> bool:
     """Whether a file is one that tests could be about: neither documentation nor a passing thing."""
-    passing = path.startswith(("/tmp/", "/var/tmp/", "/dev/")) and not below(path, cwd)
-    return not path.lower().endswith(DOCS) and not passing
+    passing = path.startswith(("/tmp/", "/var/tmp/", "/dev/")) and not is_path_below(path, cwd)
+    return not path.lower().endswith(DOC_SUFFIXES) and not passing
 
 
-def same_place(call: LoggedCall, run: Run, path: str) -> bool:
+def is_same_tree(call: LoggedCall, run: ProgramRun, path: str) -> bool:
     """Whether a run was about the tree that a file belongs to, and not about another copy of it."""
     if not path.startswith("/") or not call.cwd.startswith("/"):
         return True
     where = posixpath.normpath(posixpath.join(call.cwd, run.cwd)) if run.cwd else call.cwd
-    return below(path, where) or (below(where, call.cwd) and below(path, call.cwd))
+    return is_path_below(path, where) or (is_path_below(where, call.cwd) and is_path_below(path, call.cwd))
 
 
-def below(path: str, directory: str) -> bool:
+def is_path_below(path: str, directory: str) -> bool:
     """Whether a path is a directory or lies below it."""
     directory = directory.rstrip("/")
     return path == directory or path.startswith(directory + "/") or directory == ""
 
 
-def same_path(one: str, other: str) -> bool:
+def is_same_path(path: str, other: str) -> bool:
     """Whether two names mean the same file: equal, or one ends with all segments of the other."""
     first, second = (
-        [part for part in name.replace("\\", "/").split("/") if part not in ("", ".", "~")] for name in (one, other)
+        [part for part in name.replace("\\", "/").split("/") if part not in ("", ".", "~")] for name in (path, other)
     )
     if not first or not second:
         return False
     size = min(len(first), len(second))
-    if one.startswith("/") and other.startswith("/"):
+    if path.startswith("/") and other.startswith("/"):
         return first == second
     return first[-size:] == second[-size:]

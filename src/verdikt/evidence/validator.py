@@ -3,16 +3,16 @@
 import enum
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from verdikt.evidence.attempt import fetch_attempt_proof, ladder_exhaustion_proof
-from verdikt.evidence.call import LoggedCall
 from verdikt.evidence.contract import Contract
-from verdikt.evidence.program import selects
-from verdikt.evidence.ran import Run, read_runs
+from verdikt.evidence.logged_call import LoggedCall
+from verdikt.evidence.program_kinds import is_partial_test_run
 from verdikt.evidence.section import CustomValidator
-from verdikt.evidence.turn import TurnEvidence, same_path, same_place
-from verdikt.model.value import Value
+from verdikt.evidence.shell_runs import ProgramRun, read_runs
+from verdikt.evidence.turn import TurnEvidence, is_same_path, is_same_tree
 
 Arguments = Mapping[str, str]
 
@@ -25,7 +25,8 @@ class ProofStatus(enum.StrEnum):
     REFUSED = "refused"
 
 
-class Proof(Value):
+@dataclass(frozen=True, slots=True)
+class Proof:
     """A validator's answer: the entries it rests on, or why there is none."""
 
     validator: str
@@ -55,13 +56,14 @@ Predicate = Callable[[TurnEvidence, Arguments], "tuple[int, ...] | str"]
 """The entries that prove it, or what is missing."""
 
 
-class Validator(Value):
+@dataclass(frozen=True, slots=True)
+class Validator:
     """One way to prove a claim. `binds` are the contract's fields that its arguments must come from, ranked."""
 
     name: str
     claim: str
     about: str
-    holds: Predicate
+    predicate: Predicate
     needs: tuple[str, ...] = ()  # arguments of which at least one must be given
     binds: tuple[str, ...] = ()
 
@@ -77,18 +79,20 @@ def validate(
     validator = find_validator(name, custom)
     if validator is None:
         known = ", ".join((*VALIDATORS, *(one.name for one in custom)))
-        return _refused(name, f"no validator `{name}`; there are: {known}")
+        return _refuse_validation(name, f"no validator `{name}`; there are: {known}")
     if validator.claim != claim:
-        return _refused(name, f"`{name}` proves `{validator.claim}`, not `{claim}`")
+        return _refuse_validation(name, f"`{name}` proves `{validator.claim}`, not `{claim}`")
     if turn.contract is None:
-        return _refused(name, "no contract: nothing was asked for in this turn that a claim could be held against")
-    refusal = _unbound(validator, arguments, turn.contract)
-    return _refused(name, refusal) if refusal else run(validator, arguments, turn)
+        return _refuse_validation(
+            name, "no contract: nothing was asked for in this turn that a claim could be held against"
+        )
+    refusal = _find_binding_fault(validator, arguments, turn.contract)
+    return _refuse_validation(name, refusal) if refusal else run_validator(validator, arguments, turn)
 
 
-def run(validator: Validator, arguments: Arguments, turn: TurnEvidence) -> Proof:
+def run_validator(validator: Validator, arguments: Arguments, turn: TurnEvidence) -> Proof:
     """What a validator finds in a turn."""
-    found = validator.holds(turn, arguments)
+    found = validator.predicate(turn, arguments)
     if isinstance(found, str):
         return Proof(validator.name, ProofStatus.FAIL, found, arguments=arguments)
     return Proof(validator.name, ProofStatus.PASS, entries=found, arguments=arguments)
@@ -98,29 +102,29 @@ def find_validator(name: str, custom: tuple[CustomValidator, ...] = ()) -> Valid
     """The validator of that name, ours or the user's."""
     if name in VALIDATORS:
         return VALIDATORS[name]
-    return next((custom_validator(one) for one in custom if one.name == name), None)
+    return next((build_custom_validator(one) for one in custom if one.name == name), None)
 
 
-def custom_validator(custom: CustomValidator) -> Validator:
+def build_custom_validator(custom: CustomValidator) -> Validator:
     """A user's command as a validator."""
     wanted = tuple(run.argv for run in read_runs(custom.command) if run.kind != "look") or ((custom.command,),)
 
-    def holds(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+    def check_turn(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
         for call in reversed(turn.calls):
-            ran = [one.argv for one in call.runs if call.ok and one.speaks and not one.dry]
+            ran = [one.argv for one in call.runs if call.ok and one.status_propagates and not one.dry_run]
             if all(any(argv[: len(want)] == want for argv in ran) for want in wanted):
-                changed = turn.changed_since(call)
+                changed = turn.describe_change_since(call)
                 return f"`{custom.command}` ran before {changed}" if changed else (call.seq,)
         return f"`{custom.command}` has not succeeded since the last edit"
 
-    return Validator(custom.name, "done", custom.about or f"`{custom.command}` succeeded", holds)
+    return Validator(custom.name, "done", custom.about or f"`{custom.command}` succeeded", check_turn)
 
 
-def _refused(name: str, reason: str) -> Proof:
+def _refuse_validation(name: str, reason: str) -> Proof:
     return Proof(name, ProofStatus.REFUSED, reason)
 
 
-def _unbound(validator: Validator, arguments: Arguments, contract: Contract) -> str:
+def _find_binding_fault(validator: Validator, arguments: Arguments, contract: Contract) -> str:
     """Why these arguments prove nothing about this contract; empty when they do."""
     if not validator.needs:
         return ""
@@ -130,25 +134,25 @@ def _unbound(validator: Validator, arguments: Arguments, contract: Contract) -> 
     for name, value in given.items():
         if len(value.strip("/.*~ ")) < 2:
             return f"validator arg {name}={value} is too short to mean anything"
-    if contract.empty or validator.binds == ("keywords",):
+    if contract.has_no_targets or validator.binds == ("keywords",):
         # The soft way: a contract that names nothing, and what is looked for when somebody is to be asked.
         words = set(re.findall(r"[\w./-]{2,}", contract.objective.lower()))
         if any(set(re.findall(r"[\w./-]{2,}", value.lower())) & words for value in given.values()):
             return ""
         return "no argument shares a word with the objective"
-    named = contract.named(*validator.binds)
+    named = contract.get_targets(*validator.binds)
     for value in given.values():
-        if any(binds(value.partition("::")[0], one) for one in named):
+        if any(matches_target(value.partition("::")[0], one) for one in named):
             return ""
     name, value = next(iter(given.items()))
     return f"validator arg {name}={value} does not match any contract.target_fields entry"
 
 
-def binds(value: str, named: str) -> bool:
+def matches_target(value: str, target: str) -> bool:
     """Whether an argument names what a contract names: the same path by segments, or the same words in the same order."""
-    if ("/" in value or "/" in named or "." in value) and same_path(value, named) and len(value.strip("/.")) > 1:
+    if ("/" in value or "/" in target or "." in value) and is_same_path(value, target) and len(value.strip("/.")) > 1:
         return True
-    mine, theirs = value.lower().split(), named.lower().split()
+    mine, theirs = value.lower().split(), target.lower().split()
     return bool(mine) and any(theirs[at : at + len(mine)] == mine for at in range(len(theirs) - len(mine) + 1))
 
 
@@ -159,30 +163,30 @@ def _command_zero_exit(turn: TurnEvidence, arguments: Arguments) -> tuple[int, .
     reason = f"no command `{' '.join(wanted)}` ended with status 0"
     for call in reversed(turn.calls):
         for one in call.runs:
-            if one.kind == "look" or not all(_mentions(one.argv, word) for word in wanted):
+            if one.kind == "look" or not all(_mentions_words(one.argv, word) for word in wanted):
                 continue
-            if call.untold:
-                reason = _untold(one)
+            if call.status_unknown:
+                reason = _explain_unknown_status(one)
             elif not call.ok:
-                reason = f"`{one.key}` did not end with status 0"
-            elif not one.speaks or one.dry:
-                reason = f"the status of `{one.key}` is masked or it ran dry; run it alone"
-            elif changed := turn.changed_since(call):
-                reason = f"`{one.key}` ran before {changed}"
+                reason = f"`{one.command_line}` did not end with status 0"
+            elif not one.status_propagates or one.dry_run:
+                reason = f"the status of `{one.command_line}` is masked or it ran dry; run it alone"
+            elif changed := turn.describe_change_since(call):
+                reason = f"`{one.command_line}` ran before {changed}"
             else:
                 return (call.seq,)
     return reason
 
 
-def _mentions(argv: tuple[str, ...], wanted: str) -> bool:
+def _mentions_words(argv: tuple[str, ...], wanted: str) -> bool:
     words = wanted.split()
     joined = [part for word in argv for part in word.split()]
     if any(joined[at : at + len(words)] == words for at in range(len(joined) - len(words) + 1)):
         return True
-    return len(words) == 1 and "/" in wanted and any(same_path(word, wanted) for word in joined if "/" in word)
+    return len(words) == 1 and "/" in wanted and any(is_same_path(word, wanted) for word in joined if "/" in word)
 
 
-def _tests(
+def _prove_tests(
     turn: TurnEvidence, arguments: Arguments, *, runner: str = "", lenient: bool = False
 ) -> tuple[int, ...] | str:
     """A green run of tests, fresh, of the right tree, not smaller than before.
@@ -193,70 +197,77 @@ def _tests(
     target = arguments.get("target", "") or arguments.get("path", "")
     for call in reversed(turn.calls):
         for one in call.runs:
-            if one.kind != "test" or (runner and runner not in one.key):
+            if one.kind != "test" or (runner and runner not in one.command_line):
                 continue
-            fault = _test_fault(turn, call, one)
-            if fault and not (lenient and _was_there_before(turn, call)):
+            fault = _find_test_fault(turn, call, one)
+            if fault and not (lenient and _is_preexisting_failure(turn, call)):
                 reason = reason if reason != "no test run in this turn" else fault
                 continue
-            if target and not _covers(one, target):
-                reason = f"`{one.key}` did not run `{target}`"
+            if target and not _covers_target(one, target):
+                reason = f"`{one.command_line}` did not run `{target}`"
                 continue
-            if arguments.get("whole") and selects(one.argv):
-                reason = f"`{one.key}` ran a part of the tests, and all are claimed"
+            if arguments.get("whole") and is_partial_test_run(one.argv):
+                reason = f"`{one.command_line}` ran a part of the tests, and all are claimed"
                 continue
-            if (number := arguments.get("number")) and not _numbers(call, turn, int(number)):
-                reason = f"`{one.key}` ran {call.tests.total if call.tests else 0} tests, and {number} are claimed"
+            if (number := arguments.get("number")) and not _matches_test_count(call, turn, int(number)):
+                reason = (
+                    f"`{one.command_line}` ran {call.tests.total if call.tests else 0} tests, and {number} are claimed"
+                )
                 continue
             return (call.seq,)
     return reason
 
 
-def _numbers(call: LoggedCall, turn: TurnEvidence, number: int) -> bool:
+def _matches_test_count(call: LoggedCall, turn: TurnEvidence, number: int) -> bool:
     """Whether that many tests ran: in this run, or in the turn's fresh green runs together."""
-    green = {run.key: one.tests for one in turn.calls for run in one.speaking("test") if one.tests and turn.fresh(one)}
+    green = {
+        run.command_line: one.tests
+        for one in turn.calls
+        for run in one.successful_runs("test")
+        if one.tests and turn.is_fresh(one)
+    }
     runs = [*green.values(), *([call.tests] if call.tests else [])]
     sums = [sum(one.passed for one in green.values()), sum(one.total for one in green.values())]
     return any(number in (one.passed, one.total, one.total + one.skipped) for one in runs) or number in sums
 
 
-def _test_fault(turn: TurnEvidence, call: LoggedCall, one: Run) -> str:
+def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> str:
     counts = call.tests
-    if one.dry:
-        return f"`{one.key}` runs no tests"
+    if run.dry_run:
+        return f"`{run.command_line}` runs no tests"
     if counts is not None and counts.total == 0:
-        return f"`{one.key}` ran 0 tests"
+        return f"`{run.command_line}` ran 0 tests"
     # Where the host keeps the status to itself, the count that the run printed must do.
-    if not (call.ok or call.untold) or (counts is not None and counts.failed):
+    if not (call.ok or call.status_unknown) or (counts is not None and counts.failed):
         if not call.failed and counts is None:
-            return f"`{one.key}` has not told how it ended: it may still be running"
-        return f"`{one.key}` failed" + (
+            return f"`{run.command_line}` has not told how it ended: it may still be running"
+        return f"`{run.command_line}` failed" + (
             f": {counts.failed} of {counts.total} tests" if counts and counts.failed else ""
         )
-    if not one.speaks:
-        return f"`{one.key}` ran so that its status is lost (a pipe, `||`, `;`); run it alone"
+    if not run.status_propagates:
+        return f"`{run.command_line}` ran so that its status is lost (a pipe, `||`, `;`); run it alone"
     if counts is None:
-        return f"`{one.key}` printed no count of tests, so nothing shows that any ran"
-    if changed := turn.changed_since(call):
-        return f"`{one.key}` ran before {changed}"
-    wrong = [path for path in turn.sources if not same_place(call, one, path)]
+        return f"`{run.command_line}` printed no count of tests, so nothing shows that any ran"
+    if changed := turn.describe_change_since(call):
+        return f"`{run.command_line}` ran before {changed}"
+    wrong = [path for path in turn.sources if not is_same_tree(call, run, path)]
     if wrong:
-        return f"`{one.key}` ran in another tree than `{wrong[0]}`"
-    if counts.total < turn.best.get(one.key, 0):
-        return f"`{one.key}` ran {counts.total} tests, and {turn.best[one.key]} before: some are gone"
+        return f"`{run.command_line}` ran in another tree than `{wrong[0]}`"
+    if counts.total < turn.best_test_counts.get(run.command_line, 0):
+        return f"`{run.command_line}` ran {counts.total} tests, and {turn.best_test_counts[run.command_line]} before: some are gone"
     return ""
 
 
-def _was_there_before(turn: TurnEvidence, call: LoggedCall) -> bool:
+def _is_preexisting_failure(turn: TurnEvidence, call: LoggedCall) -> bool:
     """Whether the same run failed at least as badly before the first edit, so that the work cannot be blamed for it."""
-    if call.tests is None or not turn.edits or not turn.fresh(call):
+    if call.tests is None or not turn.edits or not turn.is_fresh(call):
         return False
     first = turn.edits[0].seq
-    keys = {run.key for run in call.runs if run.kind == "test"}
+    keys = {run.command_line for run in call.runs if run.kind == "test"}
     for earlier in turn.calls:
         if earlier.seq >= first:
             break
-        if earlier.tests and keys & {run.key for run in earlier.runs}:
+        if earlier.tests and keys & {run.command_line for run in earlier.runs}:
             return (
                 0 < call.tests.failed <= earlier.tests.failed
                 and call.tests.total >= earlier.tests.total
@@ -265,14 +276,14 @@ def _was_there_before(turn: TurnEvidence, call: LoggedCall) -> bool:
     return False
 
 
-def _covers(one: Run, target: str) -> bool:
+def _covers_target(run: ProgramRun, target: str) -> bool:
     """Whether a run was of everything, or of this target."""
-    named = [word for word in one.argv[1:] if "/" in word or "::" in word or word.endswith(".py")]
+    named = [word for word in run.argv[1:] if "/" in word or "::" in word or word.endswith(".py")]
     wanted, _, test = target.partition("::")
     for word in named:
         file, _, node = word.partition("::")
         whole = not node or (bool(test) and (test == node or test.startswith((node + "::", node + "["))))
-        if whole and (same_path(file, wanted) or wanted.startswith(file.rstrip("/") + "/")):
+        if whole and (is_same_path(file, wanted) or wanted.startswith(file.rstrip("/") + "/")):
             return True
     return not named
 
@@ -280,47 +291,51 @@ def _covers(one: Run, target: str) -> bool:
 def _pytest_pass(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
     runs = arguments.get("required_runs") or arguments.get("runs") or "1"
     wanted = int(runs) if runs.isdecimal() else 1
-    found = _tests(turn, arguments, runner="pytest")
+    found = _prove_tests(turn, arguments, runner="pytest")
     if isinstance(found, str) or wanted <= 1:
         return found
     target = arguments.get("target", "") or arguments.get("path", "")
     green = [
         call.seq
         for call in turn.calls
-        for one in call.speaking("test")
-        if "pytest" in one.key and not _test_fault(turn, call, one) and (not target or _covers(one, target))
+        for one in call.successful_runs("test")
+        if "pytest" in one.command_line
+        and not _find_test_fault(turn, call, one)
+        and (not target or _covers_target(one, target))
     ]
     return tuple(green) if len(green) >= wanted else f"{len(green)} of {wanted} green runs of pytest"
 
 
-def _ran(kinds: tuple[str, ...], what: str) -> Predicate:
-    def holds(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
-        reason = f"no {what} in this turn"
+def _build_run_predicate(kinds: tuple[str, ...], label: str) -> Predicate:
+    def check_turn(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+        reason = f"no {label} in this turn"
         for call in reversed(turn.calls):
             for one in call.runs:
                 if one.kind not in kinds:
                     continue
-                if one in call.speaking(*kinds) and turn.fresh(call):
-                    wrong = [path for path in turn.sources if not same_place(call, one, path)]
+                if one in call.successful_runs(*kinds) and turn.is_fresh(call):
+                    wrong = [path for path in turn.sources if not is_same_tree(call, one, path)]
                     if not wrong:
                         return (call.seq,)
-                    reason = f"`{one.key}` ran in another tree than `{wrong[0]}`"
+                    reason = f"`{one.command_line}` ran in another tree than `{wrong[0]}`"
                 elif reason.startswith("no "):
-                    stale = turn.changed_since(call) if one in call.speaking(*kinds) else ""
-                    reason = _unproven(call, one, stale)
+                    stale = turn.describe_change_since(call) if one in call.successful_runs(*kinds) else ""
+                    reason = _explain_unproven(call, one, stale)
         return reason
 
-    return holds
+    return check_turn
 
 
-def _unproven(call: LoggedCall, one: Run, changed: str) -> str:
+def _explain_unproven(call: LoggedCall, run: ProgramRun, changed: str) -> str:
     if changed:
-        return f"`{one.key}` ran before {changed}"
-    return _untold(one) if call.untold else f"`{one.key}` failed, or its status is masked"
+        return f"`{run.command_line}` ran before {changed}"
+    return (
+        _explain_unknown_status(run) if call.status_unknown else f"`{run.command_line}` failed, or its status is masked"
+    )
 
 
-def _untold(one: Run) -> str:
-    return f"this client does not tell how `{one.key}` ended; run `{one.key} && echo succeeded`"
+def _explain_unknown_status(run: ProgramRun) -> str:
+    return f"this client does not tell how `{run.command_line}` ended; run `{run.command_line} && echo succeeded`"
 
 
 def _file_diff_present(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
@@ -328,7 +343,9 @@ def _file_diff_present(turn: TurnEvidence, arguments: Arguments) -> tuple[int, .
     found = tuple(
         call.seq
         for call in turn.calls
-        if call.kind == "write" and not call.failed and any(same_path(path, one) for one in (*call.edited, call.target))
+        if call.kind == "write"
+        and not call.failed
+        and any(is_same_path(path, one) for one in (*call.edited, call.target))
     )
     return found[-1:] or f"no edit of `{path}` in this turn"
 
@@ -339,11 +356,11 @@ def _http_2xx(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str
     for call in reversed(turn.calls):
         words = [word for one in call.runs if one.kind == "http" for word in one.argv] or [call.target]
         if (call.kind != "fetch" and not any(one.kind == "http" for one in call.runs)) or (
-            url and not _same_url(url, words)
+            url and not _has_same_url(url, words)
         ):
             continue
         if call.http is not None and 200 <= call.http < 300 and call.ok:
-            changed = turn.changed_since(call)
+            changed = turn.describe_change_since(call)
             return f"the fetch was before {changed}" if changed else (call.seq,)
         reason = (
             f"the fetch said {call.http}"
@@ -353,14 +370,14 @@ def _http_2xx(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str
     return reason
 
 
-def _same_url(url: str, words: list[str]) -> bool:
+def _has_same_url(url: str, words: list[str]) -> bool:
     bare = url.removeprefix("https://").removeprefix("http://").rstrip("/")
     return any(word.removeprefix("https://").removeprefix("http://").rstrip("/") == bare for word in words)
 
 
-def no_worse(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
+def prove_tests_no_worse(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
     """Tests that are green, or fail as they did before the first edit."""
-    return _tests(turn, arguments, lenient=True)
+    return _prove_tests(turn, arguments, lenient=True)
 
 
 VALIDATORS: dict[str, Validator] = {
@@ -373,10 +390,10 @@ VALIDATORS: dict[str, Validator] = {
         Validator("http_2xx", "done", "a URL answered with 2xx", _http_2xx, ("url",), ("urls", "backtick_tokens")),
         Validator("fetch_attempt_proof", "delegation", "three distinct ways to get it were tried and failed", fetch_attempt_proof, ("keyword",), ("keywords",)),
         Validator("ladder_exhaustion_proof", "blocked", "every hop of the contract's ladder was tried, and something failed lately", ladder_exhaustion_proof),
-        Validator("tests_pass", "done", "tests are green", _tests),
-        Validator("build_passes", "done", "the build succeeded", _ran(("build",), "build")),
-        Validator("lint_clean", "done", "linters and type checkers are content", _ran(("lint",), "linter run")),
-        Validator("commit_exists", "done", "the work is committed", _ran(("commit",), "commit")),
+        Validator("tests_pass", "done", "tests are green", _prove_tests),
+        Validator("build_passes", "done", "the build succeeded", _build_run_predicate(("build",), "build")),
+        Validator("lint_clean", "done", "linters and type checkers are content", _build_run_predicate(("lint",), "linter run")),
+        Validator("commit_exists", "done", "the work is committed", _build_run_predicate(("commit",), "commit")),
     )
 }  # fmt: skip
 """Name → validator: everything there is to know about it. A new one is a row here and its cases."""

@@ -10,15 +10,15 @@ a permission (`Any`, `Threshold`, `Not`, the fallback of `Escalate`): a crash ne
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from verdikt.errors import PolicyError
 from verdikt.graph.context import TraceEntry
 from verdikt.graph.guard import Guard, PolicyNode, takes_context
-from verdikt.graph.leaf import FIX, describe, node
-from verdikt.model.value import Value, replace
+from verdikt.graph.guard_node import FAILURE_FIX, describe_error, to_node
 from verdikt.model.verdict import Verdict, VerdictKind
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from verdikt.graph.context import GovernanceContext
     from verdikt.model.action import Action
@@ -27,7 +27,8 @@ Child = PolicyNode | Guard
 Condition = Callable[..., object]
 
 
-class All(Value):
+@dataclass(frozen=True, slots=True, init=False)
+class All:
     """Every child must pass: the verdict of the strictest, the first of these in order."""
 
     children: tuple[PolicyNode, ...]
@@ -36,7 +37,7 @@ class All(Value):
 
     def __init__(self, *children: Child, short_circuit: bool = False, name: str = "all") -> None:
         # With no children it would pass everything.
-        _set(self, children=_nodes("all", children), short_circuit=short_circuit, name=name)
+        _assign_fields(self, children=_to_nodes("all", children), short_circuit=short_circuit, name=name)
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """Runs every child, or up to the first block when `short_circuit`."""
@@ -48,10 +49,11 @@ class All(Value):
             verdicts.append(verdict)
             if stop and verdict.kind is VerdictKind.BLOCK:
                 break
-        return _record(ctx, at, self.name, strictest(verdicts), depth)
+        return _record_trace(ctx, at, self.name, strictest_verdict(verdicts), depth)
 
 
-class Any(Value):
+@dataclass(frozen=True, slots=True, init=False)
+class Any:
     """One child that passes suffices: the verdict of the most lenient, the first of these in order."""
 
     children: tuple[PolicyNode, ...]
@@ -60,14 +62,15 @@ class Any(Value):
 
     def __init__(self, *children: Child, short_circuit: bool = False, name: str = "any") -> None:
         # With no children nothing could ever pass, which nobody means.
-        _set(self, children=_nodes("any", children), short_circuit=short_circuit, name=name)
+        _assign_fields(self, children=_to_nodes("any", children), short_circuit=short_circuit, name=name)
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """Runs every child, or up to the first pass when `short_circuit`."""
-        return _quorum(self, 1, action, ctx, depth)
+        return _evaluate_quorum(self, 1, action, ctx, depth)
 
 
-class Threshold(Value):
+@dataclass(frozen=True, slots=True, init=False)
+class Threshold:
     """At least `n` children must pass: the verdict of the n-th most lenient."""
 
     n: int
@@ -76,18 +79,19 @@ class Threshold(Value):
     name: str
 
     def __init__(self, n: int, *children: Child, short_circuit: bool = False, name: str = "threshold") -> None:
-        nodes = _nodes("threshold", children)
+        nodes = _to_nodes("threshold", children)
         # 0 of m would pass everything, more than m nothing.
         if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= len(nodes):
             raise PolicyError(f"`threshold` needs n from 1 to {len(nodes)}, the number of its children, found `{n}`")
-        _set(self, n=n, children=nodes, short_circuit=short_circuit, name=name)
+        _assign_fields(self, n=n, children=nodes, short_circuit=short_circuit, name=name)
 
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """Runs every child, or up to the n-th pass when `short_circuit`."""
-        return _quorum(self, self.n, action, ctx, depth)
+        return _evaluate_quorum(self, self.n, action, ctx, depth)
 
 
-class Not(Value):
+@dataclass(frozen=True, slots=True, init=False)
+class Not:
     """Swaps pass and block; a warn, an ask and an error stay what they are."""
 
     child: PolicyNode
@@ -96,7 +100,7 @@ class Not(Value):
     fix: str
 
     def __init__(self, child: Child, *, name: str = "not", reason: str = "", fix: str = "") -> None:
-        _set(self, child=node(child), name=name, reason=reason, fix=fix)
+        _assign_fields(self, child=to_node(child), name=name, reason=reason, fix=fix)
 
     @property
     def children(self) -> tuple[PolicyNode, ...]:
@@ -106,7 +110,7 @@ class Not(Value):
     def evaluate(self, action: Action, ctx: GovernanceContext, depth: int = 0) -> Verdict:
         """The child's verdict the other way round."""
         at = len(ctx.trace)
-        verdict = _vote(self.child.evaluate(action, ctx, depth + 1))
+        verdict = _to_vote(self.child.evaluate(action, ctx, depth + 1))
         if verdict.kind is VerdictKind.PASS:
             verdict = Verdict.block(
                 guard=self.name,
@@ -115,10 +119,11 @@ class Not(Value):
             )
         elif verdict.kind is VerdictKind.BLOCK and not verdict.error:
             verdict = Verdict.pass_(guard=self.name, reason=f"`{verdict.guard}` blocks this: {verdict.reason}")
-        return _record(ctx, at, self.name, verdict, depth)
+        return _record_trace(ctx, at, self.name, verdict, depth)
 
 
-class When(Value):
+@dataclass(frozen=True, slots=True, init=False)
+class When:
     """`then` if the condition holds, else `otherwise`, which passes when not given. A condition that raises blocks."""
 
     condition: Condition
@@ -132,9 +137,9 @@ class When(Value):
     ) -> None:
         if not callable(condition):
             raise PolicyError(f"`when` needs a condition that can be called, found `{type(condition).__name__}`")
-        other = None if otherwise is None else node(otherwise)
+        other = None if otherwise is None else to_node(otherwise)
         contextual = takes_context(condition)
-        _set(self, condition=condition, then=node(then), otherwise=other, name=name, contextual=contextual)
+        _assign_fields(self, condition=condition, then=to_node(then), otherwise=other, name=name, contextual=contextual)
 
     @property
     def children(self) -> tuple[PolicyNode, ...]:
@@ -147,19 +152,20 @@ class When(Value):
         try:
             holds = bool(self.condition(action, ctx) if self.contextual else self.condition(action))
         except (Exception, SystemExit) as error:
-            reason = f"the condition of `{self.name}` failed: {describe(error)}"
-            return _record(
-                ctx, at, self.name, Verdict.block(guard=self.name, reason=reason, fix=FIX, error=True), depth
+            reason = f"the condition of `{self.name}` failed: {describe_error(error)}"
+            return _record_trace(
+                ctx, at, self.name, Verdict.block(guard=self.name, reason=reason, fix=FAILURE_FIX, error=True), depth
             )
         branch = self.then if holds else self.otherwise
         if branch is None:
             verdict = Verdict.pass_(guard=self.name, reason="not applicable")
         else:
             verdict = branch.evaluate(action, ctx, depth + 1)
-        return _record(ctx, at, self.name, verdict, depth)
+        return _record_trace(ctx, at, self.name, verdict, depth)
 
 
-class Escalate(Value):
+@dataclass(frozen=True, slots=True, init=False)
+class Escalate:
     """The fallback decides when the primary blocks, unless what blocks is a red line."""
 
     primary: PolicyNode
@@ -167,7 +173,7 @@ class Escalate(Value):
     name: str
 
     def __init__(self, primary: Child, fallback: Child, *, name: str = "escalate") -> None:
-        _set(self, primary=node(primary), fallback=node(fallback), name=name)
+        _assign_fields(self, primary=to_node(primary), fallback=to_node(fallback), name=name)
 
     @property
     def children(self) -> tuple[PolicyNode, ...]:
@@ -183,56 +189,56 @@ class Escalate(Value):
         if verdict.kind is VerdictKind.BLOCK and not verdict.red_line:
             fallback = self.fallback.evaluate(action, ctx, depth + 1)
             # The failure of the primary stays visible: `Not` above must not make a pass of what followed from it.
-            verdict = verdict if _ignored(fallback) else _marked(fallback, [fallback, verdict])
-        return _record(ctx, at, self.name, verdict, depth)
+            verdict = verdict if _is_failed_observer(fallback) else _carry_marks(fallback, [fallback, verdict])
+        return _record_trace(ctx, at, self.name, verdict, depth)
 
 
-def strictest(verdicts: list[Verdict]) -> Verdict:
+def strictest_verdict(verdicts: list[Verdict]) -> Verdict:
     """What `All` makes of its children's verdicts: the strictest, the first of these, failed observers aside.
 
     A block carries the marks of every block beside it, so that neither a red line nor an error can hide behind another.
     """
     if len(verdicts) == 1:
         return verdicts[0]
-    considered = [verdict for verdict in verdicts if not _ignored(verdict)] or verdicts
-    return _marked(max(considered, key=_strictness), considered)
+    considered = [verdict for verdict in verdicts if not _is_failed_observer(verdict)] or verdicts
+    return _carry_marks(max(considered, key=_get_strictness), considered)
 
 
-def _set(value: object, **fields: object) -> None:
+def _assign_fields(value: object, **fields: object) -> None:
     """Fills a frozen value that takes its children as separate arguments."""
     for name, field in fields.items():
         object.__setattr__(value, name, field)
 
 
-def _nodes(combinator: str, children: tuple[Child, ...]) -> tuple[PolicyNode, ...]:
+def _to_nodes(combinator: str, children: tuple[Child, ...]) -> tuple[PolicyNode, ...]:
     if not children:
         raise PolicyError(f"`{combinator}` needs at least one child")
-    return tuple(map(node, children))
+    return tuple(map(to_node, children))
 
 
-def _record(ctx: GovernanceContext, at: int, name: str, verdict: Verdict, depth: int) -> Verdict:
+def _record_trace(ctx: GovernanceContext, at: int, name: str, verdict: Verdict, depth: int) -> Verdict:
     """Puts a node into the trace above its children, which were traced first."""
     ctx.trace.insert(at, TraceEntry(name, verdict, depth))
     return verdict
 
 
-def _strictness(verdict: Verdict) -> VerdictKind:
+def _get_strictness(verdict: Verdict) -> VerdictKind:
     return verdict.kind
 
 
-def _ignored(verdict: Verdict) -> bool:
+def _is_failed_observer(verdict: Verdict) -> bool:
     """Whether this stands for an OBSERVE guard that failed."""
     return verdict.error and verdict.kind is VerdictKind.PASS
 
 
-def _vote(verdict: Verdict) -> Verdict:
+def _to_vote(verdict: Verdict) -> Verdict:
     """The verdict where a pass is a permission."""
-    if _ignored(verdict):
-        return Verdict.block(guard=verdict.guard, reason=verdict.reason, fix=FIX, error=True)
+    if _is_failed_observer(verdict):
+        return Verdict.block(guard=verdict.guard, reason=verdict.reason, fix=FAILURE_FIX, error=True)
     return verdict
 
 
-def _marked(chosen: Verdict, verdicts: list[Verdict]) -> Verdict:
+def _carry_marks(chosen: Verdict, verdicts: list[Verdict]) -> Verdict:
     """The chosen verdict; a block also carries the marks of the blocks beside it, so that order does not matter."""
     if chosen.kind is not VerdictKind.BLOCK or len(verdicts) == 1:
         return chosen
@@ -244,21 +250,23 @@ def _marked(chosen: Verdict, verdicts: list[Verdict]) -> Verdict:
     return replace(chosen, red_line=red_line, error=error)
 
 
-def _quorum(of: Any | Threshold, n: int, action: Action, ctx: GovernanceContext, depth: int) -> Verdict:
+def _evaluate_quorum(
+    combinator: Any | Threshold, n: int, action: Action, ctx: GovernanceContext, depth: int
+) -> Verdict:
     """The n-th most lenient child; when it did not pass, with the reasons of all that are as strict."""
     at = len(ctx.trace)
     verdicts: list[Verdict] = []
     passes = 0
-    for child in of.children:
-        verdict = _vote(child.evaluate(action, ctx, depth + 1))
+    for child in combinator.children:
+        verdict = _to_vote(child.evaluate(action, ctx, depth + 1))
         verdicts.append(verdict)
         passes += verdict.kind is VerdictKind.PASS
-        if of.short_circuit and passes == n:
+        if combinator.short_circuit and passes == n:
             break
-    chosen = sorted(verdicts, key=_strictness)[n - 1]
+    chosen = sorted(verdicts, key=_get_strictness)[n - 1]
     if not chosen.passed:
         alike = [verdict for verdict in verdicts if verdict.kind is chosen.kind]
         first = alike[0]
         reasons = "; ".join(dict.fromkeys(verdict.reason for verdict in alike))
         chosen = first if reasons == first.reason else replace(first, reason=reasons)
-    return _record(ctx, at, of.name, _marked(chosen, verdicts), depth)
+    return _record_trace(ctx, at, combinator.name, _carry_marks(chosen, verdicts), depth)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
 from verdikt.model.effect import Effects
 from verdikt.model.posture import Posture
-from verdikt.model.session import SessionState
-from verdikt.model.value import Record, Value, field
+from verdikt.model.session_state import SessionState
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from verdikt.model.action import Action
     from verdikt.model.facts import Facts
     from verdikt.model.verdict import Verdict
 
 
-class TraceEntry(Value):
+@dataclass(frozen=True, slots=True)
+class TraceEntry:
     """One node of the graph and what it said, in evaluation order; `depth` is how far below the root it stands."""
 
     node: str
@@ -24,7 +24,8 @@ class TraceEntry(Value):
     depth: int = 0
 
 
-class GovernanceContext(Record):
+@dataclass(slots=True)
+class GovernanceContext:
     """State of one evaluation: earlier guards write annotations and risk, later guards read them."""
 
     action: Action

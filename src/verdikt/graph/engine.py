@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from verdikt.graph.context import GovernanceContext
-from verdikt.graph.course import RISK_KEPT, entry_of, latest, remember
-from verdikt.graph.leaf import FIX, describe, node
-from verdikt.graph.need import needs_effects
-from verdikt.graph.result import EvaluationResult
-from verdikt.graph.session import InMemorySessionStore
+from verdikt.graph.evaluation_result import EvaluationResult
+from verdikt.graph.guard_node import FAILURE_FIX, describe_error, to_node
+from verdikt.graph.required_facts import needs_effects
+from verdikt.graph.session_history import RISK_DECAY_FACTOR, find_pending_entry, make_history_entry, record_verdict
+from verdikt.graph.session_store import InMemorySessionStore
 from verdikt.model.action import Action
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
-from verdikt.model.session import HISTORY
+from verdikt.model.session_state import MAX_HISTORY
 from verdikt.model.verdict import Verdict, VerdictKind
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from verdikt.graph.guard import Guard, PolicyNode
-    from verdikt.graph.session import SessionStore
+    from verdikt.graph.session_store import SessionStore
     from verdikt.graph.tracer import Tracer
     from verdikt.model.action import Outcome
 
-Classify = Callable[[Action, Facts | None], Effects]
-Observe = Callable[[Action], Facts]
+ClassifyEffects = Callable[[Action, Facts | None], Effects]
+ObserveFacts = Callable[[Action], Facts]
 
 
 class PolicyEngine:
@@ -41,15 +41,15 @@ class PolicyEngine:
         *,
         session_store: SessionStore | None = None,
         tracer: Tracer | None = None,
-        classify: Classify | None = None,
-        observe: Observe | None = None,
+        classify: ClassifyEffects | None = None,
+        observe: ObserveFacts | None = None,
     ) -> None:
-        self.root = node(root)
+        self.root = to_node(root)
         self.session_store: SessionStore = InMemorySessionStore() if session_store is None else session_store
         self.tracer = tracer
         self.classify = classify
         self.observe = observe
-        self._curious = (classify is not None or observe is not None) and needs_effects(self.root)
+        self._needs_effects = (classify is not None or observe is not None) and needs_effects(self.root)
 
     def evaluate(
         self,
@@ -64,7 +64,7 @@ class PolicyEngine:
         ctx = GovernanceContext(action, facts=facts, posture=posture)
         verdict: Verdict | None = None
         try:
-            if effects is None and self._curious:
+            if effects is None and self._needs_effects:
                 if facts is None and self.observe is not None:
                     ctx.facts = facts = self.observe(action)
                 if self.classify is not None:
@@ -74,31 +74,31 @@ class PolicyEngine:
                 ctx.effects, ctx.classified = effects, True
             with self.session_store.open(action.session_id) as session:
                 ctx.session = session
-                ctx.risk_score = session.risk * RISK_KEPT
+                ctx.risk_score = session.risk * RISK_DECAY_FACTOR
                 session.action_count += 1
                 verdict = self.root.evaluate(action, ctx)
-                remember(session, ctx, verdict)
+                record_verdict(session, ctx, verdict)
         except (Exception, SystemExit) as error:
             if verdict is None or verdict.kind is not VerdictKind.BLOCK:
-                reason = f"the action could not be evaluated: {describe(error)}"
-                verdict = Verdict.block(guard="engine", reason=reason, fix=FIX, error=True)
+                reason = f"the action could not be evaluated: {describe_error(error)}"
+                verdict = Verdict.block(guard="engine", reason=reason, fix=FAILURE_FIX, error=True)
         if self.tracer is not None:
             try:
-                self.tracer.evaluated(action, ctx.trace)
+                self.tracer.on_evaluation(action, ctx.trace)
             except Exception as error:
-                ctx.annotations["tracer_error"] = describe(error)
+                ctx.annotations["tracer_error"] = describe_error(error)
         return EvaluationResult(verdict, ctx)
 
     def post_action(self, action: Action, outcome: Outcome) -> None:
         """Records what came of an action, whether or not it was evaluated before."""
         with self.session_store.open(action.session_id) as session:
             history = session.history
-            at = latest(history, action)
+            at = find_pending_entry(history, action)
             if at is None:
-                history.append({**entry_of(action), "verdict": None, "guard": "", "success": outcome.success})
-                del history[:-HISTORY]
+                history.append({**make_history_entry(action), "verdict": None, "guard": "", "success": outcome.success})
+                del history[:-MAX_HISTORY]
             else:
                 history[at] = {**history[at], "success": outcome.success}
         if self.tracer is not None:
             with suppress(Exception):  # the action has happened and is recorded: nothing is left to protect
-                self.tracer.acted(action, outcome)
+                self.tracer.on_outcome(action, outcome)

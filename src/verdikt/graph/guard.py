@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
 from verdikt.layers import GovernanceLayer
-from verdikt.model.protocol import Protocol, runtime_checkable
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, ClassVar
-
     from verdikt.graph.context import GovernanceContext
     from verdikt.model.action import Action
     from verdikt.model.verdict import Verdict

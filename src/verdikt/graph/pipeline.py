@@ -1,27 +1,28 @@
 """Guards in a line, for policies that need no tree."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from verdikt.errors import PolicyError
-from verdikt.graph.combinator import strictest
+from verdikt.graph.combinator import strictest_verdict
 from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.graph.guard import Guard, PolicyNode
-from verdikt.graph.leaf import node
+from verdikt.graph.guard_node import to_node
 from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action
-from verdikt.model.value import Value
 from verdikt.model.verdict import Verdict, VerdictKind
 
 
-class Pipeline(Value):
+@dataclass(frozen=True, slots=True, init=False)
+class Pipeline:
     """Guards in the order of their layers; the first block ends it, but OBSERVE guards see every action."""
 
     children: tuple[PolicyNode, ...]
     name: str
 
     def __init__(self, guards: Iterable[Guard | PolicyNode], *, name: str = "pipeline") -> None:
-        nodes = sorted(map(node, guards), key=_layer)
+        nodes = sorted(map(to_node, guards), key=_get_layer)
         if not nodes:
             # With no guards it would pass everything.
             raise PolicyError("`pipeline` needs at least one guard")
@@ -35,16 +36,16 @@ class Pipeline(Value):
         verdicts: list[Verdict] = []
         blocked = False
         for child in self.children:
-            if blocked and not ctx.thorough and _layer(child) is not GovernanceLayer.OBSERVE:
+            if blocked and not ctx.thorough and _get_layer(child) is not GovernanceLayer.OBSERVE:
                 continue
             verdicts.append(child.evaluate(action, ctx, depth + 1))
             blocked = blocked or verdicts[-1].kind is VerdictKind.BLOCK
-        verdict = strictest(verdicts)
+        verdict = strictest_verdict(verdicts)
         ctx.trace.insert(at, TraceEntry(self.name, verdict, depth))
         return verdict
 
 
-def _layer(child: Any) -> GovernanceLayer:
+def _get_layer(child: Any) -> GovernanceLayer:
     """A combinator has no layer of its own and stands with INTENT, unless it is a leaf."""
     layer: GovernanceLayer = getattr(child, "layer", GovernanceLayer.INTENT)
     return layer

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import All
-from verdikt.graph.match import Matcher
+from verdikt.graph.matcher import Matcher
 from verdikt.graph.rule import Rule, RuleSet
-from verdikt.model.canonical import digest
+from verdikt.model.canonical_json import hash_canonical
 from verdikt.model.posture import Posture, strictest_posture
-from verdikt.model.value import Value, field
 from verdikt.model.verdict import VerdictKind
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from verdikt.graph.config import Placed
     from verdikt.graph.context import GovernanceContext
+    from verdikt.graph.graph_reader import LocatedItem
     from verdikt.graph.guard import PolicyNode
     from verdikt.model.action import Action
     from verdikt.model.effect import Effect
-    from verdikt.model.shape import Section
+    from verdikt.model.schema_type import Section
 
-FORMAT = 1
+POLICY_FORMAT = 1
 """Of the document that a policy's digest is made of."""
 
 
@@ -33,7 +31,8 @@ NO_PROFILE = "none"
 """The name of building on none."""
 
 
-class PolicyLayer(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyLayer:
     """One document of a policy with the profile it builds on. None stands for what it does not say.
 
     `trusted` layers may let a host skip its prompt; a file that comes with a project may not, because whoever wrote the
@@ -44,8 +43,8 @@ class PolicyLayer(Value, kw_only=True):
     file: str
     document: Mapping[str, Any]
     nodes: tuple[PolicyNode, ...] = ()
-    placed: tuple[Placed, ...] = ()
-    conditions: tuple[Placed, ...] = ()  # of `when`
+    located_items: tuple[LocatedItem, ...] = ()
+    conditions: tuple[LocatedItem, ...] = ()  # of `when`
     profile: str = NO_PROFILE
     base: PolicyLayer | None = None
     disabled: tuple[str, ...] = ()
@@ -56,21 +55,21 @@ class PolicyLayer(Value, kw_only=True):
     where: Mapping[str, str] = field(default_factory=dict)  # top-level key → file:line:column
     trusted: bool = True
 
-    def setting(self, name: str) -> Any:
+    def get_setting(self, name: str) -> Any:
         """What this layer says, or else its profile; None when neither does."""
         own = getattr(self, name)
-        return own if own is not None or self.base is None else self.base.setting(name)
+        return own if own is not None or self.base is None else self.base.get_setting(name)
 
     def section(self, name: str) -> Any:
         """This layer's section, or else its profile's; None when neither has it."""
         own = self.sections.get(name)
         return own if own is not None or self.base is None else self.base.section(name)
 
-    def origin(self, key: str) -> str:
+    def locate_key(self, key: str) -> str:
         """Where a top-level key that is in force here was written."""
         if key in self.where or self.base is None:
             return self.where.get(key, self.file)
-        return self.base.origin(key)
+        return self.base.locate_key(key)
 
     def dump(self) -> dict[str, Any]:
         """The layer as plain data, without its place on any disk."""
@@ -78,11 +77,12 @@ class PolicyLayer(Value, kw_only=True):
         return {"layer": self.name, "policy": self.document, "profile": base}
 
 
-class Policy(Value, kw_only=True, attributes=True):
+@dataclass(frozen=True, kw_only=True)
+class Policy:
     """Layers, the highest first. Each can tighten what those above it say, and none can loosen it."""
 
     layers: tuple[PolicyLayer, ...]
-    known: Mapping[str, Section] = field(default_factory=dict, repr=False)
+    section_definitions: Mapping[str, Section] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if not self.layers:
@@ -100,15 +100,19 @@ class Policy(Value, kw_only=True, attributes=True):
         found = [node for layer in self.layers for part in (layer, layer.base) if part for node in part.nodes]
         found += self.guards
         if self.unknown_tools is not VerdictKind.PASS:
-            found.append(unknown_tools(self.unknown_tools))
-        return tuple(_joined(found))
+            found.append(build_unknown_tool_rules(self.unknown_tools))
+        return tuple(_join_rule_sets(found))
 
     @cached_property
     def guards(self) -> tuple[PolicyNode, ...]:
         """What the sections of other rooms add to the graph."""
         parts = [part for layer in self.layers for part in (layer, layer.base) if part]
-        names = [name for name in dict.fromkeys(name for part in parts for name in part.sections) if name in self.known]
-        return tuple(node for name in names for node in self.known[name].guards(self.section(name)))
+        names = [
+            name
+            for name in dict.fromkeys(name for part in parts for name in part.sections)
+            if name in self.section_definitions
+        ]
+        return tuple(node for name in names for node in self.section_definitions[name].guards(self.section(name)))
 
     @cached_property
     def root(self) -> PolicyNode:
@@ -118,7 +122,7 @@ class Policy(Value, kw_only=True, attributes=True):
     @cached_property
     def posture(self) -> Posture:
         """The posture in which a session starts: the most restrictive that a layer names."""
-        named = [layer.setting("posture") for layer in self.layers]
+        named = [layer.get_setting("posture") for layer in self.layers]
         return strictest_posture(*[posture for posture in named if posture])
 
     @cached_property
@@ -128,37 +132,37 @@ class Policy(Value, kw_only=True, attributes=True):
 
     def unknown_tools_above(self, at: int) -> VerdictKind:
         """What the layers above one say of a tool that only this one declares."""
-        named: list[VerdictKind | None] = [layer.setting("unknown_tools") for layer in self.layers[:at]]
+        named: list[VerdictKind | None] = [layer.get_setting("unknown_tools") for layer in self.layers[:at]]
         named[0] = VerdictKind.ASK if named[0] is None else named[0]
         return max(kind for kind in named if kind is not None)
 
     def section(self, name: str) -> Any:
         """A section that another room owns, merged over the layers; None when no layer has it."""
-        if name not in self._merged:
+        if name not in self._section_cache:
             values = [value for layer in self.layers if (value := layer.section(name)) is not None]
             # Asking for the section loads its room: only when a layer has it.
-            merge = self.known[name].merge if values and name in self.known else None
-            self._merged[name] = None if not values else merge(values) if merge else values[0]
-        return self._merged[name]
+            merge = self.section_definitions[name].merge if values and name in self.section_definitions else None
+            self._section_cache[name] = None if not values else merge(values) if merge else values[0]
+        return self._section_cache[name]
 
     @cached_property
-    def _merged(self) -> dict[str, Any]:
+    def _section_cache(self) -> dict[str, Any]:
         return {}
 
     @cached_property
     def approvals(self) -> tuple[tuple[Matcher, ...], ...]:
         """What the host need not ask about: every list must cover an effect. Empty when nothing is approved."""
-        named = [layer.setting("approve") for layer in self.layers]
+        named = [layer.get_setting("approve") for layer in self.layers]
         if not self.layers[0].trusted or not named[0]:
             return ()
         return tuple(approve for approve in named if approve is not None)
 
-    def approves(self, action: Action, ctx: GovernanceContext) -> bool:
+    def approves_action(self, action: Action, ctx: GovernanceContext) -> bool:
         """Whether the host need not ask a person: every effect is known, and covered in every layer that says so."""
         if not self.approvals or not ctx.effects.items:
             return False
         return all(
-            any(_covers(matcher, action, effect, ctx) for matcher in approve)
+            any(_approval_covers(matcher, action, effect, ctx) for matcher in approve)
             for approve in self.approvals
             for effect in ctx.effects
         )
@@ -166,21 +170,21 @@ class Policy(Value, kw_only=True, attributes=True):
     @cached_property
     def document(self) -> dict[str, Any]:
         """The whole policy as plain data, comments and places left out."""
-        return {"format": FORMAT, "layers": [layer.dump() for layer in self.layers]}
+        return {"format": POLICY_FORMAT, "layers": [layer.dump() for layer in self.layers]}
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical document: two policies with the same digest decide alike."""
-        return digest(self.document)
+        return hash_canonical(self.document)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """Every rule of every layer, in order."""
-        placed = (item for layer in self.layers for part in (layer, layer.base) if part for item in part.placed)
+        placed = (item for layer in self.layers for part in (layer, layer.base) if part for item in part.located_items)
         return tuple(item.item for item in placed if isinstance(item.item, Rule))
 
 
-def _joined(nodes: Sequence[PolicyNode]) -> list[PolicyNode]:
+def _join_rule_sets(nodes: Sequence[PolicyNode]) -> list[PolicyNode]:
     """The same nodes, with neighbouring rule sets made one, so that a decision asks one index."""
     found: list[PolicyNode] = []
     for node in nodes:
@@ -192,7 +196,7 @@ def _joined(nodes: Sequence[PolicyNode]) -> list[PolicyNode]:
     return found
 
 
-def _covers(matcher: Matcher, action: Action, effect: Effect, ctx: GovernanceContext) -> bool:
+def _approval_covers(matcher: Matcher, action: Action, effect: Effect, ctx: GovernanceContext) -> bool:
     """Whether an approval holds for an effect and for every one of its targets; what is only possible is not approved."""
     if not effect.certain and not matcher.certainty:
         return False
@@ -203,7 +207,7 @@ def _covers(matcher: Matcher, action: Action, effect: Effect, ctx: GovernanceCon
     return bool(effect.targets) and all(matcher.fits_target(target, ctx) for target in effect.targets)
 
 
-def unknown_tools(kind: VerdictKind) -> RuleSet:
+def build_unknown_tool_rules(kind: VerdictKind) -> RuleSet:
     """The rule that `unknown_tools` stands for."""
     rule = Rule(
         name="unknown_tool",

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Protocol, TextIO, runtime_checkable
 
-from verdikt.model.protocol import Protocol, runtime_checkable
-
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TextIO
-
     from verdikt.graph.context import TraceEntry
     from verdikt.model.action import Action, Outcome
 
@@ -18,10 +14,10 @@ if TYPE_CHECKING:
 class Tracer(Protocol):
     """The port through which evaluations and outcomes go out. A tracer that fails changes no verdict."""
 
-    def evaluated(self, action: Action, trace: list[TraceEntry]) -> None:
+    def on_evaluation(self, action: Action, trace: list[TraceEntry]) -> None:
         """An action was evaluated along this path."""
 
-    def acted(self, action: Action, outcome: Outcome) -> None:
+    def on_outcome(self, action: Action, outcome: Outcome) -> None:
         """An action has happened."""
 
 
@@ -31,20 +27,22 @@ class StdoutTracer:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream
 
-    def evaluated(self, action: Action, trace: list[TraceEntry]) -> None:
+    def on_evaluation(self, action: Action, trace: list[TraceEntry]) -> None:
         """One line for the action, one for each node."""
         lines = [f"{action.kind} {action.tool}".rstrip()]
         for entry in trace:
             verdict = entry.verdict
             reason = f": {verdict.reason}" if verdict.reason else ""
             lines.append(f"{'  ' * (entry.depth + 1)}{entry.node} → {verdict.kind.word}{reason}")
-        self._write(lines)
+        self._write_lines(lines)
 
-    def acted(self, action: Action, outcome: Outcome) -> None:
+    def on_outcome(self, action: Action, outcome: Outcome) -> None:
         """One line."""
-        self._write([f"{action.kind} {action.tool}".rstrip() + f" {'succeeded' if outcome.success else 'failed'}"])
+        self._write_lines(
+            [f"{action.kind} {action.tool}".rstrip() + f" {'succeeded' if outcome.success else 'failed'}"]
+        )
 
-    def _write(self, lines: list[str]) -> None:
+    def _write_lines(self, lines: list[str]) -> None:
         stream = self._stream or sys.stderr
         text = "".join(line + "\n" for line in lines)
         encoding = getattr(stream, "encoding", None) or "utf-8"
@@ -59,10 +57,10 @@ class CollectingTracer:
         self.traces: list[tuple[Action, list[TraceEntry]]] = []
         self.outcomes: list[tuple[Action, Outcome]] = []
 
-    def evaluated(self, action: Action, trace: list[TraceEntry]) -> None:
+    def on_evaluation(self, action: Action, trace: list[TraceEntry]) -> None:
         """Keeps it."""
         self.traces.append((action, trace))
 
-    def acted(self, action: Action, outcome: Outcome) -> None:
+    def on_outcome(self, action: Action, outcome: Outcome) -> None:
         """Keeps it."""
         self.outcomes.append((action, outcome))

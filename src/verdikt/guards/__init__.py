@@ -1,10 +1,10 @@
 """One guard per file. A guard's settings are the keyword arguments of its constructor, each annotated with its meaning."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from verdikt.errors import PolicyError
 
-TYPE_CHECKING = False  # type checkers know better; `typing` itself is slow to load
 if TYPE_CHECKING:
     from verdikt.graph.guard import BaseGuard
     from verdikt.guards.audit import AuditGuard as AuditGuard

@@ -5,69 +5,74 @@ from typing import Annotated, NamedTuple
 
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.guard import BaseGuard
-from verdikt.graph.pattern import PatternSet, clean, compile_pattern
+from verdikt.graph.re2_pattern import PatternSet, compile_pattern, replace_surrogates
 from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Effect, Zone
 from verdikt.model.verdict import Verdict
 
 
-class Danger(NamedTuple):
+class DangerousCommand(NamedTuple):
     """A command that is dangerous by its text, and the effects by which the same danger is known for certain."""
 
     pattern: str
     effects: tuple[str, ...]
-    words: str
+    description: str
     fix: str
 
 
 _DEVICE = "(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper)"
-_LOSES = "deletes what nothing can bring back"
-_PATHS = "name the exact files below the project, or ask a person to run it"
-_DISK, _FILE = "writes over a disk", "write to a file instead of a device"
+_DELETE_REASON = "deletes what nothing can bring back"
+_DELETE_FIX = "name the exact files below the project, or ask a person to run it"
+_DISK_REASON, _DISK_FIX = "writes over a disk", "write to a file instead of a device"
 
-DOCUMENTED = Danger(r"rm\s+-rf\s+/", ("fs.delete", "fs.shred"), _LOSES, _PATHS)
+RECURSIVE_ROOT_DELETE = DangerousCommand(r"rm\s+-rf\s+/", ("fs.delete", "fs.shred"), _DELETE_REASON, _DELETE_FIX)
 """The one whose reason is always given by its pattern."""
 
-DANGERS = (
-    DOCUMENTED,
-    Danger(r"\brm\s+(?:-\S+\s+)+[\"']?(?:/|~|\$HOME)[\"'/*]*(?:[\s;&|)]|$)", ("fs.delete", "fs.shred"), _LOSES, _PATHS),
-    Danger(
+DANGEROUS_COMMANDS = (
+    RECURSIVE_ROOT_DELETE,
+    DangerousCommand(
+        r"\brm\s+(?:-\S+\s+)+[\"']?(?:/|~|\$HOME)[\"'/*]*(?:[\s;&|)]|$)",
+        ("fs.delete", "fs.shred"),
+        _DELETE_REASON,
+        _DELETE_FIX,
+    ),
+    DangerousCommand(
         r"\bmkfs(?:\.\w+)?\s", ("disk.format", "disk.partition"), "erases a disk", "ask a person to prepare the disk"
     ),
-    Danger(r"\bdd\s[^|;&]*\bof=/dev/" + _DEVICE, ("disk.write",), _DISK, _FILE),
-    Danger(r">\s*/dev/" + _DEVICE, ("disk.write",), _DISK, _FILE),
-    Danger(
+    DangerousCommand(r"\bdd\s[^|;&]*\bof=/dev/" + _DEVICE, ("disk.write",), _DISK_REASON, _DISK_FIX),
+    DangerousCommand(r">\s*/dev/" + _DEVICE, ("disk.write",), _DISK_REASON, _DISK_FIX),
+    DangerousCommand(
         r"\(\)\s*\{\s*\w*:?\s*\|\s*\w*:?\s*&",
         ("sys.crash",),
         "makes the machine unusable",
         "start a bounded number of processes",
     ),
-    Danger(
+    DangerousCommand(
         r"\bchmod\s+(?:-\S+\s+)*0?777\s+/(?:\s|$)",
         ("fs.chmod.tree",),
         "changes permissions that nothing remembers",
         "change the one file that needs it",
     ),
-    Danger(
+    DangerousCommand(
         r"\b(?:curl|wget)\b[^;&]*\|\s*(?:sudo\s+)?(?:\S*/)?(?:ba|z|da|k)?sh\b",
         ("code.remote",),
         "runs code from the network that nobody has seen",
         "download it to a file, read it, then run it",
     ),
-    Danger(
+    DangerousCommand(
         r"\bgit\s+push\b[^|;&]*\s(?:--force|-f)(?:\s|$)",
         ("git.push.force", "git.push.mirror"),
         "overwrites what others have published",
         "push with --force-with-lease",
     ),
-    Danger(
+    DangerousCommand(
         r"(?i)\bDROP\s+(?:TABLE|DATABASE|SCHEMA)\b",
         ("db.drop",),
         "drops a table or a database",
         "write a migration and ask a person to run it",
     ),
-    Danger(
+    DangerousCommand(
         r"^\s*(?:sudo\s+)?(?:shutdown|reboot|halt|poweroff)\b",
         ("sys.power",),
         "turns the machine off or restarts it",
@@ -100,93 +105,99 @@ class BashSafetyGuard(BaseGuard):
         ] = (),
         defaults: Annotated[bool, "also block the commands that are dangerous everywhere"] = True,
     ) -> None:
-        self._dangers = DANGERS if defaults else ()
-        builtin = {danger.pattern for danger in self._dangers}
+        self._dangerous_commands = DANGEROUS_COMMANDS if defaults else ()
+        builtin = {danger.pattern for danger in self._dangerous_commands}
         self._patterns = tuple(pattern for pattern in dict.fromkeys(blocked_patterns) if pattern not in builtin)
         self._prefixes = tuple(" ".join(prefix.split()) for prefix in blocked_prefixes if prefix.strip())
         self._allowed = tuple(map(compile_pattern, allowed))
         for pattern in self._patterns:
             compile_pattern(pattern)
-        self._set: PatternSet | None = None
+        self._pattern_set: PatternSet | None = None
 
     def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
         """The first objection to the command."""
-        command = _text(action)
-        if action.kind != ActionKind.BASH or self._excepted(command):
+        command = _read_command(action)
+        if action.kind != ActionKind.BASH or self._is_allowed(command):
             return Verdict.pass_(guard=self.name)
         ctx = ctx or GovernanceContext(action)
         # What was written, and what it comes to without quotes and variables: `s"ud"o` is no way around a policy.
         texts = tuple(dict.fromkeys((command, *(effect.by for effect in ctx.effects))))
-        written, dangers = self._hits(command)
-        own = written or [hit for text in texts[1:] for hit in self._hits(text)[0]]
+        written, dangers = self._match_patterns(command)
+        own = written or [hit for text in texts[1:] for hit in self._match_patterns(text)[0]]
         if own:
-            return self._block(own[0], "find another way, or ask the person who keeps the policy")
-        verdict = self._by_prefix(texts)
+            return self._block_pattern(own[0], "find another way, or ask the person who keeps the policy")
+        verdict = self._check_prefixes(texts)
         if verdict is None and ctx.classified:
-            verdict = self._by_effect(command, dangers, ctx)
+            verdict = self._check_effects(command, dangers, ctx)
         elif verdict is None and dangers:
-            verdict = self._block(dangers[0].pattern, dangers[0].fix)
+            verdict = self._block_pattern(dangers[0].pattern, dangers[0].fix)
         return verdict or Verdict.pass_(guard=self.name)
 
-    def _excepted(self, command: str) -> bool:
+    def _is_allowed(self, command: str) -> bool:
         command = command.strip()
         if not self._allowed or any(char in command for char in _SEPARATORS):
             return False
-        return any(pattern.fullmatch(clean(command)) for pattern in self._allowed)
+        return any(pattern.fullmatch(replace_surrogates(command)) for pattern in self._allowed)
 
-    def _by_prefix(self, texts: tuple[str, ...]) -> Verdict | None:
+    def _check_prefixes(self, texts: tuple[str, ...]) -> Verdict | None:
         for prefix in self._prefixes:
             possible = (text for text in texts if prefix.split()[0] in text)
-            if any(f"{part} ".startswith(f"{prefix} ") for text in possible for part in _parts(text)):
+            if any(f"{part} ".startswith(f"{prefix} ") for text in possible for part in _split_commands(text)):
                 fix = f"do it without `{prefix}`, or ask a person to run it"
                 return Verdict.block(guard=self.name, reason=f"Command starts with blocked prefix: {prefix}", fix=fix)
         return None
 
-    def _by_effect(self, command: str, written: list[Danger], ctx: GovernanceContext) -> Verdict | None:
+    def _check_effects(
+        self, command: str, text_matches: list[DangerousCommand], ctx: GovernanceContext
+    ) -> Verdict | None:
         """What the built-in dangers come to, given the effects; `written` are those whose patterns fit the text."""
         root = ctx.facts.project_root if ctx.facts is not None else ctx.action.cwd
         doubt: Verdict | None = None
         for effect in ctx.effects:
             # Nobody knows what an unknown program does: its text is all there is.
-            unknown = effect.by if written and effect.what.startswith("unknown") else ""
-            if unknown and (hits := self._hits(unknown)[1]):
-                return self._block(hits[0].pattern, hits[0].fix)
-            danger = next((danger for danger in self._dangers if _is(effect, danger.effects)), None)
-            if danger is None or effect.recoverable or _contained(effect, root):
+            unknown = effect.by if text_matches and effect.what.startswith("unknown") else ""
+            if unknown and (hits := self._match_patterns(unknown)[1]):
+                return self._block_pattern(hits[0].pattern, hits[0].fix)
+            danger = next(
+                (danger for danger in self._dangerous_commands if _has_effect_name(effect, danger.effects)), None
+            )
+            if danger is None or effect.recoverable or _is_contained(effect, root):
                 continue
             shown = command if 0 < len(command) <= 80 else effect.by or command[:80]
             if not effect.certain:
-                reason = f"`{shown}` may do what cannot be undone: it {danger.words}"
+                reason = f"`{shown}` may do what cannot be undone: it {danger.description}"
                 doubt = doubt or Verdict.ask(guard=self.name, reason=reason, fix=danger.fix)
-            elif DOCUMENTED in written and danger is DOCUMENTED:
-                return self._block(danger.pattern, danger.fix)
+            elif RECURSIVE_ROOT_DELETE in text_matches and danger is RECURSIVE_ROOT_DELETE:
+                return self._block_pattern(danger.pattern, danger.fix)
             else:
-                return Verdict.block(guard=self.name, reason=f"`{shown}` {danger.words}", fix=danger.fix)
+                return Verdict.block(guard=self.name, reason=f"`{shown}` {danger.description}", fix=danger.fix)
         return doubt
 
-    def _hits(self, command: str) -> tuple[list[str], list[Danger]]:
+    def _match_patterns(self, command: str) -> tuple[list[str], list[DangerousCommand]]:
         """The patterns that occur in the command: the policy's own, and the built-in ones."""
-        if self._set is None:
-            self._set = PatternSet((*self._patterns, *(danger.pattern for danger in self._dangers)))
+        if self._pattern_set is None:
+            self._pattern_set = PatternSet((*self._patterns, *(danger.pattern for danger in self._dangerous_commands)))
         own = len(self._patterns)
-        numbers = sorted(self._set.search(command))
-        return [self._patterns[n] for n in numbers if n < own], [self._dangers[n - own] for n in numbers if n >= own]
+        numbers = sorted(self._pattern_set.search(command))
+        return [self._patterns[n] for n in numbers if n < own], [
+            self._dangerous_commands[n - own] for n in numbers if n >= own
+        ]
 
-    def _block(self, pattern: str, fix: str) -> Verdict:
+    def _block_pattern(self, pattern: str, fix: str) -> Verdict:
         return Verdict.block(guard=self.name, reason=f"Command matches blocked pattern: {pattern}", fix=fix)
 
 
-def _is(effect: Effect, names: tuple[str, ...]) -> bool:
+def _has_effect_name(effect: Effect, names: tuple[str, ...]) -> bool:
     return any(effect.what == name or effect.what.startswith(f"{name}.") for name in names)
 
 
-def _contained(effect: Effect, root: str) -> bool:
+def _is_contained(effect: Effect, root: str) -> bool:
     """Whether the effect falls on files of the project or temporary ones alone, and not on the project as a whole."""
     targets = effect.targets
     return bool(targets) and all(t.kind == "path" and t.zone in _SAFE_ZONES and t.path != root for t in targets)
 
 
-def _text(action: Action) -> str:
+def _read_command(action: Action) -> str:
     """The command as written; some hosts give it as a list of words."""
     payload = action.payload
     words = payload.get("command") if isinstance(payload, Mapping) else None
@@ -195,7 +206,7 @@ def _text(action: Action) -> str:
     return action.command
 
 
-def _parts(command: str) -> Iterator[str]:
+def _split_commands(command: str) -> Iterator[str]:
     """The commands of a command line as written, without keywords and assignments before them; quotes are respected."""
     part: list[str] = []
     quote, escaped = "", False
@@ -210,14 +221,14 @@ def _parts(command: str) -> Iterator[str]:
         elif char in "'\"":
             quote = char
         elif char in ";&|\n`()":
-            yield _plain(part)
+            yield _normalize_command(part)
             part = []
             continue
         part.append(char)
-    yield _plain(part)
+    yield _normalize_command(part)
 
 
-def _plain(part: list[str]) -> str:
+def _normalize_command(part: list[str]) -> str:
     """One command from its program's name on, without the directory that it lies in."""
     words = "".join(part).split()
     while words and (words[0] in _KEYWORDS or ("=" in words[0] and words[0].split("=", 1)[0].isidentifier())):

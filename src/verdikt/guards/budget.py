@@ -34,25 +34,25 @@ class BudgetGuard(BaseGuard):
         self._max_seconds = max_seconds
         self._kinds = frozenset(kinds)
         self._lock = Lock()
-        self._alone: dict[str, dict[str, Any]] = {}
+        self._local_slots: dict[str, dict[str, Any]] = {}
 
     def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
         """Counts the action; the one after the last allowed is blocked, and not counted."""
         if self._kinds and action.kind not in self._kinds:
             return Verdict.pass_(guard=self.name)
         with self._lock:
-            slots = self._alone.setdefault(action.session_id, {}) if ctx is None else ctx.session.slots
+            slots = self._local_slots.setdefault(action.session_id, {}) if ctx is None else ctx.session.slots
             kept = slots.get(self.name, {})
             used = kept.get("used", 0)
             now = 0.0 if ctx is None else ctx.now
             started = kept.get("started") or now
             if self._max_tasks is not None and used >= self._max_tasks:
-                return self._exhausted(f"{used} of {self._max_tasks} actions used")
+                return self._block_exhausted(f"{used} of {self._max_tasks} actions used")
             if self._max_seconds is not None and now - started > self._max_seconds:
-                return self._exhausted(f"{now - started:.0f} of {self._max_seconds:g} seconds used")
+                return self._block_exhausted(f"{now - started:.0f} of {self._max_seconds:g} seconds used")
             slots[self.name] = {"used": used + 1, "started": started}
         return Verdict.pass_(guard=self.name)
 
-    def _exhausted(self, text: str) -> Verdict:
+    def _block_exhausted(self, usage: str) -> Verdict:
         fix = "sum up what is done and what is left, and ask for a new session"
-        return Verdict.block(guard=self.name, reason=f"the session's budget is exhausted: {text}", fix=fix)
+        return Verdict.block(guard=self.name, reason=f"the session's budget is exhausted: {usage}", fix=fix)

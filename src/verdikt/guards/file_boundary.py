@@ -5,12 +5,12 @@ from typing import Annotated
 
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.guard import BaseGuard
-from verdikt.guards.touch import Touch, below, matches, root_of, touched
+from verdikt.guards.file_access import FileAccess, is_below, list_file_accesses, matches_pattern, resolve_root
 from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action
 from verdikt.model.verdict import Verdict
 
-SECRETS = (
+SECRET_FILES = (
     ".ssh",
     ".gnupg",
     ".netrc",
@@ -32,10 +32,23 @@ SECRETS = (
 )
 """Files that hold keys and passwords: neither read nor changed."""
 
-SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr", "/System", "/Library")
+SYSTEM_DIRECTORIES = (
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/lib",
+    "/lib64",
+    "/proc",
+    "/sbin",
+    "/sys",
+    "/usr",
+    "/System",
+    "/Library",
+)
 """Directories of the machine itself: read, but not changed."""
 
-_SINKS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/", "/dev/shm/", "/dev/pts/")
+_HARMLESS_DEVICES = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/", "/dev/shm/", "/dev/pts/")
 """What lies below `/dev` and is no part of the machine: streams, terminals, memory."""
 
 
@@ -57,40 +70,56 @@ class FileBoundaryGuard(BaseGuard):
     ) -> None:
         self._allowed = tuple(allowed_dirs)
         self._readable = (*allowed_dirs, *read_dirs)
-        self._blocked = (*blocked, *(SECRETS if defaults else ()))
-        self._read_only = (*read_only, *(SYSTEM if defaults else ()))
+        self._blocked = (*blocked, *(SECRET_FILES if defaults else ()))
+        self._read_only = (*read_only, *(SYSTEM_DIRECTORIES if defaults else ()))
         self._red_lines = tuple(red_line_files)
 
     def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
         """The first objection to any file that the action touches."""
         ctx = ctx or GovernanceContext(action)
-        root = root_of(action, ctx)
-        objections = [found for touch in touched(action, ctx) if (found := self._objection(touch, root, ctx))]
+        root = resolve_root(action, ctx)
+        objections = [
+            found for touch in list_file_accesses(action, ctx) if (found := self._check_access(touch, root, ctx))
+        ]
         red_line = next((found for found in objections if found.red_line), None)
         return red_line or (objections[0] if objections else Verdict.pass_(guard=self.name))
 
-    def _objection(self, touch: Touch, root: str, ctx: GovernanceContext) -> Verdict | None:
-        if not touch.path:
-            return self._block(touch, "is too long to be a path", "name the file by its path")
-        if touch.writes and touch.path.startswith(_SINKS):
+    def _check_access(self, access: FileAccess, root: str, ctx: GovernanceContext) -> Verdict | None:
+        if not access.path:
+            return self._block_access(access, "is too long to be a path", "name the file by its path")
+        if access.writes and access.path.startswith(_HARMLESS_DEVICES):
             return None
-        if touch.writes and any(matches(pattern, touch, root) for pattern in self._red_lines):
-            return self._block(touch, "is a red line", "leave this file as it is and say what you would change", True)
-        if touch.writes and ctx.facts is not None and any(matches(path, touch, root) for path in ctx.facts.guarded):
-            return self._block(touch, "belongs to verdikt itself", "ask the person who keeps the policy to do it", True)
-        if hit := next((pattern for pattern in self._blocked if matches(pattern, touch, root)), ""):
+        if access.writes and any(matches_pattern(pattern, access, root) for pattern in self._red_lines):
+            return self._block_access(
+                access, "is a red line", "leave this file as it is and say what you would change", True
+            )
+        if (
+            access.writes
+            and ctx.facts is not None
+            and any(matches_pattern(path, access, root) for path in ctx.facts.guarded_paths)
+        ):
+            return self._block_access(
+                access, "belongs to verdikt itself", "ask the person who keeps the policy to do it", True
+            )
+        if hit := next((pattern for pattern in self._blocked if matches_pattern(pattern, access, root)), ""):
             fix = "do without this file; if its contents are needed, ask for them"
-            return self._block(touch, f"is blocked by `{hit}`", fix)
-        if touch.writes and (hit := next((p for p in self._read_only if matches(p, touch, root)), "")):
-            return self._block(touch, f"may be read but not changed (`{hit}`)", "make the change inside the project")
-        allowed = self._allowed if touch.writes else self._readable
-        if self._allowed and not touch.lightly and not any(below(directory, touch, root) for directory in allowed):
+            return self._block_access(access, f"is blocked by `{hit}`", fix)
+        if access.writes and (hit := next((p for p in self._read_only if matches_pattern(p, access, root)), "")):
+            return self._block_access(
+                access, f"may be read but not changed (`{hit}`)", "make the change inside the project"
+            )
+        allowed = self._allowed if access.writes else self._readable
+        if (
+            self._allowed
+            and not access.metadata_only
+            and not any(is_below(directory, access, root) for directory in allowed)
+        ):
             names = ", ".join(f"`{directory}`" for directory in allowed)
-            return self._block(touch, "is outside the allowed directories", f"use a path inside {names}")
+            return self._block_access(access, "is outside the allowed directories", f"use a path inside {names}")
         return None
 
-    def _block(self, touch: Touch, why: str, fix: str, red_line: bool = False) -> Verdict:
-        shown = touch.text if len(touch.text) <= 200 else touch.text[:200] + "…"
-        if touch.real not in (touch.path, touch.text) and len(touch.real) <= 200:
-            shown = f"{shown}` → `{touch.real}"
+    def _block_access(self, access: FileAccess, why: str, fix: str, red_line: bool = False) -> Verdict:
+        shown = access.text if len(access.text) <= 200 else access.text[:200] + "…"
+        if access.real not in (access.path, access.text) and len(access.real) <= 200:
+            shown = f"{shown}` → `{access.real}"
         return Verdict.block(guard=self.name, reason=f"`{shown}` {why}", fix=fix, red_line=red_line)

@@ -10,7 +10,7 @@ from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.verdict import Verdict
 
-Business = Callable[[Action], str | None]
+BusinessRule = Callable[[Action], str | None]
 
 
 class IntentGuard(BaseGuard):
@@ -29,7 +29,7 @@ class IntentGuard(BaseGuard):
         required_fields: Annotated[Sequence[str], "fields of the payload that may not be missing or empty"] = (),
         limits: Annotated[Mapping[str, float], "field of the payload → the largest number it may hold"] = {},
         rules: Annotated[
-            Mapping[str, Business], "name → function of the action that gives the objection, or None"
+            Mapping[str, BusinessRule], "name → function of the action that gives the objection, or None"
         ] = {},
     ) -> None:
         if both := set(allowed_task_types) & set(blocked_task_types):
@@ -45,17 +45,17 @@ class IntentGuard(BaseGuard):
         """The first rule that the task breaks."""
         if action.kind != ActionKind.SUBMIT_TASK:
             return Verdict.pass_(guard=self.name)
-        objection = self._objection(action)
+        objection = self._find_objection(action)
         if objection is not None:
             reason, fix = objection
             return Verdict.block(guard=self.name, reason=reason, fix=fix)
-        if _type(action) in self._ask:
-            reason = f"task type `{_type(action)}` needs a person's agreement"
+        if _read_task_type(action) in self._ask:
+            reason = f"task type `{_read_task_type(action)}` needs a person's agreement"
             return Verdict.ask(guard=self.name, reason=reason, fix="wait for the answer before going on")
         return Verdict.pass_(guard=self.name)
 
-    def _objection(self, action: Action) -> tuple[str, str] | None:
-        kind = _type(action)
+    def _find_objection(self, action: Action) -> tuple[str, str] | None:
+        kind = _read_task_type(action)
         names = ", ".join(f"`{name}`" for name in self._allowed)
         if kind in self._blocked or (self._allowed and kind not in self._allowed):
             fix = f"submit a task of type {names}" if names else "submit a task of another type"
@@ -79,5 +79,5 @@ class IntentGuard(BaseGuard):
         return None
 
 
-def _type(action: Action) -> str:
+def _read_task_type(action: Action) -> str:
     return action.task_type or action.text("task_type", "type")

@@ -6,7 +6,7 @@ from typing import Annotated
 from verdikt.errors import PolicyError
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.guard import BaseGuard
-from verdikt.guards.touch import Touch, below, root_of, touched
+from verdikt.guards.file_access import FileAccess, is_below, list_file_accesses, resolve_root
 from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action
 from verdikt.model.verdict import Verdict
@@ -43,10 +43,10 @@ class LayerIsolationGuard(BaseGuard):
     def check(self, action: Action, ctx: GovernanceContext | None = None) -> Verdict:
         """The first file of a foreign layer that the action touches."""
         ctx = ctx or GovernanceContext(action)
-        root = root_of(action, ctx)
-        current = self._at_work(action, ctx, root)
-        for touch in touched(action, ctx):
-            layer = self._layer_of(touch, root)
+        root = resolve_root(action, ctx)
+        current = self._find_current_layer(action, ctx, root)
+        for touch in list_file_accesses(action, ctx):
+            layer = self._find_layer(touch, root)
             if not layer or not (touch.writes or self._block_reads):
                 continue
             if not current:
@@ -60,21 +60,21 @@ class LayerIsolationGuard(BaseGuard):
                 )
         return Verdict.pass_(guard=self.name)
 
-    def _at_work(self, action: Action, ctx: GovernanceContext, root: str) -> str:
+    def _find_current_layer(self, action: Action, ctx: GovernanceContext, root: str) -> str:
         noted = self._current or ctx.annotations.get("layer")
         if isinstance(noted, str) and noted in self._layers:
             return noted
-        if action.cwd and (here := self._layer_of(Touch(action.cwd, action.cwd, action.cwd, False), root)):
+        if action.cwd and (here := self._find_layer(FileAccess(action.cwd, action.cwd, action.cwd, False), root)):
             return here
         kept = ctx.session.slots.get(_SLOT)
         return kept if isinstance(kept, str) and kept in self._layers else ""
 
-    def _layer_of(self, touch: Touch, root: str) -> str:
+    def _find_layer(self, access: FileAccess, root: str) -> str:
         """The layer with the longest directory around the file, because layers may lie inside each other."""
         found = [
             (len(directory), layer)
             for layer, directories in self._layers.items()
             for directory in directories
-            if below(directory, touch, root)
+            if is_below(directory, access, root)
         ]
         return max(found)[1] if found else ""

@@ -10,28 +10,28 @@ from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.verdict import Verdict
 
-_IMPORTS = (
+_IMPORT_NAMES = (
     "os sys subprocess socket shutil ctypes importlib builtins io pathlib glob tempfile pty signal multiprocessing "
     "threading asyncio concurrent http urllib requests httpx aiohttp ftplib smtplib telnetlib ssl socketserver xmlrpc "
     "webbrowser pickle marshal shelve dbm sqlite3 code codeop inspect gc resource fcntl mmap runpy pkgutil zipimport "
     "posix nt pwd platform sysconfig site faulthandler tracemalloc _thread cffi"
 )
-IMPORTS = tuple(_IMPORTS.split())
+FORBIDDEN_IMPORTS = tuple(_IMPORT_NAMES.split())
 """Modules that reach the machine, the network or the interpreter."""
 
-_CALLS = (
+_CALL_NAMES = (
     "eval exec compile __import__ open globals locals vars input breakpoint exit quit help memoryview "
     "getattr setattr delattr __builtins__ __loader__ __spec__"
 )
-CALLS = tuple(_CALLS.split())
+FORBIDDEN_CALLS = tuple(_CALL_NAMES.split())
 """Built-in names that reach past the text of the program."""
 
-_ATTRIBUTES = (
+_ATTRIBUTE_NAMES = (
     "__subclasses__ __bases__ __base__ __mro__ __globals__ __code__ __closure__ __builtins__ __import__ __getattribute__ "
     "__reduce__ __reduce_ex__ __loader__ __spec__ __dict__ f_globals f_locals f_builtins f_back gi_frame gi_code cr_frame "
     "tb_frame func_globals func_code attrgetter methodcaller"
 )
-ATTRIBUTES = tuple(_ATTRIBUTES.split())
+FORBIDDEN_ATTRIBUTES = tuple(_ATTRIBUTE_NAMES.split())
 """Attributes by which code climbs out of its own objects."""
 
 _FIX = "use the language alone: no {what}; ask for a tool that does what is needed"
@@ -47,11 +47,13 @@ class SandboxGuard(BaseGuard):
     def __init__(
         self,
         *,
-        forbidden_imports: Annotated[Sequence[str], "modules that may not be imported, with all below them"] = IMPORTS,
-        forbidden_calls: Annotated[Sequence[str], "built-in names that may not be used"] = CALLS,
+        forbidden_imports: Annotated[
+            Sequence[str], "modules that may not be imported, with all below them"
+        ] = FORBIDDEN_IMPORTS,
+        forbidden_calls: Annotated[Sequence[str], "built-in names that may not be used"] = FORBIDDEN_CALLS,
         forbidden_attributes: Annotated[
             Sequence[str], "attributes that may not be used, by name or as text"
-        ] = ATTRIBUTES,
+        ] = FORBIDDEN_ATTRIBUTES,
         allowed_imports: Annotated[
             Sequence[str], "modules that may be imported; none given: all that are not forbidden"
         ] = (),
@@ -85,12 +87,12 @@ class SandboxGuard(BaseGuard):
         except (SyntaxError, ValueError, RecursionError, MemoryError, UnicodeError) as error:
             reason = f"the code cannot be parsed: {str(error)[:200] or type(error).__name__}"
             return Verdict.block(guard=self.name, reason=reason, fix="correct the syntax")
-        for what, name, line in self._reaches(tree):
+        for what, name, line in self._find_forbidden(tree):
             reason = f"line {line}: {what} `{name[:80]}` is forbidden"
             return Verdict.block(guard=self.name, reason=reason, fix=_FIX.format(what=f"{what} `{name[:80]}`"))
         return Verdict.pass_(guard=self.name)
 
-    def _reaches(self, tree: ast.Module) -> Iterator[tuple[str, str, int]]:
+    def _find_forbidden(self, tree: ast.Module) -> Iterator[tuple[str, str, int]]:
         """What the code uses of the forbidden: kind, name, line."""
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
@@ -98,13 +100,13 @@ class SandboxGuard(BaseGuard):
             elif isinstance(node, ast.ImportFrom):
                 modules = ["." * node.level + (node.module or "")]
             else:
-                yield from self._names(node)
+                yield from self._find_forbidden_names(node)
                 continue
-            yield from (("import of", module, node.lineno) for module in modules if not self._importable(module))
+            yield from (("import of", module, node.lineno) for module in modules if not self._may_import(module))
             taken = (alias.name.rsplit(".", 1)[-1] for alias in node.names)
             yield from (("attribute", name, node.lineno) for name in taken if name in self._attributes)
 
-    def _names(self, node: ast.AST) -> Iterator[tuple[str, str, int]]:
+    def _find_forbidden_names(self, node: ast.AST) -> Iterator[tuple[str, str, int]]:
         if isinstance(node, ast.Name) and node.id in self._calls:
             yield "use of", node.id, node.lineno
         elif isinstance(node, ast.Attribute) and node.attr in self._attributes:
@@ -116,7 +118,7 @@ class SandboxGuard(BaseGuard):
             elif "{" in text and (inside := next((name for name in self._attributes if f".{name}" in text), "")):
                 yield "attribute", inside, node.lineno
 
-    def _importable(self, module: str) -> bool:
+    def _may_import(self, module: str) -> bool:
         if module.startswith("."):
             return False
         parts = module.split(".")

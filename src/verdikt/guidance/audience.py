@@ -1,9 +1,10 @@
 """For whom a policy, a provider or a check is meant."""
 
-from verdikt.model.value import Value
+from dataclasses import dataclass
 
 
-class Audience(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audience:
     """Names of agents, prompts and tools; an empty list stands for all of them. `*` at a name's end stands for any ending."""
 
     agents: tuple[str, ...] = ()
@@ -12,10 +13,12 @@ class Audience(Value, kw_only=True):
 
     def covers(self, *, agent: str = "", prompt: str = "", tool: str = "") -> bool:
         """Whether all three are meant."""
-        return _fits(self.agents, agent) and _fits(self.prompts, prompt) and _fits(self.tools, tool)
+        return (
+            _matches_any(self.agents, agent) and _matches_any(self.prompts, prompt) and _matches_any(self.tools, tool)
+        )
 
 
-def _fits(names: tuple[str, ...], found: str) -> bool:
-    if not names:
+def _matches_any(patterns: tuple[str, ...], value: str) -> bool:
+    if not patterns:
         return True
-    return any(found.startswith(name[:-1]) if name.endswith("*") else found == name for name in names)
+    return any(value.startswith(name[:-1]) if name.endswith("*") else value == name for name in patterns)

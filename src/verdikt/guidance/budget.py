@@ -1,12 +1,14 @@
 """How much a piece of work may use."""
 
 import math
+from dataclasses import dataclass
 
 from verdikt.errors import GuidanceError
-from verdikt.model.value import Value, fields_of
+from verdikt.model.immutable import fields_of
 
 
-class Budget(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
     """Limits, or what was used of them: calls, tasks, tokens, seconds, cost. None is no limit; used up means used ≥ max."""
 
     calls: float | None = None
@@ -16,20 +18,20 @@ class Budget(Value, kw_only=True):
     cost: float | None = None
 
     def __post_init__(self) -> None:
-        for name, value in self.amounts().items():
+        for name, value in self.get_amounts().items():
             if not math.isfinite(value) or value < 0:
                 raise GuidanceError(f"expected `{name}` of 0 or more, found {value}")
 
-    def amounts(self) -> dict[str, float]:
+    def get_amounts(self) -> dict[str, float]:
         """The amounts that are set."""
         return {name: value for name, value in fields_of(self).items() if value is not None}
 
     def exhausted(self, used: "Budget") -> str:
         """The first limit that is used up, or an empty string."""
-        spent = used.amounts()
-        return next((name for name, most in self.amounts().items() if spent.get(name, 0) >= most), "")
+        spent = used.get_amounts()
+        return next((name for name, most in self.get_amounts().items() if spent.get(name, 0) >= most), "")
 
-    def left(self, used: "Budget") -> dict[str, float]:
+    def get_remaining(self, used: "Budget") -> dict[str, float]:
         """What remains of each limit, never less than nothing."""
-        spent = used.amounts()
-        return {name: max(0, most - spent.get(name, 0)) for name, most in self.amounts().items()}
+        spent = used.get_amounts()
+        return {name: max(0, most - spent.get(name, 0)) for name, most in self.get_amounts().items()}

@@ -1,28 +1,30 @@
 """Task completion: what must be true before the agent may stop."""
 
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from verdikt.errors import GuidanceError
-from verdikt.graph.leaf import describe
+from verdikt.graph.guard_node import describe_error
 from verdikt.guidance.audience import Audience
 from verdikt.guidance.budget import Budget
 from verdikt.model.facts import Facts
-from verdikt.model.memory import Memory
-from verdikt.model.session import SessionState
-from verdikt.model.value import Value, field
+from verdikt.model.session_memory import Memory
+from verdikt.model.session_state import SessionState
 
 INCOMPLETE = "Tasks are incomplete"
 """What is said when a checker does not say why."""
 
-SHOWN = 3
+MAX_PATHS_SHOWN = 3
 """Paths that a message names."""
 
-REFUSALS = 3
+DEFAULT_REFUSALS = 3
 """How often in a row a stop is refused for the same reason before the agent may end unfinished."""
 
 
-class TaskCompletionResult(Value):
+@dataclass(frozen=True, slots=True)
+class TaskCompletionResult:
     """Whether the work is complete, and what is missing."""
 
     complete: bool
@@ -39,7 +41,8 @@ class TaskCompletionResult(Value):
         return cls(False, feedback)
 
 
-class TaskCompletionContext(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCompletionContext:
     """What a checker may look at.
 
     `since` is when the work began. `ran` tells whether a command succeeded since the last edit, `proven` whether a
@@ -66,12 +69,13 @@ class TaskCompletionChecker(Protocol):
         ...
 
 
-def blocker(text: str) -> TaskCompletionResult:
+def build_blocker(text: str) -> TaskCompletionResult:
     """Incomplete, in the form that agents know."""
     return TaskCompletionResult.incomplete(f"<blocker>\n{text}\n</blocker>")
 
 
-class FileOutputChecker(Value):
+@dataclass(frozen=True, slots=True)
+class FileOutputChecker:
     """Files must exist. `non_empty`, `fresh` (written since the work began) and `schema` (JSON Schema) ask for more."""
 
     files: tuple[str, ...]
@@ -85,20 +89,22 @@ class FileOutputChecker(Value):
             return TaskCompletionResult.ok()
         facts = context.filesystem
         if facts is None:
-            return blocker(f"No filesystem available to verify {len(self.files)} required output file(s).")
-        missing = [name for name in self.files if not facts.path(_absolute(name, facts), git=False).exists]
+            return build_blocker(f"No filesystem available to verify {len(self.files)} required output file(s).")
+        missing = [name for name in self.files if not facts.path(_absolute_path(name, facts), git=False).exists]
         if missing:
-            return blocker(f"{len(missing)} required output file(s) not found: {_named(missing)}")
-        for words, wrong in self._wrong(facts, context.since):
+            return build_blocker(f"{len(missing)} required output file(s) not found: {_join_names(missing)}")
+        for words, wrong in self._find_wrong_files(facts, context.since):
             if wrong:
-                return blocker(f"{len(wrong)} required output file(s) {words}: {_named(wrong)}")
+                return build_blocker(f"{len(wrong)} required output file(s) {words}: {_join_names(wrong)}")
         return TaskCompletionResult.ok(f"All {len(self.files)} required output(s) exist.")
 
-    def _wrong(self, facts: Facts, since: float) -> list[tuple[str, list[str]]]:
-        paths = {name: _absolute(name, facts) for name in self.files}
+    def _find_wrong_files(self, facts: Facts, since: float) -> list[tuple[str, list[str]]]:
+        paths = {name: _absolute_path(name, facts) for name in self.files}
         empty = [n for n, p in paths.items() if self.non_empty and facts.path(p, git=False).size == 0]
-        old = [n for n, p in paths.items() if self.fresh and facts.changed(p) < since]
-        unfit = [n for n, p in paths.items() if self.schema is not None and not _fits(facts.text(p), self.schema)]
+        old = [n for n, p in paths.items() if self.fresh and facts.modification_time(p) < since]
+        unfit = [
+            n for n, p in paths.items() if self.schema is not None and not _fits_schema(facts.text(p), self.schema)
+        ]
         return [
             ("are empty", empty),
             ("were not written since the task began", old),
@@ -106,17 +112,15 @@ class FileOutputChecker(Value):
         ]
 
 
-def _absolute(name: str, facts: Facts) -> str:
+def _absolute_path(name: str, facts: Facts) -> str:
     return name if name.startswith("/") else f"{facts.cwd.rstrip('/')}/{name}"
 
 
-def _named(names: list[str]) -> str:
-    return ", ".join(names[:SHOWN]) + ("..." if len(names) > SHOWN else "")
+def _join_names(names: list[str]) -> str:
+    return ", ".join(names[:MAX_PATHS_SHOWN]) + ("..." if len(names) > MAX_PATHS_SHOWN else "")
 
 
-def _fits(text: str | None, schema: Mapping[str, Any]) -> bool:
-    import json
-
+def _fits_schema(text: str | None, schema: Mapping[str, Any]) -> bool:
     import jsonschema
 
     try:
@@ -125,7 +129,8 @@ def _fits(text: str | None, schema: Mapping[str, Any]) -> bool:
         return False
 
 
-class CommandChecker(Value):
+@dataclass(frozen=True, slots=True)
+class CommandChecker:
     """A command must have succeeded since the last edit."""
 
     command: str
@@ -134,10 +139,11 @@ class CommandChecker(Value):
         """Incomplete until it has."""
         if context.ran(self.command):
             return TaskCompletionResult.ok(f"`{self.command}` succeeded.")
-        return blocker(f"`{self.command}` has not succeeded since the last edit. Run it.")
+        return build_blocker(f"`{self.command}` has not succeeded since the last edit. Run it.")
 
 
-class EvidenceChecker(Value):
+@dataclass(frozen=True, slots=True)
+class EvidenceChecker:
     """A validator of the evidence gate must hold."""
 
     validator: str
@@ -147,10 +153,11 @@ class EvidenceChecker(Value):
         """Incomplete until it does."""
         if context.proven(self.validator, self.args):
             return TaskCompletionResult.ok(f"`{self.validator}` holds.")
-        return blocker(f"Nothing in this turn proves `{self.validator}`.")
+        return build_blocker(f"Nothing in this turn proves `{self.validator}`.")
 
 
-class FindingsChecker(Value):
+@dataclass(frozen=True, slots=True)
+class FindingsChecker:
     """No finding of this level or worse may be open."""
 
     level: str = "HIGH"
@@ -159,13 +166,14 @@ class FindingsChecker(Value):
         """Incomplete while one is."""
         count = context.findings(self.level)
         if count is None:
-            return blocker("Nobody can tell whether findings are open.")
+            return build_blocker("Nobody can tell whether findings are open.")
         if not count:
             return TaskCompletionResult.ok(f"No open findings of {self.level} or worse.")
-        return blocker(f"{count} open finding(s) of {self.level} or worse.")
+        return build_blocker(f"{count} open finding(s) of {self.level} or worse.")
 
 
-class CompositeChecker(Value):
+@dataclass(frozen=True, slots=True)
+class CompositeChecker:
     """All of several checkers, or any of them; stops at the first that decides."""
 
     checkers: tuple[TaskCompletionChecker, ...]
@@ -188,16 +196,17 @@ class CompositeChecker(Value):
         return TaskCompletionResult(self.all_must_pass, text or None)
 
 
-def commands_of(checker: object) -> tuple[str, ...]:
+def list_commands(checker: object) -> tuple[str, ...]:
     """The commands that a checker wants to have succeeded."""
     if isinstance(checker, CommandChecker):
         return (checker.command,)
     if isinstance(checker, CompositeChecker):
-        return tuple(command for inner in checker.checkers for command in commands_of(inner))
+        return tuple(command for inner in checker.checkers for command in list_commands(inner))
     return ()
 
 
-class Settled(Value):
+@dataclass(frozen=True, slots=True)
+class StopDecision:
     """What comes of a stop: whether the agent may, and what it is told. `skipped` says why nobody checked.
 
     `unfinished` is a stop that was let go although the work is incomplete, because it had been refused often enough.
@@ -209,13 +218,14 @@ class Settled(Value):
     unfinished: bool = False
 
 
-class Completion(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
     """A checker, and the bounds of its say: budget, deadline (seconds since the session began), refusals for one reason."""
 
     checker: TaskCompletionChecker
     budget: Budget = field(default_factory=Budget)
     deadline_seconds: float | None = None
-    refusals: int = REFUSALS
+    refusals: int = DEFAULT_REFUSALS
     scope: Audience = field(default_factory=Audience)
 
     def __post_init__(self) -> None:
@@ -224,36 +234,36 @@ class Completion(Value, kw_only=True):
         if self.deadline_seconds is not None and not self.deadline_seconds >= 1:
             raise GuidanceError(f"expected a deadline at least 1 second ahead, found {self.deadline_seconds}")
 
-    def deadline(self, since: float) -> float | None:
+    def compute_deadline(self, since: float) -> float | None:
         """When time is up, in seconds since the epoch."""
         return None if self.deadline_seconds is None else since + self.deadline_seconds
 
-    def covers(self, agent: str) -> bool:
+    def applies_to(self, agent: str) -> bool:
         """Whether it is meant for this agent; one that works for another is checked only where it is named."""
         return self.scope.covers(agent=agent) and (not agent or bool(self.scope.agents))
 
-    def settle(
+    def decide_stop(
         self, context: TaskCompletionContext, memory: Memory, *, used: Budget, now: float, key: str = "0"
-    ) -> Settled:
+    ) -> StopDecision:
         """Whether the agent may stop. Out of time or budget it may; after so many refusals for one reason it may, unfinished."""
-        deadline = self.deadline(context.since)
+        deadline = self.compute_deadline(context.since)
         if deadline is not None and now >= deadline:
-            return Settled(True, skipped="the deadline has passed")
+            return StopDecision(True, skipped="the deadline has passed")
         if gone := self.budget.exhausted(used):
-            return Settled(True, skipped=f"the budget of {gone} is used up")
+            return StopDecision(True, skipped=f"the budget of {gone} is used up")
         try:
             result = self.checker.check(context)
         except Exception as error:  # a check of a user's own: it counts as not passed, and is bounded like any other
-            result = blocker(f"The check itself failed: {describe(error)}")
+            result = build_blocker(f"The check itself failed: {describe_error(error)}")
         if result.complete:
             if memory.get("refused", key) is not None:
                 memory.keep(None, "refused", key)
-            return Settled(True, result.feedback or "")
+            return StopDecision(True, result.feedback or "")
         text = result.feedback or INCOMPLETE
         last = memory.get("refused", key) or {}
         count = int(last.get("count", 0)) + 1 if last.get("text") == text[:200] else 1
         if count > self.refusals:
             memory.keep(None, "refused", key)
-            return Settled(True, text, unfinished=True)
+            return StopDecision(True, text, unfinished=True)
         memory.keep({"count": count, "text": text[:200]}, "refused", key)
-        return Settled(False, text)
+        return StopDecision(False, text)

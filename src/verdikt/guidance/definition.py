@@ -1,32 +1,33 @@
 """The definition owns the constraints: tool policies, feedback and completion of one agent definition, as one value."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from verdikt.graph.leaf import Leaf, describe
+from verdikt.graph.guard_node import GuardNode, describe_error
 from verdikt.guidance.budget import Budget
+from verdikt.guidance.command_success import get_shell_command, is_success, proves_command
 from verdikt.guidance.completion import (
     Completion,
     CompositeChecker,
-    Settled,
+    StopDecision,
     TaskCompletionChecker,
     TaskCompletionContext,
     TaskCompletionResult,
-    commands_of,
+    list_commands,
 )
-from verdikt.guidance.feedback import Delivered, FeedbackContext, FeedbackProviderConfig, run_feedback_providers
-from verdikt.guidance.run import proves, shell_text, succeeded
-from verdikt.guidance.sequence import edits
-from verdikt.guidance.tool_policy import PolicyContext, ToolPolicy, ToolPolicyGuard, parameters
+from verdikt.guidance.feedback import FeedbackContext, FeedbackDelivery, FeedbackProviderConfig, run_feedback_providers
+from verdikt.guidance.sequence import changes_files
+from verdikt.guidance.tool_policy import PolicyContext, ToolPolicy, ToolPolicyGuard, get_parameters
 from verdikt.model.action import Action, Outcome
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
-from verdikt.model.memory import Memory
-from verdikt.model.session import SessionState
-from verdikt.model.value import Value, field, replace
+from verdikt.model.session_memory import Memory
+from verdikt.model.session_state import SessionState
 
 
-class Past(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSummary:
     """What the log knows of a session: its state, when it began, its calls by agent and prompt, and the last refusal's fix."""
 
     session: SessionState = field(default_factory=SessionState)
@@ -37,11 +38,11 @@ class Past(Value, kw_only=True):
     fix: str = ""
     now: float = 0.0
 
-    def calls(self, prompt: str) -> int:
+    def count_calls(self, prompt: str) -> int:
         """Calls made for a prompt, the refused ones included; for none in particular, all of them."""
         return int(self.by.get(prompt[:80], self.by.get("", 0))) if prompt else self.count
 
-    def used(self, memory: Memory) -> Budget:
+    def budget_used(self, memory: Memory) -> Budget:
         """What the session has used so far."""
         spent = memory.get("used") or {}
         return Budget(
@@ -53,7 +54,8 @@ class Past(Value, kw_only=True):
         )
 
 
-class Guidance(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guidance:
     """Everything that guides one definition's agents. Empty, it does nothing."""
 
     policies: tuple[ToolPolicyGuard, ...] = ()
@@ -78,40 +80,40 @@ class Guidance(Value, kw_only=True):
             and getattr(guard.policy, "tool", "*") in ("*", name)
         )
 
-    def learn(
-        self, action: Action, outcome: Outcome, memory: Memory, facts: Facts, tell: Callable[[], Effects]
+    def record_outcome(
+        self, action: Action, outcome: Outcome, memory: Memory, facts: Facts, classify: Callable[[], Effects]
     ) -> dict[str, str]:
         """Takes note of what came of a call in `memory`; gives the policies that failed to, with the reason.
 
         A call that failed changes nothing, but for what it used.
         """
-        _spend(outcome, memory)
-        if not succeeded(outcome):
+        _record_usage(outcome, memory)
+        if not is_success(outcome):
             return {}
         failures: dict[str, str] = {}
-        context = PolicyContext(memory=memory, filesystem=facts, action=action, tell=tell)
+        context = PolicyContext(memory=memory, filesystem=facts, action=action, classify=classify)
         for guard in self.policies:
-            if guard.covers(action):
+            if guard.applies_to(action):
                 before = dict(memory.changes)
                 try:
-                    guard.policy.on_result(action.tool, parameters(action), outcome, context=context)
+                    guard.policy.on_result(action.tool, get_parameters(action), outcome, context=context)
                 except Exception as error:
                     memory.changes = before
-                    failures[guard.name] = describe(error)
+                    failures[guard.name] = describe_error(error)
         try:
             self._note_runs(action, memory, context)
         except Exception as error:
-            failures["runs"] = describe(error)
+            failures["runs"] = describe_error(error)
         return failures
 
-    def tell(
+    def collect_feedback(
         self,
         action: Action,
         memory: Memory,
         facts: Facts | None,
-        past: Past,
+        summary: SessionSummary,
         findings: Callable[[], Sequence[str]] = tuple,
-    ) -> Delivered:
+    ) -> FeedbackDelivery:
         """What the agent is told after a call."""
         prompt = action.task_type or action.agent
         meant = tuple(
@@ -121,62 +123,74 @@ class Guidance(Value, kw_only=True):
         )
         bounds = self.completions[0] if self.completions else None
         context = FeedbackContext(
-            session=past.session,
+            session=summary.session,
             prompt=prompt,
-            started=past.since,
-            now=past.now,
-            deadline=bounds.deadline(past.since) if bounds else None,
+            started=summary.since,
+            now=summary.now,
+            deadline=bounds.compute_deadline(summary.since) if bounds else None,
             budget=bounds.budget if bounds else Budget(),
-            used=past.used(memory),
+            used=summary.budget_used(memory),
             filesystem=facts,
             memory=memory,
-            known=self._known(memory, past),
+            known=self._collect_known_facts(memory, summary),
             findings=findings,
-            calls=past.calls(prompt),
+            calls=summary.count_calls(prompt),
         )
         return run_feedback_providers(meant, context)
 
-    def settle(self, context: TaskCompletionContext, memory: Memory, past: Past, *, agent: str = "") -> Settled:
+    def decide_stop(
+        self, context: TaskCompletionContext, memory: Memory, summary: SessionSummary, *, agent: str = ""
+    ) -> StopDecision:
         """Whether the agent may stop: the first completion that refuses decides."""
-        last = Settled(True)
+        last = StopDecision(True)
         for at, completion in enumerate(self.completions):
-            if not completion.covers(agent):
+            if not completion.applies_to(agent):
                 continue
-            found = completion.settle(
-                _seen(context, memory, past), memory, used=past.used(memory), now=past.now, key=f"{agent}:{at}"
+            found = completion.decide_stop(
+                _add_run_history(context, memory, summary),
+                memory,
+                used=summary.budget_used(memory),
+                now=summary.now,
+                key=f"{agent}:{at}",
             )
             if not found.allowed:
                 return found
             last = found if found.unfinished or not last.unfinished else last
         return last
 
-    def results(self, context: TaskCompletionContext, memory: Memory, past: Past) -> tuple[TaskCompletionResult, ...]:
+    def run_checks(
+        self, context: TaskCompletionContext, memory: Memory, summary: SessionSummary
+    ) -> tuple[TaskCompletionResult, ...]:
         """What each checker says, one by one, whatever the bounds of its say are."""
-        return tuple(part.check(_seen(context, memory, past)) for each in self.completions for part in _parts(each))
+        return tuple(
+            part.check(_add_run_history(context, memory, summary))
+            for each in self.completions
+            for part in _split_checks(each)
+        )
 
-    def _known(self, memory: Memory, past: Past) -> dict[str, Any]:
+    def _collect_known_facts(self, memory: Memory, summary: SessionSummary) -> dict[str, Any]:
         """What the session's memory tells by itself."""
         tested = memory.get("tested") or {}
         stale = int(memory.get("edited") or 0) > int(tested.get("step", 0)) > 0
-        wanted = [command for completion in self.completions for command in commands_of(completion.checker)]
+        wanted = [command for completion in self.completions for command in list_commands(completion.checker)]
         return {
-            "last_fix": past.fix,
+            "last_fix": summary.fix,
             "stale_evidence": tested.get("command", "") if stale else "",
-            "missing_proof": next((command for command in wanted if not _ran(command, memory)), ""),
+            "missing_proof": next((command for command in wanted if not _has_succeeded(command, memory)), ""),
         }
 
     def _note_runs(self, action: Action, memory: Memory, context: PolicyContext) -> None:
         """Notes which of the commands that matter succeeded, and when files changed after that."""
-        wanted = [command for completion in self.completions for command in commands_of(completion.checker)]
+        wanted = [command for completion in self.completions for command in list_commands(completion.checker)]
         tests = [test for config in self.feedback for test in getattr(config.provider, "commands", ())]
         if not wanted and not tests:
             return
         step = int(memory.get("step") or 0) + 1
-        text = shell_text(action.tool, parameters(action))
-        ran = [command for command in wanted if text and proves(text, command)]
-        tested = bool(text) and any(proves(text, test) for test in tests)
+        text = get_shell_command(action.tool, get_parameters(action))
+        ran = [command for command in wanted if text and proves_command(text, command)]
+        tested = bool(text) and any(proves_command(text, test) for test in tests)
         # What a test run itself writes (caches, reports) does not make it stale.
-        edited = not ran and not tested and edits(action.tool, context)
+        edited = not ran and not tested and changes_files(action.tool, context)
         if not ran and not tested and not edited:
             return
         memory.keep(step, "step")
@@ -188,45 +202,45 @@ class Guidance(Value, kw_only=True):
             memory.keep(step, "edited")
 
 
-def _seen(context: TaskCompletionContext, memory: Memory, past: Past) -> TaskCompletionContext:
-    return replace(context, since=past.since, ran=lambda command: _ran(command, memory))
+def _add_run_history(context: TaskCompletionContext, memory: Memory, summary: SessionSummary) -> TaskCompletionContext:
+    return replace(context, since=summary.since, ran=lambda command: _has_succeeded(command, memory))
 
 
-def _parts(completion: Completion) -> tuple[TaskCompletionChecker, ...]:
+def _split_checks(completion: Completion) -> tuple[TaskCompletionChecker, ...]:
     """The checks that must all pass."""
     checker = completion.checker
     return checker.checkers if isinstance(checker, CompositeChecker) and checker.all_must_pass else (checker,)
 
 
-def _ran(command: str, memory: Memory) -> bool:
+def _has_succeeded(command: str, memory: Memory) -> bool:
     return int(memory.get("ran", command) or 0) > int(memory.get("edited") or 0)
 
 
-def _spend(outcome: Outcome, memory: Memory) -> None:
+def _record_usage(outcome: Outcome, memory: Memory) -> None:
     """Adds what the host says a call used, where it says so: `usage` with tokens and cost."""
     usage = outcome.raw.get("usage") if isinstance(outcome.raw, Mapping) else None
     if not isinstance(usage, Mapping):
         return
-    tokens = _number(usage.get("total_tokens")) or sum(
-        _number(usage.get(name)) for name in ("input_tokens", "output_tokens")
+    tokens = _parse_amount(usage.get("total_tokens")) or sum(
+        _parse_amount(usage.get(name)) for name in ("input_tokens", "output_tokens")
     )
-    cost = _number(usage.get("cost")) or _number(usage.get("total_cost_usd"))
+    cost = _parse_amount(usage.get("cost")) or _parse_amount(usage.get("total_cost_usd"))
     if tokens or cost:
         spent = memory.get("used") or {}
         memory.keep({"tokens": spent.get("tokens", 0) + tokens, "cost": spent.get("cost", 0) + cost}, "used")
 
 
-def _number(value: object) -> float:
+def _parse_amount(value: object) -> float:
     plain = isinstance(value, int | float) and not isinstance(value, bool)
     return value if plain and 0 <= value < 1e12 else 0  # type: ignore[operator, return-value]
 
 
-def guards_in(nodes: Iterable[object]) -> Iterator[ToolPolicyGuard]:
+def find_policy_guards(nodes: Iterable[object]) -> Iterator[ToolPolicyGuard]:
     """Every tool policy that stands anywhere in a graph."""
     for node in nodes:
-        if isinstance(node, Leaf):
+        if isinstance(node, GuardNode):
             if isinstance(node.guard, ToolPolicyGuard):
                 yield node.guard
         else:
             children: Sequence[object] = getattr(node, "children", ())
-            yield from guards_in(children)
+            yield from find_policy_guards(children)

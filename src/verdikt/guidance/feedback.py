@@ -1,33 +1,35 @@
 """Feedback: what the agent is told after an action, when something triggers it. Advice, never a gate."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from verdikt.errors import GuidanceError
-from verdikt.graph.leaf import describe
+from verdikt.graph.guard_node import describe_error
 from verdikt.guidance.audience import Audience
 from verdikt.guidance.budget import Budget
 from verdikt.model.facts import Facts
-from verdikt.model.memory import Memory
-from verdikt.model.session import SessionState
-from verdikt.model.value import Value, field, replace
+from verdikt.model.session_memory import Memory
+from verdikt.model.session_state import SessionState
 
-LIMIT = 2000
+MAX_TEXT_LENGTH = 2000
 """Characters of one provider's text; what is longer is cut."""
 
-TOTAL = 6000
+MAX_TOTAL_LENGTH = 6000
 """Characters of all that is said after one call."""
 
 SEVERITIES = ("info", "caution", "warning")
 
 
-class FileCreatedTrigger(Value):
+@dataclass(frozen=True, slots=True)
+class FileCreatedTrigger:
     """Fires once in a session, when the file is first seen to exist."""
 
     filename: str
 
 
-class FeedbackTrigger(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackTrigger:
     """When a provider runs; any one condition suffices, and without one it never does."""
 
     every_n_calls: int | None = None
@@ -41,7 +43,8 @@ class FeedbackTrigger(Value, kw_only=True):
                 raise GuidanceError(f"expected `{name}` above 0, found {value}")
 
 
-class Observation(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
     """One thing that a provider noticed."""
 
     category: str
@@ -49,7 +52,8 @@ class Observation(Value, kw_only=True):
     evidence: str | None = None
 
 
-class Feedback(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
     """A provider's text for the agent."""
 
     provider_name: str
@@ -67,25 +71,29 @@ class Feedback(Value, kw_only=True):
 
     def render(self) -> str:
         """The feedback as the agent reads it. Its words can neither end the block early nor go on without end."""
-        lines = [_plain(self.summary)]
+        lines = [_escape_markup(self.summary)]
         if self.observations:
-            lines += ["", *(f"• {_plain(o.category)}: {_plain(o.description)}" for o in self.observations)]
+            lines += [
+                "",
+                *(f"• {_escape_markup(o.category)}: {_escape_markup(o.description)}" for o in self.observations),
+            ]
         if self.suggestions:
-            lines += ["", *(f"-> {_plain(suggestion)}" for suggestion in self.suggestions)]
+            lines += ["", *(f"-> {_escape_markup(suggestion)}" for suggestion in self.suggestions)]
         text = "\n".join(lines)
-        if len(text) > LIMIT:
-            text = text[: LIMIT - 1] + "…"
+        if len(text) > MAX_TEXT_LENGTH:
+            text = text[: MAX_TEXT_LENGTH - 1] + "…"
         text = "".join(char for char in text if char == "\n" or char.isprintable())
-        name = _plain(self.provider_name).replace("'", "&#39;").replace("\n", " ")[:80]
+        name = _escape_markup(self.provider_name).replace("'", "&#39;").replace("\n", " ")[:80]
         return f"<feedback provider='{name}'>\n{text}\n</feedback>"
 
 
-def _plain(text: str) -> str:
+def _escape_markup(text: str) -> str:
     """The text with nothing in it that could be taken for our own tags."""
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
-class FeedbackContext(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackContext:
     """What a provider may look at. `known` holds what verdikt itself can tell: stale evidence, missing proof, the last fix.
 
     `findings` gives the titles of the open findings, the worst first.
@@ -132,7 +140,7 @@ class FeedbackContext(Value, kw_only=True):
         """The newest calls, oldest first."""
         return self.session.history[-n:] if n > 0 else []
 
-    def exists(self, filename: str) -> bool:
+    def file_exists(self, filename: str) -> bool:
         """Whether a file is there; without a filesystem nobody can say so."""
         if self.filesystem is None:
             return False
@@ -158,7 +166,8 @@ class FeedbackProvider(Protocol):
         ...
 
 
-class FeedbackProviderConfig(Value):
+@dataclass(frozen=True, slots=True)
+class FeedbackProviderConfig:
     """A provider and what triggers it. `key` tells two providers of one name apart."""
 
     provider: FeedbackProvider
@@ -167,7 +176,8 @@ class FeedbackProviderConfig(Value):
     scope: Audience = field(default_factory=Audience)
 
 
-class Delivered(Value):
+@dataclass(frozen=True, slots=True)
+class FeedbackDelivery:
     """What goes to the agent, and what went wrong on the way: provider → words."""
 
     feedback: tuple[Feedback, ...] = ()
@@ -179,24 +189,24 @@ class Delivered(Value):
         return "\n\n".join(feedback.render() for feedback in self.feedback)
 
 
-def run_feedback_providers(configs: Sequence[FeedbackProviderConfig], context: FeedbackContext) -> Delivered:
+def run_feedback_providers(configs: Sequence[FeedbackProviderConfig], context: FeedbackContext) -> FeedbackDelivery:
     """Runs every provider whose trigger fires; what is delivered is remembered, and one that fails silences no other.
 
     What is more than `TOTAL` characters together waits: whoever does not fit is asked again after the next call.
     """
     given: list[tuple[int, Feedback]] = []
     failures: dict[str, str] = {}
-    room = TOTAL
+    room = MAX_TOTAL_LENGTH
     keys = [config.key or f"{at}:{config.provider.name}" for at, config in enumerate(configs)]
 
-    def spoke(at: int) -> int:
+    def last_call_index(at: int) -> int:
         return int((context.last_feedback_for_provider(keys[at]) or {}).get("call", -1))
 
     # Who has been silent longest gets the room first, or one who always speaks would leave none for the last.
-    for at in sorted(range(len(configs)), key=spoke):
+    for at in sorted(range(len(configs)), key=last_call_index):
         config, key = configs[at], keys[at]
         try:
-            if not _fires(config.trigger, key, context) or not config.provider.should_run(context):
+            if not _is_triggered(config.trigger, key, context) or not config.provider.should_run(context):
                 continue
             feedback = replace(
                 config.provider.provide(context),
@@ -206,7 +216,7 @@ def run_feedback_providers(configs: Sequence[FeedbackProviderConfig], context: F
             )
             size = len(feedback.render())
         except Exception as error:
-            failures[key] = describe(error)
+            failures[key] = describe_error(error)
             continue
         if size > room:
             continue
@@ -216,13 +226,13 @@ def run_feedback_providers(configs: Sequence[FeedbackProviderConfig], context: F
         context.memory.keep({**mark, "provider": feedback.provider_name}, "feedback", context.prompt, "last")
         created = config.trigger.on_file_created
         # Only a file that was there has had its one time.
-        if created and context.exists(created.filename):
+        if created and context.file_exists(created.filename):
             context.memory.keep(1, "feedback-file", context.prompt, key, created.filename)
         given.append((at, feedback))
-    return Delivered(tuple(feedback for _, feedback in sorted(given, key=lambda each: each[0])), failures)
+    return FeedbackDelivery(tuple(feedback for _, feedback in sorted(given, key=lambda each: each[0])), failures)
 
 
-def _fires(trigger: FeedbackTrigger, key: str, context: FeedbackContext) -> bool:
+def _is_triggered(trigger: FeedbackTrigger, key: str, context: FeedbackContext) -> bool:
     calls, seconds, created = trigger.every_n_calls, trigger.every_n_seconds, trigger.on_file_created
     if calls is not None and context.tool_calls_since_last_feedback_for_provider(key) >= calls:
         return True
@@ -231,4 +241,4 @@ def _fires(trigger: FeedbackTrigger, key: str, context: FeedbackContext) -> bool
         return True
     if created is None or context.memory.get("feedback-file", context.prompt, key, created.filename):
         return False
-    return context.exists(created.filename)
+    return context.file_exists(created.filename)

@@ -1,12 +1,14 @@
 """Feedback providers: a fixed text, the deadline, and what verdikt itself knows."""
 
+from dataclasses import dataclass
+
 from verdikt.errors import GuidanceError
+from verdikt.guidance.command_success import TEST_COMMANDS
 from verdikt.guidance.feedback import Feedback, FeedbackContext
-from verdikt.guidance.run import TESTS
-from verdikt.model.value import Value
 
 
-class StaticFeedbackProvider(Value):
+@dataclass(frozen=True, slots=True)
+class StaticFeedbackProvider:
     """Says the same thing each time."""
 
     feedback: str
@@ -21,7 +23,8 @@ class StaticFeedbackProvider(Value):
         return Feedback(provider_name=self.name, summary=self.feedback)
 
 
-class DeadlineFeedback(Value):
+@dataclass(frozen=True, slots=True)
+class DeadlineFeedback:
     """Says how much time is left, and what to do about it when it is little."""
 
     warning_threshold_seconds: float = 120
@@ -35,7 +38,7 @@ class DeadlineFeedback(Value):
         """Time used and time left."""
         assert context.deadline is not None
         left = context.deadline - context.now
-        took = duration(context.now - context.started)
+        took = format_duration(context.now - context.started)
         if left <= 0:
             return Feedback(
                 provider_name=self.name,
@@ -50,13 +53,13 @@ class DeadlineFeedback(Value):
         )
         return Feedback(
             provider_name=self.name,
-            summary=f"The work so far took {took}. You have {duration(left)} remaining to complete the task.",
+            summary=f"The work so far took {took}. You have {format_duration(left)} remaining to complete the task.",
             suggestions=advice if urgent else (),
             severity="warning" if urgent else "info",
         )
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """`45 seconds`, `1 minute`, `5 minutes`, `2.0 hours`."""
     seconds = max(0.0, seconds)
     if seconds < 60:
@@ -68,7 +71,8 @@ def duration(seconds: float) -> str:
     return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
 
 
-class BlockedStreakFeedback(Value):
+@dataclass(frozen=True, slots=True)
+class BlockedStreakFeedback:
     """Speaks up when the same guard has refused several calls in a row."""
 
     blocks: int = 3
@@ -80,11 +84,11 @@ class BlockedStreakFeedback(Value):
 
     def should_run(self, context: FeedbackContext) -> bool:
         """When the last refusals were one guard's, without a passed call between them."""
-        return self._guard(context) != ""
+        return self._find_streak_guard(context) != ""
 
     def provide(self, context: FeedbackContext) -> Feedback:
         """Which guard, and the way that its fix points."""
-        guard = self._guard(context)
+        guard = self._find_streak_guard(context)
         fix = str(context.known.get("last_fix", ""))
         advice = (fix,) if fix else ()
         return Feedback(
@@ -94,7 +98,7 @@ class BlockedStreakFeedback(Value):
             severity="caution",
         )
 
-    def _guard(self, context: FeedbackContext) -> str:
+    def _find_streak_guard(self, context: FeedbackContext) -> str:
         """The guard of the newest streak. The call just made may have ended it, so a single passed one is looked past."""
         calls = [call for call in context.session.history if call.get("verdict")]
         if calls and calls[-1].get("verdict") != "block":
@@ -105,10 +109,11 @@ class BlockedStreakFeedback(Value):
         return guards.pop() if whole and len(guards) == 1 else ""
 
 
-class StaleEvidenceFeedback(Value):
+@dataclass(frozen=True, slots=True)
+class StaleEvidenceFeedback:
     """Speaks up when files were edited after the last test run; `commands` are the beginnings of what runs tests."""
 
-    commands: tuple[str, ...] = TESTS
+    commands: tuple[str, ...] = TEST_COMMANDS
     name: str = "StaleEvidence"
 
     def should_run(self, context: FeedbackContext) -> bool:
@@ -126,7 +131,8 @@ class StaleEvidenceFeedback(Value):
         )
 
 
-class OpenFindingsFeedback(Value):
+@dataclass(frozen=True, slots=True)
+class OpenFindingsFeedback:
     """Speaks up while findings are open that would stop a commit."""
 
     name: str = "OpenFindings"
@@ -146,7 +152,8 @@ class OpenFindingsFeedback(Value):
         )
 
 
-class BudgetFeedback(Value):
+@dataclass(frozen=True, slots=True)
+class BudgetFeedback:
     """Says what is left of the budget, once a share of it is used."""
 
     from_share: float = 0.5
@@ -154,14 +161,14 @@ class BudgetFeedback(Value):
 
     def should_run(self, context: FeedbackContext) -> bool:
         """When some limit is used by at least that share."""
-        spent = context.used.amounts()
+        spent = context.used.get_amounts()
         return any(
-            most and spent.get(name, 0) / most >= self.from_share for name, most in context.budget.amounts().items()
+            most and spent.get(name, 0) / most >= self.from_share for name, most in context.budget.get_amounts().items()
         )
 
     def provide(self, context: FeedbackContext) -> Feedback:
         """What is left of each limit."""
-        left = context.budget.left(context.used)
+        left = context.budget.get_remaining(context.used)
         words = ", ".join(f"{amount:g} {name}" for name, amount in left.items())
         gone = context.budget.exhausted(context.used)
         return Feedback(
@@ -172,7 +179,8 @@ class BudgetFeedback(Value):
         )
 
 
-class UnprovenClaimFeedback(Value):
+@dataclass(frozen=True, slots=True)
+class UnprovenClaimFeedback:
     """Says early what the evidence gate would refuse at the end."""
 
     name: str = "UnprovenClaim"

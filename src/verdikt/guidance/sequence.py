@@ -1,31 +1,31 @@
 """Policies about order: what must come before, what must not come after, what may come once or so often."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.errors import GuidanceError
-from verdikt.guidance.run import mentions, proves, shell_text, succeeded
+from verdikt.guidance.command_success import get_shell_command, is_success, mentions_command, proves_command
 from verdikt.guidance.tool_policy import PolicyContext, PolicyDecision, PolicyState
 from verdikt.model.action import ActionKind, Outcome
 from verdikt.model.effect import Effect, Zone
-from verdikt.model.tool import kind_of
-from verdikt.model.value import Value, field
+from verdikt.model.tool_kind import classify_tool
 
-EDIT = "edit"
+ANY_EDIT = "edit"
 """In `reset_by`: any call that writes a file."""
 
-MOST = 256
+MAX_KEYS = 256
 """Values of a parameter for which a session counts calls."""
 
-LONGEST = 128
+MAX_WINDOW_CALLS = 128
 """Calls within a window that a rate limit can count."""
 
 
-def edits(tool: str, context: PolicyContext) -> bool:
+def changes_files(tool: str, context: PolicyContext) -> bool:
     """Whether a call changes files."""
-    if kind_of(tool) is ActionKind.WRITE:
+    if classify_tool(tool) is ActionKind.WRITE:
         return True
-    if kind_of(tool) in (ActionKind.READ, ActionKind.FETCH):
+    if classify_tool(tool) in (ActionKind.READ, ActionKind.FETCH):
         return False
     return any(
         effect.what.startswith("fs.")
@@ -35,7 +35,8 @@ def edits(tool: str, context: PolicyContext) -> bool:
     )
 
 
-class SequentialDependencyPolicy(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequentialDependencyPolicy:
     """A tool may be used once others have succeeded: tool → those. `reset_by` names what makes their success stale.
 
     A name is that of a tool, or the beginning of a shell command, as in `git push`.
@@ -53,20 +54,24 @@ class SequentialDependencyPolicy(Value, kw_only=True):
 
     def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
         """Denied while something it requires has not succeeded since it was last made stale."""
-        text = shell_text(tool, params)
+        text = get_shell_command(tool, params)
         for gated, needs in self.dependencies.items():
-            if gated == tool or (text and mentions(text, gated)):
-                missing = [need for need in sorted(needs) if not self._fresh(need, context)]
+            if gated == tool or (text and mentions_command(text, gated)):
+                missing = [need for need in sorted(needs) if not self._is_fresh(need, context)]
                 if missing:
                     return PolicyDecision.deny(f"Tool '{gated}' requires: {', '.join(missing)}")
         return PolicyDecision.allow()
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
         """Counts the calls that matter, so that each success stands before or after a reset."""
-        text = shell_text(tool, params)
-        done = [n for n in sorted(self._needed) if n == tool or (text and succeeded(result) and proves(text, n))]
-        stale = tool in self.reset_by or any(text and mentions(text, name) for name in self.reset_by)
-        stale = stale or (EDIT in self.reset_by and not done and edits(tool, context))
+        text = get_shell_command(tool, params)
+        done = [
+            n
+            for n in sorted(self._prerequisite_names)
+            if n == tool or (text and is_success(result) and proves_command(text, n))
+        ]
+        stale = tool in self.reset_by or any(text and mentions_command(text, name) for name in self.reset_by)
+        stale = stale or (ANY_EDIT in self.reset_by and not done and changes_files(tool, context))
         if not done and not stale:
             return
         step = (context.memory.get(self.name, "step") or 0) + 1
@@ -77,19 +82,22 @@ class SequentialDependencyPolicy(Value, kw_only=True):
         for need in done:
             context.memory.keep(step, self.name, "done", need)
 
-    def _fresh(self, need: str, context: PolicyContext) -> bool:
+    def _is_fresh(self, need: str, context: PolicyContext) -> bool:
         return (context.memory.get(self.name, "done", need) or 0) > (context.memory.get(self.name, "reset") or 0)
 
     @property
-    def _needed(self) -> frozenset[str]:
+    def _prerequisite_names(self) -> frozenset[str]:
         return frozenset(need for needs in self.dependencies.values() for need in needs)
 
     def state(self, context: PolicyContext) -> PolicyState:
         """What has succeeded, as the seed's slice."""
-        return PolicyState(self.name, frozenset(need for need in self._needed if self._fresh(need, context)))
+        return PolicyState(
+            self.name, frozenset(need for need in self._prerequisite_names if self._is_fresh(need, context))
+        )
 
 
-class OncePolicy(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OncePolicy:
     """A tool may succeed only so often in a session; with `key`, so often for each value of that parameter."""
 
     tool: str
@@ -106,29 +114,30 @@ class OncePolicy(Value, kw_only=True):
         """Denied when it has succeeded that often."""
         if tool != self.tool:
             return PolicyDecision.allow()
-        count = context.memory.get(*self._key(params)) or 0
+        count = context.memory.get(*self._memory_key(params)) or 0
         if count >= self.times:
             times = "once" if self.times == 1 else f"{self.times} times"
             return PolicyDecision.deny(f"Tool '{tool}' may succeed {times} in a session, and has")
         # What cannot be counted any more is not let through uncounted.
-        if not count and (context.memory.get(self.name, "values") or 0) >= MOST:
-            return PolicyDecision.deny(f"Tool '{tool}' was used with {MOST} values of `{self.key}` in this session")
+        if not count and (context.memory.get(self.name, "values") or 0) >= MAX_KEYS:
+            return PolicyDecision.deny(f"Tool '{tool}' was used with {MAX_KEYS} values of `{self.key}` in this session")
         return PolicyDecision.allow()
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
         """Counts a success."""
         if tool != self.tool:
             return
-        count = context.memory.get(*self._key(params)) or 0
+        count = context.memory.get(*self._memory_key(params)) or 0
         if not count:
             context.memory.keep((context.memory.get(self.name, "values") or 0) + 1, self.name, "values")
-        context.memory.keep(count + 1, *self._key(params))
+        context.memory.keep(count + 1, *self._memory_key(params))
 
-    def _key(self, params: Mapping[str, Any]) -> tuple[str, ...]:
+    def _memory_key(self, params: Mapping[str, Any]) -> tuple[str, ...]:
         return (self.name, "of", self.tool, str(params.get(self.key, "")) if self.key else "")
 
 
-class RateLimitPolicy(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimitPolicy:
     """A tool (`*`: any) may be used at most so often within a stretch of time."""
 
     max_calls: int
@@ -138,8 +147,8 @@ class RateLimitPolicy(Value, kw_only=True):
     fix: str = "wait, or do more with each call"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.max_calls <= LONGEST:
-            raise GuidanceError(f"expected `max_calls` of 1 to {LONGEST}, found {self.max_calls}")
+        if not 1 <= self.max_calls <= MAX_WINDOW_CALLS:
+            raise GuidanceError(f"expected `max_calls` of 1 to {MAX_WINDOW_CALLS}, found {self.max_calls}")
         if not self.per_seconds > 0:
             raise GuidanceError(f"expected `per_seconds` above 0, found {self.per_seconds}")
 
@@ -147,7 +156,7 @@ class RateLimitPolicy(Value, kw_only=True):
         """Denied when the calls of the last stretch have used the limit up."""
         if self.tool not in ("*", tool):
             return PolicyDecision.allow()
-        recent = self._recent(context)
+        recent = self._recent_calls(context)
         if len(recent) < self.max_calls:
             return PolicyDecision.allow()
         wait = max(1, round(recent[0] + self.per_seconds - context.now))
@@ -159,16 +168,17 @@ class RateLimitPolicy(Value, kw_only=True):
         """Notes when the call was made."""
         if self.tool in ("*", tool):
             context.memory.keep(
-                [*self._recent(context), round(context.now, 3)][-self.max_calls :], self.name, self.tool
+                [*self._recent_calls(context), round(context.now, 3)][-self.max_calls :], self.name, self.tool
             )
 
-    def _recent(self, context: PolicyContext) -> list[float]:
+    def _recent_calls(self, context: PolicyContext) -> list[float]:
         """When the calls of the last stretch were made. A clock set back does not lock anybody out for longer than that."""
         kept = context.memory.get(self.name, self.tool) or []
         return [at for at in kept if abs(context.now - at) < self.per_seconds]
 
 
-class ForbiddenSequencePolicy(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForbiddenSequencePolicy:
     """After one sort of effect in a session, another is denied: after secrets or foreign text were read, nothing is sent.
 
     Both are dotted names of effects; `secret` stands for reading anything that holds secrets, `foreign` for fetching
@@ -187,11 +197,11 @@ class ForbiddenSequencePolicy(Value, kw_only=True):
 
     def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
         """Denied when the session has seen the one and this call would do the other."""
-        would = [effect.what for effect in context.effects if any(_is(effect, name) for name in self.then)]
+        would = [effect.what for effect in context.effects if any(_matches_effect(effect, name) for name in self.then)]
         if not would:
             return PolicyDecision.allow()
         # Reading and sending in one call is the same sequence, only shorter.
-        here = next((name for name in self.after for effect in context.effects if _is(effect, name)), "")
+        here = next((name for name in self.after for effect in context.effects if _matches_effect(effect, name)), "")
         seen = here or next((name for name in self.after if context.memory.get(self.name, name)), "")
         if not seen:
             return PolicyDecision.allow()
@@ -204,11 +214,11 @@ class ForbiddenSequencePolicy(Value, kw_only=True):
                 context.memory.keep(None, self.name, name)
             return
         for name in self.after:
-            if any(_is(effect, name) for effect in context.effects):
+            if any(_matches_effect(effect, name) for effect in context.effects):
                 context.memory.keep(1, self.name, name)
 
 
-def _is(effect: Effect, name: str) -> bool:
+def _matches_effect(effect: Effect, name: str) -> bool:
     if name == "secret":
         return effect.what == "cred.read" or any(t.zone is Zone.SECRET for t in effect.targets)
     if name == "foreign":

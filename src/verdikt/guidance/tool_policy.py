@@ -1,6 +1,7 @@
 """Tool policies: what must have happened before a tool may be used. The protocol, and the policy as a guard."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -11,14 +12,14 @@ from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action, Outcome
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
-from verdikt.model.memory import Memory
-from verdikt.model.value import Record, Value, field
+from verdikt.model.session_memory import Memory
 from verdikt.model.verdict import Verdict
 
-DENIED = "Denied by policy."
+DEFAULT_REASON = "Denied by policy."
 
 
-class PolicyDecision(Value):
+@dataclass(frozen=True, slots=True)
+class PolicyDecision:
     """Whether a call may go on, and if not, why."""
 
     allowed: bool
@@ -35,7 +36,8 @@ class PolicyDecision(Value):
         return cls(False, reason)
 
 
-class PolicyState(Value):
+@dataclass(frozen=True, slots=True)
+class PolicyState:
     """What a policy knows of a session: the tools that succeeded, and the (tool, key) pairs that did."""
 
     policy_name: str
@@ -43,7 +45,8 @@ class PolicyState(Value):
     invoked_keys: frozenset[tuple[str, str]] = frozenset()
 
 
-class PolicyContext(Record, kw_only=True, attributes=True):
+@dataclass(kw_only=True)
+class PolicyContext:
     """What a policy may look at: the session's memory, the filesystem (None where there is none), effects and the time.
 
     Effects are told, and the time is looked up, only when a policy asks; `at` and `tell` say by whom.
@@ -52,19 +55,19 @@ class PolicyContext(Record, kw_only=True, attributes=True):
     memory: Memory = field(default_factory=Memory)
     filesystem: Facts | None = None
     action: Action | None = None
-    at: float | None = None
-    tell: Callable[[], Effects] = Effects
+    timestamp: float | None = None
+    classify: Callable[[], Effects] = Effects
 
     @cached_property
     def effects(self) -> Effects:
         """What the call does."""
-        return self.tell()
+        return self.classify()
 
     @property
     def now(self) -> float:
         """Seconds since the epoch."""
-        if self.at is not None:
-            return self.at
+        if self.timestamp is not None:
+            return self.timestamp
         return self.filesystem.now if self.filesystem is not None else 0.0
 
 
@@ -98,35 +101,35 @@ class ToolPolicyGuard(BaseGuard):
 
     def check(self, action: Action, ctx: GovernanceContext) -> Verdict:
         """The policy's decision as a verdict."""
-        if not self.covers(action):
+        if not self.applies_to(action):
             return Verdict.pass_(guard=self.name)
         context = PolicyContext(
-            memory=Memory(_Asking(ctx.facts)), filesystem=ctx.facts, action=action, tell=lambda: ctx.effects
+            memory=Memory(_FactsMapping(ctx.facts)), filesystem=ctx.facts, action=action, classify=lambda: ctx.effects
         )
-        decision = self.policy.check(action.tool, parameters(action), context=context)
+        decision = self.policy.check(action.tool, get_parameters(action), context=context)
         if decision.allowed is True:
             return Verdict.pass_(guard=self.name)
         fix = getattr(self.policy, "fix", "") or "do first what the policy asks for, then try again"
-        return Verdict.block(guard=self.name, reason=decision.reason or DENIED, fix=fix)
+        return Verdict.block(guard=self.name, reason=decision.reason or DEFAULT_REASON, fix=fix)
 
-    def covers(self, action: Action) -> bool:
+    def applies_to(self, action: Action) -> bool:
         """Whether the policy is meant for whoever makes this call, and for this tool."""
         return self.scope.covers(agent=action.agent, prompt=action.task_type, tool=action.tool)
 
 
-def parameters(action: Action) -> dict[str, Any]:
+def get_parameters(action: Action) -> dict[str, Any]:
     """A call's arguments; none when they are no mapping."""
     return dict(action.payload) if isinstance(action.payload, Mapping) else {}
 
 
-class _Asking(Mapping[str, Any]):
+class _FactsMapping(Mapping[str, Any]):
     """A session's keys, each asked for once and recorded with the decision."""
 
     def __init__(self, facts: Facts | None) -> None:
         self._facts = facts
 
     def __getitem__(self, key: str) -> Any:
-        value = None if self._facts is None else self._facts.kept(key)
+        value = None if self._facts is None else self._facts.memory_value(key)
         if value is None:
             raise KeyError(key)
         return value

@@ -6,50 +6,50 @@ from pathlib import Path
 from typing import Any
 
 from verdikt.errors import CanonicalError, LedgerError
-from verdikt.ledger.fault import Corruption, Fault, Witness
+from verdikt.ledger.audit_finding import AuditFinding, Corruption, Witness
+from verdikt.ledger.data_directory import sync_directory
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.home import sync_directory
-from verdikt.ledger.keys import Keyring, public_record
-from verdikt.ledger.store import Head
-from verdikt.model.canonical import canonical, parse
-from verdikt.model.entry import unseal
+from verdikt.ledger.keys import Keyring, to_public_records
+from verdikt.ledger.store import ChainHead
+from verdikt.model.canonical_json import encode_canonical, parse_json
+from verdikt.model.entry import unseal_line
 
 _DOMAIN = b"verdikt checkpoint v1\n"
-_PREFIX = "verdikt-checkpoint-"
+_FILE_PREFIX = "verdikt-checkpoint-"
 
 
-def cover(store: FileStore, sessions: Sequence[str], reason: str = "operator") -> int:
+def sign_session_ends(store: FileStore, sessions: Sequence[str], reason: str = "operator") -> int:
     """Signs the end of each session that has entries after its last signature; how many it took."""
     covered = 0
     for session in sessions:
-        fields = unseal(store.reader.last_line(session))
-        if store.reader.path(session).exists() and not (isinstance(fields, dict) and fields["sig"]):
-            store.checkpoint(session, reason)
+        fields = unseal_line(store.reader.read_last_line(session))
+        if store.reader.hot_file_path(session).exists() and not (isinstance(fields, dict) and fields["sig"]):
+            store.append_checkpoint(session, reason)
             covered += 1
     return covered
 
 
-def make(heads: Mapping[str, Head], keyring: Keyring, now: float) -> dict[str, Any]:
+def build_checkpoint(heads: Mapping[str, ChainHead], keyring: Keyring, now: float) -> dict[str, Any]:
     """The document: heads, public keys, time, signature."""
-    signer = keyring.current()
+    signer = keyring.get_signing_key()
     document: dict[str, Any] = {
         "v": 1,
         "ts": int(now * 1_000_000),
         "heads": {session: {"seq": head.seq, "hash": head.hash} for session, head in sorted(heads.items())},
-        "keys": public_record(keyring.known()),
+        "keys": to_public_records(keyring.list_keys()),
         "kid": signer.kid,
     }
-    return {**document, "sig": signer.sign(_DOMAIN + canonical(document))}
+    return {**document, "sig": signer.sign(_DOMAIN + encode_canonical(document))}
 
 
-def write(document: Mapping[str, Any], directory: Path) -> Path:
+def write_checkpoint(document: Mapping[str, Any], directory: Path) -> Path:
     """Puts the document into a directory, under a name of its own."""
-    path = directory / f"{_PREFIX}{document['ts']}.json"
+    path = directory / f"{_FILE_PREFIX}{document['ts']}.json"
     temporary = path.with_suffix(".tmp")
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with open(temporary, "wb") as file:
-            file.write(canonical(document) + b"\n")
+            file.write(encode_canonical(document) + b"\n")
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -59,11 +59,11 @@ def write(document: Mapping[str, Any], directory: Path) -> Path:
     return path
 
 
-def read(path: Path) -> list[dict[str, Any]]:
+def read_checkpoints(path: Path) -> list[dict[str, Any]]:
     """The documents in a file, or in all checkpoint files of a directory, oldest first."""
     try:
-        files = sorted(path.glob(f"{_PREFIX}*.json")) if path.is_dir() else [path]
-        found = [document for file in files for document in documents(file.read_bytes(), str(file))]
+        files = sorted(path.glob(f"{_FILE_PREFIX}*.json")) if path.is_dir() else [path]
+        found = [document for file in files for document in parse_checkpoints(file.read_bytes(), str(file))]
     except OSError as error:
         raise LedgerError(f"cannot read the witness `{path}`: {error.strerror}") from error
     if not found:
@@ -73,13 +73,13 @@ def read(path: Path) -> list[dict[str, Any]]:
     return sorted(found, key=lambda document: int(document["ts"]))
 
 
-def documents(text: bytes, source: str) -> Iterator[dict[str, Any]]:
+def parse_checkpoints(text: bytes, source: str) -> Iterator[dict[str, Any]]:
     """The checkpoints in a text, one a line."""
     for line in text.splitlines():
         if not line.strip():
             continue
         try:
-            document = parse(line)
+            document = parse_json(line)
             heads = {session: (head["seq"], head["hash"]) for session, head in document["heads"].items()}
             if not all(isinstance(seq, int) and isinstance(hash, str) for seq, hash in heads.values()):
                 raise LedgerError(f"expected a seq and a hash for every session in `{source}`, found something else")
@@ -88,32 +88,38 @@ def documents(text: bytes, source: str) -> Iterator[dict[str, Any]]:
             raise LedgerError(f"expected a checkpoint in `{source}`, found something else: {error}") from error
 
 
-def testify(found: Sequence[Mapping[str, Any]], keyring: Keyring, source: str) -> tuple[list[Witness], list[Fault]]:
+def verify_checkpoints(
+    checkpoints: Sequence[Mapping[str, Any]], keyring: Keyring, source: str
+) -> tuple[list[Witness], list[AuditFinding]]:
     """What signed checkpoints say of each session; one whose signature fails is a fault and says nothing."""
     witnesses: list[Witness] = []
-    faults: list[Fault] = []
-    for document in found:
+    faults: list[AuditFinding] = []
+    for document in checkpoints:
         rest = {key: value for key, value in document.items() if key != "sig"}
-        wrong = keyring.verify(document["kid"], _DOMAIN + canonical(rest), document["sig"], document["ts"])
+        wrong = keyring.verify_signature(
+            document["kid"], _DOMAIN + encode_canonical(rest), document["sig"], document["ts"]
+        )
         if wrong is None:
             witnesses += [
-                Witness(session, head["seq"], head["hash"], source, outside=True)
+                Witness(session, head["seq"], head["hash"], source, is_external=True)
                 for session, head in document["heads"].items()
             ]
         else:
             faults.append(
-                Fault(wrong, "", 0, f"the checkpoint in `{source}` {_WORDS[wrong]} (key `{document['kid']}`)")
+                AuditFinding(
+                    wrong, "", 0, f"the checkpoint in `{source}` {_SIGNATURE_PROBLEMS[wrong]} (key `{document['kid']}`)"
+                )
             )
     return witnesses, faults
 
 
-_WORDS = {
+_SIGNATURE_PROBLEMS = {
     Corruption.UNKNOWN_KEY: "is signed with a key that the keyring does not hold",
     Corruption.BAD_SIGNATURE: "carries a signature that does not fit",
     Corruption.RETIRED_KEY: "is signed with a key after it was rotated out",
 }
 
 
-def line(document: Mapping[str, Any]) -> str:
+def to_line(document: Mapping[str, Any]) -> str:
     """The document on one line, for a place that keeps text."""
-    return canonical(document).decode()
+    return encode_canonical(document).decode()

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import LedgerError
+from verdikt.ledger.operator_log import find_operator_entry
 from verdikt.ledger.projection import Projection
 from verdikt.ledger.store import OPERATOR
-from verdikt.ledger.word import word_at
 from verdikt.model.entry import EntryKind
 from verdikt.model.grant import parse_grant
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from verdikt.ledger.files import FileStore
     from verdikt.model.entry import Entry
     from verdikt.model.grant import Grant
 
 
-def _fold(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
+def _fold_grants(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
     body = entry.body
     if entry.session != OPERATOR:
         return state  # a grant is the operator's word: said elsewhere, it is nobody's
-    kept = {id: known for id, known in state.items() if known["expires"] > entry.seconds}
+    kept = {id: known for id, known in state.items() if known["expires"] > entry.timestamp_seconds}
     if "revoke" in body:
         kept.pop(str(body["revoke"]), None)
     elif isinstance(body.get("grant"), Mapping):
@@ -37,40 +35,40 @@ def _fold(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
     return kept
 
 
-GRANTS = Projection(name="grants", initial={}, fold=_fold, kinds=frozenset({EntryKind.GRANT}))
+GRANTS = Projection(name="grants", initial={}, fold=_fold_grants, kinds=frozenset({EntryKind.GRANT}))
 """Grants that have neither expired nor been revoked: id → where its entry stands. An index, never believed by itself."""
 
 
-def add(store: FileStore, grant: Grant) -> Entry:
+def add_grant(store: FileStore, grant: Grant) -> Entry:
     """Records a grant, signed."""
-    return store.append(OPERATOR, EntryKind.GRANT, {"grant": grant.record()})
+    return store.append(OPERATOR, EntryKind.GRANT, {"grant": grant.to_record()})
 
 
-def revoke(store: FileStore, id: str) -> Entry:
+def revoke_grant(store: FileStore, id: str) -> Entry:
     """Records that a grant holds no longer, signed."""
-    if id not in {grant.id for grant in live(store, None, store.clock.now())}:
+    if id not in {grant.id for grant in find_live_grants(store, None, store.clock.now())}:
         raise LedgerError(f"no live grant `{id}`; `verdikt grant list` shows them")
     return store.append(OPERATOR, EntryKind.GRANT, {"revoke": id})
 
 
-def live(store: FileStore, session: str | None, now: float) -> tuple[Grant, ...]:
+def find_live_grants(store: FileStore, session: str | None, now: float) -> tuple[Grant, ...]:
     """The grants that hold now for a session (None: for any), each read from its signed entry in the log.
 
     `state.db` only says where to look: whoever writes there cannot grant anything. A grant whose entry is damaged or
     whose signature fails does not hold.
     """
     found = []
-    for known in store.project(GRANTS.name, OPERATOR).values():
+    for known in store.read_projection(GRANTS.name, OPERATOR).values():
         if known["expires"] <= now or (session is not None and known["session"] not in ("*", session)):
             continue
-        grant = _confirmed(store, known["seq"])
-        if grant is not None and now < grant.expires and (session is None or grant.live(now, session)):
+        grant = _read_verified_grant(store, known["seq"])
+        if grant is not None and now < grant.expires and (session is None or grant.is_active(now, session)):
             found.append(grant)
     return tuple(found)
 
 
-def _confirmed(store: FileStore, seq: int) -> Grant | None:
-    found = word_at(store, seq)
+def _read_verified_grant(store: FileStore, seq: int) -> Grant | None:
+    found = find_operator_entry(store, seq)
     if found is None:
         return None
     entry, later = found

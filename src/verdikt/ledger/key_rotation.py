@@ -18,12 +18,12 @@ def rotate_key(store: FileStore, algorithm: str = ED25519, *, lost: bool = False
     if not old:
         raise KeyringError(f"no key in `{keyring.directory}` to rotate; run `verdikt keys init`")
     if not lost:
-        keyring.current()  # tells at once when the secret half is missing
-    key = keyring.prepare(algorithm)
+        keyring.get_signing_key()  # tells at once when the secret half is missing
+    key = keyring.prepare_key(algorithm)
     body = {"old": old, "new": key.kid, "algorithm": key.algorithm, "public": key.public, "lost": lost}
     if lost:
-        keyring.adopt(key.kid)
+        keyring.activate_key(key.kid)
         return key, store.append(OPERATOR, EntryKind.KEY_ROTATION, body)
     entry = store.append(OPERATOR, EntryKind.KEY_ROTATION, body)
-    keyring.adopt(key.kid)
+    keyring.activate_key(key.kid)
     return key, entry

@@ -7,15 +7,16 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import CanonicalError, KeyringError
-from verdikt.ledger.fault import Corruption
-from verdikt.ledger.home import make_private, sync_directory
-from verdikt.model.canonical import parse
-from verdikt.model.entry import message
-from verdikt.model.value import Value, fields_of, replace
+from verdikt.ledger.audit_finding import Corruption
+from verdikt.ledger.data_directory import make_private_directory, sync_directory
+from verdikt.model.canonical_json import parse_json
+from verdikt.model.entry import signature_message
+from verdikt.model.immutable import fields_of
 from verdikt.observe.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -24,15 +25,16 @@ if TYPE_CHECKING:
 ED25519 = "ed25519"
 HMAC = "hmac-sha256"
 ALGORITHMS = (ED25519, HMAC)
-LABELS: Mapping[str, str] = {
+ALGORITHM_LABELS: Mapping[str, str] = {
     ED25519: "anybody can verify, only the holder of the private key can sign",
     HMAC: "forgeable by whoever can read it, verifiers included",
 }
-_SLACK_SECONDS = 60
+_RETIREMENT_GRACE_SECONDS = 60
 """How long after its rotation a key may still have signed what was being written at that moment."""
 
 
-class Key(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
     """What everybody may know of a key. `public` is empty for HMAC, whose only key is secret."""
 
     kid: str
@@ -42,7 +44,8 @@ class Key(Value, kw_only=True):
     retired: int | None = None
 
 
-class SigningKey(Value):
+@dataclass(frozen=True, slots=True)
+class SigningKey:
     """The current key with its secret half."""
 
     kid: str
@@ -55,103 +58,107 @@ class Keyring:
     def __init__(self, directory: Path, clock: Clock | None = None) -> None:
         self.directory = directory
         self._clock = clock or SystemClock()
-        self._read: tuple[tuple[int, int, int], str, dict[str, Key]] | None = None
-        self._signing: SigningKey | None = None
-        self._public: dict[str, Ed25519PublicKey] = {}
-        self._secret: dict[str, bytes] = {}
+        self._cached_keyring: tuple[tuple[int, int, int], str, dict[str, Key]] | None = None
+        self._signing_key: SigningKey | None = None
+        self._public_keys: dict[str, Ed25519PublicKey] = {}
+        self._secrets: dict[str, bytes] = {}
 
     @property
     def path(self) -> Path:
         """The list of keys."""
         return self.directory / "keyring.json"
 
-    def known(self) -> list[Key]:
+    def list_keys(self) -> list[Key]:
         """Every key there ever was, oldest first."""
-        return list(self._load()[1].values())
+        return list(self._load_keyring()[1].values())
 
     def current_kid(self) -> str:
         """The key that signs now; empty when there is none yet."""
-        return self._load()[0]
+        return self._load_keyring()[0]
 
-    def init(self, algorithm: str = ED25519) -> Key:
+    def create_first_key(self, algorithm: str = ED25519) -> Key:
         """Makes the first key. Refused when there is one: use `rotate`."""
-        with self._locked():
-            if self._load()[0]:
+        with self._lock_keyring():
+            if self._load_keyring()[0]:
                 raise KeyringError(f"`{self.path}` already has a key; use `verdikt keys rotate` to replace it")
-            key = self._make(algorithm)
-            self._adopt(key.kid)
+            key = self._generate_key(algorithm)
+            self._activate_key(key.kid)
         return key
 
-    def prepare(self, algorithm: str = ED25519) -> Key:
+    def prepare_key(self, algorithm: str = ED25519) -> Key:
         """Makes a key and keeps it beside the current one, which goes on signing until `adopt`."""
-        with self._locked():
-            return self._make(algorithm)
+        with self._lock_keyring():
+            return self._generate_key(algorithm)
 
-    def _make(self, algorithm: str) -> Key:
+    def _generate_key(self, algorithm: str) -> Key:
         if algorithm not in ALGORITHMS:
             raise KeyringError(f"expected one of {', '.join(ALGORITHMS)}, found `{algorithm}`")
         secret = os.urandom(32)
-        public = _public_half(secret) if algorithm == ED25519 else b""
-        kid = _kid(algorithm, public or secret)
-        self._write(self.directory / f"{kid}.key", secret.hex().encode() + b"\n")
+        public = _derive_public_key(secret) if algorithm == ED25519 else b""
+        kid = _derive_kid(algorithm, public or secret)
+        self._write_file(self.directory / f"{kid}.key", secret.hex().encode() + b"\n")
         key = Key(kid=kid, algorithm=algorithm, public=public.hex(), created=int(self._clock.now()))
-        current, keys = self._load()
-        self._save(current, {**keys, kid: key})
+        current, keys = self._load_keyring()
+        self._save_keyring(current, {**keys, kid: key})
         return key
 
-    def adopt(self, kid: str) -> None:
+    def activate_key(self, kid: str) -> None:
         """Lets a prepared key sign from now on. An Ed25519 key that it replaces loses its secret half, which nobody needs."""
-        with self._locked():
-            self._adopt(kid)
+        with self._lock_keyring():
+            self._activate_key(kid)
 
-    def _adopt(self, kid: str) -> None:
-        current, keys = self._load()
+    def _activate_key(self, kid: str) -> None:
+        current, keys = self._load_keyring()
         if kid not in keys:
             raise KeyringError(f"`{self.path}` holds no key `{kid}`")
         if current and current != kid:
             keys = {**keys, current: replace(keys[current], retired=int(self._clock.now()))}
-        self._save(kid, keys)
+        self._save_keyring(kid, keys)
         if current and current != kid and keys[current].algorithm == ED25519:
             self._secret_path(current).unlink(missing_ok=True)
 
-    def current(self) -> SigningKey:
+    def get_signing_key(self) -> SigningKey:
         """The key to sign with; the first one is made when it is first needed."""
-        kid, keys = self._load()
+        kid, keys = self._load_keyring()
         if not kid:
-            with self._locked():
-                kid = self._load()[0]
+            with self._lock_keyring():
+                kid = self._load_keyring()[0]
                 if not kid:
-                    kid = self._make(ED25519).kid
-                    self._adopt(kid)
-                keys = self._load()[1]
-        if self._signing is None or self._signing.kid != kid:
-            self._signing = SigningKey(kid, _signer(keys[kid].algorithm, self._secret_of(kid)))
-        return self._signing
+                    kid = self._generate_key(ED25519).kid
+                    self._activate_key(kid)
+                keys = self._load_keyring()[1]
+        if self._signing_key is None or self._signing_key.kid != kid:
+            self._signing_key = SigningKey(kid, _create_signer(keys[kid].algorithm, self._load_secret(kid)))
+        return self._signing_key
 
-    def check(self, kid: str, hash: str, sig: str, ts: int = 0) -> Corruption | None:
+    def check_entry_signature(self, kid: str, hash: str, sig: str, ts: int = 0) -> Corruption | None:
         """What is wrong with an entry's signature, if anything."""
-        return self.verify(kid, message(hash), sig, ts)
+        return self.verify_signature(kid, signature_message(hash), sig, ts)
 
-    def verify(self, kid: str, message: bytes, sig: str, ts: int = 0) -> Corruption | None:
+    def verify_signature(self, kid: str, message: bytes, sig: str, ts: int = 0) -> Corruption | None:
         """What is wrong with a signature made at `ts` (microseconds), if anything."""
-        key = self._load()[1].get(kid)
+        key = self._load_keyring()[1].get(kid)
         if key is None:
             return Corruption.UNKNOWN_KEY
         try:
             raw = bytes.fromhex(sig)
         except ValueError:
             return Corruption.BAD_SIGNATURE
-        good = self._good_hmac(kid, message, raw) if key.algorithm == HMAC else self._good_ed25519(key, message, raw)
+        good = (
+            self._is_valid_hmac(kid, message, raw)
+            if key.algorithm == HMAC
+            else self._is_valid_ed25519(key, message, raw)
+        )
         if not good:
             return Corruption.BAD_SIGNATURE
-        if key.retired is not None and ts / 1_000_000 > key.retired + _SLACK_SECONDS:
+        if key.retired is not None and ts / 1_000_000 > key.retired + _RETIREMENT_GRACE_SECONDS:
             return Corruption.RETIRED_KEY
         return None
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock_keyring(self) -> Iterator[None]:
         """Alone on the keyring, against other processes that would make or rotate keys."""
-        make_private(self.directory)
+        make_private_directory(self.directory)
         try:
             fd = os.open(self.directory / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -162,28 +169,28 @@ class Keyring:
         finally:
             os.close(fd)
 
-    def _good_ed25519(self, key: Key, message: bytes, sig: bytes) -> bool:
+    def _is_valid_ed25519(self, key: Key, message: bytes, sig: bytes) -> bool:
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-        public = self._public.get(key.kid)
+        public = self._public_keys.get(key.kid)
         if public is None:
-            public = self._public[key.kid] = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key.public))
+            public = self._public_keys[key.kid] = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key.public))
         try:
             public.verify(sig, message)
         except InvalidSignature:
             return False
         return True
 
-    def _good_hmac(self, kid: str, message: bytes, sig: bytes) -> bool:
-        if kid not in self._secret:
-            self._secret[kid] = self._secret_of(kid)
-        return hmac.compare_digest(hmac.digest(self._secret[kid], message, "sha256"), sig)
+    def _is_valid_hmac(self, kid: str, message: bytes, sig: bytes) -> bool:
+        if kid not in self._secrets:
+            self._secrets[kid] = self._load_secret(kid)
+        return hmac.compare_digest(hmac.digest(self._secrets[kid], message, "sha256"), sig)
 
     def _secret_path(self, kid: str) -> Path:
         return self.directory / f"{kid}.key"
 
-    def _secret_of(self, kid: str) -> bytes:
+    def _load_secret(self, kid: str) -> bytes:
         path = self._secret_path(kid)
         try:
             text = path.read_text(encoding="ascii").strip()
@@ -201,25 +208,25 @@ class Keyring:
             raise KeyringError(f"expected 32 bytes in hex in `{path}`, found {len(secret)}; restore it")
         return secret
 
-    def _load(self) -> tuple[str, dict[str, Key]]:
+    def _load_keyring(self) -> tuple[str, dict[str, Key]]:
         try:
             stat = self.path.stat()
         except FileNotFoundError:
-            self._read = None
+            self._cached_keyring = None
             return "", {}
         except OSError as error:
             raise KeyringError(f"cannot read `{self.path}`: {error.strerror}; check who owns it") from error
         seen = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
-        if self._read is None or self._read[0] != seen:
-            self._read = (seen, *_parse(self.path))
-            self._public.clear()
-        return self._read[1], self._read[2]
+        if self._cached_keyring is None or self._cached_keyring[0] != seen:
+            self._cached_keyring = (seen, *_parse_keyring(self.path))
+            self._public_keys.clear()
+        return self._cached_keyring[1], self._cached_keyring[2]
 
-    def _save(self, current: str, keys: Mapping[str, Key]) -> None:
+    def _save_keyring(self, current: str, keys: Mapping[str, Key]) -> None:
         document: dict[str, Any] = {"v": 1, "current": current, "keys": [fields_of(key) for key in keys.values()]}
-        self._write(self.path, json.dumps(document, indent=1).encode() + b"\n")
+        self._write_file(self.path, json.dumps(document, indent=1).encode() + b"\n")
 
-    def _write(self, path: Path, data: bytes) -> None:
+    def _write_file(self, path: Path, data: bytes) -> None:
         """Puts a file in place at once, readable by its owner alone."""
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
@@ -234,23 +241,23 @@ class Keyring:
             raise KeyringError(f"cannot write `{path}`: {error.strerror}; make `{self.directory}` writable") from error
 
 
-def public_record(keys: list[Key]) -> list[dict[str, Any]]:
+def to_public_records(keys: list[Key]) -> list[dict[str, Any]]:
     """The keys as plain data, fit to be shown to anybody."""
     return [fields_of(key) for key in keys]
 
 
-def _kid(algorithm: str, material: bytes) -> str:
+def _derive_kid(algorithm: str, material: bytes) -> str:
     prefix = "hm" if algorithm == HMAC else "ed"
     return f"{prefix}-{hashlib.sha256(f'verdikt {algorithm} key id'.encode() + material).hexdigest()[:16]}"
 
 
-def _public_half(secret: bytes) -> bytes:
+def _derive_public_key(secret: bytes) -> bytes:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     return Ed25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
 
 
-def _signer(algorithm: str, secret: bytes) -> Callable[[bytes], str]:
+def _create_signer(algorithm: str, secret: bytes) -> Callable[[bytes], str]:
     if algorithm == HMAC:
         return lambda data: hmac.digest(secret, data, "sha256").hex()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -259,9 +266,9 @@ def _signer(algorithm: str, secret: bytes) -> Callable[[bytes], str]:
     return lambda data: private.sign(data).hex()
 
 
-def _parse(path: Path) -> tuple[str, dict[str, Key]]:
+def _parse_keyring(path: Path) -> tuple[str, dict[str, Key]]:
     try:
-        document = parse(path.read_bytes())
+        document = parse_json(path.read_bytes())
         keys = {fields["kid"]: Key(**fields) for fields in document["keys"]}
         current = document["current"]
     except (OSError, CanonicalError, KeyError, TypeError) as error:

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import LedgerError
+from verdikt.ledger.operator_log import find_operator_entry
 from verdikt.ledger.projection import Projection
 from verdikt.ledger.store import OPERATOR
-from verdikt.ledger.word import word_at
 from verdikt.model.entry import EntryKind
-from verdikt.model.value import Value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from verdikt.ledger.files import FileStore
     from verdikt.model.entry import Entry
 
-LONGEST_SECONDS = 8 * 3600
+MAX_PAUSE_SECONDS = 8 * 3600
 """A pause is for an errand, not for a way of life."""
 
 
-class Pause(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
     """Until when, why, and who said so."""
 
     until: int
@@ -34,42 +33,42 @@ class Pause(Value, kw_only=True):
             raise LedgerError("expected a reason for the pause, found none; say why with --reason")
 
 
-def _fold(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
+def _fold_pause(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
     pause = entry.body.get("pause")
     if entry.session != OPERATOR or not isinstance(pause, Mapping):
         return state
     return {"seq": entry.seq, "until": pause.get("until", 0)}
 
 
-PAUSE = Projection(name="pause", initial={}, fold=_fold, kinds=frozenset({EntryKind.GRANT}))
+PAUSE = Projection(name="pause", initial={}, fold=_fold_pause, kinds=frozenset({EntryKind.GRANT}))
 """Where the last word on pausing stands. An index, never believed by itself."""
 
 
-def begin(store: FileStore, *, seconds: float, reason: str, by: str) -> Pause:
+def begin_pause(store: FileStore, *, seconds: float, reason: str, by: str) -> Pause:
     """Records a pause from now on, signed."""
-    if not 0 < seconds <= LONGEST_SECONDS:
-        raise LedgerError(f"expected a pause of at most {LONGEST_SECONDS // 3600} hours, found {seconds:.0f} seconds")
+    if not 0 < seconds <= MAX_PAUSE_SECONDS:
+        raise LedgerError(f"expected a pause of at most {MAX_PAUSE_SECONDS // 3600} hours, found {seconds:.0f} seconds")
     pause = Pause(until=int(store.clock.now() + seconds), reason=reason, by=by)
     store.append(OPERATOR, EntryKind.GRANT, {"pause": {"until": pause.until, "reason": pause.reason, "by": pause.by}})
     return pause
 
 
-def end(store: FileStore, *, by: str) -> None:
+def end_pause(store: FileStore, *, by: str) -> None:
     """Records that the pause is over, signed."""
     store.append(OPERATOR, EntryKind.GRANT, {"pause": {"until": 0, "reason": "ended", "by": by}})
 
 
-def current(store: FileStore) -> Pause | None:
+def find_active_pause(store: FileStore) -> Pause | None:
     """The pause that holds now, read from its signed entry in the log; whoever writes to `state.db` cannot begin one."""
-    known = store.project(PAUSE.name, OPERATOR)
+    known = store.read_projection(PAUSE.name, OPERATOR)
     now = store.clock.now()
     if not known or known["until"] <= now:
         return None
-    found = word_at(store, known["seq"])
+    found = find_operator_entry(store, known["seq"])
     # The last word counts: an index that points to an earlier one cannot bring an ended pause back.
     if found is None or any("pause" in later.body for later in found[1]):
         return None
     pause = found[0].body.get("pause")
-    if not isinstance(pause, Mapping) or not now < pause.get("until", 0) <= now + LONGEST_SECONDS:
+    if not isinstance(pause, Mapping) or not now < pause.get("until", 0) <= now + MAX_PAUSE_SECONDS:
         return None
     return Pause(until=pause["until"], reason=str(pause.get("reason", "")) or "-", by=str(pause.get("by", "")))

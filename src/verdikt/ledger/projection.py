@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from json import loads as load
+from typing import TYPE_CHECKING, Any
+
 from verdikt.errors import LedgerError
-from verdikt.model.canonical import canonical
-from verdikt.model.notation import load
-from verdikt.model.value import Value
+from verdikt.model.canonical_json import encode_canonical
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from verdikt.model.entry import Entry, EntryKind
 
 
-class Projection(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projection:
     """A state of plain data for each session, folded from its entries in order.
 
     `fold(state, entry)` is pure and returns the next state; it must keep the state of bounded size, because the state is
@@ -34,16 +34,16 @@ class Projection(Value, kw_only=True):
         """Name and version, which together say what a stored state means."""
         return f"{self.name}:{self.version}"
 
-    def concerns(self, entry: Entry) -> bool:
+    def applies_to(self, entry: Entry) -> bool:
         """Whether the entry can change the state."""
         return self.kinds is None or entry.kind in self.kinds
 
-    def fresh(self) -> Any:
+    def create_initial_state(self) -> Any:
         """A first state of one's own."""
-        return load(canonical(self.initial))
+        return load(encode_canonical(self.initial))
 
 
-def by_name(projections: tuple[Projection, ...]) -> dict[str, Projection]:
+def index_by_name(projections: tuple[Projection, ...]) -> dict[str, Projection]:
     """The projections by name; two of one name are refused."""
     found = {projection.name: projection for projection in projections}
     if len(found) != len(projections):

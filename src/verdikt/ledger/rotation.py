@@ -11,25 +11,26 @@ Between 2 and 3 the lines stand in both: readers take each once, and the next ro
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from verdikt.errors import LedgerError
-from verdikt.ledger.attic import Attic, put_gzip
+from verdikt.ledger.archive import Archiver, write_gzip
+from verdikt.ledger.data_directory import sync_directory
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.home import sync_directory
-from verdikt.ledger.name import file_name
-from verdikt.ledger.segment import Archive, all_archives, lines
-from verdikt.ledger.store import OPERATOR, Head
-from verdikt.model.entry import Entry, EntryKind, decode
-from verdikt.model.value import Record, Value, field
+from verdikt.ledger.segment import ArchiveSegment, iterate_archives, iterate_lines
+from verdikt.ledger.session_filename import encode_session_filename
+from verdikt.ledger.store import OPERATOR, ChainHead
+from verdikt.model.entry import Entry, EntryKind, decode_entry
 
-DAY = 86_400
+DAY_SECONDS = 86_400
 ACTIVE_SECONDS = 3_600
 """What was touched more recently than this belongs to a session that may be running, and stays."""
 
 
-class RotationPolicy(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RotationPolicy:
     """When to archive, how much to keep hot, when to delete."""
 
     hot_days: float = 30
@@ -42,12 +43,13 @@ class RotationPolicy(Value, kw_only=True):
         """The defaults, with `EG_HOT_DAYS` and `EG_MAX_HOT_BYTES` where they are set."""
         defaults = cls()
         return cls(
-            hot_days=_number(env, "EG_HOT_DAYS", defaults.hot_days),
-            max_hot_bytes=int(_number(env, "EG_MAX_HOT_BYTES", defaults.max_hot_bytes)),
+            hot_days=_parse_number(env, "EG_HOT_DAYS", defaults.hot_days),
+            max_hot_bytes=int(_parse_number(env, "EG_MAX_HOT_BYTES", defaults.max_hot_bytes)),
         )
 
 
-class Rotated(Record):
+@dataclass(slots=True)
+class RotationReport:
     """What one rotation did, by path; `active` was left alone because it may be in use, `failed` says why."""
 
     archived: list[Path] = field(default_factory=list)
@@ -57,7 +59,7 @@ class Rotated(Record):
     failed: dict[Path, str] = field(default_factory=dict)
 
 
-def rotate(store: FileStore, policy: RotationPolicy | None = None) -> Rotated:
+def rotate(store: FileStore, policy: RotationPolicy | None = None) -> RotationReport:
     """Archives what is old, trims what is too long, deletes what is very old; leaves running sessions alone."""
     try:
         return _Rotation(store, policy or RotationPolicy()).run()
@@ -74,89 +76,91 @@ class _Rotation:
         self._policy = policy
         self._now = store.clock.now()
         self._month = datetime.fromtimestamp(self._now, UTC).strftime("%Y-%m")
-        self._done = Rotated()
+        self._report = RotationReport()
 
-    def run(self) -> Rotated:
+    def run(self) -> RotationReport:
         archived: dict[str, int] = {}
-        for name, archive in all_archives(self._reader.ledger):
-            archived[name] = max(archived.get(name, 0), archive.last)
-        for path in self._reader.hot():
+        for name, archive in iterate_archives(self._reader.ledger):
+            archived[name] = max(archived.get(name, 0), archive.last_seq)
+        for path in self._reader.list_hot_files():
             try:
-                self._session(path, archived.get(path.stem, 0))
+                self._rotate_session(path, archived.get(path.stem, 0))
             except (LedgerError, OSError) as error:
-                self._done.failed[path] = str(error)
-        attic = Attic(self._store.home, self._now, self._month, self._policy.hot_days * DAY, ACTIVE_SECONDS)
-        names = {name for name, _ in all_archives(self._reader.ledger)} - {path.stem for path in self._reader.hot()}
-        self._done.archived += attic.pack_artifacts(names)
-        self._done.archived += attic.compress("contracts", nested=True)
-        self._done.archived += attic.compress("overrides", nested=False)
+                self._report.failed[path] = str(error)
+        attic = Archiver(self._store.home, self._now, self._month, self._policy.hot_days * DAY_SECONDS, ACTIVE_SECONDS)
+        names = {name for name, _ in iterate_archives(self._reader.ledger)} - {
+            path.stem for path in self._reader.list_hot_files()
+        }
+        self._report.archived += attic.pack_artifacts(names)
+        self._report.archived += attic.compress_files("contracts", nested=True)
+        self._report.archived += attic.compress_files("overrides", nested=False)
         self._expire_sessions()
-        self._done.deleted += attic.expire(self._policy.keep_days * DAY)
-        return self._done
+        self._report.deleted += attic.delete_expired(self._policy.keep_days * DAY_SECONDS)
+        return self._report
 
-    def _session(self, path: Path, archived: int) -> None:
+    def _rotate_session(self, path: Path, last_archived_seq: int) -> None:
         stat = path.stat()
         age = self._now - stat.st_mtime
-        session = self._reader.session_of(path.stem)
+        session = self._reader.find_session_id(path.stem)
         if session is None or stat.st_size == 0:
             return
-        first = next(iter(_Lines(path).seqs()))
-        half_done = first <= archived
-        aged = age > self._policy.hot_days * DAY
+        first = next(iter(_HotFileLines(path).read_seqs()))
+        half_done = first <= last_archived_seq
+        aged = age > self._policy.hot_days * DAY_SECONDS
         if not (half_done or aged or stat.st_size > self._policy.max_hot_bytes):
             return
         if age < ACTIVE_SECONDS:
-            self._done.active.append(path)
+            self._report.active.append(path)
             return
         if half_done:
-            self._finish(session, path, archived)
+            self._finish_cut(session, path, last_archived_seq)
         elif aged:
-            self._cut(session, path, keep=0)
+            self._cut_session(session, path, keep_lines=0)
         else:
-            self._cut(session, path, keep=self._policy.keep_lines)
+            self._cut_session(session, path, keep_lines=self._policy.keep_lines)
 
-    def _finish(self, session: str, path: Path, archived: int) -> None:
+    def _finish_cut(self, session: str, path: Path, last_archived_seq: int) -> None:
         """Step 3 of a rotation that was stopped after step 2."""
-        with self._store.exclusive(session):
-            found = _Lines(path)
-            self._swap(path, found.end_of(archived), path.stat())
-        (self._done.trimmed if path.exists() else self._done.archived).append(path)
+        with self._store.lock_session(session):
+            found = _HotFileLines(path)
+            self._replace_hot_file(path, found.find_end_offset(last_archived_seq), path.stat())
+        (self._report.trimmed if path.exists() else self._report.archived).append(path)
 
-    def _cut(self, session: str, path: Path, *, keep: int) -> None:
+    def _cut_session(self, session: str, path: Path, *, keep_lines: int) -> None:
         touched = path.stat()
-        seqs = list(_Lines(path).seqs())
-        if len(seqs) <= keep:
+        seqs = list(_HotFileLines(path).read_seqs())
+        if len(seqs) <= keep_lines:
             return
-        last = seqs[-keep - 1] if keep else seqs[-1]
-        cut = self._reader.entry(session, last)
+        last = seqs[-keep_lines - 1] if keep_lines else seqs[-1]
+        cut = self._reader.read_entry(session, last)
         if cut is None:
             raise LedgerError(f"entry {last} of `{path}` is damaged: run `verdikt ledger verify`")
         body = {"first": seqs[0], "last": last, "head": {"seq": cut.seq, "hash": cut.hash}, "month": self._month}
         announced = self._store.append(session, EntryKind.ROTATION, body)
-        with self._store.exclusive(session):
-            found = _Lines(path)
-            whole = list(found.seqs())
+        with self._store.lock_session(session):
+            found = _HotFileLines(path)
+            whole = list(found.read_seqs())
             if whole[-1] > announced.seq + 1:
-                self._done.active.append(path)  # somebody came back to the session: next time
+                self._report.active.append(path)  # somebody came back to the session: next time
                 return
             # When nothing stays hot, the entry that says so goes into the archive too.
-            upto = last if keep else whole[-1]
-            name = f"{file_name(session)}.{seqs[0]}-{upto}.jsonl.gz"
-            put_gzip(self._reader.ledger / "_archive" / self._month / name, found.read(upto), self._now)
-            self._swap(path, found.end_of(upto), touched)
-        (self._done.trimmed if keep else self._done.archived).append(path)
+            upto = last if keep_lines else whole[-1]
+            name = f"{encode_session_filename(session)}.{seqs[0]}-{upto}.jsonl.gz"
+            write_gzip(self._reader.ledger / "_archive" / self._month / name, found.read_until(upto), self._now)
+            self._replace_hot_file(path, found.find_end_offset(upto), touched)
+        (self._report.trimmed if keep_lines else self._report.archived).append(path)
 
-    def _swap(self, path: Path, offset: int, touched: os.stat_result) -> None:
+    def _replace_hot_file(self, path: Path, offset: int, original_stat: os.stat_result) -> None:
         """Replaces the hot file by what it holds from an offset on, or removes it when that is nothing."""
         if path.stat().st_size > offset:
             temporary = path.with_suffix(".tmp")
             fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             with open(fd, "wb") as file:
-                file.writelines(_chunks(path, offset, None))
+                file.writelines(_read_chunks(path, offset, None))
                 file.flush()
                 os.fsync(fd)
             # Being cut is no use of the session: it must not look active because of it.
-            os.utime(temporary, ns=(touched.st_atime_ns, touched.st_mtime_ns))
+            os.utime(temporary, ns=(original_stat.st_atime_ns, original_stat.st_mtime_ns))
             temporary.replace(path)
         else:
             path.unlink()
@@ -164,57 +168,57 @@ class _Rotation:
 
     def _expire_sessions(self) -> None:
         """Writes into the operator's log where each chain will begin, then lets its oldest archives go."""
-        limit = self._policy.keep_days * DAY
-        old = [a for _, a in all_archives(self._reader.ledger) if self._now - a.path.stat().st_mtime > limit]
-        cuts: dict[str, Head] = {}
+        limit = self._policy.keep_days * DAY_SECONDS
+        old = [a for _, a in iterate_archives(self._reader.ledger) if self._now - a.path.stat().st_mtime > limit]
+        cuts: dict[str, ChainHead] = {}
         for archive in old:
-            entry = _last(archive)
-            if entry.seq > cuts.get(entry.session, Head()).seq:
-                cuts[entry.session] = Head(entry.seq, entry.hash)
+            entry = _read_last_entry(archive)
+            if entry.seq > cuts.get(entry.session, ChainHead()).seq:
+                cuts[entry.session] = ChainHead(entry.seq, entry.hash)
         if not cuts:
             return
         body = {"expired": {session: {"seq": head.seq, "hash": head.hash} for session, head in sorted(cuts.items())}}
         self._store.append(OPERATOR, EntryKind.ROTATION, body)
         for archive in old:
             archive.path.unlink()
-            self._done.deleted.append(archive.path)
+            self._report.deleted.append(archive.path)
         for session in cuts:
-            self._store.shorten(session)
+            self._store.refold_session(session)
 
 
-class _Lines:
+class _HotFileLines:
     """The complete lines of a hot file, by seq."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._ends: dict[int, int] = {}
+        self._end_offsets: dict[int, int] = {}
 
-    def seqs(self) -> list[int]:
+    def read_seqs(self) -> list[int]:
         """The seq of each line; `LedgerError` when one is damaged, because a damaged log is evidence and stays where it is."""
-        if not self._ends:
+        if not self._end_offsets:
             fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
             end = 0
             try:
-                for line in lines(fd):
+                for line in iterate_lines(fd):
                     end += len(line)
-                    self._ends[decode(line).seq] = end
+                    self._end_offsets[decode_entry(line).seq] = end
             except LedgerError as error:
                 raise LedgerError(f"`{self._path}` is damaged and stays as it is: {error}") from error
             finally:
                 os.close(fd)
-        return list(self._ends)
+        return list(self._end_offsets)
 
-    def end_of(self, seq: int) -> int:
+    def find_end_offset(self, seq: int) -> int:
         """The offset after the last line with a seq of at most this."""
-        self.seqs()
-        return max((end for found, end in self._ends.items() if found <= seq), default=0)
+        self.read_seqs()
+        return max((end for found, end in self._end_offsets.items() if found <= seq), default=0)
 
-    def read(self, upto: int) -> Iterator[bytes]:
+    def read_until(self, last_seq: int) -> Iterator[bytes]:
         """The bytes of the lines up to a seq."""
-        return _chunks(self._path, 0, self.end_of(upto))
+        return _read_chunks(self._path, 0, self.find_end_offset(last_seq))
 
 
-def _chunks(path: Path, begin: int, end: int | None) -> Iterator[bytes]:
+def _read_chunks(path: Path, begin: int, end: int | None) -> Iterator[bytes]:
     """A stretch of a file, piece by piece: a log may be larger than the memory."""
     with open(path, "rb") as file:
         file.seek(begin)
@@ -222,16 +226,16 @@ def _chunks(path: Path, begin: int, end: int | None) -> Iterator[bytes]:
             yield chunk
 
 
-def _last(archive: Archive) -> Entry:
+def _read_last_entry(archive: ArchiveSegment) -> Entry:
     entry: Entry | None = None
-    for line in archive.lines():
-        entry = decode(line)
+    for line in archive.read_lines():
+        entry = decode_entry(line)
     if entry is None:
         raise LedgerError(f"`{archive.path}` is empty: restore it from a backup")
     return entry
 
 
-def _number(env: Mapping[str, str], name: str, default: float) -> float:
+def _parse_number(env: Mapping[str, str], name: str, default: float) -> float:
     text = env.get(name, "")
     if not text:
         return default

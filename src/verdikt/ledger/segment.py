@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import zlib
+from collections.abc import Iterator
+from json import loads as load
+from pathlib import Path
 
 from verdikt.errors import LedgerError
-from verdikt.model.notation import load
-from verdikt.model.regex import regex
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from verdikt.model.lazy_regex import compile_lazily
 
 _CHUNK = 1 << 16
-_ARCHIVE = regex(r"(.+)\.([0-9]+)-([0-9]+)\.jsonl\.gz")
+_ARCHIVE_FILENAME = compile_lazily(r"(.+)\.([0-9]+)-([0-9]+)\.jsonl\.gz")
 
 
-def tail(fd: int, size: int) -> tuple[bytes, bytes]:
+def read_tail(fd: int, size: int) -> tuple[bytes, bytes]:
     """The last complete line (newline included) and the torn bytes after it, reading no more than these need."""
     start, torn, line = size, b"", b""
     chunks: list[bytes] = []  # last one first; joined once, because a line may be long
@@ -43,7 +42,7 @@ def tail(fd: int, size: int) -> tuple[bytes, bytes]:
     return line, torn
 
 
-def lines(fd: int, *, offset: int = 0) -> Iterator[bytes]:
+def iterate_lines(fd: int, *, offset: int = 0) -> Iterator[bytes]:
     """The complete lines from an offset on, newlines included."""
     begun: list[bytes] = []
     while chunk := os.pread(fd, _CHUNK * 4, offset):
@@ -58,12 +57,12 @@ def lines(fd: int, *, offset: int = 0) -> Iterator[bytes]:
             yield part + b"\n"
 
 
-def seek(fd: int, size: int, since: int) -> int:
+def find_offset(fd: int, size: int, since: int) -> int:
     """The offset of a line with a seq of at most `since` + 1, near it; found by halving, so in few reads."""
     low, high = 0, size
     while high - low > _CHUNK:
         middle = (low + high) // 2
-        found = _line_after(fd, middle, high)
+        found = _find_line_after(fd, middle, high)
         if found is None:
             high = middle
             continue
@@ -77,7 +76,7 @@ def seek(fd: int, size: int, since: int) -> int:
     return low
 
 
-def seq_of(line: bytes) -> int | None:
+def parse_seq(line: bytes) -> int | None:
     """The seq that a line claims, or None when it is no entry."""
     try:
         seq = load(line)["seq"]
@@ -86,7 +85,7 @@ def seq_of(line: bytes) -> int | None:
     return seq if isinstance(seq, int) else None
 
 
-def _line_after(fd: int, offset: int, limit: int) -> tuple[int, int | None] | None:
+def _find_line_after(fd: int, offset: int, limit: int) -> tuple[int, int | None] | None:
     """The first line that begins after an offset and before the limit: where, and its seq."""
     data = b""
     at = offset
@@ -102,7 +101,7 @@ def _line_after(fd: int, offset: int, limit: int) -> tuple[int, int | None] | No
             if begin >= 0 and offset + begin >= limit:
                 return None
         if begin >= 0 and (end := data.find(b"\n", begin)) >= 0:
-            return offset + begin, seq_of(data[begin : end + 1])
+            return offset + begin, parse_seq(data[begin : end + 1])
     return None
 
 
@@ -115,19 +114,16 @@ def _read_at(fd: int, count: int, offset: int) -> bytes:
     return b"".join(parts)
 
 
-class Archive:
+class ArchiveSegment:
     """One archived stretch of a session's log: `<name>.<first>-<last>.jsonl.gz`."""
 
     def __init__(self, path: Path, first: int, last: int) -> None:
         self.path = path
-        self.first = first
-        self.last = last
+        self.first_seq = first
+        self.last_seq = last
 
-    def lines(self) -> Iterator[bytes]:
+    def read_lines(self) -> Iterator[bytes]:
         """Its lines, newlines included."""
-        import gzip
-        import zlib
-
         try:
             with gzip.open(self.path, "rb") as file:
                 yield from file
@@ -135,12 +131,15 @@ class Archive:
             raise LedgerError(f"cannot read `{self.path}`: {error}; restore it from a backup") from error
 
 
-def archives(ledger: Path, name: str) -> list[Archive]:
+def list_session_archives(ledger: Path, filename: str) -> list[ArchiveSegment]:
     """A session's archives, oldest first."""
-    return sorted((found for owner, found in all_archives(ledger) if owner == name), key=lambda a: (a.first, a.last))
+    return sorted(
+        (found for owner, found in iterate_archives(ledger) if owner == filename),
+        key=lambda a: (a.first_seq, a.last_seq),
+    )
 
 
-def all_archives(ledger: Path) -> Iterator[tuple[str, Archive]]:
+def iterate_archives(ledger: Path) -> Iterator[tuple[str, ArchiveSegment]]:
     """Every archive, with the file name of its session."""
     try:
         months = sorted(entry.name for entry in os.scandir(ledger / "_archive") if entry.is_dir())
@@ -148,5 +147,5 @@ def all_archives(ledger: Path) -> Iterator[tuple[str, Archive]]:
         return
     for month in months:
         for file in sorted(os.listdir(ledger / "_archive" / month)):
-            if match := _ARCHIVE.fullmatch(file):
-                yield match[1], Archive(ledger / "_archive" / month / file, int(match[2]), int(match[3]))
+            if match := _ARCHIVE_FILENAME.fullmatch(file):
+                yield match[1], ArchiveSegment(ledger / "_archive" / month / file, int(match[2]), int(match[3]))

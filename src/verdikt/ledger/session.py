@@ -11,14 +11,14 @@ from threading import RLock
 from typing import Any
 
 from verdikt.errors import LedgerError, SessionError
-from verdikt.ledger.home import data_home, make_database, make_private
-from verdikt.model.session import SessionState
+from verdikt.ledger.data_directory import create_database_file, get_data_directory, make_private_directory
+from verdikt.model.session_state import SessionState
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS incident (number INTEGER PRIMARY KEY, what TEXT NOT NULL);
 """
-_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _FIELDS: dict[str, type | tuple[type, ...]] = {
     "action_count": int,
     "block_count": int,
@@ -37,14 +37,14 @@ class SQLiteSessionStore:
     """
 
     def __init__(self, path: str | Path | None = None, *, timeout_seconds: float = 10.0) -> None:
-        self.path = Path(path) if path is not None else data_home(os.environ) / "sessions.db"
+        self.path = Path(path) if path is not None else get_data_directory(os.environ) / "sessions.db"
         """The file: as given, or `sessions.db` where verdikt keeps its data."""
-        self._private = path is None
+        self._is_private = path is None
         self._timeout_seconds = timeout_seconds
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int, int] = (0, 0, 0)
-        self._inherited: list[sqlite3.Connection] = []
+        self._parent_connections: list[sqlite3.Connection] = []
 
     @contextmanager
     def open(self, session_id: str) -> Iterator[SessionState]:
@@ -53,15 +53,15 @@ class SQLiteSessionStore:
             # A lock that another thread held when the process forked would never be released here.
             self._lock = RLock()
         with self._lock:
-            with self._border():
-                connection = self._connected()
+            with self._translate_errors():
+                connection = self._ensure_connection()
                 connection.execute("BEGIN IMMEDIATE")
             try:
-                with self._border():
-                    state = self._load(connection, session_id)
+                with self._translate_errors():
+                    state = self._load_state(connection, session_id)
                 yield state
-                with self._border():
-                    self._save(connection, session_id, state)
+                with self._translate_errors():
+                    self._save_state(connection, session_id, state)
                     connection.execute("COMMIT")
             finally:
                 if connection is self._connection and connection.in_transaction:
@@ -69,8 +69,8 @@ class SQLiteSessionStore:
 
     def incidents(self) -> list[str]:
         """What was ever found damaged in this store, oldest first."""
-        with self._lock, self._border():
-            return [what for (what,) in self._connected().execute("SELECT what FROM incident ORDER BY number")]
+        with self._lock, self._translate_errors():
+            return [what for (what,) in self._ensure_connection().execute("SELECT what FROM incident ORDER BY number")]
 
     def close(self) -> None:
         """Ends the connection; the next use makes a new one."""
@@ -80,14 +80,14 @@ class SQLiteSessionStore:
             self._connection = None
 
     @contextmanager
-    def _border(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Foreign errors become ours; damage is cleared away first."""
         try:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", None) or 0
             self.close()
-            if code & 0xFF in _DAMAGE:
+            if code & 0xFF in _DAMAGE_CODES:
                 raise SessionError(self._move_aside(str(error))) from error
             raise SessionError(
                 f"cannot use session store `{self.path}`: {error}; see who else uses it, or give another path"
@@ -97,34 +97,36 @@ class SQLiteSessionStore:
                 f"cannot use session store `{self.path}`: {error}; make it writable or set VERDIKT_HOME"
             ) from error
 
-    def _connected(self) -> sqlite3.Connection:
+    def _ensure_connection(self) -> sqlite3.Connection:
         """This process's connection to the file that is at the path now, and not to one moved aside by another process."""
         if self._connection is not None:
             if self._identity[0] != os.getpid():
-                self._inherited.append(self._connection)  # SQLite forbids even closing it here
+                self._parent_connections.append(self._connection)  # SQLite forbids even closing it here
                 self._connection = None
-            elif self._identity == self._identify():
+            elif self._identity == self._read_identity():
                 return self._connection
             else:
                 self.close()
-        make_private(self.path.parent) if self._private else self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self._locked() as fd:
+        make_private_directory(self.path.parent) if self._is_private else self.path.parent.mkdir(
+            parents=True, exist_ok=True
+        )
+        with self._lock_store() as fd:
             known = os.fstat(fd).st_size > 0
             lost = known and not (self.path.exists() and self.path.stat().st_size)
-            connection = self._connect()
+            connection = self._open_connection()
             if lost:
                 # Without this, removing the file would be a way to begin every budget anew, unseen.
-                _note(connection, f"{self.path} was missing or empty and was made anew")
+                _record_incident(connection, f"{self.path} was missing or empty and was made anew")
             if not known:
                 os.write(fd, b"made\n")
         if lost:
             raise SessionError(f"session store `{self.path}` was missing or empty and was made anew; try again")
         return connection
 
-    def _connect(self) -> sqlite3.Connection:
+    def _open_connection(self) -> sqlite3.Connection:
         """A connection to the file at the path, which is made if need be."""
-        make_database(self.path)
-        self._identity = self._identify()
+        create_database_file(self.path)
+        self._identity = self._read_identity()
         self._connection = connection = sqlite3.connect(
             self.path, timeout=self._timeout_seconds, isolation_level=None, check_same_thread=False
         )
@@ -133,7 +135,7 @@ class SQLiteSessionStore:
         connection.executescript(_SCHEMA)
         return connection
 
-    def _identify(self) -> tuple[int, int, int]:
+    def _read_identity(self) -> tuple[int, int, int]:
         """Process and file: whether a connection is still to the right one."""
         try:
             found = os.stat(self.path)
@@ -142,7 +144,7 @@ class SQLiteSessionStore:
         return os.getpid(), found.st_dev, found.st_ino
 
     @contextmanager
-    def _locked(self) -> Iterator[int]:
+    def _lock_store(self) -> Iterator[int]:
         """Only one process at a time makes the file or moves it. The lock file is empty until the store was first made."""
         fd = os.open(f"{self.path}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
@@ -151,22 +153,22 @@ class SQLiteSessionStore:
         finally:
             os.close(fd)
 
-    def _load(self, connection: sqlite3.Connection, session_id: str) -> SessionState:
-        row = connection.execute("SELECT state FROM session WHERE id = ?", (_key(session_id),)).fetchone()
+    def _load_state(self, connection: sqlite3.Connection, session_id: str) -> SessionState:
+        row = connection.execute("SELECT state FROM session WHERE id = ?", (_encode_key(session_id),)).fetchone()
         if row is None:
             return SessionState(session_id)
-        state = _decode(session_id, row[0])
+        state = _decode_state(session_id, row[0])
         if state is None:
-            what = f"session {_key(session_id)} could not be read and was started anew: {row[0]!r:.500}"
-            connection.execute("DELETE FROM session WHERE id = ?", (_key(session_id),))
-            _note(connection, what)
+            what = f"session {_encode_key(session_id)} could not be read and was started anew: {row[0]!r:.500}"
+            connection.execute("DELETE FROM session WHERE id = ?", (_encode_key(session_id),))
+            _record_incident(connection, what)
             connection.execute("COMMIT")
             raise SessionError(
                 f"the state of this session in `{self.path}` was damaged and has been started anew; try again"
             )
         return state
 
-    def _save(self, connection: sqlite3.Connection, session_id: str, state: SessionState) -> None:
+    def _save_state(self, connection: sqlite3.Connection, session_id: str, state: SessionState) -> None:
         fields = {name: getattr(state, name) for name in _FIELDS}
         try:
             text = json.dumps(fields, separators=(",", ":"))
@@ -176,42 +178,42 @@ class SQLiteSessionStore:
             ) from error
         connection.execute(
             "INSERT INTO session VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET state = excluded.state",
-            (_key(session_id), text),
+            (_encode_key(session_id), text),
         )
 
     def _move_aside(self, why: str) -> str:
         """Moves a damaged file away, makes a new one with what can be read of the old, and says so."""
         identity, path = self._identity, self.path
-        with self._locked():
-            if identity != self._identify():
+        with self._lock_store():
+            if identity != self._read_identity():
                 return f"session store `{path}` was damaged and has been replaced; try again"
             number = 1
             while os.path.exists(aside := f"{path}.damaged-{number}"):
                 number += 1
-            rows = _salvage(path)
+            rows = _salvage_rows(path)
             for suffix in ("", "-wal", "-shm"):
                 if os.path.exists(f"{path}{suffix}"):
                     os.rename(f"{path}{suffix}", f"{aside}{suffix}")
-            connection = self._connect()
+            connection = self._open_connection()
             connection.execute("BEGIN IMMEDIATE")
             connection.executemany("INSERT OR IGNORE INTO session VALUES (?, ?)", rows)
-            _note(connection, f"the file was damaged ({why}); moved to {aside}, {len(rows)} sessions kept")
+            _record_incident(connection, f"the file was damaged ({why}); moved to {aside}, {len(rows)} sessions kept")
             connection.execute("COMMIT")
         return f"session store `{path}` was damaged: moved to `{aside}`, {len(rows)} sessions kept; try again"
 
 
-def _key(session_id: str) -> str:
+def _encode_key(session_id: str) -> str:
     """The id as ASCII: NUL and lone surrogates are no SQLite text."""
     return json.dumps(session_id)
 
 
-def _note(connection: sqlite3.Connection, what: str) -> None:
+def _record_incident(connection: sqlite3.Connection, description: str) -> None:
     """Records an incident."""
-    text = what.encode("ascii", "backslashreplace").decode()
+    text = description.encode("ascii", "backslashreplace").decode()
     connection.execute("INSERT INTO incident (what) VALUES (?)", (text,))
 
 
-def _decode(session_id: str, text: Any) -> SessionState | None:
+def _decode_state(session_id: str, text: Any) -> SessionState | None:
     """The state that a row holds, or None when it is not one."""
     try:
         fields = json.loads(text)
@@ -226,7 +228,7 @@ def _decode(session_id: str, text: Any) -> SessionState | None:
     return SessionState(session_id, **fields)
 
 
-def _salvage(path: Path) -> list[tuple[str, str]]:
+def _salvage_rows(path: Path) -> list[tuple[str, str]]:
     """The rows of a damaged file up to where it cannot be read."""
     rows: list[tuple[str, str]] = []
     try:

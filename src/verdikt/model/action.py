@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-
-from verdikt.model.value import Value, field
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from dataclasses import dataclass, field
+from typing import Any
 
 
 class ActionKind(enum.StrEnum):
@@ -26,17 +22,17 @@ class ActionKind(enum.StrEnum):
     OTHER = "other"
 
 
-_PATHS = ("file_path", "path", "notebook_path", "absolute_path", "filename", "dir_path")
+_PATH_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filename", "dir_path")
 
 
-def named_path(payload: object) -> str:
+def extract_path(payload: object) -> str:
     """The file that a tool input names, when it names one."""
-    if type(payload) is dict and payload.keys().isdisjoint(_PATHS):
+    if type(payload) is dict and payload.keys().isdisjoint(_PATH_KEYS):
         return ""
-    return _text(payload, _PATHS)
+    return _first_text(payload, _PATH_KEYS)
 
 
-def _text(payload: object, keys: tuple[str, ...]) -> str:
+def _first_text(payload: object, keys: tuple[str, ...]) -> str:
     if type(payload) is not dict and not isinstance(payload, Mapping):
         return ""
     for key in keys:
@@ -46,7 +42,8 @@ def _text(payload: object, keys: tuple[str, ...]) -> str:
     return ""
 
 
-class Action(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
     """One tool call that an agent wants to make. `payload` is the host's tool input as it came, of any shape."""
 
     kind: ActionKind
@@ -61,7 +58,7 @@ class Action(Value, kw_only=True):
 
     def text(self, *keys: str) -> str:
         """The first of these payload fields that is a non-empty string, or an empty string."""
-        return _text(self.payload, keys)
+        return _first_text(self.payload, keys)
 
     @property
     def command(self) -> str:
@@ -71,10 +68,11 @@ class Action(Value, kw_only=True):
     @property
     def path(self) -> str:
         """The file that the action names, when there is one."""
-        return named_path(self.payload)
+        return extract_path(self.payload)
 
 
-class Outcome(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
     """What came of an action. `exit_code` is None where the host does not tell it."""
 
     success: bool

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
 from verdikt.errors import VerdiktError
 from verdikt.model.effect import EffectClass, Effects
-from verdikt.model.posture import READ_ONLY, Posture
-from verdikt.model.receipt import DISPOSITIONS, VERSION, Receipt, effects_written, verdict_record
-from verdikt.model.value import Value
+from verdikt.model.posture import READ_ONLY_POSTURES, Posture
+from verdikt.model.receipt import RECEIPT_VERSION, VERDICT_DISPOSITIONS, Receipt, encode_effects, verdict_to_record
 from verdikt.model.verdict import Verdict, VerdictKind
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from verdikt.model.posture import Disposition
 
-GUARD = "posture"
+POSTURE_GUARD = "posture"
 """The guard's name when the posture, and nothing else, stands in the way."""
 
 
-class Decision(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
     """What happens to an action, why, and the receipt that proves it.
 
     `verdict` is final: it is never an ask when nobody is there to answer. `would_be` is what the policy would have said
@@ -49,10 +49,10 @@ class Decision(Value, kw_only=True):
     @property
     def disposition(self) -> Disposition:
         """Allow, deny or escalate."""
-        return DISPOSITIONS[self.verdict.kind]
+        return VERDICT_DISPOSITIONS[self.verdict.kind]
 
 
-def decision_record(
+def build_decision_record(
     *,
     verdict: Verdict,
     effects: Effects,
@@ -67,23 +67,23 @@ def decision_record(
     """What a decision says, as its receipt holds it: data that can be written."""
     return {
         "posture": {"before": posture._value_, "after": posture_after._value_},
-        "effects": effects_written(effects),
+        "effects": encode_effects(effects),
         "classes": [cls._value_ for cls in classes],
         "dominant": dominant and dominant._value_,
-        "verdict": verdict_record(verdict),
+        "verdict": verdict_to_record(verdict),
         "guard": verdict.guard,
-        "warnings": [verdict_record(warning) for warning in warnings],
+        "warnings": [verdict_to_record(warning) for warning in warnings],
         "approved": approved,
-        "would_be": would_be and verdict_record(would_be),
+        "would_be": would_be and verdict_to_record(would_be),
     }
 
 
-def settle(verdict: Verdict, posture: Posture, dominant: EffectClass | None) -> Verdict:
+def apply_posture(verdict: Verdict, posture: Posture, dominant: EffectClass | None) -> Verdict:
     """What a posture makes of the policy's verdict; it can only become stricter. No effect at all counts as a read."""
     if verdict.kind is VerdictKind.BLOCK:
         return verdict
-    if posture in READ_ONLY and dominant not in (None, EffectClass.READ):
-        return _hold(verdict, posture, dominant)
+    if posture in READ_ONLY_POSTURES and dominant not in (None, EffectClass.READ):
+        return _block_in_read_only(verdict, posture, dominant)
     if posture is Posture.AUTONOMOUS and verdict.kind is VerdictKind.ASK:
         return Verdict.block(
             guard=verdict.guard,
@@ -93,27 +93,27 @@ def settle(verdict: Verdict, posture: Posture, dominant: EffectClass | None) -> 
     return verdict
 
 
-_LIVE = {
+_LIVE_PHRASES = {
     VerdictKind.PASS: "live it would have run",
     VerdictKind.WARN: "live it would have run with a warning",
     VerdictKind.ASK: "live a person would have been asked first",
 }
 
-_STATE = {
+_POSTURE_PHRASES = {
     Posture.DRY_RUN: "this is a dry run",
     Posture.LOCKED: "the session is locked",
 }
 
 
-def _hold(verdict: Verdict, posture: Posture, dominant: EffectClass | None) -> Verdict:
-    reason = f"{_STATE[posture]}: only reads happen, and the effect here is `{dominant}`; {_LIVE[verdict.kind]}"
+def _block_in_read_only(verdict: Verdict, posture: Posture, dominant: EffectClass | None) -> Verdict:
+    reason = f"{_POSTURE_PHRASES[posture]}: only reads happen, and the effect here is `{dominant}`; {_LIVE_PHRASES[verdict.kind]}"
     if verdict.reason:
         reason += f" ({verdict.reason})"
     fix = "go on with reads, or let the operator run `verdikt posture set interactive`"
-    return Verdict.block(guard=GUARD, reason=reason, fix=fix)
+    return Verdict.block(guard=POSTURE_GUARD, reason=reason, fix=fix)
 
 
-def failed(error: Exception, posture: Posture = Posture.INTERACTIVE) -> Decision:
+def decision_from_error(error: Exception, posture: Posture = Posture.INTERACTIVE) -> Decision:
     """The block that stands for a decision that could not be made."""
     words = str(error) if isinstance(error, VerdiktError) else type(error).__name__
     verdict = Verdict.block(
@@ -128,5 +128,5 @@ def failed(error: Exception, posture: Posture = Posture.INTERACTIVE) -> Decision
         dominant=None,
         posture=posture,
         posture_after=posture,
-        receipt=Receipt.of({"v": VERSION, "failed": words.encode("utf-8", "replace").decode()}),
+        receipt=Receipt.from_body({"v": RECEIPT_VERSION, "failed": words.encode("utf-8", "replace").decode()}),
     )

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import enum
-
-from verdikt.model.row import Row
-from verdikt.model.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class EffectClass(enum.StrEnum):
@@ -71,7 +67,7 @@ class Zone(enum.StrEnum):
     UNKNOWN = "unknown"  # the text does not tell
 
 
-class Target(Row):
+class Target(NamedTuple):
     """What an effect falls on. `text` is as written; `path` is absolute and resolved, for path targets only.
 
     `state` is what git and the disk know of a path: tracked, modified, untracked, ignored, absent, or "" when nobody looked.
@@ -84,7 +80,7 @@ class Target(Row):
     state: str = ""
 
 
-class Effect(Row):
+class Effect(NamedTuple):
     """One thing that an action would do. `what` is a dotted name such as `fs.delete`; `by` is the command that does it."""
 
     cls: EffectClass
@@ -106,7 +102,8 @@ class Effect(Row):
         return self.certainty is Certainty.CERTAIN
 
 
-class Effects(Value):
+@dataclass(frozen=True, slots=True)
+class Effects:
     """Everything that one action would do, in the order in which it would happen."""
 
     items: tuple[Effect, ...] = ()

@@ -11,25 +11,24 @@ signature covers the hash, and what remains uncovered is nothing.
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from json import JSONDecoder
+from json import loads as load
+from typing import Any
 
 from verdikt.errors import ChainBroken, LedgerError
-from verdikt.model.canonical import canonical, sha256
-from verdikt.model.notation import load, raw_load
-from verdikt.model.value import Value, field, fields_of, replace
+from verdikt.model.canonical_json import encode_canonical, sha256_hex
+from verdikt.model.immutable import fields_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-VERSION = 1
-GENESIS = "0" * 64
+ENTRY_VERSION = 1
+GENESIS_HASH = "0" * 64
 """The `prev` of a session's first entry."""
 
-SEALS = ("hash", "sig")
+SEAL_FIELDS = ("hash", "sig")
 """The two fields that the hash does not cover, because they are made from it."""
 
-_DOMAIN = b"verdikt entry v1\n"
+_SIGNATURE_DOMAIN = b"verdikt entry v1\n"
 
 
 class EntryKind(enum.StrEnum):
@@ -53,9 +52,9 @@ class EntryKind(enum.StrEnum):
     CHECKPOINT = "checkpoint"
 
 
-KINDS: frozenset[str] = frozenset(EntryKind)
+ENTRY_KINDS: frozenset[str] = frozenset(EntryKind)
 
-SIGNED: frozenset[EntryKind] = frozenset(
+SIGNED_KINDS: frozenset[EntryKind] = frozenset(
     {
         EntryKind.VALIDATOR_PASS,
         EntryKind.GRANT,
@@ -68,7 +67,8 @@ SIGNED: frozenset[EntryKind] = frozenset(
 """Kinds that are always signed. The others are covered by the next signed checkpoint, which chains back over them."""
 
 
-class Entry(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
     """One link of the log. `ts` is whole microseconds since the epoch; `seq` counts from 1 within the session."""
 
     seq: int
@@ -76,39 +76,42 @@ class Entry(Value, kw_only=True):
     session: str
     kind: EntryKind
     body: Mapping[str, Any] = field(default_factory=dict)
-    prev: str = GENESIS
+    prev: str = GENESIS_HASH
     kid: str = ""
-    v: int = VERSION
+    v: int = ENTRY_VERSION
     hash: str = ""
     sig: str = ""
 
     @property
-    def seconds(self) -> float:
+    def timestamp_seconds(self) -> float:
         """When it was written, in seconds since the epoch."""
         return self.ts / 1_000_000
 
-    def payload(self) -> bytes:
+    def payload_bytes(self) -> bytes:
         """The bytes under the hash: every field but the seals."""
-        return canonical({name: value for name, value in fields_of(self).items() if name not in SEALS})
+        return encode_canonical({name: value for name, value in fields_of(self).items() if name not in SEAL_FIELDS})
 
-    def line(self) -> bytes:
+    def to_line(self) -> bytes:
         """The entry as one line of the log, newline included."""
-        return _line(self.payload(), self.hash, self.sig)
+        return _format_line(self.payload_bytes(), self.hash, self.sig)
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Every field as plain data."""
         return fields_of(self)
 
 
-def seal(entry: Entry, sign: Callable[[bytes], str] | None = None) -> tuple[Entry, bytes]:
+_DECODER = JSONDecoder()
+
+
+def seal_entry(entry: Entry, sign: Callable[[bytes], str] | None = None) -> tuple[Entry, bytes]:
     """The entry with its hash and, given a signer for its `kid`, its signature; and its line."""
-    payload = entry.payload()
-    hash = sha256(payload)
-    sig = sign(message(hash)) if sign else ""
-    return replace(entry, hash=hash, sig=sig), _line(payload, hash, sig)
+    payload = entry.payload_bytes()
+    hash = sha256_hex(payload)
+    sig = sign(signature_message(hash)) if sign else ""
+    return replace(entry, hash=hash, sig=sig), _format_line(payload, hash, sig)
 
 
-def write(
+def build_entry(
     *,
     seq: int,
     ts: int,
@@ -117,41 +120,41 @@ def write(
     body: Mapping[str, Any],
     prev: str,
     kid: str = "",
-    v: int = VERSION,
+    v: int = ENTRY_VERSION,
     sign: Callable[[bytes], str] | None = None,
 ) -> tuple[Entry, bytes]:
     """A new entry, sealed, and its line. The entry is what the line says, and holds nothing that a caller has in its hands."""
     fields = {"body": body, "kid": kid, "kind": kind, "prev": prev, "seq": seq, "session": session, "ts": ts, "v": v}
-    payload = canonical(fields)
-    hash = sha256(payload)
-    line = _line(payload, hash, sign(message(hash)) if sign else "")
-    return _entry(raw_load(line.decode())[0]), line
+    payload = encode_canonical(fields)
+    hash = sha256_hex(payload)
+    line = _format_line(payload, hash, sign(signature_message(hash)) if sign else "")
+    return _entry_from_fields(_DECODER.raw_decode(line.decode())[0]), line
 
 
-def message(hash: str) -> bytes:
+def signature_message(hash: str) -> bytes:
     """What the signature of an entry with this hash signs."""
-    return _DOMAIN + hash.encode()
+    return _SIGNATURE_DOMAIN + hash.encode()
 
 
-def _line(payload: bytes, hash: str, sig: str) -> bytes:
+def _format_line(payload: bytes, hash: str, sig: str) -> bytes:
     return payload[:-1] + f',"hash":"{hash}","sig":"{sig}"}}\n'.encode()
 
 
-def decode(line: bytes) -> Entry:
+def decode_entry(line: bytes) -> Entry:
     """The entry that a line holds, its hash checked; `ChainBroken` when the line is not what was written."""
-    found = unseal(line)
+    found = unseal_line(line)
     if isinstance(found, str):
         raise ChainBroken(found)
-    return _entry(found)
+    return _entry_from_fields(found)
 
 
-def unseal(line: bytes) -> dict[str, Any] | str:
+def unseal_line(line: bytes) -> dict[str, Any] | str:
     """The fields of a line whose hash holds, or what is wrong with it, in words."""
     at = line.rfind(b',"hash":"')
-    seal = _seal(line.removesuffix(b"\n")[at:]) if at > 0 else None
+    seal = _extract_hash(line.removesuffix(b"\n")[at:]) if at > 0 else None
     if seal is None:
         return "expected an entry, found a line without hash and signature at its end"
-    expected = sha256(line[:at] + b"}")
+    expected = sha256_hex(line[:at] + b"}")
     if seal != expected.encode():
         return f"expected hash {expected[:12]}…, found {seal[:12].decode()}…"
     try:
@@ -161,23 +164,27 @@ def unseal(line: bytes) -> dict[str, Any] | str:
     return fields if isinstance(fields, dict) else "expected a JSON object, found something else"
 
 
-def _seal(end: bytes) -> bytes | None:
+def _extract_hash(line_end: bytes) -> bytes | None:
     """The hash in `,"hash":"…","sig":"…"}`, when that is what stands there, in hexadecimal digits."""
-    hash, sig = end[9:73], end[82:-2]
-    if (end[:9], end[73:82], end[-2:]) != (b',"hash":"', b'","sig":"', b'"}') or len(end) < 84 or len(sig) % 2:
+    hash, sig = line_end[9:73], line_end[82:-2]
+    if (
+        (line_end[:9], line_end[73:82], line_end[-2:]) != (b',"hash":"', b'","sig":"', b'"}')
+        or len(line_end) < 84
+        or len(sig) % 2
+    ):
         return None
     return None if (hash + sig).translate(None, b"0123456789abcdef") else hash
 
 
-def _entry(fields: dict[str, Any]) -> Entry:
+def _entry_from_fields(fields: dict[str, Any]) -> Entry:
     version = fields.get("v")
-    if version != VERSION:
+    if version != ENTRY_VERSION:
         raise LedgerError(
-            f"expected an entry of version {VERSION}, found version `{version}` (seq {fields.get('seq')}):"
+            f"expected an entry of version {ENTRY_VERSION}, found version `{version}` (seq {fields.get('seq')}):"
             " this log was written by a newer verdikt; upgrade to read it"
         )
     kind = fields.get("kind")
-    if isinstance(kind, str) and kind not in KINDS:
+    if isinstance(kind, str) and kind not in ENTRY_KINDS:
         raise LedgerError(
             f"entry {fields.get('seq')} is of kind `{kind}`, which this verdikt does not know: upgrade to read it"
         )

@@ -7,20 +7,18 @@ answers always give the same decision, which is what makes it replayable.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
 
-from verdikt.model.canonical import Written, canonical
-from verdikt.model.protocol import Protocol
-from verdikt.model.redaction import redact, redact_text, shield, unforged
-from verdikt.model.row import Row
-from verdikt.model.value import Value, fields_of, replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from verdikt.model.canonical_json import CanonicalText, encode_canonical
+from verdikt.model.immutable import fields_of
+from verdikt.model.redaction import escape_forged_tokens, mask_tokens, redact_text, redact_value
+from verdikt.model.session_memory import mark_key
 
 
-class PathFact(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathFact:
     """One path as the disk and git know it. `real` is the path with every symbolic link resolved."""
 
     real: str
@@ -34,12 +32,13 @@ class PathFact(Value, kw_only=True):
         """Whether there is something at the path."""
         return self.kind not in ("absent", "unknown")
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Every field as plain data."""
         return fields_of(self)
 
 
-class GitFact(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitFact:
     """The repository around a directory; all empty where there is none."""
 
     root: str = ""
@@ -48,7 +47,7 @@ class GitFact(Value, kw_only=True):
     remotes: Mapping[str, str] | None = None  # name → address
     aliases: Mapping[str, str] | None = None  # alias → what it stands for
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Every field as plain data."""
         return fields_of(self)
 
@@ -68,40 +67,40 @@ class World(Protocol):
     def git(self, directory: str) -> GitFact:
         """The repository around a directory."""
 
-    def stamp(self, path: str) -> str:
+    def content_stamp(self, path: str) -> str:
         """What tells a file's contents from any others; empty when there is no such file."""
 
-    def changed(self, path: str) -> float:
+    def modification_time(self, path: str) -> float:
         """When a file was last written, in seconds since the epoch; 0 when there is no such file."""
 
 
-class Answers(Row):
+class WorldAnswers(NamedTuple):
     """What was asked of the world and what it said, to be compared with another time."""
 
     path: Mapping[str, PathFact]
     text: Mapping[str, str | None]
     git: Mapping[str, GitFact]
-    asked: frozenset[str]  # the paths that git was asked about
-    own: frozenset[str]
-    noted: frozenset[str]
-    kept: Mapping[str, Any]
+    git_paths: frozenset[str]  # the paths that git was asked about
+    own_paths: frozenset[str]
+    place_keys: frozenset[str]
+    memory: Mapping[str, Any]
 
 
-_NOTHING = Answers({}, {}, {}, frozenset(), frozenset(), frozenset(), {})
+_NO_ANSWERS = WorldAnswers({}, {}, {}, frozenset(), frozenset(), frozenset(), {})
 
 
 class Facts:
     """The answers given so far for one action. Never asks the world the same thing twice, and never tells a secret."""
 
     __slots__ = (
-        "_asked",
         "_git",
-        "_kept",
+        "_git_paths",
         "_memory",
-        "_noted",
-        "_own",
+        "_memory_reads",
+        "_own_paths",
         "_path",
         "_place",
+        "_place_keys",
         "_stamp",
         "_text",
         "_world",
@@ -128,15 +127,15 @@ class Facts:
         self._world: World = world if isinstance(world, RecordedWorld) else RedactedWorld(world)
         self._place = dict(self._world.place())
         self._path: dict[str, PathFact] = {}
-        self._asked: set[str] = set()  # the paths that git was asked about
+        self._git_paths: set[str] = set()  # the paths that git was asked about
         self._text: dict[str, str | None] = {}
         self._git: dict[str, GitFact] = {}
         self._stamp: dict[str, str] = {}
         # Not by its length, which a memory that is looked up when it is needed would have to look up.
-        self._memory = world.memory() if isinstance(world, RecordedWorld) else {} if memory is None else memory
-        self._kept: dict[str, Any] = {}  # what was asked for of the memory
-        self._noted: set[str] = set()  # what was asked for of the place
-        self._own: set[str] = set()  # the paths asked about that are verdikt's own
+        self._memory = world.session_memory() if isinstance(world, RecordedWorld) else {} if memory is None else memory
+        self._memory_reads: dict[str, Any] = {}  # what was asked for of the memory
+        self._place_keys: set[str] = set()  # what was asked for of the place
+        self._own_paths: set[str] = set()  # the paths asked about that are verdikt's own
         self.secrets = secrets
         """The kinds of secrets that were found in the action and replaced."""
         place = self._place
@@ -146,19 +145,19 @@ class Facts:
         self.user = str(place.get("user", ""))
         self.temp = tuple(place.get("temp", ("/tmp", "/var/tmp")))
 
-    def anew(self) -> Facts:
+    def copy_without_answers(self) -> Facts:
         """The same place and moment, with nothing asked yet."""
         facts = Facts.__new__(Facts)
         facts._world, facts._place, facts.secrets = self._world, self._place, self.secrets
         facts._path, facts._text, facts._git = {}, {}, {}
-        facts._memory, facts._kept, facts._stamp = self._memory, {}, {}
-        facts._asked, facts._noted, facts._own = set(), set(), set()
+        facts._memory, facts._memory_reads, facts._stamp = self._memory, {}, {}
+        facts._git_paths, facts._place_keys, facts._own_paths = set(), set(), set()
         facts.cwd, facts.home, facts.project_root = self.cwd, self.home, self.project_root
         facts.user, facts.temp = self.user, self.temp
         return facts
 
     @property
-    def scene(self) -> tuple[Any, ...]:
+    def place_signature(self) -> tuple[Any, ...]:
         """Everything about the place but the time: the same scene, the same questions and the same answers mean the same."""
         place = self._place
         return (
@@ -167,79 +166,87 @@ class Facts:
         )
 
     @property
-    def blank(self) -> bool:
+    def has_no_answers(self) -> bool:
         """Whether nothing has been asked yet."""
-        return not (self._path or self._text or self._git or self._own or self._noted or self._kept or self._stamp)
+        return not (
+            self._path
+            or self._text
+            or self._git
+            or self._own_paths
+            or self._place_keys
+            or self._memory_reads
+            or self._stamp
+        )
 
-    def answers(self) -> Answers:
+    def snapshot_answers(self) -> WorldAnswers:
         """Every question about the disk and git so far, with its answer."""
-        if self.blank:
-            return _NOTHING
-        return Answers(
+        if self.has_no_answers:
+            return _NO_ANSWERS
+        return WorldAnswers(
             dict(self._path),
             dict(self._text),
             dict(self._git),
-            frozenset(self._asked),
-            frozenset(self._own),
-            frozenset(self._noted),
-            dict(self._kept),
+            frozenset(self._git_paths),
+            frozenset(self._own_paths),
+            frozenset(self._place_keys),
+            dict(self._memory_reads),
         )
 
-    def agrees(self, answers: Answers) -> bool:
+    def revalidate_answers(self, answers: WorldAnswers) -> bool:
         """Asks the same questions; whether the answers are the same. If they are not, nothing counts as asked."""
-        if answers is _NOTHING:
+        if answers is _NO_ANSWERS:
             return True
-        probe = self.anew()
+        probe = self.copy_without_answers()
         same = (
-            all(probe.path(path, git=path in answers.asked) == fact for path, fact in answers.path.items())
-            and all(probe._told(path) == text for path, text in answers.text.items())
+            all(probe.path(path, git=path in answers.git_paths) == fact for path, fact in answers.path.items())
+            and all(probe._read_text(path) == text for path, text in answers.text.items())
             and all(probe.git(directory) == fact for directory, fact in answers.git.items())
-            and all(probe.kept(key) == value for key, value in answers.kept.items())
+            and all(probe.memory_value(key) == value for key, value in answers.memory.items())
         )
         if same:
-            self._path, self._text, self._git, self._asked = probe._path, probe._text, probe._git, probe._asked
-            self._kept |= probe._kept
-            self._own |= answers.own
-            self._noted |= answers.noted
+            self._path, self._text, self._git, self._git_paths = probe._path, probe._text, probe._git, probe._git_paths
+            self._memory_reads |= probe._memory_reads
+            self._own_paths |= answers.own_paths
+            self._place_keys |= answers.place_keys
         return same
 
     @property
     def now(self) -> float:
         """Seconds since the epoch when the action was looked at; recorded only if asked for."""
-        self._noted.add("now")
+        self._place_keys.add("now")
         return float(self._place.get("now", 0.0))
 
     @property
-    def guarded(self) -> tuple[str, ...]:
+    def guarded_paths(self) -> tuple[str, ...]:
         """verdikt's own files and directories, absolute; recorded only if asked for, because they are many."""
-        self._noted.add("guarded")
+        self._place_keys.add("guarded")
         return tuple(self._place.get("guarded", ()))
 
-    def guards(self, path: str) -> bool:
+    def is_guarded_path(self, path: str) -> bool:
         """Whether an absolute path is verdikt's own, or lies below one that is; only what is so is recorded."""
         places = self._place.get("guarded", ())
         if not places or not path.startswith(tuple(places)):
             return False
         for place in places:
             if path.startswith(place) and (path == place or path.startswith(place.rstrip("/") + "/")):
-                self._own.add(path)
+                self._own_paths.add(path)
                 return True
         return False
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
         """What is at an absolute path; without `git`, nobody asks git about it."""
-        if path not in self._path or (git and path not in self._asked):
+        if path not in self._path or (git and path not in self._git_paths):
             self._path[path] = self._world.path(path, git=git)
             if git:
-                self._asked.add(path)
+                self._git_paths.add(path)
         return self._path[path]
 
     def text(self, path: str) -> str | None:
         """The beginning of a text file, or None when it cannot be read as text; what was a secret is untold."""
-        text: str | None = shield(self._told(path))
+        text: str | None = mask_tokens(self._read_text(path))
         return text
 
-    def _told(self, path: str) -> str | None:
+    def _read_text(self, path: str) -> str | None:
         if path not in self._text:
             self._text[path] = self._world.text(path)
         return self._text[path]
@@ -250,65 +257,63 @@ class Facts:
             self._git[directory] = self._world.git(directory)
         return self._git[directory]
 
-    def stamp(self, path: str) -> str:
+    def content_stamp(self, path: str) -> str:
         """What tells a file's contents from any others; empty when there is no such file."""
         if path not in self._stamp:
-            self._stamp[path] = self._world.stamp(path)
+            self._stamp[path] = self._world.content_stamp(path)
         return self._stamp[path]
 
-    def changed(self, path: str) -> float:
+    def modification_time(self, path: str) -> float:
         """When a file was last written, in seconds since the epoch. Only what happens at stop asks, and it is not recorded."""
-        return self._world.changed(path)
+        return self._world.modification_time(path)
 
-    def kept(self, key: str) -> Any:
+    def memory_value(self, key: str) -> Any:
         """What the session remembers under a key; None when nothing."""
-        if key not in self._kept:
-            self._kept[key] = self._memory.get(key)
-        return self._kept[key]
+        if key not in self._memory_reads:
+            self._memory_reads[key] = self._memory.get(key)
+        return self._memory_reads[key]
 
-    def made(self, path: str) -> bool:
+    def is_created_in_session(self, path: str) -> bool:
         """Whether this session itself put a file or directory where there was none."""
-        from verdikt.model.memory import marking
+        return bool(self.memory_value(mark_key("made", path)))
 
-        return bool(self.kept(marking("made", path)))
-
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Everything asked and answered, as plain data; `RecordedWorld` gives the same answers again."""
-        return self._recorded(self._recorded_place())
+        return self._build_record(self._place_record())
 
-    def written(self) -> dict[str, Any]:
+    def to_canonical_record(self) -> dict[str, Any]:
         """The same as a receipt holds it: data that can be written."""
-        place = self._recorded_place()
+        place = self._place_record()
         try:
-            return self._recorded(place if "now" in place else _written(tuple(place.items())))
+            return self._build_record(place if "now" in place else _encode_place(tuple(place.items())))
         except TypeError:
-            return self._recorded(place)  # of a world that tells lists
+            return self._build_record(place)  # of a world that tells lists
 
-    def _recorded_place(self) -> dict[str, Any]:
+    def _place_record(self) -> dict[str, Any]:
         place = dict(self._place)
-        if "now" not in self._noted:
+        if "now" not in self._place_keys:
             place.pop("now", None)
-        if "guarded" not in self._noted:
-            place["guarded"] = tuple(sorted(self._own)) if self._own else ()
+        if "guarded" not in self._place_keys:
+            place["guarded"] = tuple(sorted(self._own_paths)) if self._own_paths else ()
         return place
 
-    def _recorded(self, place: Any) -> dict[str, Any]:
+    def _build_record(self, place: Any) -> dict[str, Any]:
         return {
             "place": place,
-            "path": {path: fact.record() for path, fact in self._path.items()},
+            "path": {path: fact.to_record() for path, fact in self._path.items()},
             "text": dict(self._text),
-            "git": {directory: fact.record() for directory, fact in self._git.items()},
+            "git": {directory: fact.to_record() for directory, fact in self._git.items()},
             "secrets": list(self.secrets),
             # Few policies ask for these, so few receipts hold them.
             **({"stamp": self._stamp} if self._stamp else {}),
-            **({"kept": self._kept} if self._kept else {}),
+            **({"kept": self._memory_reads} if self._memory_reads else {}),
         }
 
 
 @lru_cache(maxsize=64)
-def _written(place: tuple[tuple[str, Any], ...]) -> Written:
+def _encode_place(place: tuple[tuple[str, Any], ...]) -> CanonicalText:
     """A place as it is written, which is that of the call before."""
-    return Written(canonical(dict(place)))
+    return CanonicalText(encode_canonical(dict(place)))
 
 
 class RecordedWorld:
@@ -341,15 +346,15 @@ class RecordedWorld:
         """The recorded repository."""
         return GitFact(**self._record["git"].get(directory, {}))
 
-    def stamp(self, path: str) -> str:
+    def content_stamp(self, path: str) -> str:
         """The recorded stamp."""
         return str(self._record.get("stamp", {}).get(path, ""))
 
-    def changed(self, path: str) -> float:
+    def modification_time(self, path: str) -> float:
         """No decision asks for this."""
         return 0.0
 
-    def memory(self) -> Mapping[str, Any]:
+    def session_memory(self) -> Mapping[str, Any]:
         """What was asked for of the session's memory."""
         kept: Mapping[str, Any] = self._record.get("kept", {})
         return kept
@@ -363,46 +368,49 @@ class RedactedWorld:
 
     def place(self) -> Mapping[str, Any]:
         """Where and when."""
-        return {key: value if type(value) is float else _writable(value) for key, value in self._world.place().items()}
+        return {
+            key: value if type(value) is float else _escape_surrogates(value)
+            for key, value in self._world.place().items()
+        }
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
         """What is at an absolute path."""
         fact = self._world.path(path, git=git)
-        return fact if fact.real.isascii() else replace(fact, real=_writable(fact.real))
+        return fact if fact.real.isascii() else replace(fact, real=_escape_surrogates(fact.real))
 
     def text(self, path: str) -> str | None:
         """The beginning of a text file, its secrets replaced."""
         text = self._world.text(path)
-        return None if text is None else redact_text(_writable(unforged(text)))[0]
+        return None if text is None else redact_text(_escape_surrogates(escape_forged_tokens(text)))[0]
 
-    def stamp(self, path: str) -> str:
+    def content_stamp(self, path: str) -> str:
         """What tells a file's contents from any others."""
-        return self._world.stamp(path)
+        return self._world.content_stamp(path)
 
-    def changed(self, path: str) -> float:
+    def modification_time(self, path: str) -> float:
         """When a file was last written."""
-        return self._world.changed(path)
+        return self._world.modification_time(path)
 
     def git(self, directory: str) -> GitFact:
         """The repository around a directory; an address may hold a password."""
         fact = self._world.git(directory)
-        return GitFact(**{name: redact(_writable(value))[0] for name, value in fact.record().items()})
+        return GitFact(**{name: redact_value(_escape_surrogates(value))[0] for name, value in fact.to_record().items()})
 
 
-def _writable(value: Any) -> Any:
+def _escape_surrogates(value: Any) -> Any:
     """The same, with bytes of names that are not Unicode spelled out."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, Mapping):
-        return {_writable(key): _writable(inner) for key, inner in value.items()}
+        return {_escape_surrogates(key): _escape_surrogates(inner) for key, inner in value.items()}
     if type(value) is tuple:
-        return _writable_texts(value)
+        return _escape_texts(value)
     if isinstance(value, (list, tuple)):
-        return [_writable(inner) for inner in value]
+        return [_escape_surrogates(inner) for inner in value]
     return value
 
 
 @lru_cache(maxsize=64)
-def _writable_texts(texts: tuple[str, ...]) -> tuple[str, ...]:
+def _escape_texts(texts: tuple[str, ...]) -> tuple[str, ...]:
     """The same of many texts, which are those of the call before."""
-    return tuple([_writable(text) for text in texts])
+    return tuple([_escape_surrogates(text) for text in texts])

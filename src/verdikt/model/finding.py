@@ -3,13 +3,13 @@
 import enum
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from verdikt.errors import FindingError
-from verdikt.model.canonical import sha256
+from verdikt.model.canonical_json import sha256_hex
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.redaction import redact_text
-from verdikt.model.regex import regex
-from verdikt.model.value import Value
 
 
 class Level(enum.IntEnum):
@@ -21,28 +21,29 @@ class Level(enum.IntEnum):
     CRITICAL = 3
 
     @classmethod
-    def of(cls, word: object) -> "Level":
+    def from_name(cls, name: object) -> "Level":
         """The level that a word names, in any case."""
         try:
-            return cls[str(word).strip().upper()]
+            return cls[str(name).strip().upper()]
         except KeyError:
-            raise FindingError(f"expected a level of LOW, MEDIUM, HIGH or CRITICAL, found `{word}`") from None
+            raise FindingError(f"expected a level of LOW, MEDIUM, HIGH or CRITICAL, found `{name}`") from None
 
 
-BLOCKING = (Level.HIGH, Level.CRITICAL)
+BLOCKING_LEVELS = (Level.HIGH, Level.CRITICAL)
 """Levels that stop a commit."""
 
-FINGERPRINT = "verdikt/v1"
+SARIF_FINGERPRINT = "verdikt/v1"
 """The fingerprint under which SARIF of ours keeps a finding's id."""
 
-_PLACE = regex(r"((?:[A-Za-z]:(?=[\\/]))?.*?):([0-9]{1,9})(?::(.*))?\Z", re.DOTALL)
+_LOCATION = compile_lazily(r"((?:[A-Za-z]:(?=[\\/]))?.*?):([0-9]{1,9})(?::(.*))?\Z", re.DOTALL)
 """file, then the first `:digits` after an optional drive letter, then a note that may hold anything.
 
 More digits than any file has lines are part of a name.
 """
 
 
-class Evidence(Value):
+@dataclass(frozen=True, slots=True)
+class Evidence:
     """Where to look: a file, a line of it, a note."""
 
     file: str
@@ -56,13 +57,14 @@ class Evidence(Value):
 
 def parse_evidence(spec: str) -> Evidence:
     """Evidence from `file`, `file:line` or `file:line:note`; whatever has no line number is a file name as a whole."""
-    found = _PLACE.match(spec)
+    found = _LOCATION.match(spec)
     if found is None or "://" in found[1]:  # the port of an address is no line
         return Evidence(spec)
     return Evidence(found[1], int(found[2]), found[3] or "")
 
 
-class Finding(Value):
+@dataclass(frozen=True, slots=True)
+class Finding:
     """One thing that a reviewer found. `supersedes` names the finding whose level it refines."""
 
     id: str
@@ -82,7 +84,7 @@ class Finding(Value):
 
 def finding_id(level: str, agent: str, title: str) -> str:
     """The id that a finding has unless its reviewer gives it another."""
-    return sha256(f"{level}|{agent}|{title}".encode("utf-8", "surrogatepass"))[:12]
+    return sha256_hex(f"{level}|{agent}|{title}".encode("utf-8", "surrogatepass"))[:12]
 
 
 def build_finding(
@@ -98,26 +100,37 @@ def build_finding(
     """A finding from what a reviewer says; evidence without a file is left out."""
     if not title.strip():
         raise FindingError("expected a title, found an empty one")
-    word = Level.of(level).name
+    word = Level.from_name(level).name
     places = [parse_evidence(item) if isinstance(item, str) else item for item in evidence]
     kept = tuple(
-        Evidence(_unicode(place.file), place.line, _clean(place.note)) for place in places if place.file.strip()
+        Evidence(_escape_surrogates(place.file), place.line, _redact_and_escape(place.note))
+        for place in places
+        if place.file.strip()
     )
-    clean, who = _clean(title), _unicode(agent)
-    return Finding(_unicode(id) or finding_id(word, who, clean), word, clean, who, kept, _clean(rationale), now)
+    clean, who = _redact_and_escape(title), _escape_surrogates(agent)
+    return Finding(
+        _escape_surrogates(id) or finding_id(word, who, clean),
+        word,
+        clean,
+        who,
+        kept,
+        _redact_and_escape(rationale),
+        now,
+    )
 
 
-def _clean(text: str) -> str:
+def _redact_and_escape(text: str) -> str:
     """The text without secrets: scanners like to quote them."""
-    return redact_text(_unicode(text))[0]
+    return redact_text(_escape_surrogates(text))[0]
 
 
-def _unicode(text: str) -> str:
+def _escape_surrogates(text: str) -> str:
     """The text with bytes that are no UTF-8 written out, so that it can be kept anywhere."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-class Review(Value):
+@dataclass(frozen=True, slots=True)
+class Review:
     """That a reviewer looked at a plan, and how that ended; `status` is a command's own, None for an agent."""
 
     reviewer: str
@@ -125,7 +138,7 @@ class Review(Value):
     seconds: float = 0.0
     failure: str = ""
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """The review as plain data."""
         return {
             "reviewer": self.reviewer,
@@ -135,7 +148,8 @@ class Review(Value):
         }
 
 
-class CouncilVerdict(Value):
+@dataclass(frozen=True, slots=True)
+class CouncilVerdict:
     """What was found for one plan. Level and summary always follow from the findings."""
 
     plan_hash: str
@@ -161,9 +175,9 @@ class CouncilVerdict(Value):
     @property
     def blocks(self) -> bool:
         """Whether it stops a commit where a guardrail stands."""
-        return Level[self.level] in BLOCKING
+        return Level[self.level] in BLOCKING_LEVELS
 
-    def reported(self, reviewer: str) -> bool:
+    def has_reported(self, reviewer: str) -> bool:
         """Whether a reviewer has said something: that it is done, or a finding."""
         done = any(review.reviewer == reviewer and not review.failure for review in self.reviews)
         return done or any(finding.agent == reviewer for finding in self.findings)
@@ -174,14 +188,14 @@ class CouncilVerdict(Value):
             "plan_hash": self.plan_hash,
             "level": self.level,
             "summary": self.summary,
-            "findings": [finding_record(finding) for finding in self.findings],
+            "findings": [finding_to_record(finding) for finding in self.findings],
             "created_at": self.created_at,
             "updated_at": self.updated_at,
-            **({"reviews": [review.record() for review in self.reviews]} if self.reviews else {}),
+            **({"reviews": [review.to_record() for review in self.reviews]} if self.reviews else {}),
         }
 
 
-def finding_record(finding: Finding) -> dict[str, Any]:
+def finding_to_record(finding: Finding) -> dict[str, Any]:
     """A finding as plain data."""
     return {
         "id": finding.id,
@@ -195,7 +209,7 @@ def finding_record(finding: Finding) -> dict[str, Any]:
     }
 
 
-def recorded_finding(record: Mapping[str, Any]) -> Finding:
+def finding_from_record(record: Mapping[str, Any]) -> Finding:
     """A finding read back; what is odd in it is left out, but an unknown level counts as the worst."""
     level = str(record.get("level", "")).upper()
     lineage = record.get("supersedes")
@@ -204,41 +218,41 @@ def recorded_finding(record: Mapping[str, Any]) -> Finding:
         level=level if level in Level.__members__ else Level.CRITICAL.name,
         title=str(record.get("title", "")),
         agent=str(record.get("agent", "")),
-        evidence=tuple(_evidence(item) for item in _mappings(record.get("evidence"))),
+        evidence=tuple(_evidence_from_record(item) for item in _only_mappings(record.get("evidence"))),
         rationale=str(record.get("rationale", "")),
-        created_at=seconds(record.get("created_at")),
+        created_at=parse_timestamp(record.get("created_at")),
         supersedes=tuple(map(str, lineage)) if isinstance(lineage, list) else (),
     )
 
 
-def recorded_reviews(value: Any) -> tuple[Review, ...]:
+def reviews_from_record(value: Any) -> tuple[Review, ...]:
     """Reviews read back; what is odd in one makes it a failure."""
     found = []
-    for item in _mappings(value):
+    for item in _only_mappings(value):
         status, failure = item.get("status"), item.get("failure")
         odd = not isinstance(item.get("reviewer"), str) or not isinstance(failure, str)
         found.append(
             Review(
                 str(item.get("reviewer", "")),
                 status if isinstance(status, int) and not isinstance(status, bool) else None,
-                seconds(item.get("seconds")),
+                parse_timestamp(item.get("seconds")),
                 "unreadable" if odd else str(failure),
             )
         )
     return tuple(found)
 
 
-def _evidence(record: Mapping[str, Any]) -> Evidence:
+def _evidence_from_record(record: Mapping[str, Any]) -> Evidence:
     line = record.get("line")
     whole = isinstance(line, int) and not isinstance(line, bool)
     return Evidence(str(record.get("file", "")), line if whole else None, str(record.get("note", "")))
 
 
-def _mappings(value: Any) -> list[Mapping[str, Any]]:
+def _only_mappings(value: Any) -> list[Mapping[str, Any]]:
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
-def seconds(value: Any) -> float:
+def parse_timestamp(value: Any) -> float:
     """A moment read back; 0 when it is none."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
         return 0.0

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import LedgerError
-from verdikt.model.value import Value, fields_of
+from verdikt.model.immutable import fields_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
     from verdikt.model.action import Action
     from verdikt.model.effect import Effects
     from verdikt.model.verdict import Verdict
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
 ANY_SESSION = "*"
 
 
-class Grant(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
     """Lets through what `guard` would stop, on `target`, in `session` (`*`: any), until `expires` (seconds since the epoch).
 
     An absolute path as target covers what lies at or below it; any other text covers exactly that command or target.
@@ -47,11 +47,11 @@ class Grant(Value, kw_only=True):
         """Whether the target is a place rather than a text."""
         return self.target.startswith("/")
 
-    def live(self, now: float, session: str) -> bool:
+    def is_active(self, now: float, session: str) -> bool:
         """Whether the grant holds now, in this session."""
         return now < self.expires and self.session in (ANY_SESSION, session)
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """The grant as plain data."""
         return fields_of(self)
 
@@ -64,7 +64,7 @@ def parse_grant(fields: Mapping[str, Any]) -> Grant:
         raise LedgerError(f"expected the fields of a grant, found others: {error}") from error
 
 
-def covering(
+def find_covering_grant(
     grants: Iterable[Grant], verdict: Verdict, action: Action, now: float, effects: Effects | None = None
 ) -> Grant | None:
     """The grant that lets this action past this verdict, if one does.
@@ -75,21 +75,25 @@ def covering(
     if verdict.passed or verdict.red_line or verdict.error:
         return None
     for grant in grants:
-        if grant.guard == verdict.guard and grant.live(now, action.session_id) and _covers(grant, action, effects):
+        if (
+            grant.guard == verdict.guard
+            and grant.is_active(now, action.session_id)
+            and _covers_action(grant, action, effects)
+        ):
             return grant
     return None
 
 
-def _covers(grant: Grant, action: Action, effects: Effects | None) -> bool:
+def _covers_action(grant: Grant, action: Action, effects: Effects | None) -> bool:
     if not grant.is_path and grant.target.strip() in (action.command.strip(), action.path.strip()):
         return True
     if effects is None:
-        return grant.is_path and not action.command and _within(action.path, grant.target)
+        return grant.is_path and not action.command and _is_within(action.path, grant.target)
     return len(effects) > 0 and all(
         effect.certain
         and len(effect.targets) > 0
         and all(
-            target.kind == "path" and _within(target.path, grant.target)
+            target.kind == "path" and _is_within(target.path, grant.target)
             if grant.is_path
             else target.text == grant.target
             for target in effect.targets
@@ -98,8 +102,8 @@ def _covers(grant: Grant, action: Action, effects: Effects | None) -> bool:
     )
 
 
-def _within(path: str, place: str) -> bool:
+def _is_within(path: str, directory: str) -> bool:
     if not path.startswith("/"):
         return False
-    path, place = posixpath.normpath(path), posixpath.normpath(place)
-    return path == place or path.startswith(place + "/")
+    path, directory = posixpath.normpath(path), posixpath.normpath(directory)
+    return path == directory or path.startswith(directory + "/")

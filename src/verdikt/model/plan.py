@@ -2,18 +2,19 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.errors import FindingError
-from verdikt.model.canonical import sha256
-from verdikt.model.value import Value, field
+from verdikt.model.canonical_json import sha256_hex
 
-SCOPES = ("diff", "full", "explicit")
-MAX_TOKENS = 150_000
-MAX_SECONDS = 300
+SCOPE_MODES = ("diff", "full", "explicit")
+DEFAULT_BUDGET_TOKENS = 150_000
+DEFAULT_BUDGET_SECONDS = 300
 
 
-class Plan(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
     """Reviewers, files and their contents. Its hash names all of them, so it does not outlive a change to any."""
 
     toolbox: str
@@ -22,8 +23,8 @@ class Plan(Value, kw_only=True):
     scope_mode: str = "diff"
     contents: Mapping[str, str] = field(default_factory=dict)  # file → mode and git id, empty for a file that goes
     guardrail: bool = False
-    budget_tokens: int = MAX_TOKENS
-    budget_seconds: int = MAX_SECONDS
+    budget_tokens: int = DEFAULT_BUDGET_TOKENS
+    budget_seconds: int = DEFAULT_BUDGET_SECONDS
     created_at: float = 0.0
     source: str = "fresh"
 
@@ -37,7 +38,7 @@ class Plan(Value, kw_only=True):
         """What names the plan whatever its files contain: two plans that share it are about the same files."""
         return plan_hash(self.toolbox, self.agents, self.files, self.scope_mode)
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """The plan as plain data, as it is kept on disk."""
         return {
             "toolbox": self.toolbox,
@@ -71,11 +72,11 @@ def plan_hash(
     }
     if contents:
         # Not canonical bytes: a path may hold bytes that are no Unicode.
-        named["contents"] = sha256(json.dumps(dict(contents), sort_keys=True).encode())
-    return sha256(json.dumps(named, sort_keys=True).encode())[:16]
+        named["contents"] = sha256_hex(json.dumps(dict(contents), sort_keys=True).encode())
+    return sha256_hex(json.dumps(named, sort_keys=True).encode())[:16]
 
 
-def recorded_plan(record: Mapping[str, Any]) -> Plan:
+def plan_from_record(record: Mapping[str, Any]) -> Plan:
     """A plan read back. Its hash is computed, whatever the record says."""
     try:
         return Plan(
@@ -85,8 +86,8 @@ def recorded_plan(record: Mapping[str, Any]) -> Plan:
             scope_mode=str(record["scope_mode"]),
             contents={str(file): str(sha) for file, sha in dict(record.get("contents") or {}).items()},
             guardrail=bool(record.get("guardrail", False)),
-            budget_tokens=int(record.get("budget_tokens", MAX_TOKENS)),
-            budget_seconds=int(record.get("budget_seconds", MAX_SECONDS)),
+            budget_tokens=int(record.get("budget_tokens", DEFAULT_BUDGET_TOKENS)),
+            budget_seconds=int(record.get("budget_seconds", DEFAULT_BUDGET_SECONDS)),
             created_at=float(record.get("created_at", 0.0)),
             source=str(record.get("source", "fresh")),
         )

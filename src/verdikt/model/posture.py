@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Collection
 
 from verdikt.errors import PostureError
 from verdikt.model.effect import EffectClass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 
 class Posture(enum.StrEnum):
@@ -21,7 +18,7 @@ class Posture(enum.StrEnum):
     LOCKED = "locked"
 
 
-MOVES: dict[Posture, frozenset[Posture]] = {
+POSTURE_TRANSITIONS: dict[Posture, frozenset[Posture]] = {
     Posture.INTERACTIVE: frozenset(Posture),
     Posture.AUTONOMOUS: frozenset({Posture.AUTONOMOUS, Posture.INTERACTIVE, Posture.LOCKED}),
     Posture.DRY_RUN: frozenset({Posture.DRY_RUN, Posture.INTERACTIVE, Posture.LOCKED}),
@@ -31,7 +28,7 @@ MOVES: dict[Posture, frozenset[Posture]] = {
 
 def move(before: Posture, after: Posture) -> Posture:
     """The posture after a move, if that move is allowed."""
-    if after not in MOVES[before]:
+    if after not in POSTURE_TRANSITIONS[before]:
         raise PostureError(f"illegal posture transition: {before} → {after}")
     return after
 
@@ -44,7 +41,7 @@ class Disposition(enum.StrEnum):
     ESCALATE = "escalate"
 
 
-READ_ONLY = frozenset({Posture.DRY_RUN, Posture.LOCKED})
+READ_ONLY_POSTURES = frozenset({Posture.DRY_RUN, Posture.LOCKED})
 """The postures in which nothing may change."""
 
 
@@ -54,14 +51,14 @@ def dispose(
     """What happens to a tool with this dominant effect; `permitted` None permits every posture."""
     if permitted is not None and posture not in permitted:
         return Disposition.DENY
-    if posture in READ_ONLY:
+    if posture in READ_ONLY_POSTURES:
         return Disposition.ALLOW if dominant is EffectClass.READ else Disposition.DENY
     if confirm:
         return Disposition.DENY if posture is Posture.AUTONOMOUS else Disposition.ESCALATE
     return Disposition.ALLOW
 
 
-MODES: dict[str, Posture] = {
+HOST_MODE_POSTURES: dict[str, Posture] = {
     "bypassPermissions": Posture.AUTONOMOUS,
     "dontAsk": Posture.AUTONOMOUS,
     "yolo": Posture.AUTONOMOUS,

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from verdikt.model.canonical import canonical, sha256
-from verdikt.model.frozen import freeze, thaw
-from verdikt.model.value import Value, fields_of
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
+from verdikt.model.canonical_json import encode_canonical, sha256_hex
+from verdikt.model.immutable import fields_of, freeze, thaw
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from verdikt.model.effect import EffectClass
     from verdikt.model.posture import Disposition, Posture
 
 
-class SpineReceipt(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpineReceipt:
     """What was called, what it does, and what was decided: no clock, no randomness, the same bytes every time."""
 
     tool: str
@@ -38,15 +38,15 @@ class SpineReceipt(Value, kw_only=True):
     @property
     def bytes(self) -> bytes:
         """The canonical bytes."""
-        return canonical(self.dump())
+        return encode_canonical(self.dump())
 
     @property
     def sha256(self) -> str:
         """Lower-case hex SHA-256 of the canonical bytes."""
-        return sha256(self.bytes)
+        return sha256_hex(self.bytes)
 
 
-def rationale(tool: str, effects: tuple[EffectClass, ...], dominant: EffectClass) -> str:
+def render_rationale(tool: str, effects: tuple[EffectClass, ...], dominant: EffectClass) -> str:
     """Why this effect dominates, in the words that receipts have always used."""
     names = ", ".join(sorted(effect.value for effect in effects))
     return f"tool {tool!r} declares effects [{names}]; dominant under PRECEDENCE is {dominant.value!r}"

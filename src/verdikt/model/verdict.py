@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import enum
-
-from verdikt.model.value import Value
+from dataclasses import dataclass
 
 
 class VerdictKind(enum.IntEnum):
@@ -21,7 +20,8 @@ class VerdictKind(enum.IntEnum):
         return self.name.lower()
 
 
-class Verdict(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
     """Pass, warn, ask or block, by a guard. An ask or a block always says why and what to do instead.
 
     `red_line` marks a block that no grant and no `Escalate` can get past; `error` marks one that stands for a guard

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-
-from verdikt.model.protocol import Protocol
+from typing import Protocol
 
 
 class Clock(Protocol):

@@ -4,31 +4,31 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from verdikt.model.value import Value
-
 CHUNK = 64 * 1024
-MOST_BYTES = 32 * 1024 * 1024
+MAX_BYTES = 32 * 1024 * 1024
 """Of a transcript that are read, from its end."""
 
-MOST_LINES = 100_000
-MOST_BROKEN = 2_000
+MAX_LINES = 100_000
+MAX_BROKEN_LINES = 2_000
 """Lines that begin like JSON and are none: made to be slow, so that few of them must do."""
 
 LONGEST_LINE = 4 * 1024 * 1024
 """A longer line is passed over: it holds a file or an image, not words."""
 
-_COPILOT = {"assistant.message": "assistant", "user.message": "user"}
+_COPILOT_SPEAKERS = {"assistant.message": "assistant", "user.message": "user"}
 
 
-class Transcript(Value):
+@dataclass(frozen=True, slots=True)
+class Transcript:
     """What a transcript says of the turn. `status` is ok, unparseable, schema_drift or unreadable."""
 
     status: str
     message: str = ""
     tool_uses: tuple[tuple[str, str], ...] = ()  # (id, tool), oldest first
-    unfinished: bool = False
+    is_unfinished: bool = False
     """Whether the agent's last words are not there yet: a host that is still writing them has called the hook already."""
 
 
@@ -39,14 +39,14 @@ def read_transcript(path: str) -> Transcript:
     lines = parsed = recognised = speakers = broken = 0
     unfinished = False
     try:
-        for line in _backwards(path):
+        for line in _read_backwards(path):
             lines += 1
-            if lines > MOST_LINES:
+            if lines > MAX_LINES:
                 break
-            record = _record(line)
+            record = _parse_record(line)
             if record is None:
                 broken += line.startswith(b"{")
-                if broken > MOST_BROKEN:
+                if broken > MAX_BROKEN_LINES:
                     break
                 continue
             parsed += 1
@@ -56,16 +56,16 @@ def read_transcript(path: str) -> Transcript:
             message = message if isinstance(message, Mapping) else {}
             if not speakers and kind in ("assistant", "user"):
                 unfinished = bool(record.get("goes_on"))
-            speakers += kind == "assistant" or _speaks(record)
+            speakers += kind == "assistant" or _is_from_assistant(record)
             if kind == "assistant":
-                said, used = _content(message)
+                said, used = _split_content(message)
                 if said and not texts:
                     texts.append(said)
                 uses += reversed(used)
             elif kind == "user" and _is_prompt(record, message):
                 break
     except FileNotFoundError:
-        return Transcript("unreadable", unfinished=True)  # not written yet, perhaps
+        return Transcript("unreadable", is_unfinished=True)  # not written yet, perhaps
     except OSError:
         return Transcript("unreadable")
     if lines and not parsed:
@@ -76,25 +76,25 @@ def read_transcript(path: str) -> Transcript:
     return Transcript("ok", texts[0] if texts else "", tuple(reversed(uses)), unfinished or not speakers)
 
 
-def _speaks(record: Mapping[str, Any]) -> bool:
+def _is_from_assistant(record: Mapping[str, Any]) -> bool:
     """Whether a line is the assistant's, in whatever form."""
     inner = (value for value in record.values() if isinstance(value, Mapping))
     return any(one.get("role") == "assistant" for one in (record, *inner))
 
 
-def _record(line: bytes) -> Mapping[str, Any] | None:
+def _parse_record(line: bytes) -> Mapping[str, Any] | None:
     if len(line) > LONGEST_LINE or not line.lstrip().startswith(b"{"):
         return None
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return _as_claude_writes(found) if isinstance(found, Mapping) else None
+    return _to_claude_record(found) if isinstance(found, Mapping) else None
 
 
-def _as_claude_writes(record: Mapping[str, Any]) -> Mapping[str, Any]:
+def _to_claude_record(record: Mapping[str, Any]) -> Mapping[str, Any]:
     """A line of Copilot CLI's in the shape of Claude Code's. Its tool uses are left out: hooks there are not told their ids."""
-    speaker = _COPILOT.get(str(record.get("type")))
+    speaker = _COPILOT_SPEAKERS.get(str(record.get("type")))
     data = record.get("data")
     if speaker is None or not isinstance(data, Mapping):
         return record
@@ -105,7 +105,7 @@ def _as_claude_writes(record: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"type": speaker, "message": message, "goes_on": speaker == "user" or bool(data.get("toolRequests"))}
 
 
-def _content(message: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+def _split_content(message: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
     """The text and the tool uses of one message."""
     content = message.get("content")
     if isinstance(content, str):
@@ -134,14 +134,14 @@ def _is_prompt(record: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
     )
 
 
-def _backwards(path: str) -> Iterator[bytes]:
+def _read_backwards(path: str) -> Iterator[bytes]:
     """The lines of a file, the last first; what is longer than is kept comes as an over-long line."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             raise OSError("not a file")
-        end, floor = status.st_size, max(0, status.st_size - MOST_BYTES)
+        end, floor = status.st_size, max(0, status.st_size - MAX_BYTES)
         held = b""
         overlong = False
         while end > floor:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from verdikt.model.canonical import sha256
+from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.facts import PathFact
 from verdikt.observe.clock import SystemClock
+from verdikt.observe.git_repository import read_path_state, read_repository
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from verdikt.model.facts import GitFact
     from verdikt.observe.clock import Clock
 
@@ -59,11 +58,11 @@ class RealWorld:
     ) -> None:
         self._env = env
         self._root = root
-        self._cwd = absolute(cwd or ".")
+        self._cwd = to_absolute(cwd or ".")
         self._home = home or env.get("HOME") or "/root"
         self._guarded = guarded
         self._clock = clock or SystemClock()
-        self._seen = os.path.isdir(self._cwd)
+        self._cwd_exists = os.path.isdir(self._cwd)
 
     def place(self) -> Mapping[str, Any]:
         """Where and when."""
@@ -72,20 +71,20 @@ class RealWorld:
             "now": self._clock.now(),
             "cwd": self._cwd,
             "home": self._home,
-            "project_root": (self._root or project_root(self._cwd, self._home)) if self._seen else self._cwd,
+            "project_root": (self._root or find_project_root(self._cwd, self._home)) if self._cwd_exists else self._cwd,
             "user": self._env.get("USER") or self._env.get("LOGNAME") or "",
-            "temp": tuple(dict.fromkeys(("/tmp", "/var/tmp", absolute(temp)))) if temp else ("/tmp", "/var/tmp"),
+            "temp": tuple(dict.fromkeys(("/tmp", "/var/tmp", to_absolute(temp)))) if temp else ("/tmp", "/var/tmp"),
             "guarded": self._guarded,
         }
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
         """What is at an absolute path, and what git knows of it."""
-        if not self._seen and _below(path, self._cwd):
+        if not self._cwd_exists and _is_below(path, self._cwd):
             return PathFact(real=path, kind="unknown")
         try:
             link = os.lstat(path)
         except FileNotFoundError:
-            return PathFact(real=_real(path))
+            return PathFact(real=_resolve_path(path))
         except (OSError, ValueError):
             return PathFact(real=path, kind="unknown")
         try:
@@ -93,10 +92,10 @@ class RealWorld:
         except (OSError, ValueError):
             status = link  # a link to nowhere, or to itself
         return PathFact(
-            real=_real(path),
-            kind=_kind(status.st_mode),
+            real=_resolve_path(path),
+            kind=_classify_mode(status.st_mode),
             symlink=stat.S_ISLNK(link.st_mode),
-            git=self._state(path) if git else "",
+            git=self._read_git_state(path) if git else "",
             size=status.st_size,
         )
 
@@ -119,7 +118,7 @@ class RealWorld:
             return None
         return data.decode("utf-8-sig", "replace")  # a mark at the beginning is none of the text
 
-    def stamp(self, path: str) -> str:
+    def content_stamp(self, path: str) -> str:
         """The beginning of a file's digest; for a huge one its size and date."""
         try:
             status = os.stat(path)
@@ -128,11 +127,11 @@ class RealWorld:
             if status.st_size > STAMP_LIMIT:
                 return f"{status.st_size}.{status.st_mtime_ns}"
             with open(path, "rb") as file:
-                return sha256(file.read(STAMP_LIMIT + 1))[:16]
+                return sha256_hex(file.read(STAMP_LIMIT + 1))[:16]
         except (OSError, ValueError):
             return ""
 
-    def changed(self, path: str) -> float:
+    def modification_time(self, path: str) -> float:
         """When a file was last written."""
         try:
             return os.stat(path).st_mtime
@@ -141,25 +140,21 @@ class RealWorld:
 
     def git(self, directory: str) -> GitFact:
         """The repository around a directory."""
-        from verdikt.observe.git import repository
+        return read_repository(directory, self._env)
 
-        return repository(directory, self._env)
-
-    def _state(self, path: str) -> str:
-        from verdikt.observe.git import path_state
-
-        return path_state(path, self._env)
+    def _read_git_state(self, path: str) -> str:
+        return read_path_state(path, self._env)
 
 
-def absolute(path: str) -> str:
+def to_absolute(path: str) -> str:
     """`os.path.abspath`, remembered where it does not depend on the directory that this process is in."""
-    return _normal(path) if path.startswith("/") else os.path.abspath(path)
+    return _normalize_path(path) if path.startswith("/") else os.path.abspath(path)
 
 
-_normal = lru_cache(maxsize=256)(os.path.normpath)
+_normalize_path = lru_cache(maxsize=256)(os.path.normpath)
 
 
-def project_root(cwd: str, home: str) -> str:
+def find_project_root(cwd: str, home: str) -> str:
     """The top of the project around a directory: the nearest one with a repository or a policy, else with a project file."""
     fallback = ""
     here = cwd
@@ -176,18 +171,18 @@ def project_root(cwd: str, home: str) -> str:
         here = parent
 
 
-def _below(path: str, directory: str) -> bool:
+def _is_below(path: str, directory: str) -> bool:
     return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
-def _real(path: str) -> str:
+def _resolve_path(path: str) -> str:
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):
         return path
 
 
-def _kind(mode: int) -> str:
+def _classify_mode(mode: int) -> str:
     if stat.S_ISREG(mode):
         return "file"
     return "dir" if stat.S_ISDIR(mode) else "other"

@@ -30,7 +30,7 @@ def effects_of(entry: Entry) -> tuple[str, ...]:
     return tuple(map(str, classes)) if isinstance(classes, list) else ()
 
 
-def about(entry: Entry, width: int = 100) -> str:
+def summarize_entry(entry: Entry, width: int = 100) -> str:
     """What the entry is about, in a few words."""
     action = receipt_of(entry).get("action")
     parts = []

@@ -5,31 +5,36 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from verdikt.errors import LedgerError
-from verdikt.model.canonical import canonical
+from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import Entry
 from verdikt.report.entry_line import effects_of, verdict_of
 
-STATEMENT = "https://in-toto.io/Statement/v1"
-PREDICATE = "urn:verdikt:ledger-entry:v1"
-_BATCH = 10_000
+STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+PREDICATE_TYPE = "urn:verdikt:ledger-entry:v1"
+_BATCH_ROWS = 10_000
 
 
-def jsonl(entries: Iterable[Entry]) -> Iterator[bytes]:
+def export_jsonl(entries: Iterable[Entry]) -> Iterator[bytes]:
     """The lines as they stand in the log."""
     for entry in entries:
-        yield entry.line()
+        yield entry.to_line()
 
 
-def in_toto(entries: Iterable[Entry]) -> Iterator[bytes]:
+def export_in_toto(entries: Iterable[Entry]) -> Iterator[bytes]:
     """One in-toto Statement a line: the subject is the entry by its hash, the predicate is everything else in it."""
     for entry in entries:
         subject = {"name": f"verdikt:{entry.session}/{entry.seq}", "digest": {"sha256": entry.hash}}
-        predicate = {name: value for name, value in entry.record().items() if name != "hash"}
-        statement = {"_type": STATEMENT, "subject": [subject], "predicateType": PREDICATE, "predicate": predicate}
-        yield canonical(statement) + b"\n"
+        predicate = {name: value for name, value in entry.to_record().items() if name != "hash"}
+        statement = {
+            "_type": STATEMENT_TYPE,
+            "subject": [subject],
+            "predicateType": PREDICATE_TYPE,
+            "predicate": predicate,
+        }
+        yield encode_canonical(statement) + b"\n"
 
 
-def parquet(entries: Iterable[Entry], sink: BinaryIO) -> int:
+def export_parquet(entries: Iterable[Entry], sink: BinaryIO) -> int:
     """A Parquet table: the envelope, the decision's verdict, guard and effects, and the body as JSON; how many rows."""
     try:
         import pyarrow
@@ -54,20 +59,20 @@ def parquet(entries: Iterable[Entry], sink: BinaryIO) -> int:
         ]
     )
     count = 0
-    rows = map(_row, entries)
+    rows = map(_entry_to_row, entries)
     with tables.ParquetWriter(sink, schema) as writer:
-        while batch := list(islice(rows, _BATCH)):
+        while batch := list(islice(rows, _BATCH_ROWS)):
             writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
             count += len(batch)
     return count
 
 
-def _row(entry: Entry) -> dict[str, Any]:
+def _entry_to_row(entry: Entry) -> dict[str, Any]:
     verdict, guard = verdict_of(entry)
     return {
-        **entry.record(),
+        **entry.to_record(),
         "kind": entry.kind.value,
-        "body": canonical(entry.body).decode(),
+        "body": encode_canonical(entry.body).decode(),
         "verdict": verdict or None,
         "guard": guard or None,
         "effects": list(effects_of(entry)),

@@ -1,5 +1,6 @@
 """What the evidence gate made of sessions: entries in, numbers and lines out."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,14 +8,14 @@ from typing import Any
 from verdikt.model.entry import Entry, EntryKind
 
 
-def gate_entries(entries: Iterable[Entry]) -> list[Entry]:
+def select_gate_entries(entries: Iterable[Entry]) -> list[Entry]:
     """The stops that the gate looked at."""
     return [entry for entry in entries if entry.kind is EntryKind.COMPLETION and entry.body.get("by") == "evidence"]
 
 
 def gate_summary(entries: Iterable[Entry]) -> dict[str, Any]:
     """How often each came of a stop, what was claimed and what was missing; the newest refusals last."""
-    stops = gate_entries(entries)
+    stops = select_gate_entries(entries)
     results: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     claims: Counter[str] = Counter()
@@ -26,11 +27,13 @@ def gate_summary(entries: Iterable[Entry]) -> dict[str, Any]:
         results["would_refuse" if would else result] += 1
         claims.update(str(claim.get("type", "")) for claim in body.get("claims", ()))
         for one in body.get("missing", ()):
-            reasons[_general(str(one.get("reason", "")))] += 1
-        reasons.update(f"final block: {_general(fault)}" for fault in _final(body))
-        results["final_block_would_refuse"] += bool(_final(body)) and not body["final_block"].get("enforced")
+            reasons[_generalize_reason(str(one.get("reason", "")))] += 1
+        reasons.update(f"final block: {_generalize_reason(fault)}" for fault in _list_final_block_faults(body))
+        results["final_block_would_refuse"] += bool(_list_final_block_faults(body)) and not body["final_block"].get(
+            "enforced"
+        )
         if result in ("refused", "ended_unproven"):
-            refused.append({"session": entry.session, "seq": entry.seq, "ts": entry.ts, **_told(body)})
+            refused.append({"session": entry.session, "seq": entry.seq, "ts": entry.ts, **_refusal_to_dict(body)})
     return {
         "stops": len(stops),
         "results": {name: count for name, count in results.most_common() if count},
@@ -41,20 +44,18 @@ def gate_summary(entries: Iterable[Entry]) -> dict[str, Any]:
     }
 
 
-def _final(body: Mapping[str, Any]) -> list[str]:
+def _list_final_block_faults(body: Mapping[str, Any]) -> list[str]:
     """What was wrong with the fenced final block, where one was looked for."""
     found = body.get("final_block")
     return [str(fault) for fault in found.get("faults", ())] if isinstance(found, Mapping) else []
 
 
-def _general(reason: str) -> str:
+def _generalize_reason(reason: str) -> str:
     """A reason without what is particular to it, so that equal ones can be counted."""
-    import re
-
     return re.sub(r"`[^`]*`", "`…`", reason)[:120]
 
 
-def _told(body: Mapping[str, Any]) -> dict[str, Any]:
+def _refusal_to_dict(body: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "enforced": bool(body.get("enforced")),
         "result": body.get("result"),
@@ -68,29 +69,29 @@ def gate_story(entries: Iterable[Entry]) -> list[str]:
     for entry in entries:
         body = entry.body
         if entry.kind is EntryKind.CONTRACT:
-            lines.append(f"{entry.seq:>5}  asked    {_line(body.get('objective'))}")
+            lines.append(f"{entry.seq:>5}  asked    {_collapse_line(body.get('objective'))}")
         elif entry.kind is EntryKind.TOOL_CALL:
-            lines += _call(entry.seq, body)
+            lines += _render_call(entry.seq, body)
         elif entry.kind is EntryKind.VALIDATOR_PASS:
             on = ", ".join(map(str, body.get("entries", ())))
             lines.append(
-                f"{entry.seq:>5}  proof    {body.get('validator')} on {on or 'nothing'}: {_line(body.get('words'))}"
+                f"{entry.seq:>5}  proof    {body.get('validator')} on {on or 'nothing'}: {_collapse_line(body.get('words'))}"
             )
         elif entry.kind is EntryKind.OVERRIDE:
-            lines.append(f"{entry.seq:>5}  override {_line(body.get('found'))}")
+            lines.append(f"{entry.seq:>5}  override {_collapse_line(body.get('found'))}")
         elif entry.kind is EntryKind.COMPLETION and body.get("by") == "evidence":
             shadow = "" if body.get("enforced") else " (shadow: the agent could stop)"
             lines.append(f"{entry.seq:>5}  stop     {body.get('result')}{shadow}")
             for one in body.get("missing", ()):
-                lines.append(f"         claimed “{_line(one.get('words'))}”: {one.get('reason')}")
+                lines.append(f"         claimed “{_collapse_line(one.get('words'))}”: {one.get('reason')}")
                 if one.get("command"):
-                    lines.append(f"         would help: {_line(one['command'])}")
-            lines += [f"         final block: {fault}" for fault in _final(body)]
+                    lines.append(f"         would help: {_collapse_line(one['command'])}")
+            lines += [f"         final block: {fault}" for fault in _list_final_block_faults(body)]
             lines += [f"         no decision in the log for {hole}" for hole in body.get("holes", ())]
     return lines
 
 
-def _call(seq: int, body: Mapping[str, Any]) -> list[str]:
+def _render_call(seq: int, body: Mapping[str, Any]) -> list[str]:
     evidence = body.get("evidence")
     if not isinstance(evidence, Mapping):
         return []
@@ -106,5 +107,5 @@ def _call(seq: int, body: Mapping[str, Any]) -> list[str]:
     return [f"{seq:>5}  call     {'; '.join(said)[:300]}"] if said else []
 
 
-def _line(value: Any) -> str:
+def _collapse_line(value: Any) -> str:
     return " ".join(str(value).split())[:160]

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Callable
 
-from verdikt.model.regex import regex
+from verdikt.model.lazy_regex import compile_lazily
 
-_TOKEN = regex(r"\s*(\d+#\w+|0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|\*\*|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>&|^!~?:(),])")
-_LEVELS: tuple[tuple[str, ...], ...] = (
+_TOKEN = compile_lazily(
+    r"\s*(\d+#\w+|0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|\*\*|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>&|^!~?:(),])"
+)
+_PRECEDENCE_LEVELS: tuple[tuple[str, ...], ...] = (
     ("||",),
     ("&&",),
     ("|",),
@@ -19,10 +21,10 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
     ("*", "/", "%"),
     ("**",),
 )
-_HUGE = 1 << 63
+_INT64_LIMIT = 1 << 63
 
 
-def evaluate(text: str, look_up: Callable[[str], str]) -> int | None:
+def evaluate_arithmetic(text: str, look_up: Callable[[str], str]) -> int | None:
     """The value of an expression, or None when it is not constant, assigns something or is not arithmetic."""
     if len(text) > 400:
         return None
@@ -39,63 +41,63 @@ def evaluate(text: str, look_up: Callable[[str], str]) -> int | None:
     if not tokens:
         return 0
     try:
-        reader = _Sum(tokens, look_up)
-        value = reader.ternary(0)
+        reader = _ArithmeticEvaluator(tokens, look_up)
+        value = reader.evaluate_ternary(0)
     except (ValueError, ZeroDivisionError, OverflowError):
         return None
-    return value if reader.at == len(tokens) else None
+    return value if reader.position == len(tokens) else None
 
 
-class _Sum:
+class _ArithmeticEvaluator:
     def __init__(self, tokens: list[str], look_up: Callable[[str], str]) -> None:
         self.tokens = tokens
         self.look_up = look_up
-        self.at = 0
+        self.position = 0
 
-    def peek(self) -> str:
-        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+    def peek_token(self) -> str:
+        return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
-    def take(self) -> str:
-        token = self.peek()
-        self.at += 1
+    def take_token(self) -> str:
+        token = self.peek_token()
+        self.position += 1
         return token
 
-    def ternary(self, depth: int) -> int:
+    def evaluate_ternary(self, depth: int) -> int:
         if depth > 16:
             raise ValueError("too deep")
-        condition = self.binary(0, depth)
-        if self.peek() != "?":
+        condition = self.evaluate_binary(0, depth)
+        if self.peek_token() != "?":
             return condition
-        self.take()
-        yes = self.ternary(depth + 1)
-        if self.take() != ":":
+        self.take_token()
+        yes = self.evaluate_ternary(depth + 1)
+        if self.take_token() != ":":
             raise ValueError("`?` without `:`")
-        no = self.ternary(depth + 1)
+        no = self.evaluate_ternary(depth + 1)
         return yes if condition else no
 
-    def binary(self, level: int, depth: int) -> int:
-        if level == len(_LEVELS):
-            return self.unary(depth)
-        left = self.binary(level + 1, depth)
-        while self.peek() in _LEVELS[level]:
-            left = _apply(self.take(), left, self.binary(level + 1, depth))
+    def evaluate_binary(self, level: int, depth: int) -> int:
+        if level == len(_PRECEDENCE_LEVELS):
+            return self.evaluate_unary(depth)
+        left = self.evaluate_binary(level + 1, depth)
+        while self.peek_token() in _PRECEDENCE_LEVELS[level]:
+            left = _apply_operator(self.take_token(), left, self.evaluate_binary(level + 1, depth))
         return left
 
-    def unary(self, depth: int) -> int:
+    def evaluate_unary(self, depth: int) -> int:
         if depth > 16:
             raise ValueError("too deep")
-        token = self.take()
+        token = self.take_token()
         if token in ("-", "+", "!", "~"):
-            value = self.unary(depth + 1)
+            value = self.evaluate_unary(depth + 1)
             return {"-": -value, "+": value, "!": int(not value), "~": ~value}[token]
         if token == "(":
-            value = self.ternary(depth + 1)
-            if self.take() != ")":
+            value = self.evaluate_ternary(depth + 1)
+            if self.take_token() != ")":
                 raise ValueError("`(` without `)`")
             return value
-        return self.number(token, depth)
+        return self.resolve_number(token, depth)
 
-    def number(self, token: str, depth: int) -> int:
+    def resolve_number(self, token: str, depth: int) -> int:
         if "#" in token:
             base, digits = token.split("#", 1)
             return int(digits, int(base))
@@ -106,10 +108,10 @@ class _Sum:
         if not token[:1].isidentifier():
             raise ValueError(token)
         value = self.look_up(token).strip() or "0"
-        return self.number(value, depth + 1) if re.fullmatch(r"\w+", value) and depth < 8 else int(value)
+        return self.resolve_number(value, depth + 1) if re.fullmatch(r"\w+", value) and depth < 8 else int(value)
 
 
-def _apply(op: str, left: int, right: int) -> int:
+def _apply_operator(op: str, left: int, right: int) -> int:
     if op in ("/", "%") and right:
         quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
         return quotient if op == "/" else left - quotient * right
@@ -137,4 +139,4 @@ def _apply(op: str, left: int, right: int) -> int:
         "**": lambda: int(left**right),
     }
     value = results[op]()
-    return (value + _HUGE) % (2 * _HUGE) - _HUGE
+    return (value + _INT64_LIMIT) % (2 * _INT64_LIMIT) - _INT64_LIMIT

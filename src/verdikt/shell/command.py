@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from verdikt.model.row import Row
-from verdikt.model.value import Value
+from dataclasses import dataclass
+from typing import NamedTuple
 
 UNKNOWN = "\ufffc"
 """Stands in `Word.text` for each part that the text alone does not tell."""
 
 
-class Word(Row):
+class Word(NamedTuple):
     """One word after expansion, as far as constants allow. `raw` is the source; `glob` means it holds live wildcards."""
 
     text: str
@@ -17,22 +17,23 @@ class Word(Row):
     glob: bool = False
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether every part of the word is a constant."""
         return UNKNOWN not in self.text
 
     @property
-    def prefix(self) -> str:
+    def constant_prefix(self) -> str:
         """The constant text before the first unknown part."""
         return self.text.split(UNKNOWN, 1)[0]
 
     @property
-    def shown(self) -> str:
+    def display_text(self) -> str:
         """The word for messages: resolved when known, as written otherwise."""
-        return self.text if self.known else (self.raw or self.text.replace(UNKNOWN, "…"))
+        return self.text if self.is_known else (self.raw or self.text.replace(UNKNOWN, "…"))
 
 
-class Redirect(Value):
+@dataclass(frozen=True, slots=True)
+class Redirect:
     """A redirection: `op` is `<`, `>`, `>>`, `>|`, `&>`, `<>`, `<<<`, `<<`, `>&` …; `fd` as written or the default."""
 
     op: str
@@ -40,7 +41,8 @@ class Redirect(Value):
     target: Word
 
 
-class Command(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
     """One simple command that would run, in the order in which it would.
 
     Commands found inside others (`sudo rm`, `bash -c '…'`, `xargs rm`, `find -exec rm {}`, `$(…)`, functions when called)
@@ -52,7 +54,7 @@ class Command(Value, kw_only=True):
     redirects: tuple[Redirect, ...] = ()
     cwd: Word | None = None  # where it runs, when a `cd` before it says so; None = where the action runs
     via: tuple[str, ...] = ()
-    where: str = ""  # "" = this machine; else host, container or pod (`ssh web1`, `docker exec db`)
+    host: str = ""  # "" = this machine; else host, container or pod (`ssh web1`, `docker exec db`)
     stdin: str | None = None  # constant text it reads: here-document, here-string, constant pipe
     pipe_from: int | None = None  # index in Script.commands of the command whose output it reads
     pipe_to: int | None = None
@@ -66,24 +68,26 @@ class Command(Value, kw_only=True):
     @property
     def name(self) -> str:
         """The program's name without its directory; empty when unknown."""
-        if not self.argv or not self.argv[0].known:
+        if not self.argv or not self.argv[0].is_known:
             return ""
         return self.argv[0].text.rsplit("/", 1)[-1]
 
 
-class Code(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
     """Program text for another interpreter (`python -c`, `node -e`, SQL …) that a command would run."""
 
     language: (
         str  # python, node, perl, ruby, php, lua, powershell, cmd, osascript …; `sh` for shell text that is not known
     )
     text: str
-    known: bool = True  # False: some of it is not constant; for `sh`, nothing of it is, else it would be commands
+    is_known: bool = True  # False: some of it is not constant; for `sh`, nothing of it is, else it would be commands
     via: tuple[str, ...] = ()
     command: int | None = None  # index in Script.commands of the command that runs it
 
 
-class Script(Value, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
     """Everything that a piece of shell text would run. `problems` says what could not be understood, in words."""
 
     text: str

@@ -8,48 +8,48 @@ class Frame:
 
     __slots__ = (
         "background",
-        "capture",
         "conditional",
         "depth",
+        "host",
+        "is_captured",
         "pipe_from",
         "repeated",
-        "source",
         "span",
         "stdin",
+        "stdin_file",
         "via",
-        "where",
     )
 
     def __init__(self) -> None:
         self.via: tuple[str, ...] = ()
-        self.where = ""
+        self.host = ""
         self.depth = 0
         self.stdin: str | None = None
-        self.source: Word | None = None  # the file that standard input comes from
+        self.stdin_file: Word | None = None  # the file that standard input comes from
         self.pipe_from: int | None = None
         self.background = False
         self.conditional = False
         self.repeated = False
         self.span: tuple[int, int] | None = None  # of the outermost command around it; None where each has its own
-        self.capture = False  # somebody reads its output
+        self.is_captured = False  # somebody reads its output
 
     def copy(self) -> "Frame":
         """The same circumstances, for whoever is about to change some."""
         new = Frame.__new__(Frame)
         new.via = self.via
-        new.where = self.where
+        new.host = self.host
         new.depth = self.depth
         new.stdin = self.stdin
-        new.source = self.source
+        new.stdin_file = self.stdin_file
         new.pipe_from = self.pipe_from
         new.background = self.background
         new.conditional = self.conditional
         new.repeated = self.repeated
         new.span = self.span
-        new.capture = self.capture
+        new.is_captured = self.is_captured
         return new
 
-    def conditionally(self) -> "Frame":
+    def as_conditional(self) -> "Frame":
         """The same, where it may not run."""
         if self.conditional:
             return self
@@ -57,29 +57,31 @@ class Frame:
         new.conditional = True
         return new
 
-    def silently(self) -> "Frame":
+    def without_capture(self) -> "Frame":
         """The same, where nobody reads the output."""
-        if not self.capture:
+        if not self.is_captured:
             return self
         new = self.copy()
-        new.capture = False
+        new.is_captured = False
         return new
 
-    def reading(self, stdin: str | None, pipe_from: int | None = None, source: Word | None = None) -> "Frame":
+    def with_stdin(self, stdin: str | None, pipe_from: int | None = None, stdin_file: Word | None = None) -> "Frame":
         """The same with another standard input."""
         new = self.copy()
-        new.stdin, new.pipe_from, new.source = stdin, pipe_from, source
+        new.stdin, new.pipe_from, new.stdin_file = stdin, pipe_from, stdin_file
         return new
 
-    def inside(self, label: str, span: tuple[int, int], *, where: str = "", repeated: bool = False) -> "Frame":
+    def create_inner_frame(
+        self, label: str, span: tuple[int, int], *, host: str = "", repeated: bool = False
+    ) -> "Frame":
         """One level further in: inside a wrapper, an interpreter's text, a function."""
         new = self.copy()
         new.via = (*self.via, label)
         new.depth = self.depth + 1
         new.span = span
-        if where:
-            where = where.replace(UNKNOWN, "…")
-            new.where = f"{self.where}/{where}" if self.where else where
+        if host:
+            host = host.replace(UNKNOWN, "…")
+            new.host = f"{self.host}/{host}" if self.host else host
         if repeated:
             new.repeated = True
         return new

@@ -1,27 +1,30 @@
 """Shells and other interpreters: the program is an argument, a file or the input."""
 
+import base64
+import binascii
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
-from verdikt.model.regex import regex
-from verdikt.model.value import Value
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
-from verdikt.shell.escape import spoken
-from verdikt.shell.invocation import Invocation
-from verdikt.shell.option import options, valued
-from verdikt.shell.redirect import contents, written
+from verdikt.shell.command_call import CommandCall
+from verdikt.shell.exec_options import trace_shell_calls
+from verdikt.shell.option_parser import parse_options, parse_valued_options
+from verdikt.shell.redirection import find_written_file, read_contents
 from verdikt.shell.scope import Scope
 
 _SHELLS = frozenset(
     "sh bash zsh dash ksh mksh ash rbash fish csh tcsh yash bash.exe sh.exe nu xonsh elvish osh ysh".split()
 )
 _SHELL_OPTIONS = "o O --rcfile --init-file c"
-_VERSION = regex(r"-?[\d.]+(?:\.exe)?$|\.exe$")
-_SHEBANG = regex(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \t]*\S*?([^/\s]+)(?:\s|$)")
+_VERSION = compile_lazily(r"-?[\d.]+(?:\.exe)?$|\.exe$")
+_SHEBANG = compile_lazily(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \t]*\S*?([^/\s]+)(?:\s|$)")
 _LONGEST_SCRIPT = 200_000
 
 
-class Interpreter(Value):
+@dataclass(frozen=True, slots=True)
+class Interpreter:
     """How a language's program is found: options whose value is a program, options that take another value, options that name no program."""
 
     language: str
@@ -91,7 +94,7 @@ _BY_SUFFIX = {
 }  # fmt: skip
 
 
-def handler(name: str, program: str) -> Callable[[Invocation], str | None] | None:
+def find_handler(name: str, program: str) -> Callable[[CommandCall], str | None] | None:
     """Whoever goes inside a program with a version in its name, or inside a file that is run by its path."""
     if name[-1] in "0123456789e":
         plain = _VERSION.sub("", name)
@@ -105,7 +108,7 @@ def handler(name: str, program: str) -> Callable[[Invocation], str | None] | Non
 # Shells
 
 
-def _shell(call: Invocation) -> str | None:
+def _shell(call: CommandCall) -> str | None:
     for name, file in call.assignments:
         if name in ("BASH_ENV", "ENV"):
             _file(call, file, [])
@@ -118,8 +121,8 @@ def _shell(call: Invocation) -> str | None:
             return None
         scope = Scope(call.scope)
         if len(rest) > 1:
-            scope.set("0", rest[1].text)
-        return call.shell(rest[0].text, arguments=[word.text for word in rest[2:]], scope=scope)
+            scope.set_variable("0", rest[1].text)
+        return call.walk_shell_text(rest[0].text, arguments=[word.text for word in rest[2:]], scope=scope)
     if rest and not from_stdin:
         return _file(call, rest[0], [word.text for word in rest[1:]])
     return _from_stdin(call, [word.text for word in rest])
@@ -132,7 +135,7 @@ def _only_checks(given: list[Word]) -> bool:
     return off and not any(text[:1] == "+" or (text[:1] == "-" and "i" in text) for text in texts)
 
 
-def _shell_options(call: Invocation) -> tuple[int, bool, bool]:
+def _shell_options(call: CommandCall) -> tuple[int, bool, bool]:
     """The index after a shell's options, whether a text follows, and whether it reads its input."""
     words, at = call.words, 1
     text_given = from_stdin = False
@@ -156,41 +159,41 @@ def _shell_options(call: Invocation) -> tuple[int, bool, bool]:
 _STDIN = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
 
 
-def _from_stdin(call: Invocation, arguments: list[str]) -> str | None:
+def _from_stdin(call: CommandCall, arguments: list[str]) -> str | None:
     text = _input(call)
     if text is not None:
-        return call.shell(text, arguments=arguments, stdin=False)
-    if call.frame.source is not None and written(call.walker, call.frame.source, call.scope)[0]:
-        call.code("sh", UNKNOWN)
+        return call.walk_shell_text(text, arguments=arguments, inherit_stdin=False)
+    if call.frame.stdin_file is not None and find_written_file(call.walker, call.frame.stdin_file, call.scope)[0]:
+        call.record_code("sh", UNKNOWN)
     return None
 
 
-def _input(call: Invocation) -> str | None:
+def _input(call: CommandCall) -> str | None:
     """What an interpreter reads as its program: constant input, or a file that we can see."""
     frame = call.frame
     if frame.stdin is not None:
         return frame.stdin
-    if frame.source is not None:
-        return contents(call.walker, frame.source, call.scope)
+    if frame.stdin_file is not None:
+        return read_contents(call.walker, frame.stdin_file, call.scope)
     return None if frame.pipe_from is None else _shown(call, frame.pipe_from)
 
 
-def _shown(call: Invocation, source: int) -> str | None:
+def _shown(call: CommandCall, source: int) -> str | None:
     """What `cat file` shows to an interpreter: the file is a program then."""
     words = call.walker.drafts[source].argv
     if len(words) < 2 or words[0].text.rsplit("/", 1)[-1] != "cat":
         return None
-    texts = [contents(call.walker, word, call.scope) for word in words[1:]]
+    texts = [read_contents(call.walker, word, call.scope) for word in words[1:]]
     return None if None in texts else "".join(text for text in texts if text)
 
 
-def _file(call: Invocation, file: Word, arguments: list[str], *, same: bool = False) -> str | None:
+def _file(call: CommandCall, file: Word, arguments: list[str], *, same: bool = False) -> str | None:
     """Runs a script: what is in it when we can see that."""
-    text = _input(call) if file.text in _STDIN else contents(call.walker, file, call.scope)
+    text = _input(call) if file.text in _STDIN else read_contents(call.walker, file, call.scope)
     if text is None:
-        if written(call.walker, file, call.scope)[0]:
+        if find_written_file(call.walker, file, call.scope)[0]:
             # Written by this very text, and we do not know what.
-            call.code("sh", UNKNOWN)
+            call.record_code("sh", UNKNOWN)
         return None
     if f"{call.name} {file.text}" in call.frame.via:
         return None
@@ -203,32 +206,34 @@ def _file(call: Invocation, file: Word, arguments: list[str], *, same: bool = Fa
     before = scope.arguments
     if arguments or not same:
         scope.arguments = arguments
-    output = call.shell(text[:_LONGEST_SCRIPT], label=f"{call.name} {file.text}", scope=scope, stdin=not same)
+    output = call.walk_shell_text(
+        text[:_LONGEST_SCRIPT], label=f"{call.name} {file.text}", scope=scope, inherit_stdin=not same
+    )
     if same:
         scope.arguments = before
     return output
 
 
-def _other(call: Invocation, program: str, text: str) -> None:
+def _other(call: CommandCall, program: str, text: str) -> None:
     name = _VERSION.sub("", program)
     if name in INTERPRETERS:
-        call.code(INTERPRETERS[name].language, text)
+        call.record_code(INTERPRETERS[name].language, text)
 
 
-def source(call: Invocation) -> str | None:
+def trace_source(call: CommandCall) -> str | None:
     """`source file`: in the same shell."""
     return _file(call, call.words[1], [word.text for word in call.words[2:]], same=True)
 
 
-def _script(call: Invocation) -> str | None:
+def _script(call: CommandCall) -> str | None:
     """A file run by its path: a shell script by its first line or its name, another language by the same."""
     file = call.words[0]
-    text = contents(call.walker, file, call.scope)
+    text = read_contents(call.walker, file, call.scope)
     arguments = [word.text for word in call.words[1:]]
     suffix = "." + file.text.rsplit(".", 1)[-1] if "." in file.text.rsplit("/", 1)[-1] else ""
     if text is None:
-        if written(call.walker, file, call.scope)[0]:
-            call.code("sh", UNKNOWN)
+        if find_written_file(call.walker, file, call.scope)[0]:
+            call.record_code("sh", UNKNOWN)
         return None
     found = _SHEBANG.match(text)
     program = _VERSION.sub("", (found[1] or found[2]) if found else _BY_SUFFIX.get(suffix, "sh"))
@@ -245,16 +250,23 @@ def _script(call: Invocation) -> str | None:
 def _ways(name: str) -> tuple[Interpreter, str, frozenset[str], frozenset[str]]:
     """A row, its options that take a value, those whose value is a program, those that name a module."""
     row = INTERPRETERS[_VERSION.sub("", name)]
-    return row, f"{row.code} {row.valued} {row.module}", valued(row.code), valued(row.module)
+    return (
+        row,
+        f"{row.code} {row.valued} {row.module}",
+        parse_valued_options(row.code),
+        parse_valued_options(row.module),
+    )
 
 
-def _interpret(call: Invocation) -> str | None:
+def _interpret(call: CommandCall) -> str | None:
     row, spec, code_options, module_options = _ways(call.name)
     words, at = call.words, 1
     if row.subcommand:
         if len(words) < 2 or words[1].text != row.subcommand:
             return None
-        call.code(row.language, next((word.text for word in words[2:] if not word.text.startswith("-")), UNKNOWN))
+        call.record_code(
+            row.language, next((word.text for word in words[2:] if not word.text.startswith("-")), UNKNOWN)
+        )
         return None
     given, at = _until(words, spec, module_options)
     programs = [value.text for option, value in given if option in code_options and value is not None]
@@ -263,16 +275,16 @@ def _interpret(call: Invocation) -> str | None:
         return None
     module = next((value.text for option, value in given if option in module_options and value is not None), "")
     if module == "timeit":
-        call.code(row.language, "\n".join(word.text for word in words[at:] if word.text[:1] != "-"))
+        call.record_code(row.language, "\n".join(word.text for word in words[at:] if word.text[:1] != "-"))
     if module:
         return None
     rest = words[at:]
     if rest and rest[0].text not in _STDIN:
-        text = contents(call.walker, rest[0], call.scope)
+        text = read_contents(call.walker, rest[0], call.scope)
         if text is not None:
-            call.code(row.language, text)
-        elif written(call.walker, rest[0], call.scope)[0]:
-            call.code(row.language, UNKNOWN)
+            call.record_code(row.language, text)
+        elif find_written_file(call.walker, rest[0], call.scope)[0]:
+            call.record_code(row.language, UNKNOWN)
         return None
     if row.stdin and not any(option in ("-v", "-V", "--version", "-h", "--help") for option, _ in given):
         text = _input(call)
@@ -281,7 +293,7 @@ def _interpret(call: Invocation) -> str | None:
     return None
 
 
-def is_quiet(words: list[Word]) -> bool:
+def has_no_inline_code(words: list[Word]) -> bool:
     """Whether such a command runs an installed module, or only tells its version."""
     if len(words) < 2:
         return False
@@ -292,14 +304,14 @@ def is_quiet(words: list[Word]) -> bool:
     return first in module_options or (len(words) == 2 and first == "--version")
 
 
-def _program(call: Invocation, language: str, text: str) -> None:
-    call.code(language, text)
-    spoken(call, language, text)
+def _program(call: CommandCall, language: str, text: str) -> None:
+    call.record_code(language, text)
+    trace_shell_calls(call, language, text)
 
 
 def _until(words: list[Word], spec: str, last: frozenset[str]) -> tuple[list[tuple[str, Word | None]], int]:
     """Options up to one after which the words are no longer the interpreter's."""
-    given, at = options(words, 1, spec)
+    given, at = parse_options(words, 1, spec)
     for place, (option, _) in enumerate(given):
         if option in last:
             return given[: place + 1], at
@@ -317,7 +329,7 @@ _POWERSHELL_VALUES = frozenset(
 )
 
 
-def _powershell(call: Invocation) -> str | None:
+def _powershell(call: CommandCall) -> str | None:
     words = call.words
     valued = False
     for place in range(1, len(words)):
@@ -327,47 +339,44 @@ def _powershell(call: Invocation) -> str | None:
         option = words[place].text.lower().lstrip("-/")
         valued = words[place].text.startswith(("-", "/")) and option in _POWERSHELL_VALUES
         if not words[place].text.startswith(("-", "/")):
-            call.code("powershell", " ".join(word.text for word in words[place:]))
+            call.record_code("powershell", " ".join(word.text for word in words[place:]))
             return None
         rest = " ".join(word.text for word in words[place + 1 :])
         if option and "command".startswith(option):
             text = _input(call) if rest == "-" else rest
-            call.code("powershell", text if text is not None else UNKNOWN)
+            call.record_code("powershell", text if text is not None else UNKNOWN)
             return None
         if option in ("e", "ec") or (len(option) > 1 and "encodedcommand".startswith(option)):
-            call.code("powershell", _utf16(words[place + 1].text) if place + 1 < len(words) else UNKNOWN)
+            call.record_code("powershell", _utf16(words[place + 1].text) if place + 1 < len(words) else UNKNOWN)
             return None
         if option in ("f", "file") and place + 1 < len(words):
-            script = contents(call.walker, words[place + 1], call.scope)
+            script = read_contents(call.walker, words[place + 1], call.scope)
             if script is not None:
-                call.code("powershell", script)
+                call.record_code("powershell", script)
             return None
     text = _input(call)
     if text is not None:
-        call.code("powershell", text)
+        call.record_code("powershell", text)
     return None
 
 
 def _utf16(text: str) -> str:
-    import base64
-    import binascii
-
     try:
         return base64.b64decode(text, validate=False).decode("utf-16-le", "replace")
     except (binascii.Error, ValueError):
         return UNKNOWN
 
 
-def _cmd(call: Invocation) -> str | None:
+def _cmd(call: CommandCall) -> str | None:
     for place, word in enumerate(call.words[1:], 1):
         if word.text.lower()[:2] in ("/c", "/k", "/r"):
             rest = [word.text[2:], *(following.text for following in call.words[place + 1 :])]
-            call.code("cmd", " ".join(part for part in rest if part))
+            call.record_code("cmd", " ".join(part for part in rest if part))
             return None
     return None
 
 
-HANDLERS: dict[str, Callable[[Invocation], str | None]] = {
+HANDLERS: dict[str, Callable[[CommandCall], str | None]] = {
     **dict.fromkeys(_SHELLS, _shell),
     **dict.fromkeys(INTERPRETERS, _interpret),
     "powershell": _powershell,

@@ -6,8 +6,8 @@ not left to error recovery. The grammar then sees a skeleton in which every word
 
 import re
 
-from verdikt.model.regex import regex
-from verdikt.shell import span
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell import delimiters
 
 WORD, OPERATOR, REDIRECT, TARGET, TEST, ARITHMETIC = range(6)
 """What a token is: TARGET is the word after a redirection, TEST a whole `[[ … ]]`, ARITHMETIC a whole `(( … ))`."""
@@ -16,66 +16,66 @@ WORD, OPERATOR, REDIRECT, TARGET, TEST, ARITHMETIC = range(6)
 class Heredoc:
     """A here-document: filled in when the line of its operator ends."""
 
-    __slots__ = ("body", "delimiter", "quoted", "strip")
+    __slots__ = ("body", "delimiter", "is_quoted", "strip_tabs")
 
-    def __init__(self, delimiter: str, quoted: bool, strip: bool) -> None:
+    def __init__(self, delimiter: str, is_quoted: bool, strip_tabs: bool) -> None:
         self.delimiter = delimiter
-        self.quoted = quoted
-        self.strip = strip
+        self.is_quoted = is_quoted
+        self.strip_tabs = strip_tabs
         self.body = ""
 
 
 Token = tuple[int, str, int, int, Heredoc | None]
 """TokenKind, source, start, end, and the here-document of a `<<`."""
 
-_BARE = (
+_WORD_PART = (
     r"""(?:[^ \t\n"'\\$`;&|<>()]|'[^']*'|"(?:[^"\\$`]|\\.|\$(?![({\[]))*+"|\\.|\$'(?:[^'\\]|\\.)*+'|\$(?![({'\[]))"""
 )
-TOKEN = regex(
+TOKEN_PATTERN = compile_lazily(
     rf"""(?:[ \t]|\\\n)*+
     (?: ((?:\d+|\{{\w+\}})?(?:<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())|&>>|&>)
       | (;;&|;;|;&|&&|\|\||\|&|[;&|\n()])
       | (\#[^\n]*+)
-      | ({_BARE}*+) )""",
+      | ({_WORD_PART}*+) )""",
     re.VERBOSE | re.DOTALL,
 )
 GROUP_REDIRECT, GROUP_OPERATOR, GROUP_WORD = 1, 2, 4
 """The groups of `TOKEN`, which always matches: a word that opens with a bracket or a long quote begins as an empty one."""
 
-_MORE = regex(rf"{_BARE}++", re.DOTALL)
-_TAKES_BRACKET = regex(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=$|[^*?=]*+[*?][^=]*+$")
+_WORD_CONTINUATION = compile_lazily(rf"{_WORD_PART}++", re.DOTALL)
+_BRACKET_PREFIX = compile_lazily(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=$|[^*?=]*+[*?][^=]*+$")
 """What a bracket may follow within a word: an array's name, or a wildcard that zsh qualifies."""
-COMPLEX = frozenset("\"'$`(<>\\")
-_OPENS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "{"))
-_CLOSES = frozenset(("fi", "done", "esac", "}"))
-_FILLER = frozenset(("!", "time", "coproc"))
-MISPLACED = _CLOSES | {"then", "else", "elif", "do", "in"}
+SPECIAL_CHARACTERS = frozenset("\"'$`(<>\\")
+_OPENING_WORDS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "{"))
+_CLOSING_WORDS = frozenset(("fi", "done", "esac", "}"))
+_PREFIX_WORDS = frozenset(("!", "time", "coproc"))
+NON_STARTING_WORDS = _CLOSING_WORDS | {"then", "else", "elif", "do", "in"}
 """Reserved words with which no command begins."""
-RESERVED = _OPENS | _CLOSES | _FILLER | {"for", "select", "case", "function"}
+RESERVED_WORDS = _OPENING_WORDS | _CLOSING_WORDS | _PREFIX_WORDS | {"for", "select", "case", "function"}
 
 # Where the next word stands.
 _START, _INSIDE, _AFTER = 0, 1, 2
 
-_SAME = {"|&": "|", ";&": ";;", ";;&": ";;"}
+_EQUIVALENT_OPERATORS = {"|&": "|", ";&": ";;", ";;&": ";;"}
 """Operators that are one to us: what may run is the same."""
 
 
-def word_end(text: str, start: int, at: int, cases: bool, problems: list[str]) -> int:
+def find_word_end(text: str, start: int, at: int, may_have_case: bool, problems: list[str]) -> int:
     """The end of a word of which `start`…`at` is known to be part."""
     size = len(text)
     while at < size:
-        found = _MORE.match(text, at)
+        found = _WORD_CONTINUATION.match(text, at)
         if found:
             at = found.end()
             continue
         here = text[at]
-        if here in " \t\n;&|)" or here not in COMPLEX:
+        if here in " \t\n;&|)" or here not in SPECIAL_CHARACTERS:
             break
         opener = text[at : at + 2]
         if here in '"`':
             opener = here
         elif here == "(":
-            if not (at > start and (text[at - 1] in "?*+@!" or _TAKES_BRACKET.match(text, start, at))):
+            if not (at > start and (text[at - 1] in "?*+@!" or _BRACKET_PREFIX.match(text, start, at))):
                 break
             opener = here
         elif opener == "$[":
@@ -91,7 +91,7 @@ def word_end(text: str, start: int, at: int, cases: bool, problems: list[str]) -
                 return size
             at += 1
             continue
-        stop = span.end(text, at, opener, cases)
+        stop = delimiters.find_closing(text, at, opener, may_have_case)
         if stop < 0:
             problems.append(f"`{opener}` is never closed" if stop == -1 else "it is nested too deeply to follow")
             return size
@@ -106,148 +106,150 @@ class Lexer:
         self.text = text
         self.tokens: list[Token] = []
         self.slots: list[str] = []
-        self.places: list[int] = []
-        self.compound = False
+        self.token_indexes: list[int] = []
+        self.is_compound = False
         self.problems: list[str] = []
-        self._cases = "esac" in text
+        self._may_have_case = "esac" in text
         self._state = _START
-        self._pending: list[Heredoc] = []
+        self._pending_heredocs: list[Heredoc] = []
         self._brackets: list[str] = []  # what `)` would close: `(`, the `f(` of a function, or a pattern of `case`
         self._header = ""  # `for`, `select`, `case` or `function` whose first words are being read
-        self._seen = 0
-        self._closing = True  # no `((` so far that nothing closes: looking for the end of each would take for ever
-        self._run()
+        self._header_word_count = 0
+        self._may_hold_arithmetic = (
+            True  # no `((` so far that nothing closes: looking for the end of each would take for ever
+        )
+        self._scan_tokens()
 
     @property
     def skeleton(self) -> str:
         """The text with one letter for each word."""
         return " ".join(self.slots)
 
-    def _emit(self, slot: str) -> None:
+    def _emit_slot(self, slot: str) -> None:
         self.slots.append(slot)
-        self.places.append(len(self.tokens))
+        self.token_indexes.append(len(self.tokens))
 
-    def _run(self) -> None:
-        text, match = self.text, TOKEN.match
+    def _scan_tokens(self) -> None:
+        text, match = self.text, TOKEN_PATTERN.match
         at, size = 0, len(text)
         redirect: tuple[str, int] | None = None  # an operator that waits for its target, and its place
         while at < size and (found := match(text, at)) is not None:
             kind = found.lastindex or GROUP_WORD
             start, at = found.start(kind), found.end()
             if kind == GROUP_WORD:
-                if at < size and text[at] in COMPLEX:
-                    at = self._end(start, at)
+                if at < size and text[at] in SPECIAL_CHARACTERS:
+                    at = self._find_word_end(start, at)
                 if redirect is not None and at > start:
-                    self._target(redirect, start, at)
+                    self._add_target(redirect, start, at)
                     redirect = None
                 elif at > start:
-                    at = self._word(start, at)
+                    at = self._add_word(start, at)
             elif kind == GROUP_OPERATOR:
                 if redirect is not None:
                     self.problems.append(f"the shell would not accept this near `{redirect[0]}`")
                 redirect = None
-                at = self._operator(found[kind], start, at)
+                at = self._add_operator(found[kind], start, at)
             elif kind == GROUP_REDIRECT:
-                redirect = self._redirect(found[kind], start, at)
-        if self._pending:
-            self._documents(size)
+                redirect = self._add_redirect(found[kind], start, at)
+        if self._pending_heredocs:
+            self._read_heredocs(size)
 
-    def _redirect(self, op: str, start: int, at: int) -> tuple[str, int]:
+    def _add_redirect(self, op: str, start: int, at: int) -> tuple[str, int]:
         if self._state == _START:
-            self._emit("x")
+            self._emit_slot("x")
             self._state = _INSIDE
         self.tokens.append((REDIRECT, op, start, at, None))
         return op, len(self.tokens) - 1
 
-    def _end(self, start: int, at: int) -> int:
-        return word_end(self.text, start, at, self._cases, self.problems)
+    def _find_word_end(self, start: int, at: int) -> int:
+        return find_word_end(self.text, start, at, self._may_have_case, self.problems)
 
-    def _target(self, redirect: tuple[str, int], start: int, stop: int) -> None:
+    def _add_target(self, redirect: tuple[str, int], start: int, stop: int) -> None:
         op, index = redirect
         raw = self.text[start:stop]
         self.tokens.append((TARGET, raw, start, stop, None))
         if op.endswith(("<<", "<<-")) and not op.endswith("<<<"):
-            delimiter = span.unquote(raw)
+            delimiter = delimiters.unquote_delimiter(raw)
             document = Heredoc(delimiter, delimiter != raw, op.endswith("-"))
-            self._pending.append(document)
+            self._pending_heredocs.append(document)
             kind, source, begin, end, _ = self.tokens[index]
             self.tokens[index] = (kind, source, begin, end, document)
 
-    def _documents(self, at: int) -> int:
-        for document in self._pending:
-            document.body, at = span.document(self.text, at, document.delimiter, document.strip)
-        self._pending.clear()
+    def _read_heredocs(self, at: int) -> int:
+        for document in self._pending_heredocs:
+            document.body, at = delimiters.read_heredoc(self.text, at, document.delimiter, document.strip_tabs)
+        self._pending_heredocs.clear()
         return at
 
-    def _operator(self, op: str, start: int, at: int) -> int:
+    def _add_operator(self, op: str, start: int, at: int) -> int:
         text = self.text
         if op == "(":
-            self.compound = True
-            if self._state != _INSIDE and self._closing and text.startswith("(", at):
-                stop = span.end(text, start, "((", self._cases)
+            self.is_compound = True
+            if self._state != _INSIDE and self._may_hold_arithmetic and text.startswith("(", at):
+                stop = delimiters.find_closing(text, start, "((", self._may_have_case)
                 if stop > 0 and text.startswith(")", stop):
-                    return self._arithmetic(start, stop + 1)
-                self._closing = stop > 0
+                    return self._add_arithmetic(start, stop + 1)
+                self._may_hold_arithmetic = stop > 0
             self._brackets.append("f(" if self._state == _INSIDE else "(")
-            self._emit(op)
+            self._emit_slot(op)
             self._state = _START
         elif op == ")":
-            self.compound = True
-            self._emit(op)
+            self.is_compound = True
+            self._emit_slot(op)
             closed = self._brackets[-1] if self._brackets else "case"
             if closed != "case":
                 self._brackets.pop()
             self._state = _AFTER if closed == "(" else _START
         else:
-            self._emit(_SAME.get(op, op))
+            self._emit_slot(_EQUIVALENT_OPERATORS.get(op, op))
             self._state = _START
-            if self._header in ("for", "select") and self._seen:
+            if self._header in ("for", "select") and self._header_word_count:
                 self._header = ""
         self.tokens.append((OPERATOR, op, start, at, None))
-        if op == "\n" and self._pending:
-            return self._documents(at)
+        if op == "\n" and self._pending_heredocs:
+            return self._read_heredocs(at)
         return at
 
-    def _arithmetic(self, start: int, stop: int) -> int:
-        if self._header == "for" and not self._seen:
-            self._emit("((;;))")
+    def _add_arithmetic(self, start: int, stop: int) -> int:
+        if self._header == "for" and not self._header_word_count:
+            self._emit_slot("((;;))")
             self._header = ""
             self._state = _START
         else:
-            self._emit("x")
+            self._emit_slot("x")
             self._state = _AFTER
         self.tokens.append((ARITHMETIC, self.text[start:stop], start, stop, None))
         return stop
 
-    def _word(self, start: int, stop: int) -> int:
+    def _add_word(self, start: int, stop: int) -> int:
         raw = self.text[start:stop]
         if self._header:
-            self._heading(raw)
+            self._read_header_word(raw)
         elif self._state == _INSIDE:
-            self._emit("x")
-        elif raw in RESERVED:
-            return self._reserved(raw, start, stop)
+            self._emit_slot("x")
+        elif raw in RESERVED_WORDS:
+            return self._add_reserved_word(raw, start, stop)
         elif raw == "[[":
-            end = self._test_end(stop)
-            self._emit("x")
+            end = self._find_test_end(stop)
+            self._emit_slot("x")
             if end:
                 self._state = _AFTER
                 self.tokens.append((TEST, self.text[start:end], start, end, None))
                 return end
             self._state = _INSIDE
         else:
-            self._emit("x")
+            self._emit_slot("x")
             self._state = _INSIDE
         self.tokens.append((WORD, raw, start, stop, None))
         return stop
 
-    def _reserved(self, raw: str, start: int, stop: int) -> int:
-        if raw in _FILLER:
+    def _add_reserved_word(self, raw: str, start: int, stop: int) -> int:
+        if raw in _PREFIX_WORDS:
             # `! cmd`, `time cmd` and `coproc cmd` run `cmd`; `time -p cmd` is a program with options.
-            following = TOKEN.match(self.text, stop)
+            following = TOKEN_PATTERN.match(self.text, stop)
             after = following[GROUP_WORD] if following else None
             if raw == "time" and after is not None and after.startswith("-"):
-                self._emit("x")
+                self._emit_slot("x")
                 self._state = _INSIDE
                 self.tokens.append((WORD, raw, start, stop, None))
                 return stop
@@ -259,57 +261,57 @@ class Lexer:
             ):
                 return following.end()
             return stop
-        self.compound = True
-        if raw in _CLOSES and self._state == _AFTER:
-            self._emit(";")
-        self._emit(raw)
-        if raw in _OPENS:
+        self.is_compound = True
+        if raw in _CLOSING_WORDS and self._state == _AFTER:
+            self._emit_slot(";")
+        self._emit_slot(raw)
+        if raw in _OPENING_WORDS:
             self._state = _START
-        elif raw in _CLOSES:
+        elif raw in _CLOSING_WORDS:
             self._state = _AFTER
             if raw == "esac":
                 while self._brackets and self._brackets.pop() != "case":
                     pass
         else:
-            self._header, self._seen = raw, 0
+            self._header, self._header_word_count = raw, 0
             if raw == "case":
                 self._brackets.append(raw)
         self.tokens.append((WORD, raw, start, stop, None))
         return stop
 
-    def _heading(self, raw: str) -> None:
+    def _read_header_word(self, raw: str) -> None:
         """Reads the words between `for`, `select`, `case` or `function` and what they govern."""
-        header, self._seen = self._header, self._seen + 1
+        header, self._header_word_count = self._header, self._header_word_count + 1
         if header == "function":
-            self._emit("x")
+            self._emit_slot("x")
             self._header, self._state = "", _START
         elif header == "case":
-            if self._seen == 1:
-                self._emit("x")
+            if self._header_word_count == 1:
+                self._emit_slot("x")
             else:
-                self._emit("in")
+                self._emit_slot("in")
                 self._header, self._state = "", _START
-        elif self._seen == 1:
+        elif self._header_word_count == 1:
             # `for x`, `for x in` and `for x in a b` are one thing to the grammar; the words are read from the tokens.
             for slot in ("x", "in", "x"):
-                self._emit(slot)
+                self._emit_slot(slot)
             self._state = _INSIDE
-        elif raw == "do" and self._seen == 2:
-            self._emit(";")
-            self._emit("do")
+        elif raw == "do" and self._header_word_count == 2:
+            self._emit_slot(";")
+            self._emit_slot("do")
             self._header, self._state = "", _START
 
-    def _test_end(self, at: int) -> int:
+    def _find_test_end(self, at: int) -> int:
         """The index after the `]]` that closes a `[[`; 0 when nothing does."""
         text, size = self.text, len(self.text)
         while at < size:
             if text[at] in " \t\n;&|()<>!":
                 if text[at] in "<>" and text.startswith("(", at + 1):
-                    at = self._end(at, at)
+                    at = self._find_word_end(at, at)
                     continue
                 at += 1
                 continue
-            stop = self._end(at, at)
+            stop = self._find_word_end(at, at)
             if text[at:stop] == "]]":
                 return stop
             at = stop

@@ -2,25 +2,27 @@
 
 import re
 
-from verdikt.model.regex import regex
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
-from verdikt.shell.invocation import Invocation
-from verdikt.shell.option import permuted
-from verdikt.shell.redirect import contents
+from verdikt.shell.command_call import CommandCall
+from verdikt.shell.option_parser import parse_permuted_options
+from verdikt.shell.redirection import read_contents
 from verdikt.shell.scope import Scope
 
-_MOST_LINES = 200
-_MOST_RULES = 60
-_RULE = regex(r"^([^\s:#=][^:=#]*?)[ ]*::?(?!=)[ ]*(.*)$")
-_VARIABLE = regex(r"^(?:export[ ]+|override[ ]+)?([A-Za-z_][\w.-]*)[ ]*(\?=|:=|::=|\+=|!=|=)[ ]*(.*)$")
-_SHELL = regex(r"\$[({]shell\s+([^(){}]*(?:[({][^(){}]*[)}][^(){}]*)*)[)}]")
-_MAKE_VALUED = (
+_MAX_LINES = 200
+_MAX_RULES = 60
+_RULE = compile_lazily(r"^([^\s:#=][^:=#]*?)[ ]*::?(?!=)[ ]*(.*)$")
+_VARIABLE = compile_lazily(r"^(?:export[ ]+|override[ ]+)?([A-Za-z_][\w.-]*)[ ]*(\?=|:=|::=|\+=|!=|=)[ ]*(.*)$")
+_SHELL_FUNCTION = compile_lazily(r"\$[({]shell\s+([^(){}]*(?:[({][^(){}]*[)}][^(){}]*)*)[)}]")
+_VALUED_OPTIONS = (
     "f --file --makefile C --directory I --include-dir j --jobs l --load-average o --old-file W --what-if --eval"
 )
 
 
-_INPUT = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
-_DRY = frozenset(("-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "-v", "--version", "-h", "--help"))
+_STDIN_NAMES = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
+_DRY_RUN_OPTIONS = frozenset(
+    ("-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "-v", "--version", "-h", "--help")
+)
 
 
 class _Makefile:
@@ -29,7 +31,7 @@ class _Makefile:
     def __init__(self, text: str) -> None:
         self.variables: dict[str, str] = {"SHELL": "/bin/sh", "MAKE": "make", "RM": "rm -f", "CURDIR": "."}
         self.rules: dict[str, tuple[list[str], list[str]]] = {}
-        self.first = ""
+        self.default_target = ""
         targets: list[str] = []
         for line in re.sub(r"\\\n[ \t]*", " ", text).splitlines()[:5000]:
             if line.startswith("\t"):
@@ -41,64 +43,64 @@ class _Makefile:
             variable = _VARIABLE.match(line)
             rule = None if variable else _RULE.match(line)
             if variable:
-                self._set(variable[1], variable[2], variable[3])
+                self._set_variable(variable[1], variable[2], variable[3])
             elif rule:
-                targets = self._rule(self.expand(rule[1]).split(), rule[2])
+                targets = self._add_rule(self.expand_variables(rule[1]).split(), rule[2])
             else:
                 targets = []
 
-    def _set(self, name: str, op: str, value: str) -> None:
+    def _set_variable(self, name: str, op: str, value: str) -> None:
         if op == "?=" and name in self.variables:
             return
         self.variables[name] = f"{self.variables.get(name, '')} {value}".strip() if op == "+=" else value
 
-    def _rule(self, targets: list[str], rest: str) -> list[str]:
-        needs, _, recipe = rest.partition(";")
+    def _add_rule(self, targets: list[str], rule_body: str) -> list[str]:
+        needs, _, recipe = rule_body.partition(";")
         for target in targets:
             before = self.rules.setdefault(target, ([], []))
-            before[0].extend(self.expand(needs.split("|")[0]).split())
+            before[0].extend(self.expand_variables(needs.split("|")[0]).split())
             if recipe.strip():
                 before[1].append(recipe)
-            if not self.first and not target.startswith("."):
-                self.first = target
+            if not self.default_target and not target.startswith("."):
+                self.default_target = target
         return targets
 
-    def expand(self, text: str, special: dict[str, str] | None = None, depth: int = 0) -> str:
+    def expand_variables(self, text: str, automatic_variables: dict[str, str] | None = None, depth: int = 0) -> str:
         """Variables put in; functions of make are unknown, except `$(shell …)`, which becomes `$(…)`."""
 
-        def one(found: re.Match[str]) -> str:
+        def expand_reference(found: re.Match[str]) -> str:
             name = found[1] or found[2] or found[3]
             if name == "$":
                 return "\0"
-            if special and name in special:
-                return special[name]
+            if automatic_variables and name in automatic_variables:
+                return automatic_variables[name]
             if name.startswith("shell "):
                 return f"\0({name[6:]})"
             value = self.variables.get(name)
             if value is None or depth > 8:
                 return UNKNOWN if name not in self.variables else ""
-            return self.expand(value, special, depth + 1)
+            return self.expand_variables(value, automatic_variables, depth + 1)
 
-        return re.sub(r"\$(?:\(([^()]*)\)|\{([^{}]*)\}|(.))", one, text[:20_000])
+        return re.sub(r"\$(?:\(([^()]*)\)|\{([^{}]*)\}|(.))", expand_reference, text[:20_000])
 
 
-def make(call: Invocation) -> str | None:
+def trace_make(call: CommandCall) -> str | None:
     """Goes inside the recipes of the targets that `make` would make."""
     for word in call.words[1:]:
         if word.text.startswith("SHELL=") and " " in word.text:
-            call.shell(word.text.removeprefix("SHELL="), stdin=False)
-    given, words = permuted(call.words, 1, _MAKE_VALUED)
-    if any(option in _DRY for option, _ in given):
+            call.walk_shell_text(word.text.removeprefix("SHELL="), inherit_stdin=False)
+    given, words = parse_permuted_options(call.words, 1, _VALUED_OPTIONS)
+    if any(option in _DRY_RUN_OPTIONS for option, _ in given):
         return None
     chosen = {option: value for option, value in given if value is not None}
-    scope = call.within(chosen.get("-C") or chosen.get("--directory"))
-    text = _text(call, chosen, scope)
+    scope = call.create_directory_scope(chosen.get("-C") or chosen.get("--directory"))
+    text = _read_makefile(call, chosen, scope)
     if "--eval" in chosen:
         text = f"{chosen['--eval'].text}\n{text or ''}"
     if text is None:
         return None
     makefile = _Makefile(text)
-    _asked(call, makefile, text, scope)
+    _trace_shell_functions(call, makefile, text, scope)
     goals: list[str] = []
     for word in words:
         name, equals, value = word.text.partition("=")
@@ -107,41 +109,46 @@ def make(call: Invocation) -> str | None:
         else:
             goals.append(word.text)
     done: set[str] = set()
-    for goal in goals or [makefile.first]:
-        _make_goal(call, makefile, goal, done, scope)
+    for goal in goals or [makefile.default_target]:
+        _trace_goal(call, makefile, goal, done, scope)
     return None
 
 
-def _text(call: Invocation, chosen: dict[str, Word], scope: Scope) -> str | None:
+def _read_makefile(call: CommandCall, chosen: dict[str, Word], scope: Scope) -> str | None:
     """The makefile that is read, where we can see it."""
     named = chosen.get("-f") or chosen.get("--file") or chosen.get("--makefile")
     if named is not None:
-        return call.frame.stdin if named.text in _INPUT else contents(call.walker, named, scope)
-    found = (contents(call.walker, Word(name), scope) for name in ("GNUmakefile", "makefile", "Makefile"))
+        return call.frame.stdin if named.text in _STDIN_NAMES else read_contents(call.walker, named, scope)
+    found = (read_contents(call.walker, Word(name), scope) for name in ("GNUmakefile", "makefile", "Makefile"))
     return next((text for text in found if text is not None), None)
 
 
-def _asked(call: Invocation, makefile: _Makefile, text: str, scope: Scope) -> None:
+def _trace_shell_functions(call: CommandCall, makefile: _Makefile, text: str, scope: Scope) -> None:
     """What make asks a shell while it reads: `VERSION := $(shell …)`."""
     if "shell" not in text:
         return
     read = "\n".join(line for line in text.splitlines()[:5000] if not line.startswith("\t"))
-    for command in _SHELL.findall(read)[:_MOST_RULES]:
+    for command in _SHELL_FUNCTION.findall(read)[:_MAX_RULES]:
         if "make" not in call.frame.via:
-            call.shell(makefile.expand(command).replace("\0", "$"), label="make", scope=Scope(scope), stdin=False)
+            call.walk_shell_text(
+                makefile.expand_variables(command).replace("\0", "$"),
+                label="make",
+                scope=Scope(scope),
+                inherit_stdin=False,
+            )
 
 
-def _make_goal(call: Invocation, makefile: _Makefile, goal: str, done: set[str], scope: Scope) -> None:
-    if goal in done or goal not in makefile.rules or len(done) > _MOST_RULES:
+def _trace_goal(call: CommandCall, makefile: _Makefile, goal: str, finished_goals: set[str], scope: Scope) -> None:
+    if goal in finished_goals or goal not in makefile.rules or len(finished_goals) > _MAX_RULES:
         return
-    done.add(goal)
+    finished_goals.add(goal)
     needs, recipe = makefile.rules[goal]
     for need in needs:
-        _make_goal(call, makefile, need, done, scope)
+        _trace_goal(call, makefile, need, finished_goals, scope)
     special = {"@": goal, "<": needs[0] if needs else "", "^": " ".join(needs), "*": UNKNOWN, "?": " ".join(needs)}
     special |= {"@D": UNKNOWN, "@F": UNKNOWN, "<D": UNKNOWN, "<F": UNKNOWN}
-    for line in recipe[:_MOST_LINES]:
-        text = makefile.expand(line.lstrip(" \t").lstrip("@-+"), special).replace("\0", "$")
+    for line in recipe[:_MAX_LINES]:
+        text = makefile.expand_variables(line.lstrip(" \t").lstrip("@-+"), special).replace("\0", "$")
         label = f"make {goal}"
         if label not in call.frame.via:
-            call.shell(text, label=label, scope=Scope(scope), stdin=False)
+            call.walk_shell_text(text, label=label, scope=Scope(scope), inherit_stdin=False)

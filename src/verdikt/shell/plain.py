@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from verdikt.model.regex import regex
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import Redirect, Word
-from verdikt.shell.draft import Draft
+from verdikt.shell.command_draft import CommandDraft
+from verdikt.shell.lexer import RESERVED_WORDS
+from verdikt.shell.output_prediction import PREDICTABLE_PROGRAMS
+from verdikt.shell.subcommand import RUNNERS, SUBCOMMANDS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from verdikt.shell.command import Command
 
 _WORD = r"""[A-Za-z0-9_./:@%+,=*?-]+|'[^'\n]*'|"(?:[^"$`\\!\n]|\\[^$`"\\\n])*"|!|\\[()]"""
 _MARK = r"\|\|?|&&"
-_TOKENS = regex(rf"2>/dev/null|2>&1|{_WORD}|{_MARK}")
+_TOKENS = compile_lazily(rf"2>/dev/null|2>&1|{_WORD}|{_MARK}")
 _BARE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:@%+,=*?- "
 _LONGEST = 400
 
@@ -53,8 +57,8 @@ _ALONE = frozenset("ls git pytest ps df id tree whoami find mypy ruff cargo dock
 """Programs that do something without a word; the others read what they are given."""
 
 _PROGRAMS = _HARMLESS | _CAREFUL | _ALONE | _SUBCOMMANDS.keys() | {"sed"}
-_LINES = regex(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*")
-_EDIT = regex(r"\d+(?:,\d+)?d|s/[^/\\\n]*/[^/\\\n]*/g?")
+_LINES = compile_lazily(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*")
+_EDIT = compile_lazily(r"\d+(?:,\d+)?d|s/[^/\\\n]*/[^/\\\n]*/g?")
 
 _RUNS = frozenset(
     "-exec -execdir -ok -okdir -c -C -x -e -f -i -E -r -s -z -O -u -P -H -o -S -I --exec --extcmd --expression --file --in-place --open-files-in-pager --upload-pack "
@@ -69,7 +73,7 @@ Quiet = Callable[[list[Word], bool, bool], bool]
 """Whether a command runs no other; the flags say that it reads what another one puts out, and that another one reads it."""
 
 
-def plain(text: str, quiet: Quiet | None = None) -> tuple[Command, ...] | None:
+def parse_plain_line(text: str, quiet: Quiet | None = None) -> tuple[Command, ...] | None:
     """The commands of a plain line; None for every other text. `quiet` knows more programs than the lists above."""
     if quiet is None:
         first = text[:_LONGEST].partition(" ")[0]
@@ -88,14 +92,18 @@ def plain(text: str, quiet: Quiet | None = None) -> tuple[Command, ...] | None:
             return None  # something stands in it that is no token, or more than a blank stands between two
     if ">" not in text and "|" not in text and "&&" not in text:
         words = [*map(_word, tokens)]
-        return (Draft.plain(words, (), (0, len(text)), None).finished(),) if quiet(words, False, False) else None
+        return (
+            (CommandDraft.from_words(words, (), (0, len(text)), None).to_command(),)
+            if quiet(words, False, False)
+            else None
+        )
     drafts = _several(tokens, quiet)
-    return None if drafts is None else tuple([draft.finished() for draft in drafts])
+    return None if drafts is None else tuple([draft.to_command() for draft in drafts])
 
 
-def _several(tokens: list[str], quiet: Quiet) -> list[Draft] | None:
+def _several(tokens: list[str], quiet: Quiet) -> list[CommandDraft] | None:
     """The commands of a line with pipes, lists or redirections."""
-    drafts: list[Draft] = []
+    drafts: list[CommandDraft] = []
     words: list[Word] = []
     redirects: list[Redirect] = []
     before = ""
@@ -106,9 +114,9 @@ def _several(tokens: list[str], quiet: Quiet) -> list[Draft] | None:
             fed = before == "|"
             if not words or not quiet(words, fed, token == "|"):
                 return None
-            if words[0].text in FILED and (before or token) and {"&&", "||"} & {*tokens}:
+            if words[0].text in FILE_WRITERS and (before or token) and {"&&", "||"} & {*tokens}:
                 return None
-            draft = Draft.plain(words, tuple(redirects), (start, at - 1), index - 1 if fed else None)
+            draft = CommandDraft.from_words(words, tuple(redirects), (start, at - 1), index - 1 if fed else None)
             draft.pipe_to = index + 1 if token == "|" else None
             draft.conditional = before in ("&&", "||") or (fed and drafts[-1].conditional)
             drafts.append(draft)
@@ -122,7 +130,7 @@ def _several(tokens: list[str], quiet: Quiet) -> list[Draft] | None:
 
 
 _MARKS = frozenset(("|", "&&", "||", ""))
-FILED = frozenset("cp mv ln install tee curl wget".split())
+FILE_WRITERS = frozenset("cp mv ln install tee curl wget".split())
 """Programs that put something into files which a later command may run."""
 _SOURCES = frozenset("mkdir touch chmod which realpath readlink".split())
 """Programs of the lists whose output is known."""
@@ -170,7 +178,6 @@ def _is_unlisted(name: str, words: list[Word]) -> bool:
     reach = _reach(name)
     if reach != 1:
         return reach == 0
-    from verdikt.shell.subcommand import RUNNERS, SUBCOMMANDS
 
     key = name
     for word in words[1:3]:
@@ -185,16 +192,20 @@ def _is_unlisted(name: str, words: list[Word]) -> bool:
 @lru_cache(maxsize=1024)
 def _reach(name: str) -> int:
     """How many words tell whether a program runs another; 9 for what is more than a program."""
-    from verdikt.shell.builtin import BUILTINS
-    from verdikt.shell.lexer import RESERVED
-    from verdikt.shell.nest import depth_of
-    from verdikt.shell.output import COMPUTED
+    from verdikt.shell.inner_commands import count_deciding_words
 
-    if "=" in name or "/" in name or not name[0].isalnum() or name in RESERVED or name in BUILTINS or name in COMPUTED:
+    if (
+        "=" in name
+        or "/" in name
+        or not name[0].isalnum()
+        or name in RESERVED_WORDS
+        or name in BUILTINS
+        or name in PREDICTABLE_PROGRAMS
+    ):
         return 9
     if name in ("[[", "in") or "*" in name or "?" in name:
         return 9
-    return depth_of(name)
+    return count_deciding_words(name)
 
 
 def is_plain_sed(flag: str, script: str) -> bool:

@@ -2,42 +2,42 @@
 
 import re
 
-from verdikt.model.regex import regex
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.lexer import Heredoc
 
-ASSIGNMENT = regex(r"([A-Za-z_]\w*)(\[[^\]]{0,200}\])?(\+?=)", re.DOTALL)
-_REDIRECT = regex(r"(\d+|\{\w+\})?(.+)")
+ASSIGNMENT = compile_lazily(r"([A-Za-z_]\w*)(\[[^\]]{0,200}\])?(\+?=)", re.DOTALL)
+_REDIRECT_OPERATOR = compile_lazily(r"(\d+|\{\w+\})?(.+)")
 
 RawRedirect = tuple[str, int, str, Heredoc | None]
 RawAssignment = tuple[str, str, str, str]
 """Name, subscript, `=` or `+=`, value as written."""
 
 
-class Simple:
+class SimpleCommand:
     """A command as written: assignments, words, redirections. `test` holds the text of a `[[ … ]]` or `(( … ))`."""
 
-    __slots__ = ("assignments", "end", "redirects", "start", "test", "words")
+    __slots__ = ("assignments", "end", "redirects", "start", "test_text", "words")
 
     def __init__(self, words: list[str], start: int = 0, end: int = 0) -> None:
         self.assignments: list[RawAssignment] = []
         self.words = words
         self.redirects: list[RawRedirect] = []
-        self.test = ""
+        self.test_text = ""
         self.start = start
         self.end = end
 
 
-class Sequence:
+class StatementList:
     """Statements one after another; `joins[i]` stands after `items[i]`: `;`, `&`, `&&`, `||` or nothing."""
 
-    __slots__ = ("items", "joins")
+    __slots__ = ("items", "operators")
 
-    def __init__(self, items: list["Statement"], joins: list[str]) -> None:
+    def __init__(self, items: list["Statement"], operators: list[str]) -> None:
         self.items = items
-        self.joins = joins
+        self.operators = operators
 
 
-class Piped:
+class CommandPipeline:
     """Statements that feed each other."""
 
     __slots__ = ("stages",)
@@ -46,14 +46,14 @@ class Piped:
         self.stages = stages
 
 
-class Group:
+class CommandGroup:
     """`{ … }`, or `( … )` when `subshell`; also any compound statement with redirections."""
 
-    __slots__ = ("body", "redirects", "start", "subshell")
+    __slots__ = ("body", "is_subshell", "redirects", "start")
 
-    def __init__(self, body: "Statement", *, subshell: bool, redirects: list[RawRedirect], start: int) -> None:
+    def __init__(self, body: "Statement", *, is_subshell: bool, redirects: list[RawRedirect], start: int) -> None:
         self.body = body
-        self.subshell = subshell
+        self.is_subshell = is_subshell
         self.redirects = redirects
         self.start = start
 
@@ -61,11 +61,11 @@ class Group:
 class Branch:
     """`if` and `case`: what is always looked at, and the bodies of which one may run."""
 
-    __slots__ = ("bodies", "subject", "tests", "words")
+    __slots__ = ("bodies", "patterns", "subject", "tests")
 
     def __init__(self) -> None:
         self.subject = ""
-        self.words: list[list[str]] = []
+        self.patterns: list[list[str]] = []
         self.tests: list[Statement] = []
         self.bodies: list[Statement] = []
 
@@ -83,7 +83,7 @@ class Loop:
         self.source = ""
 
 
-class Function:
+class FunctionDefinition:
     """A function definition."""
 
     __slots__ = ("body", "name")
@@ -93,17 +93,17 @@ class Function:
         self.body = body
 
 
-Statement = Simple | Sequence | Piped | Group | Branch | Loop | Function
+Statement = SimpleCommand | StatementList | CommandPipeline | CommandGroup | Branch | Loop | FunctionDefinition
 
 
-def sequence(items: list[Statement], joins: list[str]) -> Statement:
+def join_statements(items: list[Statement], operators: list[str]) -> Statement:
     """Statements one after another; one alone is itself."""
-    return items[0] if len(items) == 1 and joins[0] in ("", ";") else Sequence(items, joins)
+    return items[0] if len(items) == 1 and operators[0] in ("", ";") else StatementList(items, operators)
 
 
-def redirection(raw: str, target: str, heredoc: Heredoc | None) -> RawRedirect:
+def parse_redirection(raw: str, target: str, heredoc: Heredoc | None) -> RawRedirect:
     """A redirection from its operator as written, with or without a descriptor before it."""
-    found = _REDIRECT.match(raw)
+    found = _REDIRECT_OPERATOR.match(raw)
     prefix, op = (found[1], found[2]) if found else (None, raw)
     fd = int(prefix) if prefix and prefix.isdigit() and len(prefix) < 6 else (0 if op.startswith("<") else 1)
     return op, fd, target, heredoc

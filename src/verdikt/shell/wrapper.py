@@ -1,9 +1,10 @@
 """Programs that run another command: how to find it among their words. One row each."""
 
-from verdikt.model.value import Value
+from dataclasses import dataclass
 
 
-class Wrapper(Value):
+@dataclass(frozen=True, slots=True)
+class Wrapper:
     """Where the inner command stands: after the options, `skip` further words and, for some, assignments."""
 
     valued: str = ""  # options that take a value: `-u --user`; a lone letter stands for `-x`

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from verdikt.daemon.client import holder
+from verdikt.daemon.client import find_daemon_pid
 
 Verdikt = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -39,5 +39,5 @@ def run(project: Path) -> Iterator[Path]:
     """Where the warm process lives; what was started there is ended."""
     directory = project.parent / "home/.local/share/verdikt/run"
     yield directory
-    if pid := holder(directory):
+    if pid := find_daemon_pid(directory):
         os.kill(pid, 9)

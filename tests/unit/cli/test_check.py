@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from verdikt.cli import root
-from verdikt.model.canonical import canonical
+from verdikt.model.canonical_json import encode_canonical
 
 Run = Callable[..., Result]
 
@@ -73,7 +73,7 @@ def test_json_is_the_canonical_receipt_and_a_newline(run: Run) -> None:
     first, second = run("--json", "ls"), run("--json", "ls")
 
     receipt = json.loads(first.stdout)
-    assert first.stdout_bytes == canonical(receipt) + b"\n"
+    assert first.stdout_bytes == encode_canonical(receipt) + b"\n"
     assert first.stdout_bytes == second.stdout_bytes
     assert receipt["verdict"]["kind"] == "pass"
 
@@ -189,7 +189,9 @@ def test_a_batch_tells_no_secret_and_goes_on_after_a_bad_line(run: Run) -> None:
     assert run("--batch", "--policy", "nowhere.yaml").exit_code == 65
 
 
-@pytest.mark.parametrize("part", ["redact_action", "project_root", "guarded_paths", "Facts", "RealWorld", "decide"])
+@pytest.mark.parametrize(
+    "part", ["redact_action", "find_project_root", "list_guarded_paths", "Facts", "RealWorld", "decide"]
+)
 def test_whatever_fails_on_the_way_is_a_block(run: Run, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """For one call and in a batch, which goes on with the next line."""
 

@@ -7,9 +7,9 @@ import pytest
 
 from tests.contract.warm import eventually
 from tests.unit.cli.conftest import Verdikt
-from verdikt.adapters.wiring.place import PLACES
-from verdikt.adapters.wiring.shape import flaw
-from verdikt.daemon.client import holder
+from verdikt.daemon.client import find_daemon_pid
+from verdikt.hosts.wiring.settings_layout import SETTINGS_LAYOUTS
+from verdikt.hosts.wiring.settings_schema import find_schema_error
 
 
 def test_it_is_started_shown_and_stopped(verdikt: Verdikt, run: Path) -> None:
@@ -19,7 +19,7 @@ def test_it_is_started_shown_and_stopped(verdikt: Verdikt, run: Path) -> None:
     again = verdikt("daemon", "start", "--json")
     shown = verdikt("daemon", "status")
     told = json.loads(verdikt("daemon", "status", "--json").stdout)
-    pid = holder(run)
+    pid = find_daemon_pid(run)
     stopped = verdikt("daemon", "stop")
     gone = verdikt("daemon", "stop", "--json")
     # It gives its place up first, so that the next hook need not wait for it.
@@ -75,11 +75,11 @@ def test_hooks_that_ask_by_http_are_printed_and_tried(project: Path, verdikt: Ve
 
     assert unheard.returncode == 1
     assert "nobody listens on a port: run `verdikt daemon start --http 8787`" in unheard.stderr
-    assert set(settings["hooks"]) == set(PLACES["claude"].events)
+    assert set(settings["hooks"]) == set(SETTINGS_LAYOUTS["claude"].events)
     assert before["url"] == f"http://127.0.0.1:{port}/hook/claude/PreToolUse"
     assert before["headers"]["X-Verdikt-CLAUDE_PROJECT_DIR"] == str(project)
     assert "onFailure" not in settings["hooks"]["PostToolUse"][0]["hooks"][0]
-    assert flaw("claude", settings) == ""
+    assert find_schema_error("claude", settings) == ""
     assert f"VERDIKT_TOKEN=$(cat '{run}/http.token')" in printed.stderr
     assert tried.returncode == 0, tried.stdout
     assert json.loads(tried.stdout)["hosts"][0]["missing"] == []
@@ -107,7 +107,7 @@ def test_an_agent_cannot_stop_it(verdikt: Verdikt, run: Path) -> None:
 
     assert refused.returncode == 1
     assert "`verdikt daemon stop` is for operators: this runs inside Claude Code" in refused.stderr
-    assert holder(run)
+    assert find_daemon_pid(run)
 
 
 def test_without_a_place_for_data_it_says_what_is_missing(verdikt: Verdikt) -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from tests.contract.warm import eventually
 from tests.unit.cli.conftest import Verdikt
-from verdikt.adapters.wiring import wrapper
+from verdikt.hosts.wiring import wrapper
 
-WRAPPER = f"../home/.local/share/verdikt/hooks/{next(iter(wrapper.shipped()))}"
-OTHER = "of another version" if wrapper.native() else "changed"
+WRAPPER = f"../home/.local/share/verdikt/hooks/{next(iter(wrapper.load_wrappers()))}"
+OTHER = "of another version" if wrapper.load_native_client() else "changed"
 
 
 def report(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from verdikt.observe.agent import MARKS
+from verdikt.observe.agent_environment import AGENT_VARIABLES
 
 WORDS = ["grant", "add", "--guard", "fs_delete", "--target", "/srv/cache", "--session", "s", "--reason", "cleanup"]
 
@@ -18,7 +18,7 @@ WORDS = ["grant", "add", "--guard", "fs_delete", "--target", "/srv/cache", "--se
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
     """A person's environment."""
-    mine = {name: value for name, value in os.environ.items() if name not in {*chain(*MARKS.values())}}
+    mine = {name: value for name, value in os.environ.items() if name not in {*chain(*AGENT_VARIABLES.values())}}
     return {**mine, "VERDIKT_HOME": str(tmp_path / "home"), "TERM": "dumb"}
 
 

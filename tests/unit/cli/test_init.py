@@ -11,13 +11,21 @@ from typing import Any
 import pytest
 
 from tests.unit.cli.conftest import Verdikt
-from verdikt import adapters
-from verdikt.adapters.wiring import codex_trust, settings, wrapper
-from verdikt.adapters.wiring.install import Installation, carry_out, found, plan, take_back, undo
-from verdikt.adapters.wiring.place import PLACES
-from verdikt.adapters.wiring.registration import LAUNCH, Registration
-from verdikt.daemon.client import holder
+from verdikt import hosts
+from verdikt.daemon.client import find_daemon_pid
 from verdikt.errors import WiringError
+from verdikt.hosts.codex import hook_approval
+from verdikt.hosts.wiring import json_settings, wrapper
+from verdikt.hosts.wiring.installation import (
+    Installation,
+    apply_plan,
+    apply_unwiring,
+    detect_hosts,
+    plan_unwiring,
+    plan_wiring,
+)
+from verdikt.hosts.wiring.registration import HOOK_MODULE, Registration
+from verdikt.hosts.wiring.settings_layout import SETTINGS_LAYOUTS
 
 
 def snapshot(*roots: Path) -> dict[str, tuple[int, bytes]]:
@@ -57,8 +65,10 @@ def test_every_host_is_wired_and_comes_back_byte_for_byte(project: Path, verdikt
     done = verdikt("init", "--host", "all", "--yes")
     assert done.returncode == 0, done.stderr
     wired = snapshot(project)
-    for host, place in PLACES.items():
-        found = dict(settings.commands(json.loads((project / place.files["project"]).read_text())))
+    for host, place in SETTINGS_LAYOUTS.items():
+        found = dict(
+            json_settings.find_hook_commands(json.loads((project / place.paths_by_scope["project"]).read_text()))
+        )
         assert set(found) == set(place.events), host
     merged = json.loads((project / ".claude/settings.json").read_text())
     assert merged["permissions"] == FOREIGN["permissions"]
@@ -98,10 +108,10 @@ def test_what_is_registered_is_absolute_explicit_and_closed(project: Path, verdi
 
     before = claude["PreToolUse"][0]["hooks"][0]
     hooks = project.parent / "home/.local/share/verdikt/hooks"
-    guard = str(hooks / next(iter(wrapper.shipped())))
-    assert {path.name: path.read_bytes() for path in hooks.iterdir()} == wrapper.shipped()
+    guard = str(hooks / next(iter(wrapper.load_wrappers())))
+    assert {path.name: path.read_bytes() for path in hooks.iterdir()} == wrapper.load_wrappers()
     assert before["command"] == (
-        f"{guard} 20 closed {sys.executable} -I -S {LAUNCH} claude PreToolUse"
+        f"{guard} 20 closed {sys.executable} -I -m {HOOK_MODULE} claude PreToolUse"
         " || { [ $? = 2 ] || echo 'verdikt: blocked' >&2; exit 2; }"
     )
     assert (before["timeout"], before["onFailure"]) == (30, "block")
@@ -233,10 +243,10 @@ def test_an_upgrade_replaces_our_entries_and_keeps_the_first_original(project: P
     path = project / ".claude/settings.json"
     path.write_text(path.read_text().replace(" 20 closed ", " 15 closed "))
     again = verdikt("init", "--host", "claude", "--yes")
-    commands = [command for _, command in settings.commands(json.loads(path.read_text()))]
+    commands = [command for _, command in json_settings.find_hook_commands(json.loads(path.read_text()))]
 
     assert again.returncode == 0, again.stderr
-    assert len(commands) == len(PLACES["claude"].events)
+    assert len(commands) == len(SETTINGS_LAYOUTS["claude"].events)
     assert not any(" 15 closed " in command for command in commands)
     verdikt("uninstall", "--yes")
     assert snapshot(project) == before
@@ -247,31 +257,37 @@ def test_an_upgrade_to_the_native_client_replaces_what_named_the_script(project:
     verdikt("init", "--host", "claude", "--yes")
     hooks = project.parent / "home/.local/share/verdikt/hooks"
     path = project / ".claude/settings.json"
-    names = list(wrapper.shipped())
+    names = list(wrapper.load_wrappers())
     path.write_text(path.read_text().replace(names[0], "guard.sh"))
     (hooks / names[0]).write_text("another version")
     (hooks / "guard.sh").write_text("another version")
     verdikt("init", "--host", "claude", "--yes")
 
-    assert {name: (hooks / name).read_bytes() for name in names} == wrapper.shipped()
+    assert {name: (hooks / name).read_bytes() for name in names} == wrapper.load_wrappers()
     assert all(os.access(hooks / name, os.X_OK) for name in names)
-    assert all(f"/{names[0]} 20 " in command for _, command in settings.commands(json.loads(path.read_text())))
+    assert all(
+        f"/{names[0]} 20 " in command for _, command in json_settings.find_hook_commands(json.loads(path.read_text()))
+    )
 
 
 def test_for_everybody_the_wrapper_lies_where_nobody_who_is_governed_can_change_it(project: Path) -> None:
     """Beside the managed policy; with a socket it is told to ask there and nowhere else."""
     env = {"HOME": str(project.parent / "home")}
     here = Installation(
-        project=str(project), data=str(project.parent / "data"), env=env, socket="/run/verdikt/daemon.sock"
+        project=str(project),
+        data_directory=str(project.parent / "data"),
+        env=env,
+        socket_path="/run/verdikt/daemon.sock",
     )
     changes = {
-        change.path: change for change in plan(here, ["claude"], profile="standard", scope="managed", trust=False)
+        change.path: change
+        for change in plan_wiring(here, ["claude"], profile="standard", scope="managed", trust=False)
     }
     wired = json.loads(changes["/etc/claude-code/managed-settings.json"].after or b"")
-    command = dict(settings.commands(wired))["PreToolUse"]
+    command = dict(json_settings.find_hook_commands(wired))["PreToolUse"]
 
-    if wrapper.native():
-        assert changes["/etc/verdikt/hooks/verdikt-hook"].after == wrapper.native()
+    if wrapper.load_native_client():
+        assert changes["/etc/verdikt/hooks/verdikt-hook"].after == wrapper.load_native_client()
         assert command.startswith("/etc/verdikt/hooks/verdikt-hook --socket /run/verdikt/daemon.sock 20 closed /")
     else:
         assert "launch.py --socket /run/verdikt/daemon.sock claude PreToolUse" in command
@@ -314,9 +330,9 @@ def test_codex_is_trusted_only_when_somebody_says_so(project: Path, verdikt: Ver
     write(config, 'model = "m"\n\n[projects."/x"]\ntrust_level = "trusted"\n')
     verdikt("init", "--host", "codex", "--yes", "--trust-codex")
     hooks = project / ".codex/hooks.json"
-    hashes = codex_trust.trusted(json.loads(hooks.read_text()), str(hooks))
-    assert len(hashes) == len(PLACES["codex"].events)
-    assert codex_trust.approved(config.read_bytes(), hashes, "config.toml")
+    hashes = hook_approval.compute_hashes(json.loads(hooks.read_text()), str(hooks))
+    assert len(hashes) == len(SETTINGS_LAYOUTS["codex"].events)
+    assert hook_approval.is_approved(config.read_bytes(), hashes, "config.toml")
     assert tomllib.loads(config.read_text())["projects"][str(project)] == {"trust_level": "trusted"}
 
     verdikt("uninstall", "--yes")
@@ -378,21 +394,21 @@ def test_the_warm_process_ends_with_the_last_hook_that_would_ask_it(project: Pat
     verdikt("init", "--host", "claude", "--yes")
     verdikt("init", "--host", "claude", "--yes", "--project", str(other))
     verdikt("daemon", "start")
-    pid = holder(run)
+    pid = find_daemon_pid(run)
     verdikt("uninstall", "--yes")
-    assert holder(run) == pid
+    assert find_daemon_pid(run) == pid
 
     planned = verdikt("uninstall", "--dry-run", "--project", str(other))
     assert f"end process {pid}  (the warm process, which nobody asks any more)" in planned.stdout
-    assert holder(run) == pid
+    assert find_daemon_pid(run) == pid
     done = verdikt("uninstall", "--json", "--project", str(other))
     assert json.loads(done.stdout)["ends"] == pid
-    assert not holder(run)
+    assert not find_daemon_pid(run)
 
     verdikt("init", "--host", "claude", "--yes")
     verdikt("daemon", "start", "--http")
     verdikt("uninstall", "--yes")
-    assert holder(run)
+    assert find_daemon_pid(run)
 
 
 def test_the_warm_process_stays_while_a_file_names_the_hook(project: Path, verdikt: Verdikt, run: Path) -> None:
@@ -401,13 +417,13 @@ def test_the_warm_process_stays_while_a_file_names_the_hook(project: Path, verdi
     verdikt("daemon", "start")
     write(project / ".gemini/settings.json", (project / ".claude/settings.json").read_text())
     verdikt("uninstall", "--yes")
-    assert holder(run)
+    assert find_daemon_pid(run)
 
     write(project / ".gemini/settings.json", "{ verdikt-hook")
     verdikt("init", "--host", "claude", "--yes")
     done = verdikt("uninstall", "--yes")
     assert done.returncode == 0, done.stderr
-    assert holder(run)
+    assert find_daemon_pid(run)
 
 
 def test_what_two_projects_need_stays_until_all_is_taken_out(project: Path, verdikt: Verdikt) -> None:
@@ -453,23 +469,23 @@ def test_when_one_file_cannot_be_written_none_is(project: Path, locked: str, mon
     """What is read-only is so for a reason, and half a wiring is none; nor is half of it taken out."""
     home = project.parent / "home"
     write(project / ".gemini/settings.json", "{}")
-    here = Installation(project=str(project), data=str(home / "data"), env={"HOME": str(home)})
+    here = Installation(project=str(project), data_directory=str(home / "data"), env={"HOME": str(home)})
     before = snapshot(project, home)
     closed = str(project / locked if locked != "home" else home)
     # Tests may run as root, to whom nothing is read-only.
     monkeypatch.setattr("os.access", lambda path, mode: str(path) != closed)
-    changes = plan(here, ["claude", "gemini"], profile="standard", scope="project", trust=False)
+    changes = plan_wiring(here, ["claude", "gemini"], profile="standard", scope="project", trust=False)
     with pytest.raises(WiringError, match="is read-only; make it writable or choose another scope"):
-        carry_out(here, changes)
+        apply_plan(here, changes)
     assert snapshot(project, home) == before
 
     monkeypatch.undo()
-    carry_out(here, changes)
+    apply_plan(here, changes)
     wired = snapshot(project, home)
     monkeypatch.setattr("os.access", lambda path, mode: str(path) != closed)
     if locked != "home":
         with pytest.raises(WiringError, match="is read-only"):
-            take_back(here, undo(here))
+            apply_unwiring(here, plan_unwiring(here))
         assert snapshot(project, home) == wired
 
 
@@ -485,12 +501,14 @@ def test_hosts_are_given_paths_that_they_can_call(project: Path, verdikt: Verdik
 
 def test_an_entry_as_each_host_writes_it() -> None:
     """Every key, in each host's own units; where the agent is about to act, and where it is not."""
-    registration = Registration(guard="/x/verdikt-hook", python=("/x/python", "-I"))
+    registration = Registration(wrapper_path="/x/verdikt-hook", python=("/x/python", "-I"))
 
     def entry(host: str, event: str) -> Any:
-        closed = adapters.host(host).EVENTS[event].closed
-        command = registration.command(host, event, closed=closed)
-        return json.loads(json.dumps(PLACES[host].entries(registration)[event]).replace(json.dumps(command), '"C"'))
+        closed = hosts.load_adapter(host).EVENTS[event].fails_closed
+        command = registration.build_command_line(host, event, fail_closed=closed)
+        return json.loads(
+            json.dumps(SETTINGS_LAYOUTS[host].build_entries(registration)[event]).replace(json.dumps(command), '"C"')
+        )
 
     hook = {"type": "command", "command": "C", "timeout": 30}
     named = {"name": "verdikt", "type": "command", "command": "C", "timeout": 30_000}
@@ -501,7 +519,11 @@ def test_an_entry_as_each_host_writes_it() -> None:
     assert entry("copilot", "preToolUse") == {"type": "command", "bash": "C", "timeoutSec": 30}
     assert entry("cursor", "preToolUse") == {"command": "C", "timeout": 30, "failClosed": True}
     assert entry("cursor", "stop") == {"command": "C", "timeout": 30}
-    assert [PLACES[host].extra for host in ("claude", "copilot", "cursor")] == [{}, {"version": 1}, {"version": 1}]
+    assert [SETTINGS_LAYOUTS[host].extra_settings for host in ("claude", "copilot", "cursor")] == [
+        {},
+        {"version": 1},
+        {"version": 1},
+    ]
 
 
 @pytest.mark.parametrize(
@@ -517,19 +539,24 @@ def test_an_entry_as_each_host_writes_it() -> None:
 )
 def test_a_host_is_found_by_what_it_leaves_in_a_project(project: Path, mark: str, host: str) -> None:
     """Or by its program; with neither, nothing is."""
-    here = Installation(project=str(project), data=str(project.parent / "data"), env={"PATH": str(project / "bin")})
-    assert found(here) == []
+    here = Installation(
+        project=str(project), data_directory=str(project.parent / "data"), env={"PATH": str(project / "bin")}
+    )
+    assert detect_hosts(here) == []
 
     (project / mark).mkdir(parents=True)
-    assert found(here) == [host]
+    assert detect_hosts(here) == [host]
 
 
 def test_the_environment_moves_settings(project: Path) -> None:
     """As each client reads it."""
     env = {"HOME": "/h", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/k", "XDG_CONFIG_HOME": "/x"}
-    here = Installation(project=str(project), data="/d", env=env)
-    files = [here.file(PLACES[host], "user") for host in ("claude", "codex", "gemini", "copilot", "cursor")]
-    policy = [change.path for change in plan(here, ["opencode"], profile="standard", scope="user", trust=False)]
+    here = Installation(project=str(project), data_directory="/d", env=env)
+    files = [
+        here.get_settings_file(SETTINGS_LAYOUTS[host], "user")
+        for host in ("claude", "codex", "gemini", "copilot", "cursor")
+    ]
+    policy = [change.path for change in plan_wiring(here, ["opencode"], profile="standard", scope="user", trust=False)]
 
     assert files == [
         "/k/settings.json",
@@ -539,7 +566,7 @@ def test_the_environment_moves_settings(project: Path) -> None:
         "/h/.cursor/hooks.json",
     ]
     assert policy[-2:] == ["/x/verdikt/governance.yaml", "/x/opencode/plugin/verdikt.js"]
-    assert here.registration().python[1:] == ("-I",)
+    assert here.create_registration().python[1:] == ("-I",)
 
 
 def test_what_is_as_it_was_is_not_written_again(project: Path, verdikt: Verdikt) -> None:
@@ -577,6 +604,6 @@ def test_odd_files_are_wired_and_come_back(project: Path, verdikt: Verdikt, text
     wired = json.loads(file.read_bytes())
 
     assert done.returncode == 0, done.stderr
-    assert set(dict(settings.commands(wired))) == set(PLACES["claude"].events)
+    assert set(dict(json_settings.find_hook_commands(wired))) == set(SETTINGS_LAYOUTS["claude"].events)
     verdikt("uninstall", "--yes")
     assert file.read_bytes() == text

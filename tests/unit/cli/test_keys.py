@@ -8,13 +8,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from verdikt.cli import root
-from verdikt.observe.agent import MARKS
+from verdikt.observe.agent_environment import AGENT_VARIABLES
 
 
 @pytest.fixture(autouse=True)
 def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VERDIKT_HOME", str(tmp_path / "home"))
-    for mark in chain(*MARKS.values()):
+    for mark in chain(*AGENT_VARIABLES.values()):
         monkeypatch.delenv(mark, raising=False)
 
 

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from tests.fakes import FakeClock
 from verdikt.cli import root
 from verdikt.ledger.files import FileStore
-from verdikt.model.canonical import canonical, sha256
-from verdikt.model.entry import SEALS
+from verdikt.model.canonical_json import encode_canonical, sha256_hex
+from verdikt.model.entry import SEAL_FIELDS
 
 Run = Callable[..., Result]
 
@@ -262,8 +262,8 @@ def test_export_to_in_toto_gives_statements(run: Run) -> None:
     for statement in statements:
         assert statement["_type"] == "https://in-toto.io/Statement/v1"
         predicate = statement["predicate"]
-        fields = {name: value for name, value in predicate.items() if name not in SEALS}
-        assert statement["subject"][0]["digest"]["sha256"] == sha256(canonical(fields))
+        fields = {name: value for name, value in predicate.items() if name not in SEAL_FIELDS}
+        assert statement["subject"][0]["digest"]["sha256"] == sha256_hex(encode_canonical(fields))
         assert statement["subject"][0]["name"] == f"verdikt:{predicate['session']}/{predicate['seq']}"
 
 

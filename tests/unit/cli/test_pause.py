@@ -15,9 +15,9 @@ from verdikt.errors import LedgerError
 from verdikt.govern import Governance
 from verdikt.ledger import pause
 from verdikt.ledger.files import FileStore, open_store
+from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, ActionKind
 from verdikt.policy import parse_policy
-from verdikt.projections import projections
 
 
 def clean(tmp_path: Path) -> dict[str, str]:
@@ -50,15 +50,15 @@ def test_a_person_at_a_terminal_pauses_and_ends_it(tmp_path: Path) -> None:
     assert code == 0, said
     assert "paused" in said
 
-    store = open_store(tmp_path / ".local/share/verdikt", projections=projections())
-    now = pause.current(store)
+    store = open_store(tmp_path / ".local/share/verdikt", projections=load_projections())
+    now = pause.find_active_pause(store)
     assert now
     assert (now.reason, now.by) == ("an errand", "ada")
 
     code, said = at_terminal("pause", "--end", env=env)
     assert code == 0
     assert "not paused" in said
-    assert pause.current(store) is None
+    assert pause.find_active_pause(store) is None
 
 
 @pytest.mark.parametrize("mark", ["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "AI_AGENT", "CURSOR_AGENT"])
@@ -100,47 +100,49 @@ def test_a_pause_is_short_and_has_a_reason(tmp_path: Path, words: list[str], fau
 @pytest.fixture
 def store(tmp_path: Path) -> FileStore:
     """A log with a clock that stands still."""
-    return FileStore(tmp_path, FakeClock(), projections())
+    return FileStore(tmp_path, FakeClock(), load_projections())
 
 
 def test_it_expires_by_itself(store: FileStore) -> None:
     """Nobody has to remember."""
-    pause.begin(store, seconds=600, reason="an errand", by="ada")
-    assert pause.current(store)
+    pause.begin_pause(store, seconds=600, reason="an errand", by="ada")
+    assert pause.find_active_pause(store)
     store.clock.sleep(601)
-    assert pause.current(store) is None
+    assert pause.find_active_pause(store) is None
 
 
 def test_an_index_that_lies_pauses_nothing(store: FileStore) -> None:
     """Only a signed entry of the operator counts."""
     store.append("operator", "grant", {"pause": {"until": 0, "reason": "x", "by": ""}})
     store.append("some session", "grant", {"pause": {"until": 2_000_000_000, "reason": "x", "by": "agent"}})
-    assert pause.current(store) is None
+    assert pause.find_active_pause(store) is None
     store.append("operator", "grant", {"pause": {"until": 2_000_000_000, "reason": "for years", "by": ""}})
-    assert pause.current(store) is None
+    assert pause.find_active_pause(store) is None
 
     with pytest.raises(LedgerError, match="at most 8 hours"):
-        pause.begin(store, seconds=1e6, reason="x", by="")
+        pause.begin_pause(store, seconds=1e6, reason="x", by="")
 
 
 def test_an_index_that_points_to_an_earlier_word_brings_no_pause_back(store: FileStore) -> None:
     """What was ended stays ended, whatever `state.db` says."""
-    pause.begin(store, seconds=600, reason="an errand", by="ada")
-    pause.end(store, by="ada")
-    told = store.project(pause.PAUSE.name, "operator")
+    pause.begin_pause(store, seconds=600, reason="an errand", by="ada")
+    pause.end_pause(store, by="ada")
+    told = store.read_projection(pause.PAUSE.name, "operator")
     forged = {"seq": told["seq"] - 1, "until": int(store.clock.now()) + 600}
     with sqlite3.connect(store.home / "state.db") as state:
         rows = state.execute("UPDATE state SET state = ? WHERE name = 'pause'", (json.dumps(forged),)).rowcount
 
     assert rows == 1
-    assert pause.current(FileStore(store.home, store.clock, projections())) is None
+    assert pause.find_active_pause(FileStore(store.home, store.clock, load_projections())) is None
 
 
 def test_a_pause_takes_no_red_line_away(store: FileStore) -> None:
     """verdikt's own files stay the operator's, or a pause of minutes could be made one for ever."""
     world = FakeWorld(guarded=("/home/dev/.local/share/verdikt",))
-    governance = Governance(parse_policy("profile: standard"), store, see=lambda cwd: world, clock=store.clock)
-    pause.begin(store, seconds=600, reason="an errand", by="ada")
+    governance = Governance(
+        parse_policy("profile: standard"), store, world_factory=lambda cwd: world, clock=store.clock
+    )
+    pause.begin_pause(store, seconds=600, reason="an errand", by="ada")
 
     def said(command: str) -> tuple[str, str]:
         action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=world.cwd)

@@ -13,9 +13,9 @@ from tests.unit.test_decide import RULED, action
 from verdikt.cli import root
 from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
-from verdikt.model.entry import decode
+from verdikt.ledger.projections import load_projections
+from verdikt.model.entry import decode_entry
 from verdikt.policy import parse_policy
-from verdikt.projections import projections
 
 Run = Callable[..., Result]
 COMMANDS = ["git push --force", "make all", "ls", "PASSWORD=hunter2 rm -rf /usr/x"]
@@ -25,9 +25,9 @@ COMMANDS = ["git push --force", "make all", "ls", "PASSWORD=hunter2 rm -rf /usr/
 def home(tmp_path: Path) -> Path:
     """A data directory with decisions of two sessions, the second a day later and under another policy."""
     clock = FakeClock()
-    store = FileStore(tmp_path / "home", clock, projections(), durable=False)
+    store = FileStore(tmp_path / "home", clock, load_projections(), durable=False)
     for session, policy in (("s1", RULED), ("s2", parse_policy("profile: standard"))):
-        governance = Governance(policy, store, see=lambda cwd: FakeWorld(), clock=clock)
+        governance = Governance(policy, store, world_factory=lambda cwd: FakeWorld(), clock=clock)
         for command in COMMANDS:
             governance.before(replace(action("Bash", command=command), session_id=session))
         governance.before(replace(action("deploy"), session_id=session))
@@ -95,8 +95,8 @@ def test_what_cannot_be_replayed_is_said(run: Run, words: list[str], status: int
 
 def test_a_difference_is_shown_by_field_and_fails(run: Run, home: Path) -> None:
     """An entry whose receipt was rewritten, hash and all, does not come out of its own inputs."""
-    store = FileStore(home, FakeClock(), projections(), durable=False)
-    entry = decode(next(iter(store.reader.lines("s1"))))
+    store = FileStore(home, FakeClock(), load_projections(), durable=False)
+    entry = decode_entry(next(iter(store.reader.read_lines("s1"))))
     body = json.loads(json.dumps(entry.body))
     body["receipt"]["verdict"]["kind"] = "pass"
     store.append("s3", "decision", body)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.council.conftest import Repo
-from verdikt.council.review import FAILED
+from verdikt.council.command_reviewer import FAILURE_TITLE
 from verdikt.model.finding import build_finding
-from verdikt.observe.index import GitIndex
+from verdikt.observe.git_index import GitIndex
 
 
 def test_a_commit_is_stopped_fixed_and_let_through(repo: Repo) -> None:
@@ -37,7 +37,7 @@ def test_the_check_ends_with_2_and_a_person_can_clear(repo: Repo) -> None:
     repo.write("a.py", "BAD\n")
     stopped = repo.verdikt("git", "check")
     assert stopped.returncode == 2
-    plan = repo.govern().chamber(str(repo.path)).plan(repo.govern().councils.named("ship-it"))
+    plan = repo.govern().open_council_runner(str(repo.path)).build_plan(repo.govern().councils.get_council("ship-it"))
     id = build_finding(level="HIGH", title="BAD in a.py", agent="words").id
     cleared = repo.verdikt("findings", "clear", "--plan-hash", plan.plan_hash, "--id", id, "--by", "ada", "--why", "ok")
     assert cleared.returncode == 0, cleared.stderr
@@ -123,10 +123,10 @@ def test_odd_names(repo: Repo) -> None:
     repo.git("add", "-A")
     repo.git("rm", "-q", "--cached", "governance.yaml")
     gov = repo.govern()
-    chamber = gov.chamber(str(repo.path))
-    plan = chamber.plan(gov.councils.named("ship-it"))
+    chamber = gov.open_council_runner(str(repo.path))
+    plan = chamber.build_plan(gov.councils.get_council("ship-it"))
     assert set(plan.files) == set(ODD)
-    verdict = chamber.run(gov.councils.named("ship-it"), plan)
+    verdict = chamber.run_reviewers(gov.councils.get_council("ship-it"), plan)
     assert len(verdict.findings) == len(ODD)
     assert chamber.runs.load_plan(plan.plan_hash) is not None
 
@@ -151,7 +151,7 @@ def test_renames_deletions_binaries_links(repo: Repo) -> None:
     repo.write("binary", bytes(range(256)))
     (repo.path / "link").symlink_to("new.py")
     repo.git("add", "link")
-    contents = GitIndex(str(repo.path), repo.env).changed()
+    contents = GitIndex(str(repo.path), repo.env).list_changes()
     assert set(contents) == {"old.py", "new.py", "gone.py", "binary", "link"}
     assert [name for name, id in contents.items() if not id] == ["gone.py", "old.py"]
     assert contents["link"].startswith("120000 ")
@@ -165,7 +165,7 @@ def test_submodules(repo: Repo) -> None:
     repo.git("init", "-q", cwd=other)
     repo.git("commit", "-q", "--allow-empty", "-m", "x", cwd=other)
     repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "sub")
-    contents = GitIndex(str(repo.path), repo.env).changed()
+    contents = GitIndex(str(repo.path), repo.env).list_changes()
     assert contents["sub"].startswith("160000 ")
     assert repo.govern().commit(str(repo.path), run=True).allowed
 
@@ -223,7 +223,7 @@ def test_a_reviewer_that_crashes_is_a_finding(repo: Repo, code: str, why: str) -
     repo.write("a.py", "good\n")
     answer = repo.govern().commit(str(repo.path), run=True)
     assert not answer.allowed
-    assert FAILED in answer.reason
+    assert FAILURE_TITLE in answer.reason
     assert why in answer.reason
     repo.policy()
     assert repo.verdikt("council", "run").returncode == 0

@@ -16,18 +16,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verdikt.cli.findings import command
-from verdikt.council.intake import read_findings
+from verdikt.council.finding_parser import read_findings
 from verdikt.council.sarif import from_sarif
 from verdikt.errors import FindingError
+from verdikt.ledger.council_findings import find_open_findings
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.findings import standing
+from verdikt.ledger.projections import load_projections
 from verdikt.model.entry import EntryKind
 from verdikt.model.finding import CouncilVerdict, Evidence, Finding, Level, build_finding
-from verdikt.projections import projections
-from verdikt.report.annotation import annotations
-from verdikt.report.findings import junit_results, markdown
-from verdikt.report.junit import junit
-from verdikt.report.sarif import sarif, uri
+from verdikt.report.findings import render_markdown, to_junit_results
+from verdikt.report.github_annotations import render_annotations
+from verdikt.report.junit import render_junit
+from verdikt.report.sarif import path_to_uri, to_sarif
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "vectors" / "sarif-2.1.0.schema.json").read_bytes())
 """The schema that OASIS publishes, as the SARIF SDK ships it."""
@@ -61,7 +61,7 @@ findings = st.builds(
 @given(st.lists(findings, max_size=4))
 def test_what_goes_out_is_valid_and_comes_back(given_findings: list[Finding]) -> None:
     """Whatever the words: the schema holds, and an import gives the same findings."""
-    document = sarif([CouncilVerdict("p", tuple(given_findings))], "1")
+    document = to_sarif([CouncilVerdict("p", tuple(given_findings))], "1")
     VALIDATOR.validate(document)
     back = {finding.id: replace(finding, created_at=0.0) for finding in from_sarif(json.loads(json.dumps(document)))}
     assert back == {finding.id: finding for finding in given_findings}
@@ -69,7 +69,7 @@ def test_what_goes_out_is_valid_and_comes_back(given_findings: list[Finding]) ->
 
 def test_no_findings_are_valid_too() -> None:
     """A run that found nothing."""
-    VALIDATOR.validate(sarif([CouncilVerdict("p")]))
+    VALIDATOR.validate(to_sarif([CouncilVerdict("p")]))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_no_findings_are_valid_too() -> None:
 )
 def test_paths_become_references(path: str, reference: str) -> None:
     """Spaces, newlines, drives and bytes that are no text."""
-    assert uri(path) == reference
+    assert path_to_uri(path) == reference
 
 
 def _scan(directory: Path, *command: str) -> bytes:
@@ -245,7 +245,7 @@ FOUND = (
 
 def test_annotations_for_a_build() -> None:
     """One line each, escaped as the format wants."""
-    assert annotations(FOUND) == [
+    assert render_annotations(FOUND) == [
         "::error file=a%2Cb.py,line=2,title=HIGH sec::bad, very: 100%25%0Ahere%0Aone%0Atwo",
         "::notice file=a.py,line=1,title=LOW lint::style | `x`",
     ]
@@ -253,13 +253,13 @@ def test_annotations_for_a_build() -> None:
 
 def test_junit_fails_for_what_blocks() -> None:
     """LOW and MEDIUM are shown as passed."""
-    root = ET.fromstring(junit(junit_results([CouncilVerdict("p", FOUND), CouncilVerdict("q")])))
+    root = ET.fromstring(render_junit(to_junit_results([CouncilVerdict("p", FOUND), CouncilVerdict("q")])))
     assert (root.get("tests"), root.get("failures")) == ("3", "1")
 
 
 def test_markdown_has_a_row_each() -> None:
     """The worst first; nothing leaves its cell."""
-    rows = [line for line in markdown([CouncilVerdict("p", FOUND)]).splitlines() if line.startswith("| ")]
+    rows = [line for line in render_markdown([CouncilVerdict("p", FOUND)]).splitlines() if line.startswith("| ")]
     assert [row.split(" | ")[0] for row in rows] == ["| level", "| HIGH", "| LOW"]
     assert all(row.count("|") == 6 for row in rows)
 
@@ -280,7 +280,7 @@ def _call(*words: str, input: str | None = None) -> Any:
 
 def test_import_export_and_gate(home: Path) -> None:
     """From a scanner through the log to a pipeline."""
-    given_sarif = json.dumps(sarif([CouncilVerdict("x", FOUND)]))
+    given_sarif = json.dumps(to_sarif([CouncilVerdict("x", FOUND)]))
     assert _call("import", "--plan-hash", "p", "-", input=given_sarif).exit_code == 0
     for form in ("sarif", "junit", "markdown", "json"):
         result = _call("export", "--plan-hash", "p", "--format", form)
@@ -300,7 +300,7 @@ def test_import_export_and_gate(home: Path) -> None:
 def test_the_gate_judges_files_and_refuses_to_judge_nothing(home: Path) -> None:
     """No verdict is no pass."""
     assert _call("gate").exit_code == 2
-    (home / "x.sarif").write_text(json.dumps(sarif([CouncilVerdict("x", FOUND[:1])])))
+    (home / "x.sarif").write_text(json.dumps(to_sarif([CouncilVerdict("x", FOUND[:1])])))
     assert _call("gate", "x.sarif").exit_code == 0
     assert _call("gate", "--min-level", "LOW", "x.sarif").exit_code == 2
     (home / "y.sarif").write_text("nonsense")
@@ -315,10 +315,13 @@ def test_findings_are_in_the_log(home: Path) -> None:
         _call("record", "--plan-hash", "p", "--level", level, "--title", "t", "--agent", "a")
     _call("record", "--plan-hash", "p", "--level", "LOW", "--title", "u", "--agent", "a")
     finding = build_finding(level="HIGH", title="t", agent="a")
-    store = FileStore(home / "data", projections=projections())
-    assert standing(store, "p") == {finding.id: "HIGH", build_finding(level="LOW", title="u", agent="a").id: "LOW"}
+    store = FileStore(home / "data", projections=load_projections())
+    assert find_open_findings(store, "p") == {
+        finding.id: "HIGH",
+        build_finding(level="LOW", title="u", agent="a").id: "LOW",
+    }
     _call("clear", "--plan-hash", "p", "--id", finding.id, "--by", "ada", "--why", "fixed")
-    entries = list(store.entries("council-p"))
+    entries = list(store.read_entries("council-p"))
     assert [entry.kind for entry in entries] == [EntryKind.FINDING] * 3 + [EntryKind.FINDING_CLEARED]
     assert (entries[-1].body["by"], entries[-1].body["why"]) == ("ada", "fixed")
-    assert list(standing(store, "p").values()) == ["LOW"]
+    assert list(find_open_findings(store, "p").values()) == ["LOW"]

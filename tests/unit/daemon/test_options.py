@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from verdikt.daemon.options import Options
+from verdikt.daemon.options import DaemonOptions
 from verdikt.errors import DaemonError
 
 HOME = {"HOME": "/h"}
@@ -13,15 +13,17 @@ SYSTEM = ["--system", "--socket", "/run/v/d.sock", "--home", "/var/v"]
 
 def test_for_one_user_nothing_need_be_said() -> None:
     """The environment names the data directory."""
-    assert Options.read([], HOME) == Options(home=Path("/h/.local/share/verdikt"))
-    assert Options.read(["--http", "0"], HOME).http == 0
+    assert DaemonOptions.from_arguments([], HOME) == DaemonOptions(home=Path("/h/.local/share/verdikt"))
+    assert DaemonOptions.from_arguments(["--http", "0"], HOME).http_port == 0
 
 
 def test_for_all_users_its_places_are_named() -> None:
     """And the environment has no say."""
-    found = Options.read([*SYSTEM, "--allow", "1", "--allow", "2"], {"VERDIKT_HOME": "/elsewhere"})
+    found = DaemonOptions.from_arguments([*SYSTEM, "--allow", "1", "--allow", "2"], {"VERDIKT_HOME": "/elsewhere"})
 
-    assert found == Options(home=Path("/var/v"), system=True, socket=Path("/run/v/d.sock"), allow=frozenset({1, 2}))
+    assert found == DaemonOptions(
+        home=Path("/var/v"), system_wide=True, socket_path=Path("/run/v/d.sock"), allowed_uids=frozenset({1, 2})
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,4 +44,4 @@ def test_for_all_users_its_places_are_named() -> None:
 def test_what_is_missing_or_unknown_is_told(arguments: list[str], env: dict[str, str], message: str) -> None:
     """Instead of being guessed."""
     with pytest.raises(DaemonError, match=message):
-        Options.read(arguments, env)
+        DaemonOptions.from_arguments(arguments, env)

@@ -18,7 +18,7 @@ from verdikt.graph.policy import Policy
 from verdikt.model.action import Action
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts, GitFact, PathFact
-from verdikt.model.tool import kind_of
+from verdikt.model.tool_kind import classify_tool
 from verdikt.model.verdict import Verdict
 from verdikt.policy import parse_policy
 
@@ -100,7 +100,7 @@ def decide(case: dict[str, Any]) -> tuple[Effects, Verdict]:
     """What the case's action does, and what its profile says of it."""
     tool = case.get("tool", "Bash")
     payload = case["input"] if "input" in case else {"command": case["run"]}
-    action = Action(kind=kind_of(tool), tool=tool, payload=payload, cwd=case.get("cwd", ROOT))
+    action = Action(kind=classify_tool(tool), tool=tool, payload=payload, cwd=case.get("cwd", ROOT))
     facts = Facts(world(case))
     effects = classify(action, facts, manifest=case.get("manifest"))
     context = GovernanceContext(action=action, effects=effects, facts=facts)

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from tests.unit.effects.test_cases import decide
-from verdikt.effects.code.legible import Legible
+from verdikt.effects.code.fallback_parser import FallbackParser
 
 ODD = ["type X = int", "print 'x'", "def f(", "x = `y`", "?", "while True print(1)"]
 
@@ -15,33 +15,33 @@ ODD = ["type X = int", "print 'x'", "def f(", "x = `y`", "?", "while True print(
 def test_what_can_be_read_is_read_wherever_the_rest_stands(odd: str, at: int) -> None:
     """Between, before and after statements of one line and of several."""
     lines = ["import a", "a.b(\n    'c',\n)", "if a:\n    a.d('''e\nf''')"]
-    program = Legible("\n".join([*lines[:at], odd, *lines[at:]]))
+    program = FallbackParser("\n".join([*lines[:at], odd, *lines[at:]]))
     named = {node.attr for node in ast.walk(program.tree) if isinstance(node, ast.Attribute)}
 
     assert named >= {"b", "d"} or odd == "def f("  # which takes what follows for its arguments
-    assert not program.whole or odd == "type X = int"  # which later versions read
-    assert not program.telling
+    assert not program.is_complete or odd == "type X = int"  # which later versions read
+    assert not program.has_risky_line
 
 
 def test_a_program_that_parses_is_read_whole() -> None:
     """As Python reads it."""
     text = "import os\nif os:\n    os.system('x')\n"
 
-    assert Legible(text).whole
-    assert ast.dump(Legible(text).tree) == ast.dump(ast.parse(text))
+    assert FallbackParser(text).is_complete
+    assert ast.dump(FallbackParser(text).tree) == ast.dump(ast.parse(text))
 
 
 def test_a_lost_line_tells_when_it_may_do_what_matters() -> None:
     """A call of something that runs or deletes, in a line that nobody can read."""
-    assert Legible("subprocess.run(f'{d['x'] ?}')").telling
-    assert Legible("exec 'x'").telling
-    assert not Legible("print 'run'").telling
+    assert FallbackParser("subprocess.run(f'{d['x'] ?}')").has_risky_line
+    assert FallbackParser("exec 'x'").has_risky_line
+    assert not FallbackParser("print 'run'").has_risky_line
 
 
 def test_reading_ends_however_long_the_text_is() -> None:
     """What is left when there have been enough attempts counts as lost."""
-    assert not Legible("?\n" * 50_000).tree.body
-    assert Legible("?\n" * 50_000 + "os.system('x')").telling
+    assert not FallbackParser("?\n" * 50_000).tree.body
+    assert FallbackParser("?\n" * 50_000 + "os.system('x')").has_risky_line
 
 
 def test_python_nested_deeper_than_we_can_read_is_asked_about() -> None:

@@ -6,49 +6,51 @@ from importlib import import_module
 import pytest
 
 from tests.fakes import FakeWorld
-from verdikt.effects.argument import Arguments
-from verdikt.effects.call import Call
-from verdikt.effects.name import NAMES, named
-from verdikt.effects.program import FAMILIES, lookup
-from verdikt.effects.program.table import Does, Program
-from verdikt.effects.target import Resolver
+from verdikt.effects.argv import Arguments
+from verdikt.effects.effect_catalog import EFFECT_CATALOG, find_entry
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.program import PROGRAMS_BY_FAMILY, find_program
+from verdikt.effects.program.table import EffectSpec, Program
+from verdikt.effects.target import TargetResolver
 from verdikt.model.facts import Facts
 from verdikt.shell.command import Command, Word
 
 KINDS = {"path", "host", "ref", "pid", "package", "database", "unit", "resource", "other"}
 
 
-def rows(program: Program) -> Iterator[Does]:
+def rows(program: Program) -> Iterator[EffectSpec]:
     """Every row of a program, those of its subcommands included."""
-    yield from program.does
-    for entry in program.subs.values():
+    yield from program.effects
+    for entry in program.subcommands.values():
         if isinstance(entry, Program):
             yield from rows(entry)
         else:
-            yield from (entry,) if isinstance(entry, Does) else entry
+            yield from (entry,) if isinstance(entry, EffectSpec) else entry
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", PROGRAMS_BY_FAMILY)
 def test_a_family_knows_exactly_the_programs_it_is_listed_with(family: str) -> None:
     """The list that decides what is loaded cannot drift from what is written."""
-    assert sorted(import_module(f"verdikt.effects.program.{family}").PROGRAMS) == sorted(FAMILIES[family].split())
+    assert sorted(import_module(f"verdikt.effects.program.{family}").PROGRAMS) == sorted(
+        PROGRAMS_BY_FAMILY[family].split()
+    )
 
 
 def test_no_program_is_in_two_families() -> None:
     """Otherwise which one counts would depend on the order of a dictionary."""
-    names = [name for listed in FAMILIES.values() for name in listed.split()]
+    names = [name for listed in PROGRAMS_BY_FAMILY.values() for name in listed.split()]
 
     assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", PROGRAMS_BY_FAMILY)
 def test_every_row_uses_a_documented_name(family: str) -> None:
     """A row's effect stands in the table of names, or directly below one that does."""
     for name, program in import_module(f"verdikt.effects.program.{family}").PROGRAMS.items():
         for row in rows(program):
-            assert row.what in NAMES or row.what.rpartition(".")[0] in NAMES, f"{name}: {row.what}"
+            assert row.what in EFFECT_CATALOG or row.what.rpartition(".")[0] in EFFECT_CATALOG, f"{name}: {row.what}"
             assert row.kind in KINDS, f"{name}: {row.kind}"
-            Arguments(()).pick(row.on or "*")
+            Arguments(()).select_words(row.selector or "*")
 
 
 def words(text: str) -> tuple[Word, ...]:
@@ -56,8 +58,8 @@ def words(text: str) -> tuple[Word, ...]:
 
 
 def effects(text: str, program: Program) -> list[tuple[str, list[str]]]:
-    call = Call(Command(argv=words(text)), Resolver(Facts(FakeWorld())))
-    return [(effect.what, [target.text for target in effect.targets]) for effect in call.run(program)]
+    call = Invocation(Command(argv=words(text)), TargetResolver(Facts(FakeWorld())))
+    return [(effect.what, [target.text for target in effect.targets]) for effect in call.classify_program(program)]
 
 
 @pytest.mark.parametrize(
@@ -100,18 +102,20 @@ def test_a_row_picks_its_targets(on: str, picked: str) -> None:
     """The little language of `on`."""
     args = Arguments(words("-o out a b c"), frozenset({"-o"}))
 
-    assert " ".join(word.text for word in args.pick(on)) == picked
+    assert " ".join(word.text for word in args.select_words(on)) == picked
 
 
 def test_a_long_flag_may_be_shortened() -> None:
     """`rm --recurs` is `rm --recursive`."""
-    assert Arguments(words("--recurs x")).has("-r --recursive")
+    assert Arguments(words("--recurs x")).has_flag("-r --recursive")
 
 
 def test_conditions_on_flags_and_words_choose_rows() -> None:
     """`when` and `unless`, one flag or two together."""
     program = Program(
-        Does("fs.delete", "*", when="-r+-f"), Does("fs.list", "*", unless="-r"), Does("db.drop", when="flushall")
+        EffectSpec("fs.delete", "*", when="-r+-f"),
+        EffectSpec("fs.list", "*", unless="-r"),
+        EffectSpec("db.drop", when="flushall"),
     )
 
     assert effects("x -r -f a", program) == [("fs.delete", ["a"])]
@@ -122,9 +126,12 @@ def test_conditions_on_flags_and_words_choose_rows() -> None:
 def test_the_longest_subcommand_counts_and_keeps_the_flags_of_its_program() -> None:
     """`docker -H x volume rm data`: the host is a flag, `volume rm` the subcommand, `data` the operand."""
     program = Program(
-        Does("container.read"),
-        values="-H",
-        subs={"volume": Does("container.read"), "volume rm": Does("container.volume.remove", "*", "resource")},
+        EffectSpec("container.read"),
+        value_flags="-H",
+        subcommands={
+            "volume": EffectSpec("container.read"),
+            "volume rm": EffectSpec("container.volume.remove", "*", "resource"),
+        },
     )
 
     assert effects("docker -H h volume rm data", program) == [("container.volume.remove", ["data"])]
@@ -133,7 +140,7 @@ def test_the_longest_subcommand_counts_and_keeps_the_flags_of_its_program() -> N
 
 def test_a_dry_run_and_a_request_for_help_do_nothing() -> None:
     """Whatever else the line says."""
-    program = Program(Does("fs.delete", "*"), dry="-n --dry-run")
+    program = Program(EffectSpec("fs.delete", "*"), dry_run_flags="-n --dry-run")
 
     assert effects("x -n a", program) == []
     assert effects("x --help", program) == []
@@ -141,11 +148,11 @@ def test_a_dry_run_and_a_request_for_help_do_nothing() -> None:
 
 def test_an_unlisted_name_takes_after_its_parent() -> None:
     """`fs.delete.later` is as destructive as `fs.delete`; what has no parent is unknown."""
-    assert named("fs.delete.later") == NAMES["fs.delete"]
-    assert named("nonsense.entirely") == NAMES["unknown"]
+    assert find_entry("fs.delete.later") == EFFECT_CATALOG["fs.delete"]
+    assert find_entry("nonsense.entirely") == EFFECT_CATALOG["unknown"]
 
 
 def test_a_program_that_nobody_wrote_down_is_not_found() -> None:
     """Not knowing is an answer."""
-    assert lookup("frobnicate") is None
-    assert lookup("RM.EXE") is lookup("rm")
+    assert find_program("frobnicate") is None
+    assert find_program("RM.EXE") is find_program("rm")

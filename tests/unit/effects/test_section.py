@@ -3,13 +3,13 @@
 import pytest
 
 from verdikt.effects.manifest import parse_manifest
-from verdikt.effects.section import merge
+from verdikt.effects.section import merge_manifests
 from verdikt.errors import PolicyError
 from verdikt.graph.policy import Policy
-from verdikt.model.document import parse_document
 from verdikt.model.effect import EffectClass
 from verdikt.model.posture import Posture
-from verdikt.observe.policy import PolicyFile
+from verdikt.model.yaml_document import parse_document
+from verdikt.observe.policy_files import PolicyFile
 from verdikt.policy import build_policy
 
 
@@ -17,7 +17,8 @@ def parse_policy(text: str) -> Policy:
     """The policy in a text, over a profile with one rule."""
     rule = b"rules: [{name: r, tool: nothing, verdict: warn, reason: none}]"
     return build_policy(
-        [PolicyFile("file", "governance.yaml", text.encode())], profile=lambda name: parse_document(rule, name)
+        [PolicyFile("file", "governance.yaml", text.encode())],
+        read_profile_document=lambda name: parse_document(rule, name),
     )
 
 
@@ -72,11 +73,11 @@ def test_a_lower_layer_can_only_add_effects_and_constraints() -> None:
         }
     )
 
-    both = merge([upper, lower])
+    both = merge_manifests([upper, lower])
 
     assert both.get("t").effects == (EffectClass.NETWORK, EffectClass.READ)
     assert both.get("t").permitted_postures == (Posture.INTERACTIVE,)
     assert both.get("t").require_confirmation
     assert both.get("u") == lower.get("u")
     apart = parse_manifest({"tools": {"t": {"name": "t", "effects": ["read"], "permitted_postures": ["dry_run"]}}})
-    assert merge([upper, apart]).get("t").permitted_postures == (Posture.INTERACTIVE, Posture.LOCKED)
+    assert merge_manifests([upper, apart]).get("t").permitted_postures == (Posture.INTERACTIVE, Posture.LOCKED)

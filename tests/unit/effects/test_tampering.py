@@ -7,14 +7,14 @@ import pytest
 import yaml
 
 from tests.unit.effects.test_cases import CASES, ROOT, decide
-from verdikt.adapters.wiring.git import script
-from verdikt.observe.guarded import guarded_paths
+from verdikt.hosts.git.git_hooks import render_script
+from verdikt.observe.guarded_paths import list_guarded_paths
 
 DATA = yaml.safe_load((CASES / "tampering.yaml").read_text())
 HOME = "/home/dev"
 PROFILES = ("relaxed", "standard", "strict")
-GUARDED = guarded_paths(ROOT, {"HOME": HOME})
-CHECK = script("pre-commit", ("/usr/bin/python3",)).decode()
+GUARDED = list_guarded_paths(ROOT, {"HOME": HOME})
+CHECK = render_script("pre-commit", ("/usr/bin/python3",)).decode()
 
 
 def _filled(value: Any, words: dict[str, str]) -> Any:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.fakes import FakeWorld
-from verdikt.effects.target import Resolver
+from verdikt.effects.target import TargetResolver
 from verdikt.model.effect import Zone
 from verdikt.model.facts import Facts
 
@@ -24,4 +24,4 @@ def test_a_home_among_temporary_things_is_a_home(path: str, zone: Zone) -> None:
     """A container or a test may put it there; what is deleted in it is gone all the same."""
     world = FakeWorld(home="/tmp/someone", cwd="/tmp/someone/project", project_root="/tmp/someone/project")
 
-    assert Resolver(Facts(world)).zone(path) is zone
+    assert TargetResolver(Facts(world)).find_zone(path) is zone

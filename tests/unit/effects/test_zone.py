@@ -6,16 +6,16 @@ from hypothesis import strategies as st
 
 from tests.fakes import FakeWorld
 from verdikt.effects import zone
-from verdikt.effects.target import Resolver
+from verdikt.effects.target import TargetResolver
 from verdikt.model.effect import Zone
 from verdikt.model.facts import Facts
 
 TABLES = (
-    zone._GUARD,
-    zone._HOOK,
-    zone._PERSIST,
-    zone._SECRET,
-    " ".join("/x/" + name for name in zone._SECRET_NAMES.split()),
+    zone._GUARD_GLOBS,
+    zone._HOOK_GLOBS,
+    zone._PERSISTENCE_GLOBS,
+    zone._SECRET_GLOBS,
+    " ".join("/x/" + name for name in zone._SECRET_NAME_GLOBS.split()),
 )
 ENTRIES = sorted({entry for table in TABLES for entry in table.split()})
 FILLINGS = ("a", "x.y", "prod", "1", "a/b")
@@ -23,7 +23,7 @@ FILLINGS = ("a", "x.y", "prod", "1", "a/b")
 
 def special(path: str) -> bool:
     """What the tables say of a path that is written with `~`."""
-    return zone.is_guard(path) or zone.is_hook(path) or zone.is_persist(path) or zone.is_secret(path)
+    return zone.is_guard_path(path) or zone.is_git_hook(path) or zone.is_persistence(path) or zone.is_secret(path)
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
@@ -34,8 +34,8 @@ def test_no_entry_of_a_table_looks_plain(entry: str) -> None:
         for place in ("", "/home/dev/project/", "~/work/"):
             full = path if path.startswith(("/", "~")) else f"{place}{path}"
             if special(full):
-                assert not zone.is_plain(full), full
-                assert not zone.is_plain(full.replace("~", "/home/dev", 1)), full
+                assert not zone.is_ordinary(full), full
+                assert not zone.is_ordinary(full.replace("~", "/home/dev", 1)), full
 
 
 @given(
@@ -53,8 +53,8 @@ def test_a_plain_path_is_in_no_table(parts: list[str]) -> None:
     """Put together at random of telling parts."""
     path = "/" + "/".join(parts)
 
-    if zone.is_plain(path):
-        assert not special(zone.homely(path, "/home/dev"))
+    if zone.is_ordinary(path):
+        assert not special(zone.abbreviate_home(path, "/home/dev"))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_plain_path_is_in_no_table(parts: list[str]) -> None:
 )
 def test_every_place_has_its_zone(path: str, expected: Zone) -> None:
     """The examples that the tables are made for."""
-    assert Resolver(Facts(FakeWorld())).zone(path) is expected
+    assert TargetResolver(Facts(FakeWorld())).find_zone(path) is expected
 
 
 @pytest.mark.parametrize("home", ["/", "/home/dev/project"])
@@ -94,4 +94,4 @@ def test_a_home_or_a_disk_is_no_project(home: str) -> None:
     """Work there is outside of one, so that nobody's whole home counts as disposable."""
     world = FakeWorld(home=home, project_root=home, cwd=home)
 
-    assert Resolver(Facts(world)).zone("/home/dev/project/x") is not Zone.PROJECT
+    assert TargetResolver(Facts(world)).find_zone("/home/dev/project/x") is not Zone.PROJECT

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verdikt.evidence.claims import find_claims
-from verdikt.evidence.clause import CLAUSES, clauses
-from verdikt.evidence.prose import sentences
+from verdikt.evidence.clause import CLAUSES, split_clauses
+from verdikt.evidence.prose import split_sentences
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "claims.yaml").read_text())
 
@@ -59,9 +59,9 @@ def test_a_claim_says_where_its_words_stand() -> None:
 
 def test_a_sentence_of_many_parts_is_read_in_few() -> None:
     """What each clause costs is paid a bounded number of times, and its end is read all the same."""
-    (sentence,) = sentences("a: b; " * 150 + "I fixed it")
+    (sentence,) = split_sentences("a: b; " * 150 + "I fixed it")
 
-    found = list(clauses(sentence))
+    found = list(split_clauses(sentence))
 
     assert len(found) == CLAUSES + 1
     assert found[-1].text.endswith("I fixed it")

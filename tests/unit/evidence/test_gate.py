@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.scene import GREEN, RED, Scene
-from verdikt.evidence.contract import extend, read_contract
+from verdikt.evidence.contract import extend_contract, read_contract
 from verdikt.model.action import ActionKind
 
 
@@ -91,7 +91,7 @@ def test_a_linter_asked_by_name_says_nothing_about_tests(scene: Scene) -> None:
     scene.ask("Fix src/app.py and run the linter")
     scene.edit("src/app.py")
     scene.run("ruff check .", "All checks passed!")
-    assert scene.gov.proving.validated("s1", "done", "lint_clean", {}).holds
+    assert scene.gov.proving.validate_claim("s1", "done", "lint_clean", {}).holds
 
     assert not scene.say("All tests pass.").allowed
     assert scene.say("The linter is clean.").allowed
@@ -165,7 +165,7 @@ def test_a_command_that_only_looks_proves_nothing(scene: Scene) -> None:
     scene.edit("src/app.py")
     scene.run("echo make verify")
 
-    assert not scene.gov.proving.validated("s1", "done", "command_zero_exit", {"command": "make verify"}).holds
+    assert not scene.gov.proving.validate_claim("s1", "done", "command_zero_exit", {"command": "make verify"}).holds
 
 
 @pytest.mark.parametrize(("status", "proven"), [(200, True), (204, True), (301, False), (304, False), (500, False)])
@@ -174,7 +174,10 @@ def test_only_2xx_is_an_answer(scene: Scene, status: int, proven: bool) -> None:
     scene.ask("Verify that https://example.com/health answers")
     scene.run("curl -i https://example.com/health", f"HTTP/1.1 {status} X", 0)
 
-    assert scene.gov.proving.validated("s1", "done", "http_2xx", {"url": "https://example.com/health"}).holds is proven
+    assert (
+        scene.gov.proving.validate_claim("s1", "done", "http_2xx", {"url": "https://example.com/health"}).holds
+        is proven
+    )
 
 
 def test_a_failed_write_is_no_edit(scene: Scene) -> None:
@@ -183,7 +186,7 @@ def test_a_failed_write_is_no_edit(scene: Scene) -> None:
     path = str(scene.project / "src/app.py")
     scene._call(ActionKind.WRITE, "Write", {"file_path": path, "content": "x"}, status=1)
 
-    assert not scene.gov.proving.validated("s1", "done", "file_diff_present", {"path": "src/app.py"}).holds
+    assert not scene.gov.proving.validate_claim("s1", "done", "file_diff_present", {"path": "src/app.py"}).holds
 
 
 def test_one_test_of_a_file_is_not_the_file(scene: Scene) -> None:
@@ -193,9 +196,9 @@ def test_one_test_of_a_file_is_not_the_file(scene: Scene) -> None:
     scene.run("pytest tests/test_app.py::test_one", GREEN)
     target = {"target": "tests/test_app.py"}
 
-    assert not scene.gov.proving.validated("s1", "done", "pytest_pass", target).holds
+    assert not scene.gov.proving.validate_claim("s1", "done", "pytest_pass", target).holds
     scene.run("pytest tests/test_app.py", GREEN)
-    assert scene.gov.proving.validated("s1", "done", "pytest_pass", target).holds
+    assert scene.gov.proving.validate_claim("s1", "done", "pytest_pass", target).holds
 
 
 @pytest.mark.parametrize(
@@ -288,7 +291,7 @@ def test_a_dry_run_of_the_command_that_was_asked_for_proves_nothing(scene: Scene
     scene.edit("src/app.py")
     scene.run("pytest --collect-only", "42 tests collected")
 
-    assert not scene.gov.proving.validated("s1", "done", "command_zero_exit", {"command": "pytest"}).holds
+    assert not scene.gov.proving.validate_claim("s1", "done", "command_zero_exit", {"command": "pytest"}).holds
 
 
 def test_a_command_in_running_text_ends_where_english_goes_on() -> None:
@@ -297,8 +300,8 @@ def test_a_command_in_running_text_ends_where_english_goes_on() -> None:
 
     assert first is not None
     assert more is not None
-    assert first.named("command_hints") == ("npm test",)
-    assert extend(first, more).verification == ("tests_pass", "build_passes", "lint_clean")
+    assert first.get_targets("command_hints") == ("npm test",)
+    assert extend_contract(first, more).verification == ("tests_pass", "build_passes", "lint_clean")
 
 
 def test_what_a_test_run_leaves_behind_makes_nothing_stale(scene: Scene) -> None:
@@ -317,10 +320,10 @@ def test_a_command_that_was_asked_for_goes_stale_too(scene: Scene) -> None:
     scene.edit("src/app.py")
     scene.run("make verify")
     wanted = {"command": "make verify"}
-    assert scene.gov.proving.validated("s1", "done", "command_zero_exit", wanted).holds
+    assert scene.gov.proving.validate_claim("s1", "done", "command_zero_exit", wanted).holds
     scene.edit("src/app.py", "x = 2\n")
 
-    assert "ran before" in scene.gov.proving.validated("s1", "done", "command_zero_exit", wanted).reason
+    assert "ran before" in scene.gov.proving.validate_claim("s1", "done", "command_zero_exit", wanted).reason
 
 
 def test_files_that_are_not_for_whoever_asks_are_as_good_as_none(scene: Scene) -> None:
@@ -331,7 +334,7 @@ def test_files_that_are_not_for_whoever_asks_are_as_good_as_none(scene: Scene) -
         raise PermissionError(path)
         yield
 
-    scene.gov.look = not_for_you
+    scene.gov.path_access = not_for_you
     scene.ask("Fix src/app.py")
     scene.edit("src/app.py")
     answer = scene.say("Fixed.")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.scene import GREEN, Scene
-from verdikt.evidence.ran import edited_paths
+from verdikt.evidence.shell_runs import find_edited_paths
 from verdikt.model.action import Action, ActionKind, Outcome
-from verdikt.observe.tree import source_tree
+from verdikt.observe.source_tree import read_source_tree
 
 APP = "src/app.py"
 
@@ -117,7 +117,7 @@ def test_an_edit_that_was_taken_back_leaves_the_proof_standing(scene: Scene) -> 
 
 def test_a_check_by_name_goes_stale_like_any(scene: Scene) -> None:
     """A signed pass is about the sources as they were."""
-    assert scene.gov.proving.validated("s1", "done", "tests_pass", {}).holds
+    assert scene.gov.proving.validate_claim("s1", "done", "tests_pass", {}).holds
     write(scene, APP, "x = 9\n")
     scene.run("python tools/rewrite.py")
 
@@ -177,7 +177,7 @@ def test_only_checks_are_worth_a_look_at_the_sources(scene: Scene) -> None:
 )
 def test_formatters_and_generators_edit_what_they_do_not_name(command: str, edits: bool) -> None:
     """Where the sources cannot be looked at, this is what is known."""
-    assert (edited_paths(command) == ("*",)) is edits
+    assert (find_edited_paths(command) == ("*",)) is edits
 
 
 def test_without_a_look_the_log_decides(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_odd_files_are_survived(tmp_path: Path, make: Callable[[Path], object]) 
     """Pipes, loops, large files, names that are no text, a broken repository."""
     make(tmp_path)
 
-    first, second = source_tree(str(tmp_path)), source_tree(str(tmp_path))
+    first, second = read_source_tree(str(tmp_path)), read_source_tree(str(tmp_path))
 
     assert first == second
 
@@ -213,7 +213,7 @@ def test_odd_files_are_survived(tmp_path: Path, make: Callable[[Path], object]) 
 @pytest.mark.parametrize("where", ["", "relative", "/nowhere/at/all", "/"])
 def test_where_there_is_no_project_there_is_no_fingerprint(where: str) -> None:
     """And no walk through the whole machine."""
-    assert source_tree(where) is None
+    assert read_source_tree(where) is None
 
 
 def test_a_call_without_a_place_is_logged_all_the_same(tmp_path: Path) -> None:
@@ -230,9 +230,9 @@ def test_a_file_that_git_was_told_not_to_look_at_is_looked_at(scene: Scene) -> N
     if not (scene.project / ".git").exists():
         return
     git(scene, "update-index", "--assume-unchanged", "src/other.py")
-    before = source_tree(str(scene.project), {})
+    before = read_source_tree(str(scene.project), {})
     write(scene, "src/other.py", "y = 1\n")
-    after = source_tree(str(scene.project), {})
+    after = read_source_tree(str(scene.project), {})
     assert before is not None
     assert after is not None
     assert before.digest != after.digest

@@ -10,8 +10,8 @@ from verdikt.errors import PolicyError
 from verdikt.graph.combinator import All, Any, Child, Escalate, Not, Threshold, When
 from verdikt.graph.context import GovernanceContext
 from verdikt.graph.engine import PolicyEngine
-from verdikt.graph.leaf import node
-from verdikt.graph.result import EvaluationResult
+from verdikt.graph.evaluation_result import EvaluationResult
+from verdikt.graph.guard_node import to_node
 from verdikt.layers import GovernanceLayer
 from verdikt.model.action import Action
 from verdikt.model.verdict import Verdict
@@ -378,5 +378,5 @@ def test_the_trace_shows_each_node_above_its_children() -> None:
 
 def test_a_leaf_knows_its_layer() -> None:
     """INTENT unless the guard says otherwise."""
-    assert node(Says("pass")).layer is GovernanceLayer.INTENT  # type: ignore[attr-defined]
-    assert node(Says("observe")).layer is GovernanceLayer.OBSERVE  # type: ignore[attr-defined]
+    assert to_node(Says("pass")).layer is GovernanceLayer.INTENT  # type: ignore[attr-defined]
+    assert to_node(Says("observe")).layer is GovernanceLayer.OBSERVE  # type: ignore[attr-defined]

@@ -12,16 +12,16 @@ from tests.fakes import FakeWorld
 from tests.graphs import ACTION, Says
 from verdikt.graph.combinator import All, Any, Not, When
 from verdikt.graph.context import GovernanceContext, TraceEntry
-from verdikt.graph.engine import HISTORY, RISK_KEPT, PolicyEngine
+from verdikt.graph.engine import MAX_HISTORY, RISK_DECAY_FACTOR, PolicyEngine
 from verdikt.graph.rule import Rule, RuleSet
-from verdikt.graph.session import InMemorySessionStore
+from verdikt.graph.session_store import InMemorySessionStore
 from verdikt.graph.tracer import CollectingTracer, StdoutTracer
 from verdikt.guards import BudgetGuard
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.effect import Effect, EffectClass, Effects
 from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
-from verdikt.model.session import SessionState
+from verdikt.model.session_state import SessionState
 from verdikt.model.verdict import Verdict
 
 
@@ -67,18 +67,18 @@ def test_consecutive_blocks_end_with_the_first_action_that_is_not_blocked() -> N
 def test_history_is_bounded_and_holds_no_command() -> None:
     """The newest actions, oldest first, without what may hold secrets."""
     engine = PolicyEngine(Says("pass"))
-    for number in range(HISTORY + 5):
+    for number in range(MAX_HISTORY + 5):
         action = Action(kind=ActionKind.BASH, payload={"command": "echo $TOKEN"}, call_id=str(number))
         result = engine.evaluate(action)
     history = result.context.session.history
 
-    assert [entry["call_id"] for entry in history] == [str(number) for number in range(5, HISTORY + 5)]
+    assert [entry["call_id"] for entry in history] == [str(number) for number in range(5, MAX_HISTORY + 5)]
     assert "TOKEN" not in str(history)
     assert history[-1] == {
         "kind": "bash",
         "tool": "",
         "path": "",
-        "call_id": str(HISTORY + 4),
+        "call_id": str(MAX_HISTORY + 4),
         "verdict": "pass",
         "guard": "pass",
         "success": None,
@@ -114,8 +114,8 @@ def test_risk_accumulates_within_bounds_and_fades() -> None:
     engine = PolicyEngine(All(guard, guard, guard))
     assert engine.evaluate(ACTION).context.risk_score == 1.0
     guard.risk = 0.0
-    assert engine.evaluate(ACTION).context.risk_score == RISK_KEPT
-    assert engine.evaluate(ACTION).context.risk_score == RISK_KEPT**2
+    assert engine.evaluate(ACTION).context.risk_score == RISK_DECAY_FACTOR
+    assert engine.evaluate(ACTION).context.risk_score == RISK_DECAY_FACTOR**2
 
 
 @pytest.mark.parametrize("amount", [-0.1, float("nan")])
@@ -191,11 +191,11 @@ def test_a_classifier_that_fails_blocks() -> None:
         (When(lambda a, ctx: True, Says("pass")), True),
         (BudgetGuard(max_tasks=1), False),
         (BudgetGuard(max_seconds=1), True),
-        (RuleSet(Rule.of({"name": "r", "tool": "x", "verdict": "block", "reason": "r", "fix": "f"})), False),
-        (RuleSet(Rule.of({"name": "r", "zone": "home", "verdict": "block", "reason": "r", "fix": "f"})), True),
+        (RuleSet(Rule.from_data({"name": "r", "tool": "x", "verdict": "block", "reason": "r", "fix": "f"})), False),
+        (RuleSet(Rule.from_data({"name": "r", "zone": "home", "verdict": "block", "reason": "r", "fix": "f"})), True),
         (
             RuleSet(
-                Rule.of(
+                Rule.from_data(
                     {
                         "name": "r",
                         "tool": "x",
@@ -262,11 +262,11 @@ def test_a_store_that_fails_hides_no_block() -> None:
 class BrokenTracer:
     """A tracer that fails."""
 
-    def evaluated(self, action: Action, trace: list[TraceEntry]) -> None:
+    def on_evaluation(self, action: Action, trace: list[TraceEntry]) -> None:
         """Fails."""
         raise OSError("pipe closed")
 
-    def acted(self, action: Action, outcome: Outcome) -> None:
+    def on_outcome(self, action: Action, outcome: Outcome) -> None:
         """Fails."""
         raise OSError("pipe closed")
 

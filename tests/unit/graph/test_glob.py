@@ -2,7 +2,7 @@
 
 import pytest
 
-from verdikt.graph.glob import escape, match_glob
+from verdikt.graph.glob import escape_glob, match_glob
 
 
 @pytest.mark.parametrize(
@@ -42,5 +42,5 @@ def test_many_stars_take_no_longer_than_their_product() -> None:
 
 def test_an_escaped_text_fits_itself_only() -> None:
     """A home directory may contain a star."""
-    assert match_glob(escape("/home/*/\\x?"), "/home/*/\\x?")
-    assert not match_glob(escape("/home/*"), "/home/dev")
+    assert match_glob(escape_glob("/home/*/\\x?"), "/home/*/\\x?")
+    assert not match_glob(escape_glob("/home/*"), "/home/dev")

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.policies import policy
-from verdikt.graph.lint import LintReport, lint
+from verdikt.graph.lint import LintReport, lint_policy
 from verdikt.model.effect import EffectClass
 from verdikt.policy import parse_policy
 
@@ -20,7 +20,7 @@ PASSES = ", verdict: pass}"
 
 def found(*rules: str, more: str = "profile: none") -> LintReport:
     lines = "\n".join(f"  - {rule}" for rule in rules)
-    return lint(policy(file=f"{more}\nrules:\n{lines}\n"), NAMES)
+    return lint_policy(policy(file=f"{more}\nrules:\n{lines}\n"), NAMES)
 
 
 FIRING = [
@@ -114,7 +114,7 @@ def test_layers_are_looked_at_one_by_one() -> None:
     """A project may repeat what the user's policy says: it must stand by itself elsewhere."""
     rule = "rules: [{name: r, kind: bash" + SAYS + "]"
 
-    assert lint(policy(user=f"profile: none\n{rule}", project=f"profile: none\n{rule}"), NAMES).flaws == ()
+    assert lint_policy(policy(user=f"profile: none\n{rule}", project=f"profile: none\n{rule}"), NAMES).flaws == ()
 
 
 def test_a_rule_that_the_profile_already_covers_is_shadowed() -> None:
@@ -133,8 +133,8 @@ def test_an_approval_that_approves_nothing_is_idle() -> None:
     alone = policy(project="approve: [{class: read}]")
     against = policy(file="approve: [{effect: fs.delete.tree}]\nprofile: standard")
 
-    assert [flaw.kind for flaw in lint(alone, NAMES).flaws] == ["idle"]
-    assert [(flaw.kind, flaw.message) for flaw in lint(against, NAMES).flaws] == [
+    assert [flaw.kind for flaw in lint_policy(alone, NAMES).flaws] == ["idle"]
+    assert [(flaw.kind, flaw.message) for flaw in lint_policy(against, NAMES).flaws] == [
         ("contradiction", "`approve` names what rule `no_delete` says ask to")
     ]
 
@@ -144,8 +144,8 @@ def test_patterns_of_a_guard_are_looked_at_too() -> None:
     clean = "bash_safety: {blocked_patterns: ['rm\\s+-rf\\s+/', 'DROP\\s+TABLE']}"
     flawed = "bash_safety: {blocked_patterns: ['a^b', curl, 'curl -O', '^xyz'], allowed: ['x.*']}"
 
-    assert lint(parse_policy("profile: none\n" + clean)).flaws == ()
-    assert [(flaw.kind, flaw.message) for flaw in lint(parse_policy("profile: none\n" + flawed)).flaws] == [
+    assert lint_policy(parse_policy("profile: none\n" + clean)).flaws == ()
+    assert [(flaw.kind, flaw.message) for flaw in lint_policy(parse_policy("profile: none\n" + flawed)).flaws] == [
         ("never", "`a^b` under `blocked_patterns` of guard `bash_safety` can never fire"),
         ("shadowed", "`curl -O` under `blocked_patterns` of guard `bash_safety` never decides: `curl` comes first"),
     ]
@@ -156,7 +156,7 @@ def test_the_condition_of_a_when_must_be_able_to_hold() -> None:
     holds = "profile: none\nwhen: {if: action.task_type == 'deploy' && risk < 0.5, then: saying}"
     never = "profile: none\nwhen: {if: risk > 1.5, then: saying}"
 
-    assert lint(policy(file=holds)).flaws == ()
-    assert [(flaw.where, flaw.message) for flaw in lint(policy(file=never)).flaws] == [
+    assert lint_policy(policy(file=holds)).flaws == ()
+    assert [(flaw.where, flaw.message) for flaw in lint_policy(policy(file=never)).flaws] == [
         ("file.yaml:2:12", "no action was found for which `risk > 1.5` holds")
     ]

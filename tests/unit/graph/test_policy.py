@@ -119,7 +119,7 @@ def test_nothing_is_approved_that_a_higher_layer_does_not_approve(layers: dict[s
     effect = Effect(cls=EffectClass.READ, what="fs.read", targets=(INSIDE,))
     ctx = GovernanceContext(action=BASH, effects=Effects((effect,)), facts=Facts(FakeWorld()))
 
-    assert policy(**layers).approves(BASH, ctx) is approved
+    assert policy(**layers).approves_action(BASH, ctx) is approved
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_an_action_is_approved_only_as_a_whole(effects: list[Effect], approved: 
     """Every effect, every target, and only what is certain."""
     ctx = GovernanceContext(action=BASH, effects=Effects(tuple(effects)), facts=Facts(FakeWorld()))
 
-    assert policy(user=READS).approves(BASH, ctx) is approved
+    assert policy(user=READS).approves_action(BASH, ctx) is approved
 
 
 def test_the_digest_is_that_of_what_the_policy_says() -> None:
@@ -167,5 +167,5 @@ def test_where_each_setting_comes_from_is_known() -> None:
     """A setting may come from the layer itself or from its profile."""
     layer = policy(file="posture: locked\nprofile: standard").layers[0]
 
-    assert layer.origin("posture") == "file.yaml:1:1"
-    assert layer.origin("unknown_tools") == "profiles/standard.yaml:2:1"
+    assert layer.locate_key("posture") == "file.yaml:1:1"
+    assert layer.locate_key("unknown_tools") == "profiles/standard.yaml:2:1"

@@ -34,7 +34,7 @@ def delete(*targets: Target, **more: Any) -> Effect:
 
 
 def rule(**conditions: Any) -> Rule:
-    return Rule.of({"name": "r", "verdict": "block", "reason": "no", "fix": "stop", **conditions})
+    return Rule.from_data({"name": "r", "verdict": "block", "reason": "no", "fix": "stop", **conditions})
 
 
 def verdict(rule: Rule, action: Action = BASH, *effects: Effect, posture: Posture = Posture.INTERACTIVE) -> Verdict:
@@ -183,7 +183,7 @@ def test_a_long_target_is_shortened() -> None:
 def test_a_wrong_rule_cannot_be_built(data: dict[str, Any], message: str) -> None:
     """Each fault says what was expected."""
     with pytest.raises(PolicyError, match=message):
-        Rule.of(data)
+        Rule.from_data(data)
 
 
 def test_a_rule_set_without_rules_cannot_be_built() -> None:
@@ -195,10 +195,12 @@ def test_a_rule_set_without_rules_cannot_be_built() -> None:
 def test_the_strictest_rule_decides_and_the_first_of_equals() -> None:
     """As under `All`."""
     rules = RuleSet(
-        Rule.of({"name": "warns", "kind": "bash", "verdict": "warn", "reason": "hm"}),
-        Rule.of({"name": "first", "command": "git", "verdict": "block", "reason": "1", "fix": "1", "red_line": True}),
-        Rule.of({"name": "second", "pattern": "push", "verdict": "block", "reason": "2", "fix": "2"}),
-        Rule.of({"name": "silent", "kind": "read", "verdict": "block", "reason": "3", "fix": "3"}),
+        Rule.from_data({"name": "warns", "kind": "bash", "verdict": "warn", "reason": "hm"}),
+        Rule.from_data(
+            {"name": "first", "command": "git", "verdict": "block", "reason": "1", "fix": "1", "red_line": True}
+        ),
+        Rule.from_data({"name": "second", "pattern": "push", "verdict": "block", "reason": "2", "fix": "2"}),
+        Rule.from_data({"name": "silent", "kind": "read", "verdict": "block", "reason": "3", "fix": "3"}),
     )
     context = GovernanceContext(action=BASH)
 
@@ -248,7 +250,7 @@ def test_a_condition_that_raises_blocks() -> None:
     def broken(action: Action, ctx: GovernanceContext) -> bool:
         raise KeyError("missing")
 
-    found = verdict(Rule.of({"name": "r", "if": broken, "verdict": "warn", "reason": "hm"}))
+    found = verdict(Rule.from_data({"name": "r", "if": broken, "verdict": "warn", "reason": "hm"}))
 
     assert (found.kind, found.error) == (VerdictKind.BLOCK, True)
     assert "KeyError" in found.reason
@@ -268,7 +270,9 @@ def test_a_payload_of_any_shape_gets_a_verdict(payload: Any) -> None:
 def test_a_red_line_behind_another_block_stays_a_red_line() -> None:
     """A rule set is `All` over its rules: `Escalate` cannot get past any of them."""
     block = {"tool": "Bash", "verdict": "block", "reason": "no", "fix": "do not"}
-    rules = RuleSet(Rule.of({**block, "name": "one"}), Rule.of({**block, "name": "two", "red_line": True}))
+    rules = RuleSet(
+        Rule.from_data({**block, "name": "one"}), Rule.from_data({**block, "name": "two", "red_line": True})
+    )
     result = PolicyEngine(Escalate(rules, Says("pass"))).evaluate(Action(kind=ActionKind.BASH, tool="Bash"))
 
     assert (result.verdict.guard, result.verdict.red_line) == ("one", True)

@@ -48,7 +48,7 @@ def test_a_file_must_be_of_this_session_where_that_is_asked_for(tmp_path: Path) 
     class Old(type(Guided(tmp_path).world)):  # type: ignore[misc]
         written = 0.0
 
-        def changed(self, path: str) -> float:
+        def modification_time(self, path: str) -> float:
             return self.written
 
     agent = Guided(tmp_path, "completion: {checks: [{files: {files: out.md, fresh: true}}]}\n", world=Old())
@@ -111,7 +111,7 @@ def test_a_log_that_cannot_be_written_refuses_once(tmp_path: Path) -> None:
     gov = agent.governance()
     (tmp_path / "data" / "ledger").rmdir()
     (tmp_path / "data" / "ledger").write_text("in the way")
-    from verdikt.model.moment import Turn
+    from verdikt.model.hook_message import Turn
 
     assert not gov.stop(Turn(session_id="s")).allowed
     assert gov.stop(Turn(session_id="s", stop_hook_active=True)).allowed

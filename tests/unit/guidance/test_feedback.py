@@ -1,5 +1,6 @@
 """Feedback: isolated, bounded, escaped; and what verdikt itself has to say."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,8 @@ import pytest
 from tests.guided import Guided
 from verdikt.errors import GuidanceError, PolicyError
 from verdikt.guidance.feedback import (
-    LIMIT,
-    TOTAL,
+    MAX_TEXT_LENGTH,
+    MAX_TOTAL_LENGTH,
     Feedback,
     FeedbackContext,
     FeedbackProviderConfig,
@@ -23,6 +24,7 @@ from verdikt.policy import parse_policy
 ALWAYS = FeedbackTrigger(every_n_calls=1)
 
 
+@dataclass(frozen=True, slots=True)
 class Raising(StaticFeedbackProvider):
     """A provider that fails."""
 
@@ -40,7 +42,7 @@ def test_one_that_raises_silences_no_other(tmp_path: Path) -> None:
     agent = Guided(tmp_path, definition={"feedback": configs})
 
     assert "heard" in agent.call("look")
-    [entry] = [entry for entry in agent.store().entries("s") if entry.kind is EntryKind.FEEDBACK]
+    [entry] = [entry for entry in agent.store().read_entries("s") if entry.kind is EntryKind.FEEDBACK]
     assert entry.body["failures"] == {"0:Static": "RuntimeError: no idea"}
 
 
@@ -63,8 +65,8 @@ def test_text_is_capped_one_by_one_and_all_together() -> None:
         len(run_feedback_providers(configs, FeedbackContext(calls=at, memory=context.memory)).feedback) for at in (2, 3)
     ]
 
-    assert len(first.feedback[0].render()) <= LIMIT + 100
-    assert len(first.text) <= TOTAL + 10
+    assert len(first.feedback[0].render()) <= MAX_TEXT_LENGTH + 100
+    assert len(first.text) <= MAX_TOTAL_LENGTH + 10
     assert [len(first.feedback), *heard] == [2, 2, 2]
     assert all(context.last_feedback_for_provider(f"{at}:Static") for at in range(5))
 

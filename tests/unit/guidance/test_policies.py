@@ -1,5 +1,6 @@
 """Tool policies through the real flow: what the seed's weaknesses would have let through, and what people ask for besides."""
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,9 @@ import pytest
 
 from tests.guided import PROJECT, Guided
 from verdikt.errors import GuidanceError, PolicyError
-from verdikt.guidance.reading import ParameterPolicy, ReadBeforeWritePolicy
+from verdikt.guidance.parameter_policies import ParameterPolicy, ReadBeforeWritePolicy
 from verdikt.guidance.sequence import (
-    MOST,
+    MAX_KEYS,
     ForbiddenSequencePolicy,
     OncePolicy,
     RateLimitPolicy,
@@ -20,9 +21,9 @@ from verdikt.guidance.tool_policy import PolicyContext, ToolPolicy
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import PathFact
-from verdikt.model.memory import Memory
+from verdikt.model.session_memory import Memory
 from verdikt.policy import parse_policy, restore_policy
-from verdikt.replay import differences, recorded, replay
+from verdikt.replay import find_differences, read_decision, replay
 
 UNREAD = "must be read before overwriting."
 READ = "tool_policies: [read_before_write]\n"
@@ -179,7 +180,7 @@ def test_once_counts_by_the_value_of_a_parameter(tmp_path: Path) -> None:
 def test_once_counts_so_many_values_and_no_more() -> None:
     """What cannot be counted is not let through."""
     policy, memory = OncePolicy(tool="mail", key="to"), Memory()
-    for at in range(MOST):
+    for at in range(MAX_KEYS):
         policy.on_result("mail", {"to": str(at)}, Outcome(success=True), context=PolicyContext(memory=memory))
 
     assert not policy.check("mail", {"to": "new"}, context=PolicyContext(memory=memory)).allowed
@@ -211,18 +212,18 @@ def test_no_number_of_reads_makes_the_session_forget_a_secret(tmp_path: Path) ->
     memory = Memory()
     policy = ForbiddenSequencePolicy()
     memory.keep(1, policy.name, "secret")
-    from verdikt.model.memory import FADING, Recalled, folded
+    from verdikt.model.session_memory import MAX_MARKS, StoredMemory, fold_changes
 
-    state = folded({}, memory.changes)
-    for at in range(FADING * 2):
-        marks = Memory(Recalled(partial(dict, state)))
-        marks.mark("x", "read_before_write", f"/f{at}")
-        state = folded(state, marks.changes)
+    state = fold_changes({}, memory.changes)
+    for at in range(MAX_MARKS * 2):
+        marks = Memory(StoredMemory(partial(dict, state)))
+        marks.set_mark("x", "read_before_write", f"/f{at}")
+        state = fold_changes(state, marks.changes)
 
-    assert Memory(Recalled(partial(dict, state))).get(policy.name, "secret") == 1
-    assert len(state["marks"].split()) == FADING
-    assert Memory(Recalled(partial(dict, state))).marked("read_before_write", "/f0") == ""
-    assert Memory(Recalled(partial(dict, state))).marked("read_before_write", f"/f{FADING * 2 - 1}") == "x"
+    assert Memory(StoredMemory(partial(dict, state))).get(policy.name, "secret") == 1
+    assert len(state["marks"].split()) == MAX_MARKS
+    assert Memory(StoredMemory(partial(dict, state))).get_mark("read_before_write", "/f0") == ""
+    assert Memory(StoredMemory(partial(dict, state))).get_mark("read_before_write", f"/f{MAX_MARKS * 2 - 1}") == "x"
 
 
 def test_arguments_must_fit_their_schema(tmp_path: Path) -> None:
@@ -259,10 +260,10 @@ def test_every_decision_replays_by_the_kept_policy(tmp_path: Path) -> None:
 
     policy = agent.governance().policy
     kept = restore_policy(policy.document)
-    past = [found for entry in agent.store().entries("s") if (found := recorded(entry))]
+    past = [found for entry in agent.store().read_entries("s") if (found := read_decision(entry))]
     assert kept.digest == policy.digest
     assert sum(found.kind.word == "block" for found in past) == 4
-    assert [differences(found, replay(found, kept)) for found in past] == [[]] * len(past)
+    assert [find_differences(found, replay(found, kept)) for found in past] == [[]] * len(past)
 
 
 def test_the_time_is_in_the_receipt_only_when_a_policy_asks(tmp_path: Path) -> None:
@@ -284,7 +285,7 @@ def test_reindexing_rebuilds_what_is_remembered(tmp_path: Path) -> None:
         agent.call("Read", file_path="a.txt")
     agent.stop()
     store = agent.store()
-    before = [store.project(name, "s") for name in ("memory", "calls")]
+    before = [store.read_projection(name, "s") for name in ("memory", "calls")]
     store.close()
     (tmp_path / "data" / "state.db").unlink()
     for ending in ("-wal", "-shm"):
@@ -293,7 +294,7 @@ def test_reindexing_rebuilds_what_is_remembered(tmp_path: Path) -> None:
     store = agent.store()
     store.reindex()
 
-    assert [store.project(name, "s") for name in ("memory", "calls")] == before
+    assert [store.read_projection(name, "s") for name in ("memory", "calls")] == before
     assert before[0]["marks"]
     assert agent.before("Write", file_path="a.txt").passed
 
@@ -301,6 +302,7 @@ def test_reindexing_rebuilds_what_is_remembered(tmp_path: Path) -> None:
 def test_a_policy_that_cannot_take_note_leaves_a_gap_and_silences_no_other(tmp_path: Path) -> None:
     """The after moment never stands in the way, and the call is logged."""
 
+    @dataclass(frozen=True, slots=True)
     class Broken(OncePolicy):
         def on_result(self, *args: Any, **more: Any) -> None:
             more["context"].memory.keep(1, "half", "done")
@@ -310,16 +312,17 @@ def test_a_policy_that_cannot_take_note_leaves_a_gap_and_silences_no_other(tmp_p
     agent.put("a.txt")
     agent.call("Read", file_path="a.txt")
 
-    entries = list(agent.store().entries("s"))
+    entries = list(agent.store().read_entries("s"))
     assert [entry.kind for entry in entries] == [EntryKind.DECISION, EntryKind.TOOL_CALL, EntryKind.GAP]
     assert entries[-1].body["failures"] == {"broken": "RuntimeError: broken"}
-    assert agent.store().project("memory", "s")["kept"] == {}
+    assert agent.store().read_projection("memory", "s")["kept"] == {}
     assert agent.call("Write", file_path="a.txt") == ""
 
 
 def test_what_a_policy_keeps_that_cannot_be_written_costs_only_itself(tmp_path: Path) -> None:
     """The call is logged all the same."""
 
+    @dataclass(frozen=True, slots=True)
     class Odd(OncePolicy):
         def on_result(self, *args: Any, **more: Any) -> None:
             more["context"].memory.keep(float("nan"), "odd", "value")
@@ -327,7 +330,7 @@ def test_what_a_policy_keeps_that_cannot_be_written_costs_only_itself(tmp_path: 
     agent = Guided(tmp_path, definition={"tool_policies": [Odd(tool="x", name="odd")]})
     agent.call("y")
 
-    assert [entry.kind for entry in agent.store().entries("s")][1:] == [EntryKind.TOOL_CALL, EntryKind.GAP]
+    assert [entry.kind for entry in agent.store().read_entries("s")][1:] == [EntryKind.TOOL_CALL, EntryKind.GAP]
 
 
 def test_two_policies_of_one_kind_remember_by_themselves(tmp_path: Path) -> None:
@@ -379,7 +382,7 @@ def test_a_policy_that_makes_no_sense_cannot_be_built(make: Any, message: str) -
 
 def test_a_lower_layer_adds_policies_and_takes_none_away() -> None:
     """Ruling 12."""
-    from verdikt.observe.policy import PolicyFile
+    from verdikt.observe.policy_files import PolicyFile
     from verdikt.policy import build_policy
 
     upper = b"tool_policies: [read_before_write]\ncompletion: {checks: [{files: a}]}\n"

@@ -5,12 +5,12 @@ import pytest
 import yaml
 
 from verdikt.errors import PolicyError
-from verdikt.graph.schema import policy_schema
+from verdikt.graph.policy_schema import build_policy_schema
 from verdikt.guidance.audience import Audience
 from verdikt.guidance.section import CHECKERS, POLICIES, PROVIDERS
-from verdikt.policy import parse_policy, registry
+from verdikt.policy import get_registry, parse_policy
 
-SCHEMA = jsonschema.Draft202012Validator(policy_schema(registry()))
+SCHEMA = jsonschema.Draft202012Validator(build_policy_schema(get_registry()))
 
 GOOD = [
     "tool_policies: [read_before_write, forbidden_sequence]",

@@ -11,7 +11,7 @@ from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger import checkpoint
 from verdikt.ledger.audit import audit
-from verdikt.ledger.fault import Corruption, Fault, Witness
+from verdikt.ledger.audit_finding import AuditFinding, Corruption, Witness
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.key_rotation import rotate_key
 from verdikt.ledger.keys import Keyring
@@ -26,22 +26,22 @@ def opened(home: Path) -> FileStore:
 def exported(home: Path, directory: Path) -> Path:
     """A checkpoint of everything, taken elsewhere."""
     store = opened(home)
-    checkpoint.cover(store, store.sessions())
-    heads = {session: store.head(session) for session in store.sessions()}
-    return checkpoint.write(checkpoint.make(heads, store.keyring, store.clock.now()), directory)
+    checkpoint.sign_session_ends(store, store.list_sessions())
+    heads = {session: store.read_head(session) for session in store.list_sessions()}
+    return checkpoint.write_checkpoint(checkpoint.build_checkpoint(heads, store.keyring, store.clock.now()), directory)
 
 
-def words(home: Path, path: Path) -> tuple[list[Witness], list[Fault]]:
+def words(home: Path, path: Path) -> tuple[list[Witness], list[AuditFinding]]:
     """What the checkpoint says."""
-    return checkpoint.testify(checkpoint.read(path), Keyring(home / "keys"), str(path))
+    return checkpoint.verify_checkpoints(checkpoint.read_checkpoints(path), Keyring(home / "keys"), str(path))
 
 
 def test_nothing_to_verify_does_not_hold(tmp_path: Path) -> None:
     """A missing, an empty and an unused directory alike."""
-    assert not audit(tmp_path / "nowhere").holds
+    assert not audit(tmp_path / "nowhere").is_intact
     opened(tmp_path / "home")
-    assert not audit(tmp_path / "home").holds
-    assert not audit(tmp_path / "home", ["s"]).holds
+    assert not audit(tmp_path / "home").is_intact
+    assert not audit(tmp_path / "home", ["s"]).is_intact
 
 
 def test_verification_changes_nothing(tmp_path: Path) -> None:
@@ -62,8 +62,8 @@ def test_one_damaged_session_does_not_hide_another(tmp_path: Path) -> None:
 
     found = audit(tmp_path)
 
-    assert [(fault.session, fault.kind) for fault in found.faults] == [("a", Corruption.EDIT), ("c", Corruption.EDIT)]
-    assert [one.session for one in found.sessions if one.holds] == ["b"]
+    assert [(fault.session, fault.kind) for fault in found.findings] == [("a", Corruption.EDIT), ("c", Corruption.EDIT)]
+    assert [one.session for one in found.sessions if one.is_intact] == ["b"]
 
 
 def test_changed_and_missing_artifacts_are_found(tmp_path: Path) -> None:
@@ -73,10 +73,10 @@ def test_changed_and_missing_artifacts_are_found(tmp_path: Path) -> None:
     (tmp_path / "artifacts" / "s" / "1" / "out").write_bytes(b"9")
     (tmp_path / "artifacts" / "s" / "1" / "err").unlink()
 
-    faults = audit(tmp_path).faults
+    faults = audit(tmp_path).findings
 
     assert [fault.kind for fault in faults] == [Corruption.ARTIFACT, Corruption.ARTIFACT]
-    assert audit(tmp_path, artifacts=False).holds
+    assert audit(tmp_path, artifacts=False).is_intact
 
 
 def test_a_rollback_of_everything_shows_against_a_checkpoint_from_elsewhere(tmp_path: Path) -> None:
@@ -94,12 +94,12 @@ def test_a_rollback_of_everything_shows_against_a_checkpoint_from_elsewhere(tmp_
     shutil.rmtree(home)
     shutil.copytree(tmp_path / "copy", home)
 
-    assert audit(home).holds
+    assert audit(home).is_intact
     said, doubts = words(home, witness)
     found = audit(home, witnesses=said)
 
     assert doubts == []
-    assert [(fault.session, fault.kind) for fault in found.faults] == [
+    assert [(fault.session, fault.kind) for fault in found.findings] == [
         ("s", Corruption.ROLLBACK),
         ("t", Corruption.MISSING),
     ]
@@ -114,7 +114,7 @@ def test_a_checkpoint_holds_while_the_log_grows(tmp_path: Path) -> None:
     said, doubts = words(tmp_path / "home", tmp_path / "elsewhere")
 
     assert (len(said), doubts) == (1, [])
-    assert audit(tmp_path / "home", witnesses=said).holds
+    assert audit(tmp_path / "home", witnesses=said).is_intact
     assert words(tmp_path / "home", witness)[0] == said or said[0].source != str(witness)
 
 
@@ -127,12 +127,12 @@ def test_a_forged_past_shows_against_a_checkpoint(tmp_path: Path) -> None:
     shutil.copytree(home / "keys", forged / "keys")
     store = opened(forged)
     store.append("s", "tool_call", {"w": "forged"})
-    store.checkpoint("s")
+    store.append_checkpoint("s")
 
     said, _ = words(forged, witness)
 
-    assert audit(forged).holds
-    assert [(f.kind, f.seq) for f in audit(forged, witnesses=said).faults] == [(Corruption.FORGERY, 2)]
+    assert audit(forged).is_intact
+    assert [(f.kind, f.seq) for f in audit(forged, witnesses=said).findings] == [(Corruption.FORGERY, 2)]
 
 
 def test_a_checkpoint_survives_key_rotation(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_what_is_no_checkpoint_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
 
     with pytest.raises(LedgerError, match=r"expected a (checkpoint|seq and a hash).*w\.json"):
-        checkpoint.read(path)
+        checkpoint.read_checkpoints(path)
 
 
 def test_covering_signs_each_session_once(tmp_path: Path) -> None:
@@ -178,9 +178,9 @@ def test_covering_signs_each_session_once(tmp_path: Path) -> None:
     store.append("s", "tool_call", {})
     store.append("t", "posture", {})
 
-    assert checkpoint.cover(store, store.sessions()) == 1
-    assert checkpoint.cover(store, store.sessions()) == 0
-    assert [one.covered for one in audit(tmp_path).sessions] == [2, 1]
+    assert checkpoint.sign_session_ends(store, store.list_sessions()) == 1
+    assert checkpoint.sign_session_ends(store, store.list_sessions()) == 0
+    assert [one.last_covered_seq for one in audit(tmp_path).sessions] == [2, 1]
 
 
 def test_a_corrupt_database_is_told_and_the_chains_are_examined_all_the_same(tmp_path: Path) -> None:
@@ -192,9 +192,9 @@ def test_a_corrupt_database_is_told_and_the_chains_are_examined_all_the_same(tmp
 
     found = audit(tmp_path)
 
-    assert found.entries == 1
-    assert [fault.kind for fault in found.faults] == [Corruption.NO_HEAD, Corruption.NO_HEAD]
-    assert "run `verdikt ledger reindex`" in found.faults[0].message
+    assert found.entry_count == 1
+    assert [fault.kind for fault in found.findings] == [Corruption.NO_HEAD, Corruption.NO_HEAD]
+    assert "run `verdikt ledger reindex`" in found.findings[0].message
 
 
 def test_a_long_end_without_signature_is_noted(tmp_path: Path) -> None:
@@ -205,8 +205,8 @@ def test_a_long_end_without_signature_is_noted(tmp_path: Path) -> None:
 
     found = audit(tmp_path)
 
-    assert found.holds
-    assert [fault.kind for fault in found.faults] == [Corruption.UNCOVERED]
+    assert found.is_intact
+    assert [fault.kind for fault in found.findings] == [Corruption.UNCOVERED]
 
 
 def test_a_doctored_database_is_told(tmp_path: Path) -> None:
@@ -216,18 +216,18 @@ def test_a_doctored_database_is_told(tmp_path: Path) -> None:
     for _ in range(3):
         store.append("s", "tool_call", {})
     store.close()
-    assert audit(tmp_path, projections=(count,)).holds
+    assert audit(tmp_path, projections=(count,)).is_intact
     connection = sqlite3.connect(tmp_path / "state.db")
     connection.execute("UPDATE state SET state = '0'")
     connection.commit()
     connection.close()
 
-    (fault,) = audit(tmp_path, projections=(count,)).faults
+    (fault,) = audit(tmp_path, projections=(count,)).findings
 
     assert (fault.kind, fault.session) == (Corruption.STATE, "s")
     assert "holds another `count` than the log gives: run `verdikt ledger reindex`" in fault.message
     FileStore(tmp_path, FakeClock(), (count,), durable=False).reindex()
-    assert audit(tmp_path, projections=(count,)).holds
+    assert audit(tmp_path, projections=(count,)).is_intact
 
 
 def test_a_state_of_entries_that_never_were_is_told_and_not_used(tmp_path: Path) -> None:
@@ -244,10 +244,10 @@ def test_a_state_of_entries_that_never_were_is_told_and_not_used(tmp_path: Path)
     connection.commit()
     connection.close()
 
-    (fault,) = audit(tmp_path, projections=(count,)).faults
+    (fault,) = audit(tmp_path, projections=(count,)).findings
 
     assert (fault.kind, fault.session) == (Corruption.STATE, "s")
-    assert FileStore(tmp_path, FakeClock(), (count,), durable=False).project("count", "s") == 3
+    assert FileStore(tmp_path, FakeClock(), (count,), durable=False).read_projection("count", "s") == 3
 
 
 def test_a_projection_that_lags_is_no_fault(tmp_path: Path) -> None:
@@ -256,4 +256,4 @@ def test_a_projection_that_lags_is_no_fault(tmp_path: Path) -> None:
     FileStore(tmp_path, FakeClock(), (count,), durable=False).append("s", "tool_call", {})
     opened(tmp_path).append("s", "tool_call", {})
 
-    assert audit(tmp_path, projections=(count,)).holds
+    assert audit(tmp_path, projections=(count,)).is_intact

@@ -20,7 +20,7 @@ from verdikt.ledger.audit import audit
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.keys import Keyring
 from verdikt.ledger.projection import Projection
-from verdikt.model.entry import Entry, EntryKind, seal
+from verdikt.model.entry import Entry, EntryKind, seal_entry
 
 COUNT = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -97,15 +97,15 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, durable: bool) ->
         assert str(home) in words, words
         with pytest.raises(LedgerError):
             store.append("s", "tool_call", {}, artifacts={"out": b"x" * 600_000})
-        found = {entry.hash for entry in opened(home).entries("s")}
+        found = {entry.hash for entry in opened(home).read_entries("s")}
         assert set(kept) <= found
         if ballast:
             ballast.unlink()
         else:
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         store.append("s", "tool_call", {"at": "with room"})
-        assert [f for f in audit(home).faults if not f.note] == []
-        assert store.project("count", "s") == len(list(store.entries("s")))
+        assert [f for f in audit(home).findings if not f.is_note] == []
+        assert store.read_projection("count", "s") == len(list(store.read_entries("s")))
 
     in_child(work)
 
@@ -119,13 +119,13 @@ def test_a_disk_that_fills_within_a_line_leaves_no_half_line(tmp_path: Path) -> 
         size = (home / "ledger" / "s.jsonl").stat().st_size
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         store = opened(home)
-        store.project("count", "s")
+        store.read_projection("count", "s")
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
         with pytest.raises(LedgerError, match=r"s\.jsonl`: File too large; free some space and try again"):
             store.append("s", "tool_call", {"fill": "x" * 300_000})
         assert (home / "ledger" / "s.jsonl").stat().st_size == size
         assert store.append("s", "tool_call", {"at": 1}).seq == 2
-        assert audit(home).faults == []
+        assert audit(home).findings == []
 
     in_child(work)
 
@@ -156,7 +156,7 @@ def test_a_directory_without_write_permission_is_told(tmp_path: Path) -> None:
         for session in ("s", "t"):
             with pytest.raises(LedgerError, match="make it writable"):
                 opened(home).append(session, "tool_call", {})
-        assert len(list(opened(home).entries("s"))) == 1
+        assert len(list(opened(home).read_entries("s"))) == 1
         with pytest.raises(LedgerError, match=f"cannot make `{home}/sub`: Permission denied; make it writable"):
             opened(home / "sub")
 
@@ -182,8 +182,8 @@ def test_a_read_only_disk_is_told(tmp_path: Path) -> None:
             store.append("s", "tool_call", {})
         with pytest.raises(LedgerError, match="make it writable"):
             opened(home).append("t", "tool_call", {})
-        assert len(list(opened(home).entries("s"))) == 1
-        assert audit(home).holds
+        assert len(list(opened(home).read_entries("s"))) == 1
+        assert audit(home).is_intact
 
     in_child(work)
 
@@ -191,7 +191,7 @@ def test_a_read_only_disk_is_told(tmp_path: Path) -> None:
 def test_a_key_of_another_user_is_told(tmp_path: Path) -> None:
     """The log goes on, signing does not: the signer may be another user on purpose."""
     home = tmp_path / "home"
-    kid = opened(home).keyring.init().kid
+    kid = opened(home).keyring.create_first_key().kid
 
     def work() -> None:
         unprivileged(home)
@@ -202,7 +202,7 @@ def test_a_key_of_another_user_is_told(tmp_path: Path) -> None:
             LedgerError, match=rf"cannot read `.*{kid}\.key`: Permission denied; sign as the user who owns it"
         ):
             store.append("s", "validator_pass", {})
-        assert Keyring(home / "keys").known()[0].kid == kid
+        assert Keyring(home / "keys").list_keys()[0].kid == kid
 
     in_child(work)
 
@@ -213,14 +213,14 @@ def test_a_log_of_a_newer_version_is_not_appended_to(tmp_path: Path) -> None:
     entry = store.append("s", "tool_call", {})
     newer = Entry(seq=2, ts=entry.ts, session="s", kind=EntryKind.TOOL_CALL, prev=entry.hash, v=2)
     path = tmp_path / "ledger" / "s.jsonl"
-    path.write_bytes(path.read_bytes() + seal(newer)[1])
+    path.write_bytes(path.read_bytes() + seal_entry(newer)[1])
 
     with pytest.raises(
         LedgerError, match=r"cannot append to `.*s\.jsonl`: expected an entry of version 1, found version `2`"
     ):
         opened(tmp_path, durable=False).append("s", "tool_call", {})
     with pytest.raises(LedgerError, match="upgrade to read it"):
-        list(store.entries("s"))
+        list(store.read_entries("s"))
 
 
 def test_a_newer_database_is_not_touched(tmp_path: Path) -> None:
@@ -273,11 +273,11 @@ def test_writers_that_are_killed_lose_nothing_that_was_acknowledged(tmp_path: Pa
 
     store = opened(tmp_path)
     store.append("s", "tool_call", {})
-    found = {entry.seq: entry.hash for entry in store.entries("s")}
+    found = {entry.seq: entry.hash for entry in store.read_entries("s")}
     assert len(acknowledged) > 0
     assert {seq: found.get(seq) for seq in acknowledged} == acknowledged
-    assert [fault for fault in audit(tmp_path).faults if not fault.note] == []
-    assert store.project("count", "s") == len(found)
+    assert [fault for fault in audit(tmp_path).findings if not fault.is_note] == []
+    assert store.read_projection("count", "s") == len(found)
 
 
 def test_a_home_that_is_no_directory_is_told(tmp_path: Path) -> None:
@@ -290,13 +290,13 @@ def test_a_home_that_is_no_directory_is_told(tmp_path: Path) -> None:
 
 def test_the_data_home() -> None:
     """VERDIKT_HOME, then XDG_DATA_HOME, then HOME; none is told."""
-    from verdikt.ledger.home import data_home
+    from verdikt.ledger.data_directory import get_data_directory
 
-    assert data_home({"VERDIKT_HOME": "/v", "XDG_DATA_HOME": "/x", "HOME": "/h"}) == Path("/v")
-    assert data_home({"XDG_DATA_HOME": "/x", "HOME": "/h"}) == Path("/x/verdikt")
-    assert data_home({"HOME": "/h"}) == Path("/h/.local/share/verdikt")
+    assert get_data_directory({"VERDIKT_HOME": "/v", "XDG_DATA_HOME": "/x", "HOME": "/h"}) == Path("/v")
+    assert get_data_directory({"XDG_DATA_HOME": "/x", "HOME": "/h"}) == Path("/x/verdikt")
+    assert get_data_directory({"HOME": "/h"}) == Path("/h/.local/share/verdikt")
     with pytest.raises(LedgerError, match="set VERDIKT_HOME"):
-        data_home({})
+        get_data_directory({})
 
 
 def test_copies_of_a_home_work_anywhere(tmp_path: Path) -> None:
@@ -307,4 +307,4 @@ def test_copies_of_a_home_work_anywhere(tmp_path: Path) -> None:
     shutil.move(tmp_path / "a", tmp_path / "b")
 
     assert opened(tmp_path / "b").append("s", "tool_call", {}).seq == 2
-    assert audit(tmp_path / "b").holds
+    assert audit(tmp_path / "b").is_intact

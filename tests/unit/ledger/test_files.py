@@ -13,15 +13,15 @@ import pytest
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger.audit import audit
-from verdikt.ledger.fault import Corruption
+from verdikt.ledger.audit_finding import Corruption
+from verdikt.ledger.chain_reader import GAP_LOST
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.index import STORE_EVERY
-from verdikt.ledger.link import LOST
+from verdikt.ledger.log_index import STORE_INTERVAL
 from verdikt.ledger.projection import Projection
-from verdikt.ledger.state import StateRow
-from verdikt.ledger.store import OPERATOR, Writer
+from verdikt.ledger.projections import PROJECTIONS, load_projections
+from verdikt.ledger.state_database import StateRow
+from verdikt.ledger.store import OPERATOR, LogWriter
 from verdikt.model.entry import EntryKind
-from verdikt.projections import PROJECTIONS, projections
 
 COUNT = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
 CALLS = Projection(
@@ -45,7 +45,7 @@ def filled(home: Path, count: int = 5) -> Path:
 
 def kinds(home: Path, session: str = "s") -> list[tuple[Corruption, int]]:
     """What verification says."""
-    return [(fault.kind, fault.seq) for fault in audit(home, [session], projections=(COUNT, CALLS)).faults]
+    return [(fault.kind, fault.seq) for fault in audit(home, [session], projections=(COUNT, CALLS)).findings]
 
 
 def test_directories_and_files_are_their_owners_alone(tmp_path: Path) -> None:
@@ -71,14 +71,14 @@ def test_a_torn_last_line_is_repaired_with_a_gap(tmp_path: Path) -> None:
     store = opened(tmp_path, COUNT)
     entry = store.append("s", "tool_call", {"tool": "next"})
 
-    entries = list(store.entries("s"))
+    entries = list(store.read_entries("s"))
     assert [e.kind.value for e in entries] == ["tool_call"] * 5 + ["gap", "tool_call"]
     assert entries[5].body["reason"] == "torn"
-    assert store.artifact("s", 6, "torn") == torn
+    assert store.read_artifact("s", 6, "torn") == torn
     assert entry.seq == 7
     assert path.read_bytes().startswith(whole)
     assert kinds(tmp_path) == [(Corruption.GAP, 6)]
-    assert audit(tmp_path, ["s"]).holds
+    assert audit(tmp_path, ["s"]).is_intact
 
 
 def test_a_torn_line_longer_than_its_repair_is_replaced_whole(tmp_path: Path) -> None:
@@ -89,8 +89,8 @@ def test_a_torn_line_longer_than_its_repair_is_replaced_whole(tmp_path: Path) ->
     store = opened(tmp_path)
     store.append("s", "tool_call", {"tool": "next"})
 
-    assert [entry.seq for entry in store.entries("s")] == [1, 2, 3, 4, 5, 6, 7]
-    assert audit(tmp_path, ["s"]).holds
+    assert [entry.seq for entry in store.read_entries("s")] == [1, 2, 3, 4, 5, 6, 7]
+    assert audit(tmp_path, ["s"]).is_intact
 
 
 def test_what_was_found_wrong_is_written_although_the_first_who_found_it_failed(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_what_was_found_wrong_is_written_although_the_first_who_found_it_failed(
     path.write_bytes(b"".join(whole[:3]) + b'{"torn')
     store = opened(tmp_path, COUNT, CALLS)
 
-    def failing(_: Writer) -> None:
+    def failing(_: LogWriter) -> None:
         raise ArithmeticError
 
     for _ in range(2):
@@ -108,8 +108,8 @@ def test_what_was_found_wrong_is_written_although_the_first_who_found_it_failed(
             store.update("s", failing)
     store.append("s", "tool_call", {})
 
-    gaps = [entry.body["reason"] for entry in store.reader.legible("s") if entry.kind is EntryKind.GAP]
-    assert gaps == [LOST, "torn"]
+    gaps = [entry.body["reason"] for entry in store.reader.read_intact_entries("s") if entry.kind is EntryKind.GAP]
+    assert gaps == [GAP_LOST, "torn"]
     assert Corruption.STATE not in [kind for kind, _ in kinds(tmp_path)]
 
 
@@ -121,7 +121,7 @@ def test_states_that_were_behind_are_caught_up_although_the_first_who_saw_it_fai
     other.close()
     store = opened(tmp_path, COUNT, CALLS)
 
-    def failing(_: Writer) -> None:
+    def failing(_: LogWriter) -> None:
         raise ArithmeticError
 
     with pytest.raises(ArithmeticError):
@@ -129,7 +129,7 @@ def test_states_that_were_behind_are_caught_up_although_the_first_who_saw_it_fai
     store.append("s", "gap", {"reason": "test"})
     store.close()
 
-    assert opened(tmp_path, COUNT, CALLS).project("calls", "s") == [1, 2, 3, 4, 5, 6]
+    assert opened(tmp_path, COUNT, CALLS).read_projection("calls", "s") == [1, 2, 3, 4, 5, 6]
     assert [kind for kind, _ in kinds(tmp_path)] == [Corruption.GAP]
 
 
@@ -140,7 +140,7 @@ def test_a_line_that_lost_only_its_newline_is_kept(tmp_path: Path) -> None:
 
     store = opened(tmp_path)
     assert store.append("s", "tool_call", {}).seq == 6
-    assert audit(tmp_path, ["s"]).holds
+    assert audit(tmp_path, ["s"]).is_intact
 
 
 def test_a_crash_between_log_and_database_is_caught_up(tmp_path: Path) -> None:
@@ -160,8 +160,8 @@ def test_a_crash_between_log_and_database_is_caught_up(tmp_path: Path) -> None:
     path.write_bytes(ahead)
 
     store = opened(tmp_path, COUNT, CALLS)
-    assert store.project("count", "s") == 5
-    assert store.project("calls", "s") == [1, 2, 3, 4]
+    assert store.read_projection("count", "s") == 5
+    assert store.read_projection("calls", "s") == [1, 2, 3, 4]
     assert _contents(store)["state"] == contents["state"]
     assert [row for row in _contents(store)["heads"] if row[0] == "s"] == contents["heads"]
 
@@ -201,7 +201,7 @@ def test_a_removed_file_shows(tmp_path: Path) -> None:
     filled(tmp_path).unlink()
 
     assert kinds(tmp_path) == [(Corruption.MISSING, 1)]
-    assert [fault.kind for fault in audit(tmp_path).faults] == [Corruption.MISSING]
+    assert [fault.kind for fault in audit(tmp_path).findings] == [Corruption.MISSING]
 
 
 def test_a_rewritten_end_shows_for_ever(tmp_path: Path) -> None:
@@ -240,17 +240,17 @@ def test_a_removed_database_is_recorded(tmp_path: Path) -> None:
 
     store = opened(tmp_path, COUNT)
     assert store.append("s", "tool_call", {}).seq == 6
-    assert store.project("count", "s") == 6
+    assert store.read_projection("count", "s") == 6
 
-    (gap,) = store.entries(OPERATOR)
+    (gap,) = store.read_entries(OPERATOR)
     assert (gap.kind, gap.body["reason"]) == (EntryKind.GAP, "state.db was missing")
     assert kinds(tmp_path) == []
 
 
 def _contents(store: FileStore) -> dict[str, list[tuple[object, ...]]]:
-    store.flush()
-    with store.state.reading() as db:
-        return db.contents()
+    store.flush_projections()
+    with store.state.hold_connection() as db:
+        return db.dump_tables()
 
 
 def test_reindexing_gives_the_same_database(tmp_path: Path) -> None:
@@ -280,10 +280,10 @@ def test_reindexing_replaces_a_corrupt_database(tmp_path: Path) -> None:
     store.reindex()
 
     assert store.append("s", "tool_call", {}).seq == 6
-    assert store.project("count", "s") == 6
+    assert store.read_projection("count", "s") == 6
     assert list(tmp_path.glob("state.db.damaged-*"))
-    assert next(store.entries(OPERATOR)).kind is EntryKind.GAP
-    assert audit(tmp_path).holds
+    assert next(store.read_entries(OPERATOR)).kind is EntryKind.GAP
+    assert audit(tmp_path).is_intact
 
 
 def test_a_store_that_does_not_know_a_projection_leaves_it_behind_not_wrong(tmp_path: Path) -> None:
@@ -295,8 +295,8 @@ def test_a_store_that_does_not_know_a_projection_leaves_it_behind_not_wrong(tmp_
     two.append("s", "crash", {})
 
     assert one.append("s", "tool_call", {}).seq == 4
-    assert one.project("calls", "s") == [1, 2, 4]
-    assert one.project("count", "s") == 4
+    assert one.read_projection("calls", "s") == [1, 2, 4]
+    assert one.read_projection("count", "s") == 4
     before = _contents(one)
     one.reindex()
     assert _contents(one) == before
@@ -307,7 +307,7 @@ def test_a_changed_projection_is_folded_anew(tmp_path: Path) -> None:
     filled(tmp_path)
     doubled = Projection(name="count", initial=0, fold=lambda state, entry: state + 2, version=2)
 
-    assert opened(tmp_path, doubled).project("count", "s") == 10
+    assert opened(tmp_path, doubled).read_projection("count", "s") == 10
 
 
 def test_a_state_that_an_older_version_wrote_over_is_folded_anew(tmp_path: Path) -> None:
@@ -316,35 +316,35 @@ def test_a_state_that_an_older_version_wrote_over_is_folded_anew(tmp_path: Path)
 
     for entries in (1, 2, 3):
         opened(tmp_path, COUNT).append("s", "tool_call", {})
-        assert opened(tmp_path, doubled).project("count", "s") == 2 * entries
-        assert opened(tmp_path, COUNT).project("count", "s") == entries
+        assert opened(tmp_path, doubled).read_projection("count", "s") == 2 * entries
+        assert opened(tmp_path, COUNT).read_projection("count", "s") == entries
 
 
 def test_states_are_stored_now_and_then_and_heads_always(tmp_path: Path) -> None:
     """Whoever comes after a process that was killed finds every head, and folds the rest from the log."""
     store = opened(tmp_path, COUNT, CALLS)
     stored = set()
-    for at in range(1, 2 * STORE_EVERY):
+    for at in range(1, 2 * STORE_INTERVAL):
         store.append("s", "tool_call", {})
-        with store.state.reading() as db:
-            row = db.head("s")
+        with store.state.hold_connection() as db:
+            row = db.read_head("s")
             assert row is not None
             assert row.head.seq == at
-            (count,) = (row[4] for row in db.contents()["state"] if row[1] == "count")
+            (count,) = (row[4] for row in db.dump_tables()["state"] if row[1] == "count")
             stored.add(count)
         assert kinds(tmp_path) == []
-        if at in (1, 7, STORE_EVERY, STORE_EVERY + 5):
+        if at in (1, 7, STORE_INTERVAL, STORE_INTERVAL + 5):
             killed = tmp_path / f"killed-{at}"
             shutil.copytree(tmp_path, killed, ignore=shutil.ignore_patterns("killed-*"))
             other = opened(killed, COUNT, CALLS)
-            assert other.project("count", "s") == at
-            assert other.project("calls", "s") == list(range(1, at + 1))
+            assert other.read_projection("count", "s") == at
+            assert other.read_projection("calls", "s") == list(range(1, at + 1))
             other.append("s", "crash", {})
             assert kinds(killed) == []
 
-    assert stored == {"1", str(1 + STORE_EVERY)}
+    assert stored == {"1", str(1 + STORE_INTERVAL)}
     store.close()
-    assert opened(tmp_path, COUNT).project("count", "s") == 2 * STORE_EVERY - 1
+    assert opened(tmp_path, COUNT).read_projection("count", "s") == 2 * STORE_INTERVAL - 1
 
 
 def test_a_stored_state_that_is_behind_is_still_compared_with_the_log(tmp_path: Path) -> None:
@@ -352,10 +352,10 @@ def test_a_stored_state_that_is_behind_is_still_compared_with_the_log(tmp_path: 
     store = opened(tmp_path, COUNT)
     for _ in range(5):
         store.append("s", "tool_call", {})
-    with store.state.writing() as db:
+    with store.state.write_transaction() as db:
         db.put_state("s", "count", StateRow(1, 1, "7"))
 
-    assert [fault.kind for fault in audit(tmp_path, projections=(COUNT,)).faults] == [Corruption.STATE]
+    assert [fault.kind for fault in audit(tmp_path, projections=(COUNT,)).findings] == [Corruption.STATE]
 
 
 def test_what_a_caller_holds_changes_nothing_that_is_kept(tmp_path: Path) -> None:
@@ -366,7 +366,7 @@ def test_what_a_caller_holds_changes_nothing_that_is_kept(tmp_path: Path) -> Non
     entry = store.append("s", "tool_call", body)
     body["seen"].append(3)
 
-    def fails(log: Writer) -> None:
+    def fails(log: LogWriter) -> None:
         log.append("tool_call", {"seen": "lost"})
         raise ValueError("changed its mind")
 
@@ -374,8 +374,8 @@ def test_what_a_caller_holds_changes_nothing_that_is_kept(tmp_path: Path) -> Non
         store.update("s", fails)
 
     assert entry.body == {"seen": [1, [2, 1]]}
-    assert store.project("last", "s") == [1, [2, 1]]
-    assert opened(tmp_path, last).project("last", "s") == [1, [2, 1]]
+    assert store.read_projection("last", "s") == [1, [2, 1]]
+    assert opened(tmp_path, last).read_projection("last", "s") == [1, [2, 1]]
 
 
 def test_checkpoints_stand_at_regular_intervals(tmp_path: Path) -> None:
@@ -384,17 +384,17 @@ def test_checkpoints_stand_at_regular_intervals(tmp_path: Path) -> None:
     for _ in range(20):
         store.append("s", "tool_call", {})
 
-    checkpoints = [entry for entry in store.entries("s") if entry.kind is EntryKind.CHECKPOINT]
+    checkpoints = [entry for entry in store.read_entries("s") if entry.kind is EntryKind.CHECKPOINT]
     assert [entry.seq for entry in checkpoints] == [6, 11, 16, 21]
     assert all(entry.sig for entry in checkpoints)
     (found,) = audit(tmp_path, ["s"]).sessions
-    assert (found.signed, found.covered) == (4, 21)
+    assert (found.signature_count, found.last_covered_seq) == (4, 21)
 
 
 def test_without_a_key_the_log_goes_on(tmp_path: Path) -> None:
     """Checkpoints are missed, entries are not; what must be signed is refused."""
     store = opened(tmp_path, every=2)
-    kid = store.keyring.current().kid
+    kid = store.keyring.get_signing_key().kid
     (tmp_path / "keys" / f"{kid}.key").unlink()
     store = opened(tmp_path, every=2)
 
@@ -403,7 +403,7 @@ def test_without_a_key_the_log_goes_on(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match=rf"the secret half of key `{kid}` is missing: expected it in `.*keys rotate"):
         store.append("s", "validator_pass", {})
 
-    assert [entry.kind.value for entry in store.entries("s")] == ["tool_call"] * 5
+    assert [entry.kind.value for entry in store.read_entries("s")] == ["tool_call"] * 5
 
 
 def test_the_tail_is_all_that_appending_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -435,7 +435,7 @@ def test_reading_from_the_middle_reads_little(tmp_path: Path) -> None:
         store.append("s", "tool_call", {"at": at, "fill": "x" * 500})
 
     for since in (0, 1, 999, 1998, 1999, 2000):
-        assert [entry.body["at"] for entry in store.entries("s", since=since)] == list(range(since, 2000))
+        assert [entry.body["at"] for entry in store.read_entries("s", since=since)] == list(range(since, 2000))
 
 
 def _append_many(home: str, name: str, count: int) -> None:
@@ -455,12 +455,12 @@ def test_processes_append_to_one_chain(tmp_path: Path) -> None:
         assert worker.exitcode == 0
 
     store = opened(tmp_path, COUNT)
-    entries = list(store.entries("s"))
+    entries = list(store.read_entries("s"))
     assert len(entries) == 160
     for name in "abcd":
         assert [entry.body["at"] for entry in entries if entry.body["who"] == name] == list(range(40))
-    assert store.project("count", "s") == 160
-    assert audit(tmp_path).holds
+    assert store.read_projection("count", "s") == 160
+    assert audit(tmp_path).is_intact
 
 
 def test_a_forked_child_has_locks_of_its_own(tmp_path: Path) -> None:
@@ -480,8 +480,8 @@ def test_a_forked_child_has_locks_of_its_own(tmp_path: Path) -> None:
         store.append("s", "tool_call", {})
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
-    assert len(list(store.entries("s"))) == 41
-    assert store.project("count", "s") == 41
+    assert len(list(store.read_entries("s"))) == 41
+    assert store.read_projection("count", "s") == 41
 
 
 def test_appends_that_wait_together_reach_the_disk_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -504,13 +504,13 @@ def test_appends_that_wait_together_reach_the_disk_together(tmp_path: Path, monk
     for thread in threads:
         thread.join()
 
-    assert store.head("s").seq == 41
+    assert store.read_head("s").seq == 41
     assert len(synced) < 40
 
 
 def test_every_projection_of_the_table_loads_under_its_name() -> None:
     """The table is true."""
-    assert [projection.name for projection in projections()] == list(PROJECTIONS)
+    assert [projection.name for projection in load_projections()] == list(PROJECTIONS)
 
 
 def test_many_sessions_do_not_run_out_of_files(tmp_path: Path) -> None:
@@ -519,7 +519,7 @@ def test_many_sessions_do_not_run_out_of_files(tmp_path: Path) -> None:
     for round_ in range(2):
         for at in range(80):
             assert store.append(f"s{at}", "crash", {}).seq == round_ + 1
-    assert len(store.sessions()) == 80
+    assert len(store.list_sessions()) == 80
 
 
 def test_the_log_is_plain_json(tmp_path: Path) -> None:

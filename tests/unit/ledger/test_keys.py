@@ -8,12 +8,12 @@ import pytest
 from tests.fakes import FakeClock
 from verdikt.errors import KeyringError
 from verdikt.ledger.audit import audit
-from verdikt.ledger.fault import Corruption
+from verdikt.ledger.audit_finding import Corruption
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.key_rotation import rotate_key
 from verdikt.ledger.keys import ED25519, HMAC, Keyring
 from verdikt.ledger.store import OPERATOR
-from verdikt.model.entry import EntryKind, decode
+from verdikt.model.entry import EntryKind, decode_entry
 
 
 def opened(home: Path) -> FileStore:
@@ -25,20 +25,20 @@ def opened(home: Path) -> FileStore:
 def test_a_signature_verifies_and_nothing_else_does(tmp_path: Path, algorithm: str) -> None:
     """Whatever the algorithm."""
     keyring = Keyring(tmp_path)
-    key = keyring.init(algorithm)
-    sig = keyring.current().sign(b"message")
+    key = keyring.create_first_key(algorithm)
+    sig = keyring.get_signing_key().sign(b"message")
     other = "0" if sig[0] != "0" else "1"
 
-    assert keyring.verify(key.kid, b"message", sig) is None
-    assert keyring.verify(key.kid, b"massage", sig) is Corruption.BAD_SIGNATURE
-    assert keyring.verify(key.kid, b"message", other + sig[1:]) is Corruption.BAD_SIGNATURE
-    assert keyring.verify(key.kid, b"message", "zz") is Corruption.BAD_SIGNATURE
-    assert keyring.verify("ed-0000", b"message", sig) is Corruption.UNKNOWN_KEY
+    assert keyring.verify_signature(key.kid, b"message", sig) is None
+    assert keyring.verify_signature(key.kid, b"massage", sig) is Corruption.BAD_SIGNATURE
+    assert keyring.verify_signature(key.kid, b"message", other + sig[1:]) is Corruption.BAD_SIGNATURE
+    assert keyring.verify_signature(key.kid, b"message", "zz") is Corruption.BAD_SIGNATURE
+    assert keyring.verify_signature("ed-0000", b"message", sig) is Corruption.UNKNOWN_KEY
 
 
 def test_the_secret_half_is_its_owners_alone(tmp_path: Path) -> None:
     """File 0600, directory 0700."""
-    key = Keyring(tmp_path / "keys").init()
+    key = Keyring(tmp_path / "keys").create_first_key()
 
     assert (tmp_path / "keys").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "keys" / f"{key.kid}.key").stat().st_mode & 0o777 == 0o600
@@ -47,16 +47,16 @@ def test_the_secret_half_is_its_owners_alone(tmp_path: Path) -> None:
 def test_a_second_first_key_is_refused(tmp_path: Path) -> None:
     """It would orphan what the first one signed."""
     keyring = Keyring(tmp_path)
-    keyring.init()
+    keyring.create_first_key()
 
     with pytest.raises(KeyringError, match="already has a key; use `verdikt keys rotate`"):
-        keyring.init()
+        keyring.create_first_key()
 
 
 def test_an_unknown_algorithm_is_refused(tmp_path: Path) -> None:
     """By name."""
     with pytest.raises(KeyringError, match="expected one of ed25519, hmac-sha256, found `rot13`"):
-        Keyring(tmp_path).init("rot13")
+        Keyring(tmp_path).create_first_key("rot13")
 
 
 @pytest.mark.parametrize(
@@ -73,18 +73,18 @@ def test_a_damaged_keyring_is_told(tmp_path: Path, text: str, words: str) -> Non
     (tmp_path / "keyring.json").write_text(text)
 
     with pytest.raises(KeyringError, match=words) as error:
-        Keyring(tmp_path).current()
+        Keyring(tmp_path).get_signing_key()
     assert "keyring.json" in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["", "xyz", "00"])
 def test_a_damaged_secret_is_told(tmp_path: Path, text: str) -> None:
     """Rather than signing with it."""
-    key = Keyring(tmp_path).init()
+    key = Keyring(tmp_path).create_first_key()
     (tmp_path / f"{key.kid}.key").write_text(text)
 
     with pytest.raises(KeyringError, match=f"expected 32 bytes in hex in `.*{key.kid}.key`"):
-        Keyring(tmp_path).current()
+        Keyring(tmp_path).get_signing_key()
 
 
 def test_rotation_leaves_everything_signed_before_verifiable(tmp_path: Path) -> None:
@@ -97,10 +97,10 @@ def test_rotation_leaves_everything_signed_before_verifiable(tmp_path: Path) -> 
         kids.append(store.append("s", "posture", {"to": "locked"}).kid)
 
     assert len(set(kids)) == 3
-    assert [key.kid for key in store.keyring.known()] == kids
+    assert [key.kid for key in store.keyring.list_keys()] == kids
     found = audit(tmp_path)
-    assert found.holds
-    assert found.faults == []
+    assert found.is_intact
+    assert found.findings == []
 
 
 def test_rotating_takes_effect_in_a_store_that_is_already_open(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_rotating_takes_effect_in_a_store_that_is_already_open(tmp_path: Path) -
 def test_a_rotated_ed25519_key_loses_its_secret_half(tmp_path: Path) -> None:
     """Verifying needs the public half only; what is gone cannot be stolen."""
     store = opened(tmp_path)
-    old = store.keyring.init().kid
+    old = store.keyring.create_first_key().kid
     rotate_key(store)
 
     assert not (tmp_path / "keys" / f"{old}.key").exists()
@@ -124,27 +124,27 @@ def test_a_rotated_ed25519_key_loses_its_secret_half(tmp_path: Path) -> None:
 def test_a_key_that_signs_after_its_rotation_is_told(tmp_path: Path) -> None:
     """Somebody kept a copy."""
     store = opened(tmp_path)
-    old = store.keyring.current()
+    old = store.keyring.get_signing_key()
     rotate_key(store)
     stolen = old.sign(b"message")
     then = int(FakeClock().now()) * 1_000_000
 
-    assert store.keyring.verify(old.kid, b"message", stolen, then) is None
-    assert store.keyring.verify(old.kid, b"message", stolen, then + 3_600_000_000) is Corruption.RETIRED_KEY
+    assert store.keyring.verify_signature(old.kid, b"message", stolen, then) is None
+    assert store.keyring.verify_signature(old.kid, b"message", stolen, then + 3_600_000_000) is Corruption.RETIRED_KEY
 
 
 def test_a_planted_key_is_told(tmp_path: Path) -> None:
     """A key that no entry introduces is nobody's."""
     store = opened(tmp_path)
     store.append("s", "posture", {})
-    planted = store.keyring.prepare()
-    store.keyring.adopt(planted.kid)
+    planted = store.keyring.prepare_key()
+    store.keyring.activate_key(planted.kid)
     store.append("s", "posture", {})
 
     found = audit(tmp_path)
 
-    assert [(fault.kind, fault.session) for fault in found.faults] == [(Corruption.UNKNOWN_KEY, OPERATOR)]
-    assert f"key `{planted.kid}` is in the keyring" in found.faults[0].message
+    assert [(fault.kind, fault.session) for fault in found.findings] == [(Corruption.UNKNOWN_KEY, OPERATOR)]
+    assert f"key `{planted.kid}` is in the keyring" in found.findings[0].message
 
 
 def test_going_on_after_a_lost_key_is_possible_and_noted(tmp_path: Path) -> None:
@@ -161,8 +161,8 @@ def test_going_on_after_a_lost_key_is_possible_and_noted(tmp_path: Path) -> None
 
     assert entry.kid == key.kid
     found = audit(tmp_path)
-    assert found.holds
-    assert [fault.message for fault in found.faults] == [
+    assert found.is_intact
+    assert [fault.message for fault in found.findings] == [
         f"key `{key.kid}` introduced itself, because the key before it was lost"
     ]
 
@@ -182,10 +182,10 @@ def test_entries_signed_with_another_keyring_are_unknown(tmp_path: Path) -> None
     path = tmp_path / "home" / "ledger" / "s.jsonl"
     path.write_bytes((tmp_path / "stranger" / "ledger" / "s.jsonl").read_bytes())
 
-    kinds = [fault.kind for fault in audit(tmp_path / "home", ["s"]).faults]
+    kinds = [fault.kind for fault in audit(tmp_path / "home", ["s"]).findings]
 
     assert kinds == [Corruption.UNKNOWN_KEY, Corruption.NO_HEAD]
-    assert decode(path.read_bytes()).kid != store.keyring.current_kid()
+    assert decode_entry(path.read_bytes()).kid != store.keyring.current_kid()
 
 
 def _sign_once(home: str) -> None:
@@ -202,6 +202,6 @@ def test_two_processes_make_one_first_key(tmp_path: Path) -> None:
         worker.join()
 
     store = opened(tmp_path)
-    assert len(store.keyring.known()) == 1
-    assert len({entry.kid for entry in store.entries("s")}) == 1
-    assert audit(tmp_path).holds
+    assert len(store.keyring.list_keys()) == 1
+    assert len({entry.kid for entry in store.read_entries("s")}) == 1
+    assert audit(tmp_path).is_intact

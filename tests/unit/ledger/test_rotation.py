@@ -13,10 +13,10 @@ import pytest
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger.audit import audit
-from verdikt.ledger.fault import Corruption
+from verdikt.ledger.audit_finding import Corruption
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projection import Projection
-from verdikt.ledger.rotation import DAY, RotationPolicy, rotate
+from verdikt.ledger.rotation import DAY_SECONDS, RotationPolicy, rotate
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind
 
@@ -28,7 +28,7 @@ SMALL = RotationPolicy(max_hot_bytes=2_000, keep_lines=5)
 
 def opened(home: Path, *, after_days: float = 0.0) -> FileStore:
     """A store as a new process would open it, some days later."""
-    return FileStore(home, FakeClock(NOW + after_days * DAY), (COUNT,), durable=False)
+    return FileStore(home, FakeClock(NOW + after_days * DAY_SECONDS), (COUNT,), durable=False)
 
 
 def filled(home: Path, session: str, count: int, *, days_old: float = 0.0) -> Path:
@@ -44,12 +44,12 @@ def filled(home: Path, session: str, count: int, *, days_old: float = 0.0) -> Pa
 
 def age(path: Path, days: float) -> None:
     """Makes a file look older."""
-    os.utime(path, (NOW - days * DAY, NOW - days * DAY))
+    os.utime(path, (NOW - days * DAY_SECONDS, NOW - days * DAY_SECONDS))
 
 
 def calls(store: FileStore, session: str) -> list[int]:
     """What the session's tool calls say."""
-    return [entry.body["at"] for entry in store.entries(session) if entry.kind is EntryKind.TOOL_CALL]
+    return [entry.body["at"] for entry in store.read_entries(session) if entry.kind is EntryKind.TOOL_CALL]
 
 
 def test_an_old_session_goes_to_the_archive_of_the_month(tmp_path: Path) -> None:
@@ -63,14 +63,14 @@ def test_an_old_session_goes_to_the_archive_of_the_month(tmp_path: Path) -> None
     archive = tmp_path / "ledger" / "_archive" / MONTH / "s.1-6.jsonl.gz"
     assert archive.exists()
     assert done.archived[0] == path
-    assert store.sessions() == ["s"]
+    assert store.list_sessions() == ["s"]
     assert calls(store, "s") == [0, 1, 2, 3, 4]
     assert calls(opened(tmp_path), "s") == [0, 1, 2, 3, 4]
-    assert list(store.entries("s"))[-1].kind is EntryKind.ROTATION
-    assert store.head("s").seq == 6
-    assert store.project("count", "s") == 6
-    assert audit(tmp_path).faults == []
-    assert audit(tmp_path).holds
+    assert list(store.read_entries("s"))[-1].kind is EntryKind.ROTATION
+    assert store.read_head("s").seq == 6
+    assert store.read_projection("count", "s") == 6
+    assert audit(tmp_path).findings == []
+    assert audit(tmp_path).is_intact
 
 
 def test_artifacts_follow_their_session_into_one_file(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_artifacts_follow_their_session_into_one_file(tmp_path: Path) -> None:
 
     assert (tmp_path / "artifacts" / "_archive" / MONTH / "s.tar.gz").exists()
     assert not (tmp_path / "artifacts" / "s").exists()
-    assert store.artifact("s", 2, "out") == b"s1"
+    assert store.read_artifact("s", 2, "out") == b"s1"
 
 
 def test_an_archived_session_may_come_back(tmp_path: Path) -> None:
@@ -92,14 +92,14 @@ def test_an_archived_session_may_come_back(tmp_path: Path) -> None:
 
     assert store.append("s", "tool_call", {"at": 3}, artifacts={"out": b"s3"}).seq == 5
     assert calls(store, "s") == [0, 1, 2, 3]
-    assert [entry.seq for entry in store.entries("s", since=3)] == [4, 5]
-    assert store.project("count", "s") == 5
-    assert audit(tmp_path).holds
+    assert [entry.seq for entry in store.read_entries("s", since=3)] == [4, 5]
+    assert store.read_projection("count", "s") == 5
+    assert audit(tmp_path).is_intact
     age(tmp_path / "ledger" / "s.jsonl", 40)
     rotate(store)
     assert calls(store, "s") == [0, 1, 2, 3]
-    assert [store.artifact("s", seq, "out") for seq in (1, 2, 3, 5)] == [b"s0", b"s1", b"s2", b"s3"]
-    assert audit(tmp_path).faults == []
+    assert [store.read_artifact("s", seq, "out") for seq in (1, 2, 3, 5)] == [b"s0", b"s1", b"s2", b"s3"]
+    assert audit(tmp_path).findings == []
 
 
 def test_a_long_log_keeps_its_newest_lines(tmp_path: Path) -> None:
@@ -111,14 +111,14 @@ def test_a_long_log_keeps_its_newest_lines(tmp_path: Path) -> None:
 
     assert len(path.read_bytes().splitlines()) == 6  # five kept, and the entry that says so
     assert calls(store, "s") == list(range(20))
-    rotation = list(store.entries("s"))[-1]
+    rotation = list(store.read_entries("s"))[-1]
     assert (rotation.kind, rotation.body["first"], rotation.body["last"]) == (EntryKind.ROTATION, 1, 15)
-    assert rotation.body["head"]["hash"] == list(store.entries("s"))[14].hash
+    assert rotation.body["head"]["hash"] == list(store.read_entries("s"))[14].hash
     assert rotation.sig
     for since in range(21):
-        assert [e.seq for e in store.entries("s", since=since)] == list(range(since + 1, 22))
-    assert audit(tmp_path).faults == []
-    assert path.stat().st_mtime == pytest.approx(NOW - DAY)
+        assert [e.seq for e in store.read_entries("s", since=since)] == list(range(since + 1, 22))
+    assert audit(tmp_path).findings == []
+    assert path.stat().st_mtime == pytest.approx(NOW - DAY_SECONDS)
 
 
 def test_trimming_twice_makes_two_archives_of_one_chain(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_trimming_twice_makes_two_archives_of_one_chain(tmp_path: Path) -> None:
     assert names == ["s.1-15.jsonl.gz", "s.16-36.jsonl.gz"]
     assert path.exists()
     assert calls(opened(tmp_path), "s") == [*range(20), *range(20)]
-    assert audit(tmp_path).faults == []
+    assert audit(tmp_path).findings == []
 
 
 def test_what_was_touched_within_the_hour_is_left_alone(tmp_path: Path) -> None:
@@ -197,21 +197,21 @@ def test_archives_older_than_a_year_are_deleted_and_the_log_says_so(tmp_path: Pa
     rotate(opened(tmp_path), SMALL)
     store = opened(tmp_path, after_days=366)
     store.append("t", "tool_call", {"at": 20})
-    os.utime(tmp_path / "ledger" / "t.jsonl", (NOW + 365 * DAY, NOW + 365 * DAY))
+    os.utime(tmp_path / "ledger" / "t.jsonl", (NOW + 365 * DAY_SECONDS, NOW + 365 * DAY_SECONDS))
 
     done = rotate(store)
 
     assert not list(tmp_path.glob("*/_archive/**/*.gz"))
     assert len(done.deleted) == 4
-    assert store.sessions() == [OPERATOR, "t"]
-    assert list(store.entries(OPERATOR))[-1].body["expired"].keys() == {"s", "t"}
-    assert audit(tmp_path).faults == []
-    store.flush()
-    with store.state.reading() as db:
-        before = db.contents()
+    assert store.list_sessions() == [OPERATOR, "t"]
+    assert list(store.read_entries(OPERATOR))[-1].body["expired"].keys() == {"s", "t"}
+    assert audit(tmp_path).findings == []
+    store.flush_projections()
+    with store.state.hold_connection() as db:
+        before = db.dump_tables()
     store.reindex()
-    with store.state.reading() as db:
-        assert db.contents() == before
+    with store.state.hold_connection() as db:
+        assert db.dump_tables() == before
 
 
 def test_an_archive_that_somebody_else_removed_is_missed(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_an_archive_that_somebody_else_removed_is_missed(tmp_path: Path) -> None
     rotate(opened(tmp_path), SMALL)
     next(tmp_path.glob("ledger/_archive/*/*.gz")).unlink()
 
-    (fault,) = audit(tmp_path).faults
+    (fault,) = audit(tmp_path).findings
 
     assert (fault.kind, fault.seq) == (Corruption.DROP, 1)
 
@@ -231,10 +231,10 @@ def test_an_edited_archive_is_found(tmp_path: Path) -> None:
     rotate(opened(tmp_path), SMALL)
     path = next(tmp_path.glob("ledger/_archive/*/*.gz"))
     path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b'"at":7', b'"at":8')))
-    assert (audit(tmp_path).faults[0].kind, audit(tmp_path).faults[0].seq) == (Corruption.EDIT, 8)
+    assert (audit(tmp_path).findings[0].kind, audit(tmp_path).findings[0].seq) == (Corruption.EDIT, 8)
 
     path.write_bytes(path.read_bytes()[:-30])
-    assert "restore it from a backup" in audit(tmp_path).faults[0].message
+    assert "restore it from a backup" in audit(tmp_path).findings[0].message
 
 
 def test_a_damaged_log_stays_where_it_is(tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ def test_being_killed_at_any_step_loses_nothing_and_doubles_nothing(tmp_path: Pa
     contract.parent.mkdir(parents=True)
     contract.write_text("objective: x\n")
     age(contract, 31)
-    opened(template).keyring.current()
+    opened(template).keyring.get_signing_key()
     step = killed = 0
     while True:
         step += 1
@@ -316,8 +316,8 @@ def test_being_killed_at_any_step_loses_nothing_and_doubles_nothing(tmp_path: Pa
         for _ in range(2):  # as it was left, and when the next rotation has finished the work
             assert calls(store, "old") == [0, 1, 2, 3], step
             assert calls(store, "long") == list(range(20)), step
-            assert [store.artifact("old", seq, "out") for seq in (1, 4)] == [b"old0", b"old3"], step
-            assert [f for f in audit(home).faults if not f.note] == [], step
+            assert [store.read_artifact("old", seq, "out") for seq in (1, 4)] == [b"old0", b"old3"], step
+            assert [f for f in audit(home).findings if not f.is_note] == [], step
             assert (
                 len(list(home.glob("contracts/*/1.yml"))) + len(list(home.glob("contracts/_archive/*/*/1.yml.gz"))) >= 1
             )

@@ -5,7 +5,7 @@ import tempfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdikt.ledger.segment import lines, tail
+from verdikt.ledger.segment import iterate_lines, read_tail
 
 PIECES = st.lists(st.sampled_from([b"\n", b"a", b"bc" * 40_000, b"d" * 65_536, b"e" * 65_535]), max_size=8)
 
@@ -19,5 +19,5 @@ def test_the_tail_is_the_last_line_and_what_is_torn_after_it(pieces: list[bytes]
         file.write(text)
         file.flush()
         fd = file.fileno()
-        assert tail(fd, len(text)) == (complete.rpartition(b"\n")[2] + newline if newline else b"", torn)
-        assert list(lines(fd)) == [line + b"\n" for line in text.split(b"\n")[:-1]]
+        assert read_tail(fd, len(text)) == (complete.rpartition(b"\n")[2] + newline if newline else b"", torn)
+        assert list(iterate_lines(fd)) == [line + b"\n" for line in text.split(b"\n")[:-1]]

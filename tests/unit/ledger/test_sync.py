@@ -11,7 +11,7 @@ import pytest
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.later import Later
+from verdikt.ledger.group_commit import GroupCommit
 from verdikt.model.entry import EntryKind
 
 THREADS = 8
@@ -62,7 +62,7 @@ def append_all(store: FileStore, session_of: "list[str]", disk: SlowDisk) -> lis
     early: list[str] = []
 
     def work(who: int) -> None:
-        path = store.reader.path(session_of[who])
+        path = store.reader.hot_file_path(session_of[who])
         for number in range(EACH):
             entry = store.append(session_of[who], EntryKind.CRASH, {"who": who, "number": number})
             known = disk.durable.get(path.stat().st_ino, 0)
@@ -87,7 +87,7 @@ def test_threads_of_one_session_share_one_wait(tmp_path: Path, disk: SlowDisk) -
 
     assert early == []
     assert disk.calls <= THREADS * EACH // 3
-    assert len(list(store.entries("s"))) == THREADS * EACH + 1
+    assert len(list(store.read_entries("s"))) == THREADS * EACH + 1
 
 
 def test_threads_of_several_sessions_wait_side_by_side(tmp_path: Path, disk: SlowDisk) -> None:
@@ -150,7 +150,7 @@ def test_what_is_written_while_a_sync_fails_is_lost_with_it(tmp_path: Path, monk
     threads[0].start()
     under_way.wait(10)
     threads[1].start()
-    while store.head("s").seq < 3:
+    while store.read_head("s").seq < 3:
         time.sleep(0.01)
     go_on.set()
     for thread in threads:
@@ -162,7 +162,7 @@ def test_what_is_written_while_a_sync_fails_is_lost_with_it(tmp_path: Path, monk
 def test_a_lock_that_somebody_keeps_ends_in_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = FileStore(tmp_path)
     store.append("s", EntryKind.GAP, {})
-    monkeypatch.setattr("verdikt.ledger.log.WAIT_SECONDS", 0.2)
+    monkeypatch.setattr("verdikt.ledger.log_file.WAIT_SECONDS", 0.2)
     with open(tmp_path / "ledger" / "s.jsonl", "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(LedgerError, match="locked by another process"):
@@ -175,7 +175,7 @@ def test_a_call_that_takes_long_is_not_taken_for_another_process(
 ) -> None:
     """Nobody finds one with `fuser`."""
     store = FileStore(tmp_path)
-    monkeypatch.setattr("verdikt.ledger.log.WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("verdikt.ledger.log_file.WAIT_SECONDS", 0.01)
     inside, go_on = threading.Event(), threading.Event()
     worker = threading.Thread(target=lambda: store.update("s", lambda _: (inside.set(), go_on.wait(60))))
     worker.start()
@@ -213,7 +213,7 @@ def test_a_new_file_has_its_name_on_the_disk_before_anything_is_in_it(
 ) -> None:
     """Also one that somebody made who was killed before he had seen to that."""
     synced: list[Path] = []
-    monkeypatch.setattr("verdikt.ledger.log.sync_directory", synced.append)
+    monkeypatch.setattr("verdikt.ledger.log_file.sync_directory", synced.append)
     store = FileStore(tmp_path)
     for session in ("made", "found", "found"):
         (store.reader.ledger / "found.jsonl").touch()
@@ -226,16 +226,16 @@ def test_what_waits_is_begun_once_until_it_is_on_the_disk(tmp_path: Path, monkey
     """Each log by itself; an entry that waits for nobody needs no beginning."""
     begun: list[int] = []
     monkeypatch.setattr(os, "posix_fadvise", lambda fd, *_: begun.append(fd))
-    store = FileStore(tmp_path, later=(later := Later()))
+    store = FileStore(tmp_path, group_commit=(later := GroupCommit()))
     store.append("a", EntryKind.GAP, {})
     assert begun == []
 
     for round_ in (1, 2):
-        later.begin()
+        later.begin_batch()
         for session in ("a", "b", "a", "b", "a"):
             store.append(session, EntryKind.GAP, {})
         assert len(begun) == 2 * round_
-        for log, written in later.end():
+        for log, written in later.end_batch():
             log.sync(written)
     assert len(set(begun)) == 2
     store.close()

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from verdikt.model.decision import settle
+from verdikt.model.decision import apply_posture
 from verdikt.model.effect import EffectClass
 from verdikt.model.posture import Posture
 from verdikt.model.verdict import Verdict, VerdictKind
@@ -23,7 +23,7 @@ def test_the_whole_table(kind: str, posture: Posture, dominant: EffectClass | No
     """4 verdicts × 4 postures × 6 effects and none."""
     verdict = VERDICTS[kind]
 
-    final = settle(verdict, posture, dominant)
+    final = apply_posture(verdict, posture, dominant)
 
     assert final.kind >= verdict.kind
     if kind == "block":
@@ -38,7 +38,7 @@ def test_the_whole_table(kind: str, posture: Posture, dominant: EffectClass | No
 
 def test_an_ask_with_nobody_there_says_so() -> None:
     """The agent must learn that waiting is no use."""
-    final = settle(VERDICTS["ask"], Posture.AUTONOMOUS, EffectClass.WRITE)
+    final = apply_posture(VERDICTS["ask"], Posture.AUTONOMOUS, EffectClass.WRITE)
 
     assert final.reason == "a doubt; a person would have to say yes, and nobody is there to answer"
 
@@ -53,6 +53,6 @@ def test_an_ask_with_nobody_there_says_so() -> None:
 )
 def test_a_dry_run_says_what_would_have_happened_live(kind: str, says: str) -> None:
     """A rehearsal that only says no teaches nothing."""
-    final = settle(VERDICTS[kind], Posture.DRY_RUN, EffectClass.WRITE)
+    final = apply_posture(VERDICTS[kind], Posture.DRY_RUN, EffectClass.WRITE)
 
     assert final.reason == f"this is a dry run: only reads happen, and the effect here is `write`; {says}"

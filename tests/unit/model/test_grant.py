@@ -7,7 +7,7 @@ import pytest
 from verdikt.errors import LedgerError
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Effects, Target
-from verdikt.model.grant import Grant, covering
+from verdikt.model.grant import Grant, find_covering_grant
 from verdikt.model.verdict import Verdict
 
 NOW = 1_000.0
@@ -24,8 +24,8 @@ def deletes(*paths: str, certainty: Certainty = Certainty.CERTAIN) -> Effects:
 
 def test_a_grant_covers_what_lies_below_its_place() -> None:
     """At it, or below it."""
-    assert covering([GRANT], BLOCK, BASH, NOW, deletes("/srv/cache/a")) is GRANT
-    assert covering([GRANT], BLOCK, BASH, NOW, deletes("/srv/cache", "/srv/cache/b/c")) is GRANT
+    assert find_covering_grant([GRANT], BLOCK, BASH, NOW, deletes("/srv/cache/a")) is GRANT
+    assert find_covering_grant([GRANT], BLOCK, BASH, NOW, deletes("/srv/cache", "/srv/cache/b/c")) is GRANT
 
 
 @pytest.mark.parametrize(
@@ -51,16 +51,16 @@ def test_a_grant_covers_what_lies_below_its_place() -> None:
 )
 def test_a_grant_does_not_cover_what_is_elsewhere_or_unknown(effects: Effects | None) -> None:
     """Everything that the action does must be known to lie there, reads included."""
-    assert covering([GRANT], BLOCK, BASH, NOW, effects) is None
+    assert find_covering_grant([GRANT], BLOCK, BASH, NOW, effects) is None
 
 
 def test_a_grant_for_a_command_covers_exactly_that_command() -> None:
     """Not one that begins like it."""
     grant = replace(GRANT, target="rm -rf /srv/cache/a ")
 
-    assert covering([grant], BLOCK, BASH, NOW) is grant
+    assert find_covering_grant([grant], BLOCK, BASH, NOW) is grant
     longer = replace(BASH, payload={"command": "rm -rf /srv/cache/a; rm -rf /"})
-    assert covering([grant], BLOCK, longer, NOW) is None
+    assert find_covering_grant([grant], BLOCK, longer, NOW) is None
 
 
 def test_a_grant_for_a_host_covers_effects_on_exactly_that_host() -> None:
@@ -72,26 +72,26 @@ def test_a_grant_for_a_host_covers_effects_on_exactly_that_host() -> None:
         targets = tuple(Target(host, kind="host") for host in hosts)
         return Effects((Effect(cls=EffectClass.NETWORK, what="net.fetch", targets=targets),))
 
-    assert covering([grant], BLOCK, action, NOW, fetch("api.example.com")) is grant
-    assert covering([grant], BLOCK, action, NOW, fetch("api.example.com", "evil.example")) is None
+    assert find_covering_grant([grant], BLOCK, action, NOW, fetch("api.example.com")) is grant
+    assert find_covering_grant([grant], BLOCK, action, NOW, fetch("api.example.com", "evil.example")) is None
 
 
 def test_a_file_tool_without_effects_is_judged_by_its_path() -> None:
     """Below the granted place only."""
     write = Action(kind=ActionKind.WRITE, payload={"file_path": "/srv/cache/x"}, session_id="s")
 
-    assert covering([GRANT], BLOCK, write, NOW) is GRANT
-    assert covering([GRANT], BLOCK, replace(write, payload={"file_path": "/etc/x"}), NOW) is None
+    assert find_covering_grant([GRANT], BLOCK, write, NOW) is GRANT
+    assert find_covering_grant([GRANT], BLOCK, replace(write, payload={"file_path": "/etc/x"}), NOW) is None
 
 
 def test_a_grant_holds_for_its_guard_session_and_time_only() -> None:
     """And for any session when it says so."""
     effects = deletes("/srv/cache/a")
 
-    assert covering([replace(GRANT, guard="other")], BLOCK, BASH, NOW, effects) is None
-    assert covering([replace(GRANT, session="t")], BLOCK, BASH, NOW, effects) is None
-    assert covering([GRANT], BLOCK, BASH, 2_000.0, effects) is None
-    assert covering([replace(GRANT, session="*")], BLOCK, BASH, NOW, effects)
+    assert find_covering_grant([replace(GRANT, guard="other")], BLOCK, BASH, NOW, effects) is None
+    assert find_covering_grant([replace(GRANT, session="t")], BLOCK, BASH, NOW, effects) is None
+    assert find_covering_grant([GRANT], BLOCK, BASH, 2_000.0, effects) is None
+    assert find_covering_grant([replace(GRANT, session="*")], BLOCK, BASH, NOW, effects)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_grant_holds_for_its_guard_session_and_time_only() -> None:
 )
 def test_red_lines_and_failures_accept_no_grant(verdict: Verdict) -> None:
     """A crash never becomes permission, and a pass needs none."""
-    assert covering([GRANT], verdict, BASH, NOW, deletes("/srv/cache/a")) is None
+    assert find_covering_grant([GRANT], verdict, BASH, NOW, deletes("/srv/cache/a")) is None
 
 
 @pytest.mark.parametrize(

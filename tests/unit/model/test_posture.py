@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from verdikt.model.posture import MODES, Posture, strictest_posture
+from verdikt.model.posture import HOST_MODE_POSTURES, Posture, strictest_posture
 
 
 @pytest.mark.parametrize(
@@ -18,13 +18,13 @@ from verdikt.model.posture import MODES, Posture, strictest_posture
 )
 def test_a_mode_amounts_to_a_posture(mode: str, posture: str) -> None:
     """Nobody to ask is autonomous; a plan changes nothing."""
-    assert MODES[mode] == posture
+    assert HOST_MODE_POSTURES[mode] == posture
 
 
 @pytest.mark.parametrize("mode", ["", "default", "acceptEdits", "auto", "a mode of next year"])
 def test_an_unknown_mode_amounts_to_none(mode: str) -> None:
     """Nothing is read into a word that nobody defined."""
-    assert mode not in MODES
+    assert mode not in HOST_MODE_POSTURES
 
 
 def test_the_stricter_holds_whichever_comes_first() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from verdikt.observe.policy import project_policies
+from verdikt.observe.policy_files import list_project_policies
 
 
 @pytest.mark.parametrize("variable", ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"])
@@ -15,16 +15,16 @@ def test_a_repository_of_its_own_does_not_get_an_agent_out(tmp_path: Path, varia
     (inner / ".git").mkdir(parents=True)
     env = {"HOME": str(tmp_path / "home"), variable: str(project)}
 
-    found = project_policies(str(inner), env)
+    found = list_project_policies(str(inner), env)
     assert found[0] == str(project / "governance.yaml") or not (project / "governance.yaml").exists()
     (project / "governance.yaml").write_text("profile: strict\n")
-    assert project_policies(str(inner), env) == [
+    assert list_project_policies(str(inner), env) == [
         str(project / "governance.yaml"),
         str(project / "a/governance.yaml"),
         str(inner / "governance.yaml"),
     ]
-    assert project_policies(str(tmp_path), env) == [str(project / "governance.yaml")]
-    assert project_policies("/", env) == [str(project / "governance.yaml")]
+    assert list_project_policies(str(tmp_path), env) == [str(project / "governance.yaml")]
+    assert list_project_policies("/", env) == [str(project / "governance.yaml")]
 
 
 def test_a_host_that_names_a_place_that_is_not_there_changes_nothing(tmp_path: Path) -> None:
@@ -32,4 +32,4 @@ def test_a_host_that_names_a_place_that_is_not_there_changes_nothing(tmp_path: P
     (tmp_path / "governance.yaml").write_text("")
     env = {"HOME": str(tmp_path / "home"), "CLAUDE_PROJECT_DIR": str(tmp_path / "gone")}
 
-    assert project_policies(str(tmp_path), env) == [str(tmp_path / "governance.yaml")]
+    assert list_project_policies(str(tmp_path), env) == [str(tmp_path / "governance.yaml")]

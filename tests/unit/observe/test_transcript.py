@@ -97,10 +97,10 @@ def test_what_copilot_writes_is_read_too(tmp_path: Path) -> None:
     assert read_transcript(str(file)) == Transcript("ok", "All tests pass.", ())
 
     file.write_text("".join(json.dumps(line) + "\n" for line in lines[:4]))
-    assert read_transcript(str(file)).unfinished, "it asked for a tool last"
+    assert read_transcript(str(file)).is_unfinished, "it asked for a tool last"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines[:3]))
-    assert read_transcript(str(file)).unfinished, "it has said nothing yet"
+    assert read_transcript(str(file)).is_unfinished, "it has said nothing yet"
     file.write_text('{"type": "session.start", "data": {}}\n')
-    assert read_transcript(str(file)).unfinished, "nobody has spoken yet"
+    assert read_transcript(str(file)).is_unfinished, "nobody has spoken yet"
     file.unlink()
-    assert read_transcript(str(file)) == Transcript("unreadable", unfinished=True), "it may come"
+    assert read_transcript(str(file)) == Transcript("unreadable", is_unfinished=True), "it may come"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from verdikt.observe.transcript import CHUNK, LONGEST_LINE, MOST_BYTES
+from verdikt.observe.transcript import CHUNK, LONGEST_LINE, MAX_BYTES
 
 MB = 1024 * 1024
 SIZE = 200 * MB
@@ -105,7 +105,7 @@ def test_whatever_it_holds_it_is_bounded(place: Path, block: bytes, end: bytes, 
     found, _, memory, read = measured(place)
 
     assert found == status
-    assert read <= MOST_BYTES
+    assert read <= MAX_BYTES
     assert memory < 16 * LONGEST_LINE
 
 

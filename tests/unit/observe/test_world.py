@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes import FakeClock
 from verdikt.model.facts import Facts, RecordedWorld
-from verdikt.observe.world import TEXT_LIMIT, RealWorld, project_root
+from verdikt.observe.world import TEXT_LIMIT, RealWorld, find_project_root
 
 
 def git(directory: Path, *arguments: str) -> None:
@@ -129,7 +129,7 @@ def test_the_project_ends_below_the_home_directory(tmp_path: Path) -> None:
     (tmp_path / "a/b").mkdir(parents=True)
     (tmp_path / "a/pyproject.toml").write_text("")
 
-    assert project_root(str(tmp_path / "a/b"), str(tmp_path)) == str(tmp_path / "a")
+    assert find_project_root(str(tmp_path / "a/b"), str(tmp_path)) == str(tmp_path / "a")
 
 
 def test_recorded_facts_answer_the_same(repo: Path) -> None:
@@ -137,6 +137,6 @@ def test_recorded_facts_answer_the_same(repo: Path) -> None:
     facts = Facts(world(repo))
     asked = [facts.path(str(repo / "new.py")), facts.text(str(repo / "new.py")), facts.git(str(repo))]
 
-    again = Facts(RecordedWorld(facts.record()))
+    again = Facts(RecordedWorld(facts.to_record()))
 
     assert [again.path(str(repo / "new.py")), again.text(str(repo / "new.py")), again.git(str(repo))] == asked

@@ -139,7 +139,7 @@ def test_what_comes_out_is_closed() -> None:
 
     assert type(command) is Command
     with pytest.raises(AttributeError):
-        command.where = "x"  # type: ignore[misc]
+        command.host = "x"  # type: ignore[misc]
 
 
 def test_the_same_text_gives_the_same_script() -> None:

@@ -46,7 +46,7 @@ def described(command: Command) -> dict[str, Any]:
         "argv": argv(command),
         "cwd": command.cwd.text.replace(UNKNOWN, "…") if command.cwd else None,
         "via": list(command.via),
-        "where": command.where,
+        "where": command.host,
         "stdin": command.stdin,
         "background": command.background,
         "conditional": command.conditional,

@@ -11,10 +11,10 @@ from verdikt.shell import plain as short
 from verdikt.shell.analysis import analyse
 from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import Script
-from verdikt.shell.escape import ESCAPES
+from verdikt.shell.exec_options import ESCAPES
 from verdikt.shell.interpreter import INTERPRETERS
-from verdikt.shell.output import SOURCES
-from verdikt.shell.plain import plain
+from verdikt.shell.output_prediction import INPUT_FREE_PROGRAMS
+from verdikt.shell.plain import parse_plain_line
 from verdikt.shell.subcommand import RUNNERS, SUBCOMMANDS
 from verdikt.shell.wrapper import WRAPPERS
 
@@ -63,13 +63,13 @@ def long_way(text: str) -> Script:
 
 def test_what_the_lists_say_is_what_the_tables_say() -> None:
     """No program of the lists prints what is known from its words, unless the lists say so."""
-    assert (short._PROGRAMS & SOURCES) == short._SOURCES
+    assert (short._PROGRAMS & INPUT_FREE_PROGRAMS) == short._SOURCES
 
 
 @given(LINES)
 def test_both_ways_give_the_same_commands(text: str) -> None:
     """Whatever is put together of programs, flags, quotes, pipes and traps."""
-    commands = plain(text)
+    commands = parse_plain_line(text)
 
     if commands is not None:
         assert long_way(text) == Script(text=text, commands=commands)
@@ -90,7 +90,9 @@ def test_every_case_is_told_the_same_from_its_tables() -> None:
 
 def test_every_case_reads_the_same_both_ways() -> None:
     """And a good part of them is plain, so that the short way is worth its keep."""
-    plain_ones = [text for text in RUN if plain(text) is not None]
+    plain_ones = [text for text in RUN if parse_plain_line(text) is not None]
 
     assert len(plain_ones) > 100
-    assert [text for text in plain_ones if long_way(text) != Script(text=text, commands=plain(text) or ())] == []
+    assert [
+        text for text in plain_ones if long_way(text) != Script(text=text, commands=parse_plain_line(text) or ())
+    ] == []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from verdikt.shell import analyse
 from verdikt.shell.builtin import BUILTINS
 from verdikt.shell.command import UNKNOWN
-from verdikt.shell.nest import HANDLERS
+from verdikt.shell.inner_commands import HANDLERS
 from verdikt.shell.subcommand import RUNNERS
 from verdikt.shell.wrapper import WRAPPERS
 
@@ -59,7 +59,7 @@ def test_what_nobody_said_is_unknown(name: str) -> None:
     script = analyse(f'run "${name}_"x ${{{name}}}')
 
     assert script.commands[0].argv[-1].text == UNKNOWN
-    assert not script.commands[0].argv[-1].known
+    assert not script.commands[0].argv[-1].is_known
 
 
 PROGRAMS = "ls cat git grep rm sort jq head kubectl find sed python3 sudo cd echo base64 bash make x-y tee cp curl xargs".split()

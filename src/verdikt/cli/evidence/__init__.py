@@ -2,14 +2,14 @@
 
 import click
 
-from verdikt.cli.lazy import LazyGroup
+from verdikt.cli.lazy_group import LazyGroup
 
 PARTS = {
     "claims": "claims",
     "validate": "validate",
-    "contracts": "look",
-    "report": "look",
-    "explain": "look",
+    "contracts": "reports",
+    "report": "reports",
+    "explain": "reports",
 }
 """Subcommand → the module beside this one that holds it under its name."""
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from verdikt.cli.data import json_option
+from verdikt.cli.store_access import json_option
+from verdikt.evidence.claims import find_claims
 
 _COLOURS = {"done": "green", "blocked": "red", "delegation": "yellow"}
 
@@ -24,11 +25,11 @@ def claims(as_json: bool, batch: bool) -> None:
     """
     if batch:
         faults = 0
-        for answer in map(_answer, _lines()):
+        for answer in map(_answer_line, _read_lines()):
             faults += "error" in answer
             click.echo(json.dumps(answer, ensure_ascii=False))
         raise SystemExit(65 if faults else 0)
-    found = _found(sys.stdin.buffer.read().decode("utf-8", "replace"))
+    found = _extract_claims(sys.stdin.buffer.read().decode("utf-8", "replace"))
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
         return
@@ -39,11 +40,11 @@ def claims(as_json: bool, batch: bool) -> None:
         click.echo(f"{kind} {claim['start']}-{claim['end']}  {' '.join(claim['words'].split())}")
 
 
-def _lines() -> Iterator[bytes]:
+def _read_lines() -> Iterator[bytes]:
     return (line for line in sys.stdin.buffer if line.strip())
 
 
-def _answer(line: bytes) -> dict[str, Any]:
+def _answer_line(line: bytes) -> dict[str, Any]:
     try:
         asked = json.loads(line)
     except (ValueError, RecursionError):
@@ -51,10 +52,8 @@ def _answer(line: bytes) -> dict[str, Any]:
     if not isinstance(asked, dict) or not isinstance(asked.get("text"), str):
         named = asked.get("id") if isinstance(asked, dict) else None
         return {"id": named, "error": 'expected an object {"id", "text"}, found another'}
-    return {"id": asked.get("id"), "claims": _found(asked["text"])}
+    return {"id": asked.get("id"), "claims": _extract_claims(asked["text"])}
 
 
-def _found(text: str) -> list[dict[str, Any]]:
-    from verdikt.evidence.claims import find_claims
-
+def _extract_claims(text: str) -> list[dict[str, Any]]:
     return [claim.record() for claim in find_claims(text)]

@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from verdikt.cli.data import existing, home_option, json_option, the_session
-from verdikt.cli.usage import UsageCommand
+from verdikt.cli.store_access import home_option, json_option, open_existing_store, resolve_session
+from verdikt.cli.usage_command import UsageCommand
 from verdikt.errors import LedgerError
+from verdikt.evidence.gate_service import EvidenceGate
+from verdikt.evidence.section import EvidenceSettings
+from verdikt.evidence.validator import Proof, ProofStatus
+from verdikt.policy import load_policy
 
 if TYPE_CHECKING:
-    from verdikt.evidence.validator import Proof
+    pass
 
-STATUS = {"pass": 0, "fail": 2, "refused": 3}
+EXIT_STATUSES = {"pass": 0, "fail": 2, "refused": 3}
 
 
-def _arguments(ctx: click.Context, parameter: click.Parameter, value: str) -> dict[str, str]:
+def _parse_arguments(ctx: click.Context, parameter: click.Parameter, value: str) -> dict[str, str]:
     try:
         found = json.loads(value)
     except (ValueError, RecursionError):
@@ -31,7 +35,7 @@ def _arguments(ctx: click.Context, parameter: click.Parameter, value: str) -> di
 @click.option("--session", required=True, metavar="S", help="The session that claims it.")
 @click.option("--claim", required=True, type=click.Choice(["done", "blocked", "delegation"]), help="What is claimed.")
 @click.option("--validator", required=True, metavar="NAME", help="Ours, or one of `evidence.validators`.")
-@click.option("--args", "arguments", default="{}", callback=_arguments, metavar="JSON", help="What it is about.")
+@click.option("--args", "arguments", default="{}", callback=_parse_arguments, metavar="JSON", help="What it is about.")
 @json_option
 @home_option
 def validate(
@@ -52,22 +56,17 @@ def validate(
 
     Example: verdikt evidence validate --session 1f0c… --claim done --validator command_zero_exit --args '{"command": "make verify"}'
     """
-    from verdikt.evidence.section import EvidenceSettings
-    from verdikt.evidence.validator import Proof, ProofStatus
-    from verdikt.policy import load_policy
-    from verdikt.proving import Proving
-
-    store = existing(home)
+    store = open_existing_store(home)
     try:
-        session = the_session(store, session)
+        session = resolve_session(store, session)
     except LedgerError as error:
-        _tell(Proof(validator, ProofStatus.REFUSED, str(error)), validator, as_json=as_json)
+        _exit_with_proof(Proof(validator, ProofStatus.REFUSED, str(error)), validator, as_json=as_json)
     settings = load_policy(os.getcwd()).section("evidence") or EvidenceSettings()
-    proof = Proving(settings, store, store.clock).validated(session, claim, validator, arguments)
-    _tell(proof, validator, as_json=as_json)
+    proof = EvidenceGate(settings, store, store.clock).validate_claim(session, claim, validator, arguments)
+    _exit_with_proof(proof, validator, as_json=as_json)
 
 
-def _tell(proof: "Proof", validator: str, *, as_json: bool) -> NoReturn:
+def _exit_with_proof(proof: "Proof", validator: str, *, as_json: bool) -> NoReturn:
     """Says what came of it, and ends with its status."""
     if as_json:
         click.echo(json.dumps({**proof.record(), "signed": proof.signed or None}))
@@ -77,4 +76,4 @@ def _tell(proof: "Proof", validator: str, *, as_json: bool) -> NoReturn:
     else:
         word = "REFUSED" if proof.status == "refused" else "FAIL"
         click.echo(click.style(word, fg="red") + f" {validator}: {proof.reason}")
-    raise SystemExit(STATUS[proof.status.value])
+    raise SystemExit(EXIT_STATUSES[proof.status.value])

@@ -2,17 +2,17 @@
 
 import click
 
-from verdikt.cli.lazy import LazyGroup
+from verdikt.cli.lazy_group import LazyGroup
 
 PARTS = {
     "verify": "verify",
     "checkpoint": "verify",
-    "tail": "look",
-    "show": "look",
-    "stats": "look",
+    "tail": "entries",
+    "show": "entries",
+    "stats": "entries",
     "export": "export",
-    "rotate": "upkeep",
-    "reindex": "upkeep",
+    "rotate": "maintenance",
+    "reindex": "maintenance",
 }
 """Subcommand → the module beside this one that holds it under its name."""
 

@@ -8,8 +8,9 @@ from typing import BinaryIO
 
 import click
 
-from verdikt.cli.data import existing, home_option, the_sessions
+from verdikt.cli.store_access import home_option, open_existing_store, resolve_sessions
 from verdikt.errors import LedgerError
+from verdikt.report import export as exports
 
 
 @click.command()
@@ -24,27 +25,25 @@ def export(form: str, session: str | None, output: Path | None, home: Path | Non
 
     Example: verdikt ledger export --format parquet -o log.parquet
     """
-    from verdikt.report import export as exports
-
-    store = existing(home)
-    entries = (entry for one in the_sessions(store, session) for entry in store.entries(one))
+    store = open_existing_store(home)
+    entries = (entry for one in resolve_sessions(store, session) for entry in store.read_entries(one))
     if form == "parquet":
         if output is None:
             raise click.UsageError("--format parquet needs --output: a table is no text")
-        with _written(output) as file:
-            count = exports.parquet(entries, file)
+        with _open_output(output) as file:
+            count = exports.export_parquet(entries, file)
         click.echo(f"{count} entries written to {output}", err=True)
         return
-    lines = exports.in_toto(entries) if form == "in-toto" else exports.jsonl(entries)
+    lines = exports.export_in_toto(entries) if form == "in-toto" else exports.export_jsonl(entries)
     if output is None:
         sys.stdout.buffer.writelines(lines)
         return
-    with _written(output) as file:
+    with _open_output(output) as file:
         file.writelines(lines)
 
 
 @contextmanager
-def _written(path: Path) -> Iterator[BinaryIO]:
+def _open_output(path: Path) -> Iterator[BinaryIO]:
     try:
         with open(path, "wb") as file:
             yield file

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdikt.cli.data import existing, home_option, json_option, the_home, the_session
+from verdikt.cli.store_access import home_option, json_option, open_existing_store, resolve_home, resolve_session
 from verdikt.errors import LedgerError
+from verdikt.ledger import checkpoint as checkpoints
+from verdikt.ledger.audit import audit
+from verdikt.ledger.keys import Keyring
+from verdikt.ledger.projections import load_projections
 
 if TYPE_CHECKING:
-    from verdikt.ledger.audit import Audit
-    from verdikt.ledger.fault import Fault, Witness
+    from verdikt.ledger.audit import AuditReport
+    from verdikt.ledger.audit_finding import AuditFinding, Witness
 
 GIT_NOTE = "git-note"
-_REF = "verdikt"
+_NOTES_REF = "verdikt"
 
 
 @click.command()
@@ -48,87 +52,84 @@ def verify(
 
     Example: verdikt ledger verify --witness /mnt/backup/verdikt
     """
-    from verdikt.ledger.audit import audit
-    from verdikt.ledger.keys import Keyring
-    from verdikt.projections import projections
-
     if sessions and all_:
         raise click.UsageError("--session and --all exclude each other")
-    place = the_home(home)
-    words, doubts = _testimony(witnesses, Keyring(place / "keys"))
-    found = audit(place, list(sessions) or None, witnesses=words, artifacts=artifacts, projections=projections())
-    found.general += doubts
+    place = resolve_home(home)
+    words, doubts = _load_witnesses(witnesses, Keyring(place / "keys"))
+    found = audit(place, list(sessions) or None, witnesses=words, artifacts=artifacts, projections=load_projections())
+    found.general_findings += doubts
     if as_json:
-        click.echo(json.dumps(_record(found), indent=1))
+        click.echo(json.dumps(_audit_to_dict(found), indent=1))
     else:
-        _print(found, place)
-    ctx.exit(0 if found.holds else 3 if found.entries == 0 and not found.faults else 1)
+        _print_audit(found, place)
+    ctx.exit(0 if found.is_intact else 3 if found.entry_count == 0 and not found.findings else 1)
 
 
-def _testimony(witnesses: tuple[str, ...], keyring: Any) -> tuple["list[Witness]", "list[Fault]"]:
-    from verdikt.ledger import checkpoint as checkpoints
-
+def _load_witnesses(witnesses: tuple[str, ...], keyring: Any) -> tuple["list[Witness]", "list[AuditFinding]"]:
     words: list[Witness] = []
-    doubts: list[Fault] = []
+    doubts: list[AuditFinding] = []
     for witness in witnesses:
         documents = (
-            list(checkpoints.documents(_git_notes(), GIT_NOTE))
+            list(checkpoints.parse_checkpoints(_read_git_notes(), GIT_NOTE))
             if witness == GIT_NOTE
-            else checkpoints.read(Path(witness))
+            else checkpoints.read_checkpoints(Path(witness))
         )
-        said, doubted = checkpoints.testify(documents, keyring, witness)
+        said, doubted = checkpoints.verify_checkpoints(documents, keyring, witness)
         words += said
         doubts += doubted
     return words, doubts
 
 
-def _record(found: "Audit") -> dict[str, Any]:
+def _audit_to_dict(audit: "AuditReport") -> dict[str, Any]:
     return {
-        "holds": found.holds,
-        "entries": found.entries,
+        "holds": audit.is_intact,
+        "entries": audit.entry_count,
         "sessions": [
             {
                 "session": one.session,
-                "holds": one.holds,
-                "entries": one.entries,
-                "signed": one.signed,
-                "covered": one.covered,
+                "holds": one.is_intact,
+                "entries": one.entry_count,
+                "signed": one.signature_count,
+                "covered": one.last_covered_seq,
                 "head": {"seq": one.head.seq, "hash": one.head.hash},
             }
-            for one in found.sessions
+            for one in audit.sessions
         ],
         "faults": [
-            {"kind": f.kind.value, "session": f.session, "seq": f.seq, "message": f.message, "note": f.note}
-            for f in found.faults
+            {"kind": f.kind.value, "session": f.session, "seq": f.seq, "message": f.message, "note": f.is_note}
+            for f in audit.findings
         ],
     }
 
 
-def _print(found: "Audit", place: Path) -> None:
-    for one in found.sessions:
-        mark = click.style("holds", fg="green") if one.holds else click.style("BROKEN", fg="red", bold=True)
-        if one.entries == 0 and not one.faults:
+def _print_audit(audit: "AuditReport", directory: Path) -> None:
+    for one in audit.sessions:
+        mark = click.style("holds", fg="green") if one.is_intact else click.style("BROKEN", fg="red", bold=True)
+        if one.entry_count == 0 and not one.findings:
             mark = click.style("nothing there", fg="yellow")
-        signed = f"signed up to {one.covered}" if one.covered else "not signed yet"
+        signed = f"signed up to {one.last_covered_seq}" if one.last_covered_seq else "not signed yet"
         click.echo(
-            f"{one.session}: {mark}, {_many(one.entries, 'entry', 'entries')}, {signed}, head {one.head.hash[:12]}"
+            f"{one.session}: {mark}, {_pluralize(one.entry_count, 'entry', 'entries')}, {signed}, head {one.head.hash[:12]}"
         )
-    for fault in found.faults:
+    for fault in audit.findings:
         where = f"{fault.session or 'general'}{f' entry {fault.seq}' if fault.seq else ''}"
-        word = click.style(fault.kind.value, fg="yellow" if fault.note else "red")
+        word = click.style(fault.kind.value, fg="yellow" if fault.is_note else "red")
         click.echo(f"  {word} at {where}: {fault.message}")
-    if found.entries == 0 and not found.faults:
-        click.echo(f"nothing to verify in `{place}`")
-    elif found.holds:
-        entries, sessions = _many(found.entries, "entry", "entries"), _many(len(found.sessions), "session", "sessions")
+    if audit.entry_count == 0 and not audit.findings:
+        click.echo(f"nothing to verify in `{directory}`")
+    elif audit.is_intact:
+        entries, sessions = (
+            _pluralize(audit.entry_count, "entry", "entries"),
+            _pluralize(len(audit.sessions), "session", "sessions"),
+        )
         click.echo(f"{entries} in {sessions}: all holds")
     else:
-        broken = [fault for fault in found.faults if not fault.note]
+        broken = [fault for fault in audit.findings if not fault.is_note]
         click.echo("1 thing is wrong" if len(broken) == 1 else f"{len(broken)} things are wrong")
 
 
-def _many(count: int, one: str, several: str) -> str:
-    return f"{count} {one if count == 1 else several}"
+def _pluralize(count: int, singular: str, plural: str) -> str:
+    return f"{count} {singular if count == 1 else plural}"
 
 
 @click.command()
@@ -146,45 +147,45 @@ def checkpoint(
 
     Example: verdikt ledger checkpoint --export /mnt/backup/verdikt
     """
-    from verdikt.ledger import checkpoint as checkpoints
-
-    store = existing(home)
-    known = store.sessions()
-    sessions = tuple(the_session(store, session) for session in sessions)
+    store = open_existing_store(home)
+    known = store.list_sessions()
+    sessions = tuple(resolve_session(store, session) for session in sessions)
     if not known:
         raise LedgerError(f"no session in `{store.home}` to make a checkpoint of")
-    covered = checkpoints.cover(store, sessions or known)
-    with store.state.reading() as db:
-        heads = db.heads()
-    document = checkpoints.make(heads, store.keyring, store.clock.now())
+    covered = checkpoints.sign_session_ends(store, sessions or known)
+    with store.state.hold_connection() as db:
+        heads = db.read_heads()
+    document = checkpoints.build_checkpoint(heads, store.keyring, store.clock.now())
     places = []
     if directory is not None:
-        places.append(str(checkpoints.write(document, directory)))
+        places.append(str(checkpoints.write_checkpoint(document, directory)))
     if git_note:
-        _git("notes", f"--ref={_REF}", "append", "-m", checkpoints.line(document), "HEAD")
-        places.append(f"git note `{_REF}` of HEAD")
+        _run_git("notes", f"--ref={_NOTES_REF}", "append", "-m", checkpoints.to_line(document), "HEAD")
+        places.append(f"git note `{_NOTES_REF}` of HEAD")
     if as_json:
         click.echo(json.dumps({"covered": covered, "places": places, "checkpoint": document}, indent=1))
         return
-    signed, known_ends = _many(covered, "session", "sessions"), _many(len(heads), "head", "heads")
+    signed, known_ends = _pluralize(covered, "session", "sessions"), _pluralize(len(heads), "head", "heads")
     click.echo(f"{signed} signed, {known_ends} known, key {document['kid']}")
     for written in places:
         click.echo(f"written: {written}")
 
 
-def _git_notes() -> bytes:
-    notes = _git("notes", f"--ref={_REF}", "list").split()
-    texts = [_git("cat-file", "blob", note) for note in notes[::2]]
+def _read_git_notes() -> bytes:
+    notes = _run_git("notes", f"--ref={_NOTES_REF}", "list").split()
+    texts = [_run_git("cat-file", "blob", note) for note in notes[::2]]
     if not texts:
-        raise LedgerError(f"expected a checkpoint in the git notes `{_REF}`, found none; make one with --git-note")
+        raise LedgerError(
+            f"expected a checkpoint in the git notes `{_NOTES_REF}`, found none; make one with --git-note"
+        )
     return "\n".join(texts).encode()
 
 
-def _git(*words: str) -> str:
+def _run_git(*arguments: str) -> str:
     try:
-        done = subprocess.run(["git", *words], capture_output=True, text=True, check=True)
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
     except FileNotFoundError:
         raise LedgerError("`git` is not installed: use --export DIR") from None
     except subprocess.CalledProcessError as error:
-        raise LedgerError(f"`git {' '.join(words[:3])}` failed: {error.stderr.strip()}") from error
+        raise LedgerError(f"`git {' '.join(arguments[:3])}` failed: {error.stderr.strip()}") from error
     return done.stdout

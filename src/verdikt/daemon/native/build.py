@@ -13,30 +13,30 @@ from pathlib import Path
 
 SOURCE = Path(__file__).with_name("verdikt-hook.c")
 
-WARNINGS = """
+WARNING_FLAGS = """
     -std=c11 -Wall -Wextra -Werror -Wconversion -Wsign-conversion -Wshadow -Wpointer-arith -Wstrict-prototypes
     -Wmissing-prototypes -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wnull-dereference
 """.split()
 
-SANITIZERS = "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer".split()
+SANITIZER_FLAGS = "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer".split()
 
-HARD = "-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong".split()
-_INTEL = ["-fcf-protection"]
-_LINUX = "-Wl,-z,relro,-z,now,-z,noexecstack -s".split()
+HARDENING_FLAGS = "-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong".split()
+_INTEL_FLAGS = ["-fcf-protection"]
+_LINUX_LINK_FLAGS = "-Wl,-z,relro,-z,now,-z,noexecstack -s".split()
 
 # Without a dynamic linker a process starts in less time than with one, so that is tried first; not every system has what it needs.
-WAYS = {
+LINK_VARIANTS = {
     "linux": (
-        ["-fPIE", "-static-pie", *_LINUX, *_INTEL],
-        ["-fPIE", "-static-pie", *_LINUX],
-        ["-static", *_LINUX],
-        ["-fPIE", "-pie", *_LINUX],
+        ["-fPIE", "-static-pie", *_LINUX_LINK_FLAGS, *_INTEL_FLAGS],
+        ["-fPIE", "-static-pie", *_LINUX_LINK_FLAGS],
+        ["-static", *_LINUX_LINK_FLAGS],
+        ["-fPIE", "-pie", *_LINUX_LINK_FLAGS],
     ),
     "darwin": (["-fPIE"],),
 }
 
 
-def compiler(env: Mapping[str, str] = os.environ) -> list[str]:
+def find_compiler(env: Mapping[str, str] = os.environ) -> list[str]:
     """The C compiler's command, `$CC` if that is set; empty when there is none."""
     wanted = shlex.split(env.get("CC", ""))
     for command in [wanted] if wanted else [["cc"], ["gcc"], ["clang"]]:
@@ -47,25 +47,27 @@ def compiler(env: Mapping[str, str] = os.environ) -> list[str]:
 
 def compile_client(target: Path, version: str, env: Mapping[str, str] = os.environ) -> str:
     """Compiles the client to the target, with warnings as errors and hardened; why not, when it cannot be."""
-    command = compiler(env)
+    command = find_compiler(env)
     if not command:
         return "no C compiler was found"
     why = f"not known how to build on {sys.platform}"
-    ways = WAYS.get(sys.platform, ())
+    ways = LINK_VARIANTS.get(sys.platform, ())
     # A warning that a compiler of next year has is for whoever works on this, not for whoever installs it: tried last.
     for way in (*ways, *([*way, "-Wno-error"] for way in ways)):
-        why = build(target, version, [*HARD, *way], command)
-        if not why and _starts(target):
+        why = run_compiler(target, version, [*HARDENING_FLAGS, *way], command)
+        if not why and _can_start(target):
             return ""
         why = why or "what was built does not start"
     target.unlink(missing_ok=True)
     return why
 
 
-def build(target: Path, version: str, flags: Sequence[str], command: Sequence[str] = (), source: Path = SOURCE) -> str:
+def run_compiler(
+    target: Path, version: str, flags: Sequence[str], command: Sequence[str] = (), source: Path = SOURCE
+) -> str:
     """One run of the compiler; what it complained about."""
     define = f'-DVERDIKT_VERSION="{version}"'
-    line = [*(command or compiler()), *WARNINGS, define, *flags, "-o", str(target), str(source)]
+    line = [*(command or find_compiler()), *WARNING_FLAGS, define, *flags, "-o", str(target), str(source)]
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         done = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
@@ -74,7 +76,7 @@ def build(target: Path, version: str, flags: Sequence[str], command: Sequence[st
     return (done.stderr.strip() or f"status {done.returncode}") if done.returncode else ""
 
 
-def _starts(target: Path) -> bool:
+def _can_start(target: Path) -> bool:
     """Whether it runs here: called without a hook, it blocks."""
     try:
         done = subprocess.run([str(target)], input=b"{}", capture_output=True, check=False, timeout=10)

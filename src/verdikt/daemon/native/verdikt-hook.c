@@ -1,4 +1,4 @@
-/* verdikt-hook [--socket PATH] SECONDS closed|open PYTHON [FLAG...] .../verdikt/adapters/launch.py HOST [EVENT [ARGUMENT]]
+/* verdikt-hook [--socket PATH] SECONDS closed|open PYTHON [FLAG...] -m verdikt.hosts.hook HOST [EVENT [ARGUMENT]]
  * verdikt-hook [--socket PATH] HOST [EVENT [ARGUMENT]]
  *
  * What clients call. It asks the warm process, over its socket in verdikt's data directory, and hands on the answer. Where
@@ -33,7 +33,7 @@ extern char **environ;
 
 enum {
     SECONDS = 20,      /* for everything, when nobody says how long */
-    ASK_SECONDS = 10,  /* for the question and the warm process's answer to it, as in adapters/entry.py */
+    ASK_SECONDS = 10,  /* for the question and the warm process's answer to it, as in hosts/hook.py */
     REACH_MS = 1500,   /* for a warm process that is busy or, behind --socket, being restarted */
     PAUSE_MS = 5,      /* before that one is asked again */
     HEAD = 64 * 1024,  /* these five are protocol 1's, see daemon/protocol.py */
@@ -42,7 +42,7 @@ enum {
     QUESTION_PREFIX = 12,
     ANSWER_PREFIX = 14,
 };
-static const char VERSION[] = "verdikt-hook " VERDIKT_VERSION; /* adapters/integrity.py looks for it in the program */
+static const char VERSION[] = "verdikt-hook " VERDIKT_VERSION; /* hosts/integrity.py looks for it in the program */
 
 /* Every variable that a decision reads; the same list as in daemon/protocol.py. */
 static const char *const VARIABLES[] = {
@@ -355,7 +355,7 @@ static void hand_on(void) {
 
 /* Becomes guard.sh or, by hand, the hook. */
 _Noreturn static void leave_it(void) {
-    static char path[PATH_MAX], seconds[24], isolated[] = "-I", module[] = "-m", entry[] = "verdikt.adapters.entry";
+    static char path[PATH_MAX], seconds[24], isolated[] = "-I", module[] = "-m", entry[] = "verdikt.hosts.hook";
     static char *by_hand[8] = {path, isolated, module, entry};
     unsigned spent = call.ask_seconds - alarm(0);
     struct text left = {seconds, 0, sizeof seconds - 1, false};
@@ -377,14 +377,10 @@ _Noreturn static void leave_it(void) {
 
 /* ---- how it was called ---- */
 
-/* Where the words for the hook begin, after its script or its module; 0 when the line names another program. */
+/* The index of the first argument of the hook, after the name of its module; 0 when the line names another program. */
 static int after_entry(int count, char **words) {
-    static const char script[] = "/verdikt/adapters/launch.py";
-    for (int at = 3; at < count; at++) {
-        size_t length = strlen(words[at]), end = sizeof script - 1;
-        if (length > end && strcmp(words[at] + length - end, script) == 0) return at + 1;
-        if (strcmp(words[at], "verdikt.adapters.entry") == 0) return at + 1;
-    }
+    for (int at = 3; at < count; at++)
+        if (strcmp(words[at], "verdikt.hosts.hook") == 0) return at + 1;
     return 0;
 }
 

@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from verdikt.effects.argument import words
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
+from verdikt.effects.argv import word_set
+from verdikt.effects.code.sql import classify_sql
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verdikt.effects.call import Call
+    from verdikt.effects.invocation import Invocation
     from verdikt.model.effect import Effect
 
-_TOKENS = words(
+_SCRIPT_LANGUAGES = word_set(
     "swift scala rust node javascript perl ruby php lua awk julia tcl groovy java r osascript elixir go c haskell lisp scheme ocaml crystal kotlin dart octave elisp"
 )
 
 
-def read_code(language: str, text: str, call: Call) -> Iterator[Effect]:
+def classify_code(language: str, text: str, call: Invocation) -> Iterator[Effect]:
     """The effects of program text; nothing for a language that nobody here reads. Never raises."""
     if language == "python":
-        from verdikt.effects.code.python import read_python
+        from verdikt.effects.code.python import classify_python
 
-        yield from read_python(text, call)
+        yield from classify_python(text, call)
     elif language == "sql":
-        from verdikt.effects.code.sql import read_sql
-
-        yield from read_sql(text, call)
+        yield from classify_sql(text, call)
     elif language in ("powershell", "cmd"):
-        from verdikt.effects.code.windows import read_windows
+        from verdikt.effects.code.windows_shell import classify_windows_shell
 
-        yield from read_windows(text, call, language)
-    elif language in _TOKENS:
-        from verdikt.effects.code.script import read_script
+        yield from classify_windows_shell(text, call, language)
+    elif language in _SCRIPT_LANGUAGES:
+        from verdikt.effects.code.script import classify_script
 
-        yield from read_script(language, text, call)
+        yield from classify_script(language, text, call)
     else:
-        yield call.effect("code.run", note=language)
+        yield call.make_effect("code.run", note=language)

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
-from verdikt.effects.argument import words
-from verdikt.effects.call import Call
-from verdikt.effects.code.drive import REGISTRY, deletes, reads
-from verdikt.effects.code.windows_line import Given, Spoken, given_to
+from verdikt.effects.argv import word_set
+from verdikt.effects.code.windows_paths import REGISTRY_PATH, classify_deletes, classify_reads
+from verdikt.effects.code.windows_shell_parser import CmdletArguments, WindowsCommand, parse_arguments
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.program.system import is_protection
 from verdikt.model.effect import Effect, Target
 
 ALIASES = {
@@ -28,20 +29,20 @@ ALIASES = {
     "gi": "get-item",
 }
 
-_READING = words(
+_READ_VERBS = word_set(
     "get show test measure select find where foreach sort format out write read convertto convertfrom compare group import export resolve join split "
     "ping trace debug confirm search tee limit watch enter push pop"
 )
 
-_ENDING = words(
+_END_VERBS = word_set(
     "remove clear uninstall reset stop disable revoke dismount initialize format unregister suspend disconnect block"
 )
 
-_HARMLESS_NOUNS = words(
+_HARMLESS_NOUNS = word_set(
     "variable alias module job pssession event psbreakpoint typedata psdrive host custom screen transcript table list wide object string csv html xml json property error"
 )
 
-_CLOUD = (
+_CLOUD_PREFIXES = (
     "az",
     "ad",
     "mg",
@@ -69,136 +70,140 @@ def is_cmdlet(name: str) -> bool:
     return bool(dash) and verb in _VERBS
 
 
-def cmdlet(spoken: Spoken, call: Call) -> Iterator[Effect]:
+def classify_cmdlet(command: WindowsCommand, call: Invocation) -> Iterator[Effect]:
     """What a cmdlet does, unless it is asked only to say so."""
-    name = ALIASES.get(spoken.name, spoken.name)
-    given = given_to(spoken)
+    name = ALIASES.get(command.name, command.name)
+    given = parse_arguments(command)
     if "-whatif" in given.flags and given.flags["-whatif"] != "$false":
         return
     verb, _, noun = name.partition("-")
-    if name in _SPECIAL:
-        yield from _SPECIAL[name](given, call)
+    if name in _CLASSIFIERS:
+        yield from _CLASSIFIERS[name](given, call)
     else:
-        yield from _verb_noun(verb, noun, given.operands or list(given.flags.values()), call)
+        yield from _classify_by_verb(verb, noun, given.operands or list(given.flags.values()), call)
 
 
 _VERBS = (
-    _READING
-    | _ENDING
-    | words(
+    _READ_VERBS
+    | _END_VERBS
+    | word_set(
         "new set add invoke start restart register enable install update rename copy move send publish save mount unblock grant restore wait open close "
         "expand compress use request repair optimize switch lock unlock sync merge exit edit submit deny protect unprotect convert"
     )
 )
 
 
-def _remove_item(given: Given, call: Call) -> Iterator[Effect]:
-    tree = any("-recurse".startswith(flag) and len(flag) > 1 for flag in given.flags)
-    yield from deletes(given.paths, "fs.delete.tree" if tree else "fs.delete", call)
+def _remove_item(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    tree = any("-recurse".startswith(flag) and len(flag) > 1 for flag in arguments.flags)
+    yield from classify_deletes(arguments.paths, "fs.delete.tree" if tree else "fs.delete", call)
 
 
-def _clear_content(given: Given, call: Call) -> Iterator[Effect]:
-    yield from deletes(given.paths, "fs.truncate", call)
+def _clear_content(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    yield from classify_deletes(arguments.paths, "fs.truncate", call)
 
 
-def _remove_property(given: Given, call: Call) -> Iterator[Effect]:
-    yield call.effect("reg.delete", _targets(given.paths))
+def _remove_property(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    yield call.make_effect("reg.delete", _to_targets(arguments.paths))
 
 
-def _set_property(given: Given, call: Call) -> Iterator[Effect]:
-    later = any("\\run" in path.lower() for path in given.paths)
-    registry = any(map(REGISTRY.match, given.paths))
-    yield call.effect("persist.write" if later else "sys.setting" if registry else "fs.write", _targets(given.paths))
+def _set_property(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    later = any("\\run" in path.lower() for path in arguments.paths)
+    registry = any(map(REGISTRY_PATH.match, arguments.paths))
+    yield call.make_effect(
+        "persist.write" if later else "sys.setting" if registry else "fs.write", _to_targets(arguments.paths)
+    )
 
 
-def _request(given: Given, call: Call) -> Iterator[Effect]:
-    sends = bool(given.flags.keys() & {"-infile", "-body", "-form"})
-    sends = sends or given.value("-method", "-me").lower() in ("post", "put", "patch")
-    hosts = tuple(Target(text, "host") for text in [given.value("-uri"), *given.operands] if text)
-    yield call.effect("net.send" if sends else "net.fetch", hosts[:1])
+def _web_request(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    sends = bool(arguments.flags.keys() & {"-infile", "-body", "-form"})
+    sends = sends or arguments.get_value("-method", "-me").lower() in ("post", "put", "patch")
+    hosts = tuple(Target(text, "host") for text in [arguments.get_value("-uri"), *arguments.operands] if text)
+    yield call.make_effect("net.send" if sends else "net.fetch", hosts[:1])
 
 
-def _stop_process(given: Given, call: Call) -> Iterator[Effect]:
-    names = [text for text in [*given.operands, given.value("-name"), given.value("-id")] if text]
-    everything = any(text in ("*", ".") for text in names) or bool(given.value("-name", "-processname"))
-    yield call.effect("proc.kill.all" if everything else "proc.kill", tuple(Target(text, "pid") for text in names))
+def _stop_process(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    names = [text for text in [*arguments.operands, arguments.get_value("-name"), arguments.get_value("-id")] if text]
+    everything = any(text in ("*", ".") for text in names) or bool(arguments.get_value("-name", "-processname"))
+    yield call.make_effect("proc.kill.all" if everything else "proc.kill", tuple(Target(text, "pid") for text in names))
 
 
-def _get_content(given: Given, call: Call) -> Iterator[Effect]:
-    yield from reads([path for path in given.paths if not REGISTRY.match(path)], call)
+def _get_content(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    yield from classify_reads([path for path in arguments.paths if not REGISTRY_PATH.match(path)], call)
 
 
-def _children(given: Given, call: Call) -> Iterator[Effect]:
+def _get_children(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
     """`Get-ChildItem Env:` shows the environment; anything else is a look at names."""
-    whole = any(path.lower().rstrip("\\/*") == "env:" for path in given.paths)
-    yield call.effect("env.read.all" if whole else "sys.read")
+    whole = any(path.lower().rstrip("\\/*") == "env:" for path in arguments.paths)
+    yield call.make_effect("env.read.all" if whole else "sys.read")
 
 
-def _set_content(given: Given, call: Call) -> Iterator[Effect]:
-    if given.flags.get("-value") == "" and "-value" in given.flags:
-        yield from deletes(given.paths, "fs.truncate", call)
+def _set_content(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    if arguments.flags.get("-value") == "" and "-value" in arguments.flags:
+        yield from classify_deletes(arguments.paths, "fs.truncate", call)
         return
-    later = any(path.lower().startswith("$profile") or "\\startup\\" in path.lower() for path in given.paths)
-    yield call.effect("persist.write" if later else "code.run", _targets(given.paths))
+    later = any(path.lower().startswith("$profile") or "\\startup\\" in path.lower() for path in arguments.paths)
+    yield call.make_effect("persist.write" if later else "code.run", _to_targets(arguments.paths))
 
 
-def _execution_policy(given: Given, call: Call) -> Iterator[Effect]:
-    policy = given.value("-executionpolicy") or " ".join(given.operands)
-    yield call.effect("sys.setting", (Target(policy or "the execution policy", "other"),))
+def _set_execution_policy(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    policy = arguments.get_value("-executionpolicy") or " ".join(arguments.operands)
+    yield call.make_effect("sys.setting", (Target(policy or "the execution policy", "other"),))
 
 
-def _scanner(given: Given, call: Call) -> Iterator[Effect]:
-    off = any("disable" in flag or "exclusion" in flag for flag in given.flags)
-    yield call.effect("sys.security" if off else "sys.setting", (Target("the virus scanner", "other"),))
+def _set_virus_scanner(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    off = any("disable" in flag or "exclusion" in flag for flag in arguments.flags)
+    yield call.make_effect("sys.security" if off else "sys.setting", (Target("the virus scanner", "other"),))
 
 
-def _firewall(given: Given, call: Call) -> Iterator[Effect]:
-    off = "false" in given.value("-enabled").lower() or any(text.lower() == "false" for text in given.operands)
-    yield call.effect("sys.security" if off else "sys.firewall", (Target("the firewall", "other"),))
+def _set_firewall(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    off = "false" in arguments.get_value("-enabled").lower() or any(
+        text.lower() == "false" for text in arguments.operands
+    )
+    yield call.make_effect("sys.security" if off else "sys.firewall", (Target("the firewall", "other"),))
 
 
-def _start_process(given: Given, call: Call) -> Iterator[Effect]:
-    raised = given.value("-verb").lower() == "runas" or any(text.lower() == "runas" for text in given.operands)
-    yield call.effect("priv.escalate" if raised else "code.run", _targets(given.operands[:1]))
+def _start_process(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    raised = arguments.get_value("-verb").lower() == "runas" or any(
+        text.lower() == "runas" for text in arguments.operands
+    )
+    yield call.make_effect("priv.escalate" if raised else "code.run", _to_targets(arguments.operands[:1]))
 
 
-def _elsewhere(given: Given, call: Call) -> Iterator[Effect]:
-    name = given.value("-computername", "-cn")
-    yield call.effect("infra.run" if name else "code.run", (Target(name, "host"),) if name else ())
+def _invoke_command(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    name = arguments.get_value("-computername", "-cn")
+    yield call.make_effect("infra.run" if name else "code.run", (Target(name, "host"),) if name else ())
 
 
-def _recycle_bin(_given: Given, call: Call) -> Iterator[Effect]:
-    yield call.effect("backup.delete", (Target("the recycle bin", "other"),))
+def _clear_recycle_bin(_arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    yield call.make_effect("backup.delete", (Target("the recycle bin", "other"),))
 
 
-def _stop_service(given: Given, call: Call) -> Iterator[Effect]:
-    from verdikt.effects.program.system import is_protection
-
-    names = [text for text in [*given.operands, given.value("-name")] if text]
+def _stop_service(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    names = [text for text in [*arguments.operands, arguments.get_value("-name")] if text]
     units = tuple(Target(text, "unit") for text in names)
-    yield call.effect("sys.security" if any(map(is_protection, names)) else "sys.service.stop", units)
+    yield call.make_effect("sys.security" if any(map(is_protection, names)) else "sys.service.stop", units)
 
 
-_SPECIAL: dict[str, Callable[[Given, Call], Iterator[Effect]]] = {
+_CLASSIFIERS: dict[str, Callable[[CmdletArguments, Invocation], Iterator[Effect]]] = {
     "remove-item": _remove_item,
     "clear-content": _clear_content,
     "remove-itemproperty": _remove_property,
     "set-itemproperty": _set_property,
     "new-itemproperty": _set_property,
-    "invoke-webrequest": _request,
+    "invoke-webrequest": _web_request,
     "stop-process": _stop_process,
     "get-content": _get_content,
-    "get-childitem": _children,
-    "get-item": _children,
+    "get-childitem": _get_children,
+    "get-item": _get_children,
     "set-content": _set_content,
     "add-content": _set_content,
-    "set-executionpolicy": _execution_policy,
-    "set-mppreference": _scanner,
-    "add-mppreference": _scanner,
-    "set-netfirewallprofile": _firewall,
+    "set-executionpolicy": _set_execution_policy,
+    "set-mppreference": _set_virus_scanner,
+    "add-mppreference": _set_virus_scanner,
+    "set-netfirewallprofile": _set_firewall,
     "start-process": _start_process,
-    "invoke-command": _elsewhere,
-    "clear-recyclebin": _recycle_bin,
+    "invoke-command": _invoke_command,
+    "clear-recyclebin": _clear_recycle_bin,
     "stop-service": _stop_service,
     "set-service": _stop_service,
     "remove-service": _stop_service,
@@ -206,31 +211,31 @@ _SPECIAL: dict[str, Callable[[Given, Call], Iterator[Effect]]] = {
 }
 
 
-def _verb_noun(verb: str, noun: str, names: list[str], call: Call) -> Iterator[Effect]:
+def _classify_by_verb(verb: str, noun: str, names: list[str], call: Invocation) -> Iterator[Effect]:
     """A cmdlet by its verb and its noun, so that one nobody listed is understood too."""
-    targets = _targets(names[:2])
-    for nouns, ending, changing in _NOUNS:
-        if noun in words(nouns):
-            if verb in _ENDING:
-                yield call.effect(ending, targets)
-            elif verb not in _READING:
-                yield call.effect(changing, targets)
+    targets = _to_targets(names[:2])
+    for nouns, ending, changing in _NOUN_EFFECTS:
+        if noun in word_set(nouns):
+            if verb in _END_VERBS:
+                yield call.make_effect(ending, targets)
+            elif verb not in _READ_VERBS:
+                yield call.make_effect(changing, targets)
             else:
-                yield call.effect("sys.read")
+                yield call.make_effect("sys.read")
             return
-    if verb in _READING or noun in _HARMLESS_NOUNS:
-        yield call.effect("sys.read")
-    elif noun.startswith(_CLOUD) and len(noun) > 3:
-        yield call.effect(
+    if verb in _READ_VERBS or noun in _HARMLESS_NOUNS:
+        yield call.make_effect("sys.read")
+    elif noun.startswith(_CLOUD_PREFIXES) and len(noun) > 3:
+        yield call.make_effect(
             "cloud.delete" if verb in ("remove", "clear", "reset", "uninstall") else "cloud.write", targets
         )
-    elif verb in _ENDING:
-        yield call.effect("sys.setting", targets)
+    elif verb in _END_VERBS:
+        yield call.make_effect("sys.setting", targets)
     else:
-        yield call.effect("code.run", targets, note=f"{verb}-{noun}")
+        yield call.make_effect("code.run", targets, note=f"{verb}-{noun}")
 
 
-_NOUNS: tuple[tuple[str, str, str], ...] = (
+_NOUN_EFFECTS: tuple[tuple[str, str, str], ...] = (
     # nouns, the effect of ending it, the effect of changing it
     ("disk volume partition physicaldisk storagepool virtualdisk physicaldiskindication", "disk.format", "disk.repair"),
     ("computer", "sys.power", "sys.power"),
@@ -255,5 +260,5 @@ _NOUNS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def _targets(texts: list[str]) -> tuple[Target, ...]:
+def _to_targets(texts: list[str]) -> tuple[Target, ...]:
     return tuple(Target(text, "other") for text in texts if text)

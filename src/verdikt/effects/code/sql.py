@@ -4,110 +4,116 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from verdikt.effects.argument import words
-from verdikt.effects.call import Call
+from verdikt.effects.argv import word_set
+from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect, Target
-from verdikt.model.regex import regex
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
-_START = regex(
+_STATEMENT_START = compile_lazily(
     r"^\s*(?:--[^\n]*\n|/\*.*?\*/|\s)*(?:select|insert|update|delete|drop|truncate|alter|create|grant|revoke|with|merge|replace|copy|vacuum|set|show|explain|begin|use|call|exec|do|reindex|attach|pragma|load)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_PROGRAM = regex(r"\b(?:to|from)\s+program\s+'((?:[^']|'')+)'|xp_cmdshell\s+'((?:[^']|'')+)'", re.IGNORECASE)
-_RISKY = regex(
+_PROGRAM_CALL = compile_lazily(
+    r"\b(?:to|from)\s+program\s+'((?:[^']|'')+)'|xp_cmdshell\s+'((?:[^']|'')+)'", re.IGNORECASE
+)
+_RISKY_KEYWORD = compile_lazily(
     r"drop|truncate|delete|update|alter|grant|revoke|copy|outfile|dumpfile|load_file|load_extension|xp_cmdshell|sp_configure|create\s+(?:user|role|login|or)|"
     r"password|set\s+global|alter\s+system|replace|overwrite|execute|lo_export|lo_import|pg_read|pg_write|pg_terminate|shutdown|reset\s|purge|dblink|detach|\bdo\b|attach",
     re.IGNORECASE,
 )
 """Without any of these nothing is lost, and the tokenizer need not be loaded."""
 
-_HOLDS_DATA = words(
+_DATA_OBJECTS = word_set(
     "TABLE DATABASE SCHEMA KEYSPACE TABLESPACE CATALOG OWNED COLLECTION DATASET WAREHOUSE BUCKET STREAM TOPIC GRAPH SPACE STAGE"
 )
-_ACCOUNTS = frozenset(("USER", "ROLE", "LOGIN", "GROUP", "SYSTEM", "SERVER", "CREDENTIAL", "PROFILE"))
-_REACHES_OUT = words(
+_ACCOUNT_OBJECTS = frozenset(("USER", "ROLE", "LOGIN", "GROUP", "SYSTEM", "SERVER", "CREDENTIAL", "PROFILE"))
+_HOST_ACCESS_FUNCTIONS = word_set(
     "XP_CMDSHELL LO_EXPORT LO_IMPORT LOAD_EXTENSION LOAD_FILE PG_READ_FILE PG_WRITE_FILE SYS_EXEC SYS_EVAL OUTFILE DUMPFILE SP_CONFIGURE "
     "PG_LS_DIR"
 )
-_BEFORE_NAME = words(
+_NAME_PREFIX_WORDS = word_set(
     "IF EXISTS ONLY FROM TABLE TEMPORARY TEMP CONCURRENTLY LOW_PRIORITY IGNORE QUICK INTO OR REPLACE NOT TOP"
 )
-_ALWAYS = regex(r"^(?:TRUE|1|(\S+)\s*=\s*\1|NOT\s+FALSE|NOT\s+0|1\s*(?:<>|!=|>)\s*0)$")
+_TRUE_CONDITION = compile_lazily(r"^(?:TRUE|1|(\S+)\s*=\s*\1|NOT\s+FALSE|NOT\s+0|1\s*(?:<>|!=|>)\s*0)$")
 
 
-class Statement(NamedTuple):
+class StatementEffect(NamedTuple):
     """One statement's effect: a name of the `db` family, what it falls on, and whether it can be made again."""
 
     what: str
-    on: str = ""
-    light: bool = False
+    target: str = ""
+    recoverable: bool = False
     note: str = ""
 
 
 def looks_like_sql(text: str) -> bool:
     """Whether text begins like a statement."""
-    return _START.match(text) is not None
+    return _STATEMENT_START.match(text) is not None
 
 
-def read_sql(text: str, call: Call, dialect: str = "", *, recoverable: bool = False) -> Iterator[Effect]:
+def classify_sql(text: str, call: Invocation, dialect: str = "", *, recoverable: bool = False) -> Iterator[Effect]:
     """The effects of SQL that would run; `recoverable` says that nobody would miss the database."""
-    for program in _PROGRAM.finditer(text):
-        yield from call.shell((program.group(1) or program.group(2)).replace("''", "'"))
-    yield from touched_files(text, call)
+    for program in _PROGRAM_CALL.finditer(text):
+        yield from call.classify_shell((program.group(1) or program.group(2)).replace("''", "'"))
+    yield from classify_file_access(text, call)
     known = UNKNOWN not in text
-    for found in statements(text, dialect):
-        targets = (Target(found.on, "database"),) if found.on else ()
-        yield call.effect(
+    for found in classify_statements(text, dialect):
+        targets = (Target(found.target, "database"),) if found.target else ()
+        yield call.make_effect(
             found.what,
             targets,
-            recoverable=True if recoverable or found.light else None,
-            possible=not known and found.what != "db.read" and not found.on,
+            recoverable=True if recoverable or found.recoverable else None,
+            possible=not known and found.what != "db.read" and not found.target,
             note=found.note,
         )
 
 
-def touched_files(text: str, call: Call) -> Iterator[Effect]:
+def classify_file_access(text: str, call: Invocation) -> Iterator[Effect]:
     """Files that a database reads, writes or loads as code."""
-    for function, name in _FILES.findall(text):
+    for function, name in _FILE_FUNCTION.findall(text):
         kind = function.lower()
         if kind == "load_extension":
-            yield call.effect("code.unknown", (call.path(Word(name)),), note="loads code into the database")
+            yield call.make_effect(
+                "code.unknown", (call.resolve_path(Word(name)),), note="loads code into the database"
+            )
         else:
-            yield from call.on("fs.overwrite" if kind in ("writefile", "edit") else "fs.read", [Word(name)])
-    for name in _PUT.findall(text):
-        yield from call.on("fs.overwrite", [Word(name)])
+            yield from call.make_effects("fs.overwrite" if kind in ("writefile", "edit") else "fs.read", [Word(name)])
+    for name in _COPY_TO_FILE.findall(text):
+        yield from call.make_effects("fs.overwrite", [Word(name)])
 
 
-_FILES = regex(r"(?i)\b(load_extension|writefile|readfile|read_text|read_blob|read_csv|read_json)\s*\(\s*'([^']+)'")
-_PUT = regex(r"(?i)\bcopy\b[^;]*\bto\s+'(/[^']+|~[^']+)'")
+_FILE_FUNCTION = compile_lazily(
+    r"(?i)\b(load_extension|writefile|readfile|read_text|read_blob|read_csv|read_json)\s*\(\s*'([^']+)'"
+)
+_COPY_TO_FILE = compile_lazily(r"(?i)\bcopy\b[^;]*\bto\s+'(/[^']+|~[^']+)'")
 
 
-_LONGEST = 200_000
+_MAX_TEXT = 200_000
 """Characters that are looked at statement by statement."""
 
 
-def statements(text: str, dialect: str = "") -> list[Statement]:
+def classify_statements(text: str, dialect: str = "") -> list[StatementEffect]:
     """What each statement of the text does, in order."""
     if not text.strip():
         return []
-    if not _RISKY.search(text):
-        return [Statement("db.read" if text.lstrip(" \n\t(;").lower().startswith(_READING) else "db.write")]
-    parts = _split(text[:_LONGEST], dialect)
+    if not _RISKY_KEYWORD.search(text):
+        return [StatementEffect("db.read" if text.lstrip(" \n\t(;").lower().startswith(_READ_STARTS) else "db.write")]
+    parts = _split_statements(text[:_MAX_TEXT], dialect)
     if parts is None:
-        return [Statement("db.drop", note="text that does not end where it should", light=True)]
-    found: list[Statement] = []
+        return [StatementEffect("db.drop", note="text that does not end where it should", recoverable=True)]
+    found: list[StatementEffect] = []
     made: set[str] = set()
     for tokens in parts:
-        found.extend(_statement(tokens, made, dialect))
-    if _RISKY.search(text, _LONGEST):
-        found.append(Statement("db.drop", note="more than anybody reads", light=True))
-    elif _undone(parts, dialect):
-        return [Statement("db.read", note="the transaction is rolled back")]
+        found.extend(_classify_statement(tokens, made, dialect))
+    if _RISKY_KEYWORD.search(text, _MAX_TEXT):
+        found.append(StatementEffect("db.drop", note="more than anybody reads", recoverable=True))
+    elif _is_rolled_back(parts, dialect):
+        return [StatementEffect("db.read", note="the transaction is rolled back")]
     return found
 
 
-_READING = (
+_READ_STARTS = (
     "select",
     "show",
     "explain",
@@ -126,10 +132,10 @@ _READING = (
 class _Token(NamedTuple):
     text: str
     upper: str
-    string: bool
+    is_string: bool
 
 
-def _split(text: str, dialect: str) -> list[list[_Token]] | None:
+def _split_statements(text: str, dialect: str) -> list[list[_Token]] | None:
     """Statements as tokens, comments left out; None when quotes do not match."""
     from sqlglot import tokenize
     from sqlglot.errors import SqlglotError
@@ -153,7 +159,7 @@ def _split(text: str, dialect: str) -> list[list[_Token]] | None:
             and parts[-1][-1].upper in ("EXPLAIN", "ALTER", "GRANT", "RENAME", "CALL", "ANALYZE", "EXECUTE", "EXEC")
         ):
             parts[-1].extend(
-                _Token(word.strip("();,'\""), word.upper().strip("();,'\""), string=False)
+                _Token(word.strip("();,'\""), word.upper().strip("();,'\""), is_string=False)
                 for word in token.text.split()
             )
             continue
@@ -161,7 +167,7 @@ def _split(text: str, dialect: str) -> list[list[_Token]] | None:
     return [part for part in parts if part]
 
 
-def _undone(parts: list[list[_Token]], dialect: str) -> bool:
+def _is_rolled_back(parts: list[list[_Token]], dialect: str) -> bool:
     """Whether it is all one transaction that ends in a rollback. MySQL commits before each change of a table."""
     first, last = parts[0][0].upper if parts else "", parts[-1][0].upper if parts else ""
     return (
@@ -172,32 +178,34 @@ def _undone(parts: list[list[_Token]], dialect: str) -> bool:
     )
 
 
-def _statement(tokens: list[_Token], made: set[str], dialect: str) -> Iterator[Statement]:
+def _classify_statement(tokens: list[_Token], created_tables: set[str], dialect: str) -> Iterator[StatementEffect]:
     head = tokens[0].upper
     if head == "EXPLAIN" and not any(token.upper == "ANALYZE" for token in tokens[:4]):
-        yield Statement("db.read")
+        yield StatementEffect("db.read")
         return
     if head in ("DO", "EXECUTE", "EXEC", "CALL", "PREPARE"):
-        yield from _nested(tokens, made, dialect)
-    upper = [token.upper for token in tokens if not token.string]
-    if any(word in _REACHES_OUT for word in upper) or (head in ("COPY", "\\COPY") and "PROGRAM" in upper):
-        yield Statement("db.exec", note="reaches from the database into the machine it runs on")
+        yield from _classify_nested(tokens, created_tables, dialect)
+    upper = [token.upper for token in tokens if not token.is_string]
+    if any(word in _HOST_ACCESS_FUNCTIONS for word in upper) or (head in ("COPY", "\\COPY") and "PROGRAM" in upper):
+        yield StatementEffect("db.exec", note="reaches from the database into the machine it runs on")
     # A transaction block or a common table expression may hold the statement further in.
-    start = next((i for i, word in enumerate(upper) if word in _CHANGES), -1)
+    start = next((i for i, word in enumerate(upper) if word in _CHANGE_KEYWORDS), -1)
     if start < 0:
-        yield Statement("db.read" if head in ("SELECT", "SHOW", "WITH", "DESCRIBE", "PRAGMA", "VALUES") else "db.write")
+        yield StatementEffect(
+            "db.read" if head in ("SELECT", "SHOW", "WITH", "DESCRIBE", "PRAGMA", "VALUES") else "db.write"
+        )
         return
     if head == "MERGE" or (
         start and head in ("SELECT", "INSERT", "CREATE", "COMMENT", "SHOW", "COPY") and upper[start] != "OVERWRITE"
     ):
-        yield from _create(tokens, upper, made)
+        yield from _classify_create(tokens, upper, created_tables)
         return
     rest = upper[start:]
-    names = [token.text for token in tokens if not token.string][start:]
-    yield from _change(rest, names, tokens, made)
+    names = [token.text for token in tokens if not token.is_string][start:]
+    yield from _classify_change(rest, names, tokens, created_tables)
 
 
-_CHANGES = frozenset(
+_CHANGE_KEYWORDS = frozenset(
     (
         "DROP",
         "TRUNCATE",
@@ -219,78 +227,80 @@ _CHANGES = frozenset(
 )
 
 
-def _change(rest: list[str], names: list[str], tokens: list[_Token], made: set[str]) -> Iterator[Statement]:
-    head = rest[0]
+def _classify_change(
+    keywords: list[str], names: list[str], tokens: list[_Token], created_tables: set[str]
+) -> Iterator[StatementEffect]:
+    head = keywords[0]
     if head == "DROP":
-        yield from _drop(rest, names, made)
+        yield from _classify_drop(keywords, names, created_tables)
     elif head == "TRUNCATE":
-        yield Statement("db.delete.all", _name(rest, names, 1), note="every row")
+        yield StatementEffect("db.delete.all", _find_name(keywords, names, 1), note="every row")
     elif head == "DELETE":
-        name = _name(rest, names, 1)
+        name = _find_name(keywords, names, 1)
         yield (
-            Statement("db.delete", name, note="chosen rows")
-            if _chosen(tokens, "DELETE")
-            else Statement("db.delete.all", name, note="every row")
+            StatementEffect("db.delete", name, note="chosen rows")
+            if _has_row_filter(tokens, "DELETE")
+            else StatementEffect("db.delete.all", name, note="every row")
         )
     elif head == "UPDATE":
-        name = _name(rest, names, 1)
+        name = _find_name(keywords, names, 1)
         yield (
-            Statement("db.write", name, note="chosen rows")
-            if _chosen(tokens, "UPDATE")
-            else Statement("db.write.all", name, note="every row")
+            StatementEffect("db.write", name, note="chosen rows")
+            if _has_row_filter(tokens, "UPDATE")
+            else StatementEffect("db.write.all", name, note="every row")
         )
     elif head == "ALTER":
-        yield from _alter(rest, names, tokens)
+        yield from _classify_alter(keywords, names, tokens)
     elif head in ("GRANT", "REVOKE", "SHUTDOWN", "RESET"):
-        yield Statement("db.admin", " ".join(names[1:4]))
+        yield StatementEffect("db.admin", " ".join(names[1:4]))
     elif head == "SET":
-        admin = any(word in ("GLOBAL", "PASSWORD", "PERSIST") for word in rest[1:3])
-        yield Statement("db.admin", " ".join(names[1:4])) if admin else Statement("db.read")
+        admin = any(word in ("GLOBAL", "PASSWORD", "PERSIST") for word in keywords[1:3])
+        yield StatementEffect("db.admin", " ".join(names[1:4])) if admin else StatementEffect("db.read")
     elif head == "OVERWRITE":
-        yield Statement("db.delete.all", _name(rest, names, 1), note="every row is replaced")
+        yield StatementEffect("db.delete.all", _find_name(keywords, names, 1), note="every row is replaced")
     elif head == "CREATE":
-        yield from _create(tokens, rest, made)
+        yield from _classify_create(tokens, keywords, created_tables)
     else:
-        yield Statement("db.write", _name(rest, names, 1))
+        yield StatementEffect("db.write", _find_name(keywords, names, 1))
 
 
-def _nested(tokens: list[_Token], made: set[str], dialect: str) -> Iterator[Statement]:
+def _classify_nested(tokens: list[_Token], created_tables: set[str], dialect: str) -> Iterator[StatementEffect]:
     """A block or a string that is run as SQL."""
     for token in tokens[1:]:
-        if token.string and _RISKY.search(token.text):
+        if token.is_string and _RISKY_KEYWORD.search(token.text):
             inner = token.text.strip("$ \n")
             body = re.sub(r"(?is)^\s*(?:declare\b.*?)?begin\b", "", inner)
-            for part in _split(body, dialect) or []:
-                yield from _statement(part, made, dialect)
+            for part in _split_statements(body, dialect) or []:
+                yield from _classify_statement(part, created_tables, dialect)
 
 
-def _drop(rest: list[str], names: list[str], made: set[str]) -> Iterator[Statement]:
+def _classify_drop(keywords: list[str], names: list[str], created_tables: set[str]) -> Iterator[StatementEffect]:
     kind = next(
         (
             word
-            for word in rest[1:3]
+            for word in keywords[1:3]
             if word not in ("TEMPORARY", "TEMP", "EXTERNAL", "FOREIGN", "MATERIALIZED", "TRANSIENT")
         ),
         "",
     )
-    name = _name(rest, names, rest.index(kind) + 1) if kind else ""
-    if kind in _ACCOUNTS:
-        yield Statement("db.admin", name)
-    elif "TEMPORARY" in rest[1:2] or "TEMP" in rest[1:2] or name.lower() in made:
-        yield Statement("db.schema", name)
-    elif kind in _HOLDS_DATA:
-        yield Statement("db.drop", name, note=kind.lower(), light=throwaway(name))
+    name = _find_name(keywords, names, keywords.index(kind) + 1) if kind else ""
+    if kind in _ACCOUNT_OBJECTS:
+        yield StatementEffect("db.admin", name)
+    elif "TEMPORARY" in keywords[1:2] or "TEMP" in keywords[1:2] or name.lower() in created_tables:
+        yield StatementEffect("db.schema", name)
+    elif kind in _DATA_OBJECTS:
+        yield StatementEffect("db.drop", name, note=kind.lower(), recoverable=is_throwaway(name))
     else:
-        yield Statement("db.schema.drop", name, note=kind.lower())
+        yield StatementEffect("db.schema.drop", name, note=kind.lower())
 
 
-def _alter(rest: list[str], names: list[str], tokens: list[_Token]) -> Iterator[Statement]:
-    kind = rest[1] if len(rest) > 1 else ""
-    name = _name(rest, names, 2)
-    if kind in _ACCOUNTS or (kind == "DATABASE" and "OWNER" in rest):
-        yield Statement("db.admin", name)
-    elif "DROP" in rest:
-        after = rest[rest.index("DROP") + 1 :][:1]
+def _classify_alter(keywords: list[str], names: list[str], tokens: list[_Token]) -> Iterator[StatementEffect]:
+    kind = keywords[1] if len(keywords) > 1 else ""
+    name = _find_name(keywords, names, 2)
+    if kind in _ACCOUNT_OBJECTS or (kind == "DATABASE" and "OWNER" in keywords):
+        yield StatementEffect("db.admin", name)
+    elif "DROP" in keywords:
+        after = keywords[keywords.index("DROP") + 1 :][:1]
         light = after and after[0] in (
             "CONSTRAINT",
             "INDEX",
@@ -308,29 +318,29 @@ def _alter(rest: list[str], names: list[str], tokens: list[_Token]) -> Iterator[
             "TAG",
         )
         yield (
-            Statement("db.schema.drop", name)
+            StatementEffect("db.schema.drop", name)
             if light
-            else Statement("db.drop", name, note="a column or a partition with its values")
+            else StatementEffect("db.drop", name, note="a column or a partition with its values")
         )
-    elif "DELETE" in rest:
+    elif "DELETE" in keywords:
         yield (
-            Statement("db.delete", name)
-            if _chosen(tokens, "DELETE")
-            else Statement("db.delete.all", name, note="every row")
+            StatementEffect("db.delete", name)
+            if _has_row_filter(tokens, "DELETE")
+            else StatementEffect("db.delete.all", name, note="every row")
         )
     else:
-        yield Statement("db.schema", name)
+        yield StatementEffect("db.schema", name)
 
 
-def _create(tokens: list[_Token], upper: list[str], made: set[str]) -> Iterator[Statement]:
-    if upper[0] != "CREATE":
-        yield Statement("db.read" if upper[0] in ("SELECT", "SHOW") else "db.write")
+def _classify_create(tokens: list[_Token], keywords: list[str], created_tables: set[str]) -> Iterator[StatementEffect]:
+    if keywords[0] != "CREATE":
+        yield StatementEffect("db.read" if keywords[0] in ("SELECT", "SHOW") else "db.write")
         return
-    names = [token.text for token in tokens if not token.string]
+    names = [token.text for token in tokens if not token.is_string]
     kind = next(
         (
             word
-            for word in upper[1:5]
+            for word in keywords[1:5]
             if word
             not in (
                 "OR",
@@ -347,49 +357,49 @@ def _create(tokens: list[_Token], upper: list[str], made: set[str]) -> Iterator[
         ),
         "",
     )
-    name = _name(upper, names, upper.index(kind) + 1) if kind else ""
-    if kind in _ACCOUNTS:
-        yield Statement("db.admin", name)
-    elif kind == "TABLE" and "REPLACE" in upper[1:3]:
-        yield Statement("db.drop", name, note="replaces the table with its rows")
+    name = _find_name(keywords, names, keywords.index(kind) + 1) if kind else ""
+    if kind in _ACCOUNT_OBJECTS:
+        yield StatementEffect("db.admin", name)
+    elif kind == "TABLE" and "REPLACE" in keywords[1:3]:
+        yield StatementEffect("db.drop", name, note="replaces the table with its rows")
     else:
-        if kind == "TABLE" and "EXISTS" not in upper[:7]:
-            made.add(name.lower())
-        yield Statement("db.schema", name)
+        if kind == "TABLE" and "EXISTS" not in keywords[:7]:
+            created_tables.add(name.lower())
+        yield StatementEffect("db.schema", name)
 
 
-def _name(rest: list[str], names: list[str], start: int) -> str:
-    for index in range(start, len(rest)):
-        if rest[index] not in _BEFORE_NAME:
+def _find_name(keywords: list[str], names: list[str], start: int) -> str:
+    for index in range(start, len(keywords)):
+        if keywords[index] not in _NAME_PREFIX_WORDS:
             end = index + 1
-            while end + 1 < len(rest) and rest[end] == ".":
+            while end + 1 < len(keywords) and keywords[end] == ".":
                 end += 2
             return "".join(names[index:end])
     return ""
 
 
-def _chosen(tokens: list[_Token], head: str) -> bool:
+def _has_row_filter(tokens: list[_Token], head: str) -> bool:
     """Whether a condition or a limit chooses rows; a condition that always holds does not."""
-    start = next((i for i, token in enumerate(tokens) if token.upper == head and not token.string), 0)
+    start = next((i for i, token in enumerate(tokens) if token.upper == head and not token.is_string), 0)
     depth = 0
     for index in range(start, len(tokens)):
         upper = tokens[index].upper
-        if tokens[index].string:
+        if tokens[index].is_string:
             continue
         depth += {"(": 1, ")": -1}.get(upper, 0)
         if depth < 0:
             return False
         if upper in ("WHERE", "LIMIT", "TOP") and depth == 0:
             condition = " ".join(token.upper for token in tokens[index + 1 :]).strip("() ")
-            return upper != "WHERE" or not _ALWAYS.match(condition)
+            return upper != "WHERE" or not _TRUE_CONDITION.match(condition)
     return False
 
 
-_THROWAWAY = regex(
+_THROWAWAY_NAME = compile_lazily(
     r"(?:^|[^a-z])(?:test|tests|testing|tmp|temp|dev|ci|scratch|sandbox|local|example|demo|playground|fixture|fixtures|staging_test)(?:$|[^a-z])"
 )
 
 
-def throwaway(name: str) -> bool:
+def is_throwaway(name: str) -> bool:
     """Whether a database's or table's name says that nobody would miss it."""
-    return bool(_THROWAWAY.search(name.lower()))
+    return bool(_THROWAWAY_NAME.search(name.lower()))

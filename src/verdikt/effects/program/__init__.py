@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from functools import cache
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from verdikt.effects.program.table import Program
 
-FAMILIES: dict[str, str] = {
+PROGRAMS_BY_FAMILY: dict[str, str] = {
     "coreutils": (
         "rm rmdir unlink shred cp install mv ln touch mkdir mkfifo mknod chmod chown chgrp cat tac nl head tail ls dir "
         "vdir tee truncate split csplit dd fallocate"
@@ -242,17 +242,17 @@ FAMILIES: dict[str, str] = {
 }
 """Module → the programs that it knows."""
 
-_HOME = {program: family for family, names in FAMILIES.items() for program in names.split()}
+_FAMILY_BY_PROGRAM = {program: family for family, names in PROGRAMS_BY_FAMILY.items() for program in names.split()}
 
 
 @cache
-def lookup(name: str) -> Program | None:
+def find_program(name: str) -> Program | None:
     """What is known about a program of this name (without its directory)."""
-    family = _HOME.get(name)
+    family = _FAMILY_BY_PROGRAM.get(name)
     if family is None:
         # `npx prisma@latest` runs `prisma`.
         plain = name.lower().removesuffix(".exe").partition("@")[0]
-        return lookup(plain) if plain and plain != name else None
+        return find_program(plain) if plain and plain != name else None
     module = f"verdikt.effects.program.{family}"
     __import__(module)
     found: Program = sys.modules[module].PROGRAMS[name]

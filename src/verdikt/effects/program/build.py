@@ -2,31 +2,31 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.call import Call
-from verdikt.effects.program.table import Does, Program, programs
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs
 from verdikt.model.effect import Effect
 
-_RUNS = Does("code.build")
+_RUNS = EffectSpec("code.build")
 _BUILD = Program(_RUNS)
 
 
-def _cmake(call: Call) -> Iterator[Effect]:
+def _cmake(call: Invocation) -> Iterator[Effect]:
     """Builds; with `-E` it stands in for the shell."""
     words = call.command.argv[1:]
     if not words or words[0].text != "-E" or len(words) < 3:
-        yield call.effect("code.build")
+        yield call.make_effect("code.build")
         return
     verb, rest = words[1].text, [word for word in words[2:] if word.text[:1] != "-"]
     if verb in ("rm", "remove", "remove_directory"):
-        yield from call.on("fs.delete.tree", rest)
+        yield from call.make_effects("fs.delete.tree", rest)
     elif verb in ("rename", "copy", "copy_directory", "copy_if_different", "create_symlink"):
-        yield from call.on("fs.overwrite", rest[-1:])
+        yield from call.make_effects("fs.overwrite", rest[-1:])
     else:
-        yield call.effect("code.build")
+        yield call.make_effect("code.build")
 
 
 PROGRAMS: dict[str, Program] = {
-    **programs(
+    **alias_programs(
         "make gmake ninja meson bazel bazelisk buck buck2 scons ant lein mill just task invoke inv "
         "gcc g++ cc c++ clang clang++ ld as nasm rustc javac kotlinc scalac ghc tsc swc esbuild rollup webpack vite parcel turbo nx "
         "pytest py.test tox nox jest vitest mocha ava karma cypress playwright rspec minitest phpunit pest ctest gtest bats shellspec behave cucumber "
@@ -40,14 +40,14 @@ PROGRAMS: dict[str, Program] = {
         "dvc snakemake nextflow luigi prefect wandb mlflow tensorboard nvcc nvidia-smi tldr info apropos whatis",
         _BUILD,
     ),
-    "cmake": Program(call=_cmake),
-    **programs(
+    "cmake": Program(classify=_cmake),
+    **alias_programs(
         "pre-commit lefthook husky",
         Program(
             _RUNS,
-            subs={
-                "uninstall": Does("git.hook.skip", note="takes the hooks away"),
-                "try-repo": Does(
+            subcommands={
+                "uninstall": EffectSpec("git.hook.skip", note="takes the hooks away"),
+                "try-repo": EffectSpec(
                     "code.remote",
                     "0",
                     "other",

@@ -2,77 +2,81 @@
 
 from collections.abc import Callable, Iterator
 
-from verdikt.effects import verb
-from verdikt.effects.argument import words
-from verdikt.effects.call import Call
-from verdikt.effects.code.sql import read_sql
+from verdikt.effects import command_verbs
+from verdikt.effects.argv import word_set
+from verdikt.effects.code.sql import classify_sql
+from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.storage import bucket_copy, is_here
-from verdikt.effects.program.table import Does, Program, programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs
 from verdikt.model.effect import Effect, Target, Zone
-from verdikt.model.regex import regex
+from verdikt.model.lazy_regex import compile_lazily
 
-_WATCHMEN = words(
+_WATCHMEN = word_set(
     "cloudtrail guardduty securityhub configservice config macie2 inspector2 detective wafv2 waf shield access-analyzer cloudwatch security defender logging audit"
 )
-_RIGHTS = words(
+_RIGHTS = word_set(
     "iam role roles rbac policy policies permission permissions acl acls organizations sso user users group principal grant grants member members ad sp"
 )
-_OPEN = words("ingress public firewall anonymous allusers website")
-_SECRETS = words("password passwords token tokens credential credentials secret key keys decryption connection-string")
-_SHOWN = words("get show print access export decrypt pull reveal fetch view read list-keys")
+_OPEN = word_set("ingress public firewall anonymous allusers website")
+_SECRETS = word_set(
+    "password passwords token tokens credential credentials secret key keys decryption connection-string"
+)
+_SHOWN = word_set("get show print access export decrypt pull reveal fetch view read list-keys")
 
-_READ = Does("cloud.read")
-_LOGIN = Does("cred.write", note="stores a credential for this account")
+_READ = EffectSpec("cloud.read")
+_LOGIN = EffectSpec("cred.write", note="stores a credential for this account")
 
-_EVERYBODY = regex(r"0\.0\.0\.0/0|::/0|\bpublic-read|\ballUsers\b|\ballAuthenticatedUsers\b|--public-access enabled")
+_EVERYBODY = compile_lazily(
+    r"0\.0\.0\.0/0|::/0|\bpublic-read|\ballUsers\b|\ballAuthenticatedUsers\b|--public-access enabled"
+)
 
-Judge = Callable[[Call], Iterator[Effect]]
+Judge = Callable[[Invocation], Iterator[Effect]]
 
 
 def by_verb(start: int = 0, *, unknown: str = "cloud.read", room: str = "cloud") -> Judge:
     """Judges a command by its verb, which stands at word `start` or later; one without a verb is `unknown`."""
 
-    def judge(call: Call) -> Iterator[Effect]:
+    def judge(call: Invocation) -> Iterator[Effect]:
         yield from verbs(call, [word.text for word in call.args.operands], start, unknown=unknown, room=room)
 
     return judge
 
 
 def verbs(
-    call: Call, path: list[str], start: int = 0, *, unknown: str = "cloud.read", room: str = "cloud"
+    call: Invocation, path: list[str], start: int = 0, *, unknown: str = "cloud.read", room: str = "cloud"
 ) -> Iterator[Effect]:
     """The effect of `service … verb … arguments`."""
     if "help" in path[:4]:
         return
-    index, kind = verb.find(path, start)
+    index, kind = command_verbs.find_verb(path, start)
     if not kind:
         if path[start:]:
-            yield call.effect(unknown)
+            yield call.make_effect(unknown)
         return
     target = (Target(" ".join(path[: index + 3]), "resource"),)
-    pieces = {piece for word in path[: index + 1] for piece in verb.tokens(word)}
+    pieces = {piece for word in path[: index + 1] for piece in command_verbs.split_tokens(word)}
     if kind == "read":
         shown = pieces & _SECRETS and pieces & _SHOWN and not pieces & {"list", "describe", "kubeconfig"}
-        yield call.effect("cred.read" if shown else f"{room}.read", target if shown else ())
+        yield call.make_effect("cred.read" if shown else f"{room}.read", target if shown else ())
     elif path[0] in _WATCHMEN and (kind == "delete" or pieces & {"stop", "disable"}):
-        yield call.effect("sys.security", target, note="stops the record of who did what, or another watchman")
+        yield call.make_effect("sys.security", target, note="stops the record of who did what, or another watchman")
     elif kind == "delete" and not pieces & {"public"}:
-        light = verb.recreated(path[max(index - 1, 0) : index + 1])
-        yield call.effect(f"{room}.delete", target, recoverable=light or None)
+        light = command_verbs.is_recreatable(path[max(index - 1, 0) : index + 1])
+        yield call.make_effect(f"{room}.delete", target, recoverable=light or None)
     else:
         if pieces & {"upload", "import", "cp", "copy", "sync", "put"}:
             files = [
                 word
-                for word in (*call.args.operands, *call.args.all("-f --file --source --body --path"))
+                for word in (*call.args.operands, *call.args.get_values("-f --file --source --body --path"))
                 if "/" in word.text
             ]
-            secrets = tuple(t for t in map(call.path, files) if t.zone is Zone.SECRET)
+            secrets = tuple(t for t in map(call.resolve_path, files) if t.zone is Zone.SECRET)
             if secrets:
-                yield call.effect("cred.send", secrets)
+                yield call.make_effect("cred.send", secrets)
         what = _changes(pieces) or f"{room}.write"
-        if what in ("cloud.open", "cloud.iam") and _EVERYBODY.search(call.by):
+        if what in ("cloud.open", "cloud.iam") and _EVERYBODY.search(call.command_line):
             what = "cloud.expose"
-        yield call.effect(what, target)
+        yield call.make_effect(what, target)
 
 
 def _changes(pieces: set[str]) -> str:
@@ -86,9 +90,9 @@ def _changes(pieces: set[str]) -> str:
     return "cloud.iam" if pieces & _RIGHTS else ""
 
 
-def _here(call: Call, flags: str, *names: str) -> bool:
+def _here(call: Invocation, flags: str, *names: str) -> bool:
     """Whether the account's address is on this machine, as with an emulator."""
-    address = call.args.value(flags)
+    address = call.args.get_value(flags)
     if address is None:
         address = next((value for name, value in call.command.assignments if name in names), None)
     return address is not None and is_here(address.text)
@@ -116,11 +120,11 @@ _AWS_OPERATIONS: dict[str, tuple[str, bool | None, str]] = {
 """Operations that their verb alone does not tell."""
 
 
-def _aws(call: Call) -> Iterator[Effect]:
+def _aws(call: Invocation) -> Iterator[Effect]:
     args = call.args
     path = [word.text for word in args.operands]
-    if _here(call, "--endpoint-url", "AWS_ENDPOINT_URL") or args.has("--generate-cli-skeleton"):
-        yield call.effect("net.local")
+    if _here(call, "--endpoint-url", "AWS_ENDPOINT_URL") or args.has_flag("--generate-cli-skeleton"):
+        yield call.make_effect("net.local")
         return
     if not path or "help" in path[:3]:
         return
@@ -130,63 +134,65 @@ def _aws(call: Call) -> Iterator[Effect]:
     elif service == "configure":
         yield from _aws_configure(call, operation, path[2:])
     elif service == "sso":
-        yield call.effect("cloud.read" if operation != "logout" else "cred.delete", recoverable=True)
+        yield call.make_effect("cloud.read" if operation != "logout" else "cred.delete", recoverable=True)
     elif operation.startswith("get-parameter"):
-        yield call.effect("cred.read" if args.has("--with-decryption") else "cloud.read", (_named(call),))
+        yield call.make_effect("cred.read" if args.has_flag("--with-decryption") else "cloud.read", (_named(call),))
     elif operation == "delete-secret":
-        yield call.effect("cloud.delete", (_named(call),), recoverable=not args.has("--force-delete-without-recovery"))
+        yield call.make_effect(
+            "cloud.delete", (_named(call),), recoverable=not args.has_flag("--force-delete-without-recovery")
+        )
     elif operation in _AWS_OPERATIONS:
         what, undone, note = _AWS_OPERATIONS[operation]
-        undone = None if args.has("--version-id") else undone
+        undone = None if args.has_flag("--version-id") else undone
         for text in (word.text for word in call.command.argv if what == "infra.run" and "commands=" in word.text):
-            yield from call.shell(text.partition("commands=")[2].strip("[]\"'"))
-        yield call.effect(what, (_named(call),), recoverable=undone, note=note)
+            yield from call.classify_shell(text.partition("commands=")[2].strip("[]\"'"))
+        yield call.make_effect(what, (_named(call),), recoverable=undone, note=note)
     else:
         yield from verbs(call, path[:2], 1, unknown="cloud.write")
 
 
-def _named(call: Call) -> Target:
+def _named(call: Invocation) -> Target:
     """What an operation falls on, for the message: the value of its last flag that names something."""
     for flag, value in call.args.flags:
         if value is not None and flag.endswith(
             ("-id", "-ids", "-name", "-identifier", "-arn", "-url", "--name", "--key", "--bucket")
         ):
-            return Target(value.shown, "resource")
-    return Target(" ".join(word.shown for word in call.args.operands[:2]), "resource")
+            return Target(value.display_text, "resource")
+    return Target(" ".join(word.display_text for word in call.args.operands[:2]), "resource")
 
 
-def _aws_configure(call: Call, operation: str, rest: list[str]) -> Iterator[Effect]:
+def _aws_configure(call: Invocation, operation: str, rest: list[str]) -> Iterator[Effect]:
     key = rest[0] if rest else ""
     secret = key.endswith(("access_key", "access_key_id", "token"))
     if operation == "export-credentials" or (operation == "get" and secret):
-        yield call.effect("cred.read", note="shows a credential")
+        yield call.make_effect("cred.read", note="shows a credential")
     elif operation in ("set", "import", "") and (secret or operation != "set"):
-        yield call.effect("cred.write", note="changes a credential of this machine")
+        yield call.make_effect("cred.write", note="changes a credential of this machine")
     else:
-        yield call.effect("cloud.read")
+        yield call.make_effect("cloud.read")
 
 
-def _s3(call: Call, operation: str) -> Iterator[Effect]:
+def _s3(call: Invocation, operation: str) -> Iterator[Effect]:
     args = call.args
     operands = args.operands[2:]
-    resources = tuple(Target(word.shown, "resource") for word in operands)
+    resources = tuple(Target(word.display_text, "resource") for word in operands)
     if operation == "rm":
-        yield call.effect("cloud.delete", resources, recoverable=not args.has("--recursive"))
+        yield call.make_effect("cloud.delete", resources, recoverable=not args.has_flag("--recursive"))
     elif operation == "rb":
-        yield call.effect("cloud.delete", resources, recoverable=not args.has("--force"))
+        yield call.make_effect("cloud.delete", resources, recoverable=not args.has_flag("--force"))
     elif operation in ("cp", "sync", "mv"):
         yield from bucket_copy(
-            call, operands, delete=args.has("--delete"), move=operation == "mv", whole=args.has("--recursive")
+            call, operands, delete=args.has_flag("--delete"), move=operation == "mv", whole=args.has_flag("--recursive")
         )
     elif operation == "presign":
-        yield call.effect("cloud.open", resources, note="makes an address that opens it to everybody who has it")
+        yield call.make_effect("cloud.open", resources, note="makes an address that opens it to everybody who has it")
     elif operation in ("mb", "website"):
-        yield call.effect("cloud.write" if operation == "mb" else "cloud.expose", resources)
+        yield call.make_effect("cloud.write" if operation == "mb" else "cloud.expose", resources)
     else:
-        yield call.effect("cloud.read")
+        yield call.make_effect("cloud.read")
 
 
-def _gcloud(call: Call) -> Iterator[Effect]:
+def _gcloud(call: Invocation) -> Iterator[Effect]:
     args = call.args
     if args.operands and args.operands[0].text in ("alpha", "beta", "preview"):
         args.operands = args.operands[1:]
@@ -206,50 +212,50 @@ def _gcloud(call: Call) -> Iterator[Effect]:
         "components",
         "docker",
     ):
-        yield call.effect("cloud.read")
+        yield call.make_effect("cloud.read")
     elif group == "auth":
         yield from _auth(call, rest)
     elif "get-credentials" in path[:4] or phrase.startswith("auth configure-docker"):
-        yield call.effect("cloud.read", note="a setting of this machine")
+        yield call.make_effect("cloud.read", note="a setting of this machine")
     elif group == "storage":
         yield from _gcloud_storage(call, rest)
     elif phrase.startswith("secrets versions access"):
-        yield call.effect("cred.read", note="shows a secret of the account")
+        yield call.make_effect("cred.read", note="shows a secret of the account")
     elif phrase.startswith(("compute ssh", "compute scp", "app instances ssh", "cloud-shell ssh")):
-        yield call.effect("infra.run", tuple(Target(word.shown, "host") for word in args.operands[2:3]))
+        yield call.make_effect("infra.run", tuple(Target(word.display_text, "host") for word in args.operands[2:3]))
     elif phrase.startswith(("builds log", "logging read", "app logs", "app browse")):
-        yield call.effect("cloud.read")
+        yield call.make_effect("cloud.read")
     elif "service-accounts" in path[:3] and "keys" in path[:4] and "create" in path:
-        yield call.effect("cred.create", (Target(phrase, "resource"),))
+        yield call.make_effect("cred.create", (Target(phrase, "resource"),))
     else:
         yield from verbs(call, path, 1)
 
 
-def _auth(call: Call, rest: list[str]) -> Iterator[Effect]:
+def _auth(call: Invocation, rest: list[str]) -> Iterator[Effect]:
     verb_ = " ".join(rest[:2])
     if "print" in verb_:
-        yield call.effect("cred.read", note="shows a credential")
+        yield call.make_effect("cred.read", note="shows a credential")
     elif "revoke" in verb_:
-        yield call.effect("cred.delete", recoverable=True)
+        yield call.make_effect("cred.delete", recoverable=True)
     elif "login" in verb_ or "activate" in verb_:
-        yield call.effect("cred.write", note="stores a credential for this account")
+        yield call.make_effect("cred.write", note="stores a credential for this account")
     else:
-        yield call.effect("cloud.read")
+        yield call.make_effect("cloud.read")
 
 
-def _gcloud_storage(call: Call, rest: list[str]) -> Iterator[Effect]:
+def _gcloud_storage(call: Invocation, rest: list[str]) -> Iterator[Effect]:
     args = call.args
     operation = rest[0] if rest else ""
     operands = args.operands[2:]
     if operation == "rm":
-        whole = args.has("-r -R --recursive --all-versions -a") or any("*" in word.text for word in operands)
-        yield call.effect(
-            "cloud.delete", tuple(Target(word.shown, "resource") for word in operands), recoverable=not whole
+        whole = args.has_flag("-r -R --recursive --all-versions -a") or any("*" in word.text for word in operands)
+        yield call.make_effect(
+            "cloud.delete", tuple(Target(word.display_text, "resource") for word in operands), recoverable=not whole
         )
     elif operation in ("cp", "mv", "rsync"):
-        delete = args.has("--delete-unmatched-destination-objects")
+        delete = args.has_flag("--delete-unmatched-destination-objects")
         yield from bucket_copy(
-            call, operands, delete=delete, move=operation == "mv", whole=args.has("-r -R --recursive")
+            call, operands, delete=delete, move=operation == "mv", whole=args.has_flag("-r -R --recursive")
         )
     else:
         yield from verbs(call, [word.text for word in args.operands], 1)
@@ -266,15 +272,15 @@ _KEYS_SHOWN = (
 )
 
 
-def _az(call: Call) -> Iterator[Effect]:
+def _az(call: Invocation) -> Iterator[Effect]:
     path = [word.text for word in call.args.operands]
     phrase = " ".join(path[:5])
     if phrase.startswith(_KEYS_SHOWN) or phrase.endswith(
         ("list-keys", "list-connection-strings", "show-connection-string")
     ):
-        yield call.effect("cred.read", note="shows a secret of the account")
+        yield call.make_effect("cred.read", note="shows a secret of the account")
     elif phrase.startswith("login"):
-        yield call.effect("cred.write", note="stores a credential for this account")
+        yield call.make_effect("cred.write", note="stores a credential for this account")
     elif "get-credentials" in path or path[:1] in (
         ["logout"],
         ["configure"],
@@ -285,33 +291,35 @@ def _az(call: Call) -> Iterator[Effect]:
         ["find"],
         ["interactive"],
     ):
-        yield call.effect("cloud.read")
+        yield call.make_effect("cloud.read")
     elif path[:2] == ["account", "set"]:
-        yield call.effect("cloud.read", note="a setting of this machine")
+        yield call.make_effect("cloud.read", note="a setting of this machine")
     elif "what-if" in path:
-        yield call.effect("cloud.read")
+        yield call.make_effect("cloud.read")
     elif "run-command" in path[:3]:
-        for script in call.args.all("--scripts"):
-            yield from call.shell(script.text)
-        yield call.effect("infra.run", (Target(phrase, "resource"),))
+        for script in call.args.get_values("--scripts"):
+            yield from call.classify_shell(script.text)
+        yield call.make_effect("infra.run", (Target(phrase, "resource"),))
     elif path[:1] == ["keyvault"] and "delete" in path:
-        yield call.effect(
+        yield call.make_effect(
             "cloud.delete", (Target(phrase, "resource"),), recoverable=True, note="can be restored for a while"
         )
-    elif phrase.startswith("role assignment") and verb.kind(path[2] if len(path) > 2 else "") != "read":
-        yield call.effect("cloud.iam", (Target(phrase, "resource"),))
+    elif (
+        phrase.startswith("role assignment") and command_verbs.classify_word(path[2] if len(path) > 2 else "") != "read"
+    ):
+        yield call.make_effect("cloud.iam", (Target(phrase, "resource"),))
     else:
         yield from verbs(call, path, 1)
 
 
-def _bq(call: Call) -> Iterator[Effect]:
+def _bq(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     operation = operands[0].text if operands else ""
     if operation == "query":
         text = " ".join(word.text for word in operands[1:]) or call.command.stdin or ""
-        yield from read_sql(text, call, "bigquery")
+        yield from classify_sql(text, call, "bigquery")
     elif operation == "rm":
-        yield call.effect("db.drop", tuple(Target(word.shown, "database") for word in operands[1:]))
+        yield call.make_effect("db.drop", tuple(Target(word.display_text, "database") for word in operands[1:]))
     else:
         yield from verbs(call, [word.text for word in operands])
 
@@ -320,33 +328,35 @@ _COMMON = "-a --app -t --team -s --stage --scope --token -c --config -e --env --
 
 
 _AWS = Program(
-    values="--profile --region --output --endpoint-url --query --ca-bundle --cli-read-timeout --cli-connect-timeout --color --cli-binary-format "
+    value_flags="--profile --region --output --endpoint-url --query --ca-bundle --cli-read-timeout --cli-connect-timeout --color --cli-binary-format "
     "--instance-ids --secret-id --queue-url --function-name --table-name --bucket --key --name --stack-name --key-id --db-instance-identifier --include --exclude --acl --grants --sse --storage-class --content-type --cache-control --expires --metadata",
-    dry="--help --dry-run --dryrun --no-execute-changeset",
-    call=_aws,
+    dry_run_flags="--help --dry-run --dryrun --no-execute-changeset",
+    classify=_aws,
 )
 
 PROGRAMS: dict[str, Program] = {
     "aws": _AWS,
-    "awslocal": Program(Does("net.local")),
+    "awslocal": Program(EffectSpec("net.local")),
     "gcloud": Program(
-        values="--project --account --format --filter --region --zone --configuration --impersonate-service-account --verbosity --billing-project --limit "
+        value_flags="--project --account --format --filter --region --zone --configuration --impersonate-service-account --verbosity --billing-project --limit "
         "--iam-account --secret --key --keyring --location --member --role --image --allow --source-ranges --command -z",
-        dry="--help --dry-run --validate-only",
-        call=_gcloud,
+        dry_run_flags="--help --dry-run --validate-only",
+        classify=_gcloud,
     ),
     "az": Program(
-        values="-g --resource-group -n --name -o --output --query --subscription --vault-name -s -f --template-file -l --location --assignee --role -u -p --ids --scripts --command-id -c",
-        dry="--help --dry-run --dryrun",
-        call=_az,
+        value_flags="-g --resource-group -n --name -o --output --query --subscription --vault-name -s -f --template-file -l --location --assignee --role -u -p --ids --scripts --command-id -c",
+        dry_run_flags="--help --dry-run --dryrun",
+        classify=_az,
     ),
-    "bq": Program(values="--project_id --format --location --dataset_id", dry="--dry_run --dry-run", call=_bq),
-    **programs(
+    "bq": Program(
+        value_flags="--project_id --format --location --dataset_id", dry_run_flags="--dry_run --dry-run", classify=_bq
+    ),
+    **alias_programs(
         "doctl hcloud linode-cli scw vultr-cli oci ibmcloud civo exo upctl openstack nova ovhcloud gscloud metal cntb",
         Program(
-            values=f"{_COMMON} --profile --context --access-token --compartment-id --instance-id --bucket-name --spec --name --type --image --namespace -c --id",
-            dry="--help --dry-run --validate",
-            subs={
+            value_flags=f"{_COMMON} --profile --context --access-token --compartment-id --instance-id --bucket-name --spec --name --type --image --namespace -c --id",
+            dry_run_flags="--help --dry-run --validate",
+            subcommands={
                 "auth init": _LOGIN,
                 "auth list": _READ,
                 "kubernetes cluster kubeconfig save": _READ,
@@ -354,8 +364,8 @@ PROGRAMS: dict[str, Program] = {
                 "login": _LOGIN,
                 "configure": _LOGIN,
             },
-            call=by_verb(),
+            classify=by_verb(),
         ),
     ),
-    **programs("aliyun tccli", Program(values="--profile --region -p", call=by_verb(1))),
+    **alias_programs("aliyun tccli", Program(value_flags="--profile --region -p", classify=by_verb(1))),
 }

@@ -2,81 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
-from verdikt.effects.program.table import Does, Program, programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.windows import PROGRAMS as WINDOWS
 from verdikt.model.effect import Zone
 from verdikt.shell.command import Word
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verdikt.effects.call import Call
+    from verdikt.effects.invocation import Invocation
     from verdikt.model.effect import Effect
 
 _EMPTY = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
 
-def _rm(call: Call) -> Iterator[Effect]:
-    tree = call.args.has("-r -R --recursive")
+def _rm(call: Invocation) -> Iterator[Effect]:
+    tree = call.args.has_flag("-r -R --recursive")
     targets = call.args.operands
-    yield from call.on("fs.delete.tree" if tree else "fs.delete", targets)
+    yield from call.make_effects("fs.delete.tree" if tree else "fs.delete", targets)
 
 
-def _rmdir(call: Call) -> Iterator[Effect]:
+def _rmdir(call: Invocation) -> Iterator[Effect]:
     if any(word.text.lower() in ("/s", "/q") for word in call.args.operands):
-        from verdikt.effects.program.windows import PROGRAMS as WINDOWS
-
-        yield from call.run(WINDOWS["rd"])
+        yield from call.classify_program(WINDOWS["rd"])
         return
-    yield from call.on("fs.delete", call.args.operands, recoverable=True, note="only if it is empty")
+    yield from call.make_effects("fs.delete", call.args.operands, recoverable=True, note="only if it is empty")
 
 
-def _copy(call: Call) -> Iterator[Effect]:
+def _copy(call: Invocation) -> Iterator[Effect]:
     """`cp`, `install`: sources are read, the last operand (or `-t`) is written."""
     sources, target = _ends(call)
-    if call.args.has("-d --directory") and call.name == "install":
-        yield from call.on("fs.write", call.args.operands)
+    if call.args.has_flag("-d --directory") and call.name == "install":
+        yield from call.make_effects("fs.write", call.args.operands)
         return
-    yield from call.on("fs.read", [word for word in sources if word.text not in _EMPTY])
+    yield from call.make_effects("fs.read", [word for word in sources if word.text not in _EMPTY])
     if target is None:
         return
     if any(word.text in _EMPTY for word in sources):
-        yield from call.on("fs.truncate", [target])
-    elif call.args.has("-n --no-clobber -b --backup -u"):
-        yield from call.on("fs.write", [_landing(call, sources, target)])
+        yield from call.make_effects("fs.truncate", [target])
+    elif call.args.has_flag("-n --no-clobber -b --backup -u"):
+        yield from call.make_effects("fs.write", [_landing(call, sources, target)])
     else:
-        yield from call.on("fs.overwrite", [_landing(call, sources, target)])
+        yield from call.make_effects("fs.overwrite", [_landing(call, sources, target)])
 
 
-def _move(call: Call) -> Iterator[Effect]:
+def _move(call: Invocation) -> Iterator[Effect]:
     sources, target = _ends(call)
     if target is not None and target.text == "/dev/null":
-        yield from call.on("fs.delete.tree", sources)
+        yield from call.make_effects("fs.delete.tree", sources)
         return
-    yield from call.on("fs.move", sources)
+    yield from call.make_effects("fs.move", sources)
     if target is not None and any(map(partial(_is_everything, call), sources)) and not _is_inside(call, target):
-        yield from call.on("fs.move.all", sources[:1])
+        yield from call.make_effects("fs.move.all", sources[:1])
     if target is not None:
-        what = "fs.write" if call.args.has("-n --no-clobber -b --backup") else "fs.overwrite"
-        yield from call.on(what, [_landing(call, sources, target)])
+        what = "fs.write" if call.args.has_flag("-n --no-clobber -b --backup") else "fs.overwrite"
+        yield from call.make_effects(what, [_landing(call, sources, target)])
 
 
-def _is_everything(call: Call, word: Word) -> bool:
+def _is_everything(call: Invocation, word: Word) -> bool:
     """Whether a word means the whole project or home: its root, or all that lies in it."""
-    path = call.resolver.absolute(word.text, call.command.cwd) if word.known else ""
-    whole = [place for place in (call.resolver.root, call.facts.home.rstrip("/")) if place]
+    path = call.resolver.to_absolute(word.text, call.command.cwd) if word.is_known else ""
+    whole = [place for place in (call.resolver.project_root, call.facts.home.rstrip("/")) if place]
     return any(path in (place, f"{place}/*", f"{place}/.*", f"{place}/*.*") for place in whole)
 
 
-def _is_inside(call: Call, word: Word) -> bool:
-    return call.path(word).zone is Zone.PROJECT
+def _is_inside(call: Invocation, word: Word) -> bool:
+    return call.resolve_path(word).zone is Zone.PROJECT
 
 
-def _ends(call: Call) -> tuple[list[Word], Word | None]:
+def _ends(call: Invocation) -> tuple[list[Word], Word | None]:
     operands = call.args.operands
-    into = call.args.value("-t --target-directory")
+    into = call.args.get_value("-t --target-directory")
     if into is not None:
         return operands, into
     if len(operands) < 2:
@@ -84,67 +82,72 @@ def _ends(call: Call) -> tuple[list[Word], Word | None]:
     return operands[:-1], operands[-1]
 
 
-def _landing(call: Call, sources: list[Word], target: Word) -> Word:
+def _landing(call: Invocation, sources: list[Word], target: Word) -> Word:
     """Where a copied file comes to lie: in the directory that the last operand names, or under that very name."""
-    if not target.known or target.glob or call.command.where:
+    if not target.is_known or target.glob or call.command.host:
         return target
-    path = call.resolver.absolute(target.text, call.command.cwd)
-    if len(sources) != 1 or not sources[0].known or sources[0].glob:
+    path = call.resolver.to_absolute(target.text, call.command.cwd)
+    if len(sources) != 1 or not sources[0].is_known or sources[0].glob:
         return target
     if path and (target.text.endswith("/") or call.facts.path(path, git=False).kind == "dir"):
         return Word(f"{target.text.rstrip('/')}/{sources[0].text.rstrip('/').rsplit('/', 1)[-1]}", target.raw)
     return target
 
 
-def _ln(call: Call) -> Iterator[Effect]:
+def _ln(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     if not operands:
         return
-    target = call.path(_from_the_link(call, operands))
+    target = call.resolve_path(_from_the_link(call, operands))
     note = ""
     if target.zone not in (Zone.PROJECT, Zone.TEMP, Zone.UNKNOWN):
         note = f"leads out of the project, to {target.text}"
     name = operands[-1] if len(operands) > 1 else Word(operands[0].text.rsplit("/", 1)[-1])
-    if call.args.has("-f --force") and len(operands) > 1:
-        yield from call.on("fs.truncate" if operands[0].text in _EMPTY else "fs.overwrite", [name], note=note)
+    if call.args.has_flag("-f --force") and len(operands) > 1:
+        yield from call.make_effects("fs.truncate" if operands[0].text in _EMPTY else "fs.overwrite", [name], note=note)
         if note and operands[0].text not in _EMPTY:
-            yield from call.on("fs.link.out", [name], note=note)
+            yield from call.make_effects("fs.link.out", [name], note=note)
     else:
-        yield from call.on("fs.link.out" if note else "fs.link", [name], note=note)
+        yield from call.make_effects("fs.link.out" if note else "fs.link", [name], note=note)
     if target.zone is Zone.SECRET:
-        yield call.effect("cred.read", (target,), note="links to a secret")
+        yield call.make_effect("cred.read", (target,), note="links to a secret")
 
 
-def _from_the_link(call: Call, operands: list[Word]) -> Word:
+def _from_the_link(call: Invocation, operands: list[Word]) -> Word:
     """What a link leads to: a symbolic one counts from where it lies, not from where one stands."""
     first, last = operands[0], operands[-1]
-    if not call.args.has("-s --symbolic") or first.text.startswith(("/", "~")) or not first.known or not last.known:
+    if (
+        not call.args.has_flag("-s --symbolic")
+        or first.text.startswith(("/", "~"))
+        or not first.is_known
+        or not last.is_known
+    ):
         return first
-    if len(operands) < 2 or call.args.has("-r --relative") or "/" not in last.text.rstrip("/"):
+    if len(operands) < 2 or call.args.has_flag("-r --relative") or "/" not in last.text.rstrip("/"):
         return first
     return Word(f"{last.text.rstrip('/').rsplit('/', 1)[0]}/{first.text}", first.raw, first.glob)
 
 
-def _chmod(call: Call) -> Iterator[Effect]:
+def _chmod(call: Invocation) -> Iterator[Effect]:
     args = call.args
-    tree = args.has("-R --recursive")
+    tree = args.has_flag("-R --recursive")
     # A mode such as `-x` or `-rwx` looks like a flag.
     modes = [flag for flag, _ in args.flags if flag[1:2] in ("r", "w", "x", "s", "t", "X")]
     operands = args.operands
     mode = "".join(modes) or (operands[0].text if operands else "")
-    targets = operands if modes or args.has("--reference") else operands[1:]
+    targets = operands if modes or args.has_flag("--reference") else operands[1:]
     what = "fs.chmod"
     if _setuid(mode):
-        yield from call.on("priv.setuid", targets)
+        yield from call.make_effects("priv.setuid", targets)
     if tree:
         what = "fs.chmod.tree"
     tight = mode in ("600", "400", "700", "0600", "0400", "0700", "go-rwx", "og-rwx", "u=rw,go=", "go=")
-    if tight and not tree and targets and all(call.path(word).zone is Zone.SECRET for word in targets):
-        yield from call.on("fs.list", targets, note="keeps others out")
+    if tight and not tree and targets and all(call.resolve_path(word).zone is Zone.SECRET for word in targets):
+        yield from call.make_effects("fs.list", targets, note="keeps others out")
         return
-    yield from call.on(what, targets)
+    yield from call.make_effects(what, targets)
     if _open(mode):
-        yield from call.on(
+        yield from call.make_effects(
             "fs.chmod.open", targets, note="everybody may write" + (", in the whole tree" if tree else "")
         )
 
@@ -166,28 +169,28 @@ def _open(mode: str) -> bool:
     )
 
 
-def _chown(call: Call) -> Iterator[Effect]:
+def _chown(call: Invocation) -> Iterator[Effect]:
     args = call.args
-    targets = args.operands if args.has("--reference") else args.operands[1:]
-    yield from call.on("fs.chown.tree" if args.has("-R --recursive") else "fs.chown", targets)
+    targets = args.operands if args.has_flag("--reference") else args.operands[1:]
+    yield from call.make_effects("fs.chown.tree" if args.has_flag("-R --recursive") else "fs.chown", targets)
 
 
-def _dd(call: Call) -> Iterator[Effect]:
-    source, sink = call.args.pick("if="), call.args.pick("of=")
-    yield from call.on("fs.read", [word for word in source if word.text not in _EMPTY])
-    endless = any(word.text in _EMPTY[1:] for word in source) and not call.args.pick("count=")
+def _dd(call: Invocation) -> Iterator[Effect]:
+    source, sink = call.args.select_words("if="), call.args.select_words("of=")
+    yield from call.make_effects("fs.read", [word for word in source if word.text not in _EMPTY])
+    endless = any(word.text in _EMPTY[1:] for word in source) and not call.args.select_words("count=")
     # Nothing of what was there is left, unless only a part of it is written over.
-    emptied = any(word.text in _EMPTY for word in source) and not call.args.pick("seek=")
-    yield from call.on("fs.truncate" if emptied else "fs.overwrite", sink)
-    if endless and any(not call.path(word).path.startswith("/dev/") for word in sink):
-        yield call.effect("fs.fill", tuple(map(call.path, sink)))
+    emptied = any(word.text in _EMPTY for word in source) and not call.args.select_words("seek=")
+    yield from call.make_effects("fs.truncate" if emptied else "fs.overwrite", sink)
+    if endless and any(not call.resolve_path(word).path.startswith("/dev/") for word in sink):
+        yield call.make_effect("fs.fill", tuple(map(call.resolve_path, sink)))
 
 
-def _allocate(call: Call) -> Iterator[Effect]:
-    yield from call.on("fs.write", call.args.operands)
-    size = call.args.value("-l --length")
+def _allocate(call: Invocation) -> Iterator[Effect]:
+    yield from call.make_effects("fs.write", call.args.operands)
+    size = call.args.get_value("-l --length")
     if size is not None and _is_huge(size.text):
-        yield call.effect("fs.fill", tuple(map(call.path, call.args.operands)))
+        yield call.make_effect("fs.fill", tuple(map(call.resolve_path, call.args.operands)))
 
 
 def _is_huge(size: str) -> bool:
@@ -199,52 +202,59 @@ def _is_huge(size: str) -> bool:
     return number.isdigit() and int(number[:20]) * scale >= 10**11
 
 
-def _head(call: Call) -> Iterator[Effect]:
+def _head(call: Invocation) -> Iterator[Effect]:
     """What is made of nothing without end, cut off only where no disk would hold it."""
-    yield from call.on("fs.read", call.args.operands)
-    size = call.args.value("-c --bytes")
+    yield from call.make_effects("fs.read", call.args.operands)
+    size = call.args.get_value("-c --bytes")
     if size is not None and _is_huge(size.text) and any(word.text in _EMPTY[1:] for word in call.args.operands):
-        yield call.effect("fs.fill", tuple(call.path(redirect.target) for redirect in call.command.redirects))
+        yield call.make_effect(
+            "fs.fill", tuple(call.resolve_path(redirect.target) for redirect in call.command.redirects)
+        )
 
 
-def _tee(call: Call) -> Iterator[Effect]:
-    if any(r.op == "<" and r.target.text == "/dev/null" for r in call.command.redirects) and not call.args.has("-a"):
-        yield from call.on("fs.truncate", call.args.operands)
+def _tee(call: Invocation) -> Iterator[Effect]:
+    if any(r.op == "<" and r.target.text == "/dev/null" for r in call.command.redirects) and not call.args.has_flag(
+        "-a"
+    ):
+        yield from call.make_effects("fs.truncate", call.args.operands)
         return
-    yield from call.on("fs.append" if call.args.has("-a --append") else "fs.overwrite", call.args.operands)
+    yield from call.make_effects(
+        "fs.append" if call.args.has_flag("-a --append") else "fs.overwrite", call.args.operands
+    )
 
 
-_READ = Program(Does("fs.read", "*"))
+_READ = Program(EffectSpec("fs.read", "*"))
 _LIST = Program(
-    Does("fs.list", "*"),
-    values="-I --ignore --hide -T -w --block-size --color --format --sort --time --time-style --indicator-style --quoting-style",
+    EffectSpec("fs.list", "*"),
+    value_flags="-I --ignore --hide -T -w --block-size --color --format --sort --time --time-style --indicator-style --quoting-style",
 )
 
 PROGRAMS: dict[str, Program] = {
-    "rm": Program(call=_rm),
-    "rmdir": Program(call=_rmdir),
-    "unlink": Program(Does("fs.delete", "*")),
-    "shred": Program(Does("fs.shred", "*"), values="-n --iterations -s --size --random-source"),
-    "cp": Program(call=_copy, values="-t --target-directory -S --suffix"),
-    "install": Program(call=_copy, values="-t --target-directory -S --suffix -m --mode -o --owner -g --group"),
-    "mv": Program(call=_move, values="-t --target-directory -S --suffix"),
-    "ln": Program(call=_ln, values="-t --target-directory -S --suffix"),
-    "touch": Program(Does("fs.append", "*"), values="-t -d --date -r --reference"),
-    "mkdir": Program(Does("fs.write", "*"), values="-m --mode"),
-    "mkfifo": Program(Does("fs.write", "*"), values="-m --mode"),
-    "mknod": Program(Does("fs.write", "0"), values="-m --mode"),
-    "chmod": Program(call=_chmod, values="--reference"),
-    **programs("chown chgrp", Program(call=_chown, values="--reference --from")),
-    **programs("cat tac nl", _READ),
-    "head": Program(call=_head, values="-n --lines -c --bytes"),
-    "tail": Program(Does("fs.read", "*"), values="-n --lines -c --bytes -s --sleep-interval --pid"),
-    **programs("ls dir vdir", _LIST),
-    "tee": Program(call=_tee),
-    "truncate": Program(Does("fs.truncate", "*"), values="-s --size -r --reference"),
+    "rm": Program(classify=_rm),
+    "rmdir": Program(classify=_rmdir),
+    "unlink": Program(EffectSpec("fs.delete", "*")),
+    "shred": Program(EffectSpec("fs.shred", "*"), value_flags="-n --iterations -s --size --random-source"),
+    "cp": Program(classify=_copy, value_flags="-t --target-directory -S --suffix"),
+    "install": Program(classify=_copy, value_flags="-t --target-directory -S --suffix -m --mode -o --owner -g --group"),
+    "mv": Program(classify=_move, value_flags="-t --target-directory -S --suffix"),
+    "ln": Program(classify=_ln, value_flags="-t --target-directory -S --suffix"),
+    "touch": Program(EffectSpec("fs.append", "*"), value_flags="-t -d --date -r --reference"),
+    "mkdir": Program(EffectSpec("fs.write", "*"), value_flags="-m --mode"),
+    "mkfifo": Program(EffectSpec("fs.write", "*"), value_flags="-m --mode"),
+    "mknod": Program(EffectSpec("fs.write", "0"), value_flags="-m --mode"),
+    "chmod": Program(classify=_chmod, value_flags="--reference"),
+    **alias_programs("chown chgrp", Program(classify=_chown, value_flags="--reference --from")),
+    **alias_programs("cat tac nl", _READ),
+    "head": Program(classify=_head, value_flags="-n --lines -c --bytes"),
+    "tail": Program(EffectSpec("fs.read", "*"), value_flags="-n --lines -c --bytes -s --sleep-interval --pid"),
+    **alias_programs("ls dir vdir", _LIST),
+    "tee": Program(classify=_tee),
+    "truncate": Program(EffectSpec("fs.truncate", "*"), value_flags="-s --size -r --reference"),
     "split": Program(
-        Does("fs.read", "0"), values="-b -l -n -a -C --bytes --lines --number --suffix-length --additional-suffix"
+        EffectSpec("fs.read", "0"),
+        value_flags="-b -l -n -a -C --bytes --lines --number --suffix-length --additional-suffix",
     ),
-    "csplit": Program(Does("fs.read", "0"), values="-f -b -n"),
-    "dd": Program(call=_dd),
-    "fallocate": Program(call=_allocate, values="-l -o --length --offset"),
+    "csplit": Program(EffectSpec("fs.read", "0"), value_flags="-f -b -n"),
+    "dd": Program(classify=_dd),
+    "fallocate": Program(classify=_allocate, value_flags="-l -o --length --offset"),
 }

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from verdikt.effects.argument import words
-from verdikt.effects.program.table import Does, Program, programs
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from verdikt.effects.argv import word_set
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs
 from verdikt.effects.zone import is_secret
 from verdikt.model.effect import Target, Zone
 from verdikt.shell.command import Word
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from verdikt.effects.call import Call
+    from verdikt.effects.invocation import Invocation
     from verdikt.model.effect import Effect
     from verdikt.shell.command import Command
 
-_TESTS = words(
+_TESTS = word_set(
     "-name -iname -path -ipath -wholename -iwholename -regex -iregex -mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer -size "
     "-user -group -perm -inum -links -uid -gid -fstype -used -samefile -lname"
 )
@@ -36,7 +36,7 @@ def roots(command: Command) -> list[Word]:
     return found or [Word(".")]
 
 
-def selected(command: Command) -> list[Word]:
+def list_matches(command: Command) -> list[Word]:
     """What a `find` finds, as words: the directories themselves, or narrowed by a name that is asked for."""
     texts = [word.text for word in command.argv]
     names = [
@@ -52,14 +52,14 @@ def selected(command: Command) -> list[Word]:
     return found
 
 
-def narrowed(command: Command) -> bool:
+def has_filter(command: Command) -> bool:
     """Whether a `find` has a test that leaves something out, so that what it hits is not all that is there."""
     texts = [word.text for word in command.argv]
     tests = [texts[i + 1 : i + 2] for i, text in enumerate(texts) if text in _TESTS]
     return any(test != ["*"] for test in tests) or "-empty" in texts
 
 
-def _hunted(call: Call, texts: list[str]) -> Iterator[Effect]:
+def _hunted(call: Invocation, texts: list[str]) -> Iterator[Effect]:
     """Keys looked for by name, outside the project: nobody does that by accident."""
     if not any(text in ("-name", "-iname", "-path", "-ipath", "-wholename") for text in texts):
         return
@@ -68,9 +68,9 @@ def _hunted(call: Call, texts: list[str]) -> Iterator[Effect]:
             name = texts[index + 1].strip("*").rsplit("/", 1)[-1].rstrip("*")
             if not is_secret(f"/x/{name if name[:1] != '.' or name in _DOTTED else 'x' + name}"):
                 continue
-            places = tuple(t for t in map(call.path, roots(call.command)) if t.zone in _FOREIGN)
+            places = tuple(t for t in map(call.resolve_path, roots(call.command)) if t.zone in _FOREIGN)
             if places:
-                yield call.effect("cred.read", places, possible=True, note=f"looks for {texts[index + 1]}")
+                yield call.make_effect("cred.read", places, possible=True, note=f"looks for {texts[index + 1]}")
                 return
 
 
@@ -78,50 +78,54 @@ _DOTTED = frozenset(".env .netrc .pgpass .git-credentials .pypirc .htpasswd .vau
 _FOREIGN = (Zone.HOME, Zone.SYSTEM, Zone.SECRET, Zone.OUTSIDE)
 
 
-def _find(call: Call) -> Iterator[Effect]:
+def _find(call: Invocation) -> Iterator[Effect]:
     command = call.command
     texts = [word.text for word in command.argv]
-    yield from call.on("fs.list", roots(command))
+    yield from call.make_effects("fs.list", roots(command))
     yield from _hunted(call, texts)
     if "-delete" in texts:
         if "-empty" in texts:
-            yield from call.on("fs.write", selected(command), note="deletes only what is empty")
+            yield from call.make_effects("fs.write", list_matches(command), note="deletes only what is empty")
         else:
-            yield from call.on("fs.delete.tree", selected(command), possible=narrowed(command))
+            yield from call.make_effects("fs.delete.tree", list_matches(command), possible=has_filter(command))
     for index, text in enumerate(texts[:-1]):
         if text in _FILES:
-            yield from call.on("fs.overwrite", [command.argv[index + 1]])
+            yield from call.make_effects("fs.overwrite", [command.argv[index + 1]])
 
 
-def _locate(call: Call) -> Iterator[Effect]:
-    sought = [word.shown for word in call.args.operands if is_secret("/x/" + word.text.strip("*").rsplit("/", 1)[-1])]
-    yield call.effect("fs.list")
+def _locate(call: Invocation) -> Iterator[Effect]:
+    sought = [
+        word.display_text for word in call.args.operands if is_secret("/x/" + word.text.strip("*").rsplit("/", 1)[-1])
+    ]
+    yield call.make_effect("fs.list")
     if sought:
-        yield call.effect("cred.read", (Target(sought[0], "other"),), possible=True, note="looks for it everywhere")
+        yield call.make_effect(
+            "cred.read", (Target(sought[0], "other"),), possible=True, note="looks for it everywhere"
+        )
 
 
-def _empty_trash(call: Call) -> Iterator[Effect]:
-    yield from call.on("fs.delete.tree", [Word("~/.local/share/Trash")])
+def _empty_trash(call: Invocation) -> Iterator[Effect]:
+    yield from call.make_effects("fs.delete.tree", [Word("~/.local/share/Trash")])
 
 
 PROGRAMS: dict[str, Program] = {
-    **programs("find gfind", Program(call=_find, single=True)),
-    **programs("fd fdfind", Program(Does("fs.list", "1:"), values="-e -E -t -d -j -x -X --exclude --extension --type --exec --exec-batch --max-depth -c -S")),
-    **programs("locate mlocate plocate", Program(call=_locate, values="-n -l -d --limit --database")),
-    "updatedb": Program(Does("sys.setting")),
-    "tree": Program(Does("fs.list", "*"), values="-L -P -I -o --filelimit --charset --sort"),
-    "du": Program(Does("fs.list", "*"), values="-d --max-depth -B --block-size -t --threshold -X --exclude"),
-    **programs("stat file realpath readlink basename dirname wc cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum shasum md5 namei pathchk mimetype exa eza lsd", Program(Does("fs.list", "*"), values="-c --format -f --printf -m -a -s")),
-    "rmlint": Program(Does("fs.list", "*")),
-    **programs("trash trash-put gio rmtrash", Program(Does("fs.move", "*"))),
-    "trash-empty": Program(call=_empty_trash),
-    **programs("rename prename", Program(Does("fs.move", "1:"), dry="-n --nono --no-act")),
-    **programs("rimraf del-cli", Program(Does("fs.delete.tree", "*"))),
-    **programs("srm wipe scrub sdelete", Program(Does("fs.shred", "*"))),
-    "chattr": Program(Does("fs.chmod", "*")),
-    "setfacl": Program(Does("fs.chmod", "*"), Does("fs.chmod.tree", "*", when="-R --recursive"), values="-m -x -M -X --modify --remove", dry="--test"),
-    **programs("getfacl lsattr", Program(Does("fs.list", "*"))),
-    "setcap": Program(Does("priv.setuid", "1:", note="gives a program the powers of root")),
+    **alias_programs("find gfind", Program(classify=_find, single_dash=True)),
+    **alias_programs("fd fdfind", Program(EffectSpec("fs.list", "1:"), value_flags="-e -E -t -d -j -x -X --exclude --extension --type --exec --exec-batch --max-depth -c -S")),
+    **alias_programs("locate mlocate plocate", Program(classify=_locate, value_flags="-n -l -d --limit --database")),
+    "updatedb": Program(EffectSpec("sys.setting")),
+    "tree": Program(EffectSpec("fs.list", "*"), value_flags="-L -P -I -o --filelimit --charset --sort"),
+    "du": Program(EffectSpec("fs.list", "*"), value_flags="-d --max-depth -B --block-size -t --threshold -X --exclude"),
+    **alias_programs("stat file realpath readlink basename dirname wc cksum sum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum shasum md5 namei pathchk mimetype exa eza lsd", Program(EffectSpec("fs.list", "*"), value_flags="-c --format -f --printf -m -a -s")),
+    "rmlint": Program(EffectSpec("fs.list", "*")),
+    **alias_programs("trash trash-put gio rmtrash", Program(EffectSpec("fs.move", "*"))),
+    "trash-empty": Program(classify=_empty_trash),
+    **alias_programs("rename prename", Program(EffectSpec("fs.move", "1:"), dry_run_flags="-n --nono --no-act")),
+    **alias_programs("rimraf del-cli", Program(EffectSpec("fs.delete.tree", "*"))),
+    **alias_programs("srm wipe scrub sdelete", Program(EffectSpec("fs.shred", "*"))),
+    "chattr": Program(EffectSpec("fs.chmod", "*")),
+    "setfacl": Program(EffectSpec("fs.chmod", "*"), EffectSpec("fs.chmod.tree", "*", when="-R --recursive"), value_flags="-m -x -M -X --modify --remove", dry_run_flags="--test"),
+    **alias_programs("getfacl lsattr", Program(EffectSpec("fs.list", "*"))),
+    "setcap": Program(EffectSpec("priv.setuid", "1:", note="gives a program the powers of root")),
     "sync": Program(),
-    "mktemp": Program(Does("fs.write", note="a temporary file")),
+    "mktemp": Program(EffectSpec("fs.write", note="a temporary file")),
 }  # fmt: skip

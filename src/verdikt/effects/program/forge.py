@@ -3,32 +3,32 @@
 import re
 from collections.abc import Iterator
 
-from verdikt.effects import verb
-from verdikt.effects.call import Call
-from verdikt.effects.program.table import Does, Program, programs
+from verdikt.effects import command_verbs
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs
 from verdikt.model.effect import Effect, Target
-from verdikt.model.regex import regex
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
 
-def _gist(call: Call) -> Iterator[Effect]:
+def _gist(call: Invocation) -> Iterator[Effect]:
     """A file where others can read it; a secret among them is one that gets out."""
-    yield from (effect for effect in call.sent(call.args.operands) if effect.what == "cred.send")
-    yield call.effect("repo.gist", tuple(map(call.path, call.args.operands)))
+    yield from (effect for effect in call.classify_sent_files(call.args.operands) if effect.what == "cred.send")
+    yield call.make_effect("repo.gist", tuple(map(call.resolve_path, call.args.operands)))
 
 
-_READ = Does("repo.read")
-_WRITE = Does("repo.write", "*", "resource", bare=True)
-_MERGE = Does("repo.merge", "*", "resource", bare=True)
-_RELEASE = Does("repo.release", "*", "resource", bare=True)
-_ADMIN = Does("repo.admin", "*", "resource", bare=True)
-_DELETE = Does("repo.delete", "*", "resource", bare=True)
-_LOST = Does("cred.destroy", "*", "other", bare=True, note="nobody can read it back first")
-_CLOSE = Does("repo.close", "*", "resource", bare=True)
-_SECRET = Does("cred.read", note="shows a credential")
-_LOGIN = Does("cred.write", note="stores a credential for the forge")
-_LIGHT = Does("repo.delete", "*", "resource", recoverable=True, bare=True)
-_MUTATION = regex(r"\bmutation\b")
+_READ = EffectSpec("repo.read")
+_WRITE = EffectSpec("repo.write", "*", "resource", without_target=True)
+_MERGE = EffectSpec("repo.merge", "*", "resource", without_target=True)
+_RELEASE = EffectSpec("repo.release", "*", "resource", without_target=True)
+_ADMIN = EffectSpec("repo.admin", "*", "resource", without_target=True)
+_DELETE = EffectSpec("repo.delete", "*", "resource", without_target=True)
+_LOST = EffectSpec("cred.destroy", "*", "other", without_target=True, note="nobody can read it back first")
+_CLOSE = EffectSpec("repo.close", "*", "resource", without_target=True)
+_SECRET = EffectSpec("cred.read", note="shows a credential")
+_LOGIN = EffectSpec("cred.write", note="stores a credential for the forge")
+_LIGHT = EffectSpec("repo.delete", "*", "resource", recoverable=True, without_target=True)
+_MUTATION = compile_lazily(r"\bmutation\b")
 _ADMIN_PATHS = (
     "/collaborators",
     "/hooks",
@@ -51,27 +51,27 @@ _ADMIN_PATHS = (
 
 
 def _targets(found: list[Word]) -> tuple[Target, ...]:
-    return tuple(Target(word.shown, "resource") for word in found)
+    return tuple(Target(word.display_text, "resource") for word in found)
 
 
-def _api(call: Call) -> Iterator[Effect]:
+def _api(call: Invocation) -> Iterator[Effect]:
     """`gh api`: by method and path; fields make a POST of it."""
     args = call.args
-    given = args.value("-X --method")
-    fields = args.all("-f --raw-field -F --field")
-    method = given.text.upper() if given is not None else "POST" if fields or args.has("--input") else "GET"
+    given = args.get_value("-X --method")
+    fields = args.get_values("-f --raw-field -F --field")
+    method = given.text.upper() if given is not None else "POST" if fields or args.has_flag("--input") else "GET"
     path = args.operands[0].text if args.operands else ""
     if path.strip("/") == "graphql":
         texts = " ".join(word.text for word in fields)
         if _MUTATION.search(texts):
             gone = re.search(r"\bdelete[A-Z]", texts) is not None
-            yield call.effect(
+            yield call.make_effect(
                 "repo.delete" if gone else "repo.admin", _targets(args.operands[:1]), recoverable=True if gone else None
             )
         else:
-            yield call.effect("repo.read", possible="\ufffc" in texts or "@" in texts)
+            yield call.make_effect("repo.read", possible="\ufffc" in texts or "@" in texts)
     elif method in ("GET", "HEAD"):
-        yield call.effect("repo.read")
+        yield call.make_effect("repo.read")
     elif method == "DELETE":
         light = any(
             part in path
@@ -85,47 +85,47 @@ def _api(call: Call) -> Iterator[Effect]:
                 "/comments/",
             )
         )
-        yield call.effect("repo.delete", _targets(args.operands[:1]), recoverable=True if light else None)
+        yield call.make_effect("repo.delete", _targets(args.operands[:1]), recoverable=True if light else None)
     elif method in ("PUT", "PATCH") or any(part in path for part in _ADMIN_PATHS) or path.endswith("/merge"):
         light = any(part in path for part in ("/issues/", "/pulls/", "/comments/")) and not path.endswith("/merge")
         words_alone = bool(fields) and all(word.text.startswith(("title=", "body=")) for word in fields)
         what = "repo.write" if light and words_alone else "repo.write.api" if light else "repo.admin"
-        yield call.effect(what, _targets(args.operands[:1]))  # new words, as `gh pr edit` gives
+        yield call.make_effect(what, _targets(args.operands[:1]))  # new words, as `gh pr edit` gives
     elif path.rstrip("/").endswith(("/comments", "/replies", "/reactions")) and "@" not in "".join(
         w.text for w in fields
     ):
-        yield call.effect("repo.write", _targets(args.operands[:1]))  # as `gh issue comment` does
+        yield call.make_effect("repo.write", _targets(args.operands[:1]))  # as `gh issue comment` does
     else:
-        yield call.effect("repo.write.api", _targets(args.operands[:1]))
+        yield call.make_effect("repo.write.api", _targets(args.operands[:1]))
 
 
-def _repo_edit(call: Call) -> Iterator[Effect]:
+def _repo_edit(call: Invocation) -> Iterator[Effect]:
     harmless = all(
         flag in ("-d", "--description", "-h", "--homepage", "--add-topic", "--remove-topic")
         for flag, _ in call.args.flags
     )
-    visibility = call.args.value("--visibility")
+    visibility = call.args.get_value("--visibility")
     opened = visibility is not None and visibility.text in ("public", "internal")
-    yield call.effect(
+    yield call.make_effect(
         "repo.expose" if opened else "repo.write" if harmless else "repo.admin", _targets(call.args.operands)
     )
 
 
-def _repo_create(call: Call) -> Iterator[Effect]:
-    public = call.args.has("--public --publicGroup")
-    yield call.effect(
+def _repo_create(call: Invocation) -> Iterator[Effect]:
+    public = call.args.has_flag("--public --publicGroup")
+    yield call.make_effect(
         "repo.admin" if public else "repo.write",
         _targets(call.args.operands),
         note="public for everybody" if public else "",
     )
 
 
-def _by_verb(call: Call) -> Iterator[Effect]:
+def _by_verb(call: Invocation) -> Iterator[Effect]:
     path = [word.text for word in call.args.operands]
-    index, kind = verb.find(path)
+    index, kind = command_verbs.find_verb(path)
     targets = _targets(call.args.operands[index + 1 :][:2])
     if kind == "delete":
-        yield call.effect("repo.delete", targets, recoverable=True)
+        yield call.make_effect("repo.delete", targets, recoverable=True)
     elif kind == "write":
         admin = {
             "secret",
@@ -142,32 +142,32 @@ def _by_verb(call: Call) -> Iterator[Effect]:
             "runner",
             "webhook",
         } & set(path[: index + 1])
-        yield call.effect("repo.admin" if admin else "repo.write", targets)
+        yield call.make_effect("repo.admin" if admin else "repo.write", targets)
     else:
-        yield call.effect("repo.read")
+        yield call.make_effect("repo.read")
 
 
-def _alias(call: Call) -> Iterator[Effect]:
-    shell = call.args.has("-s --shell")
+def _alias(call: Invocation) -> Iterator[Effect]:
+    shell = call.args.has_flag("-s --shell")
     for word in call.args.operands[1:]:
         if shell or word.text.startswith("!"):
-            yield from call.shell(word.text.removeprefix("!"))
+            yield from call.classify_shell(word.text.removeprefix("!"))
     runs = shell or any(word.text.startswith("!") for word in call.args.operands)
-    yield call.effect("sys.setting" if runs else "repo.read")
+    yield call.make_effect("sys.setting" if runs else "repo.read")
 
 
-_GH: dict[str, Program | Does | tuple[Does, ...]] = {
+_GH: dict[str, Program | EffectSpec | tuple[EffectSpec, ...]] = {
     "api": Program(
-        call=_api,
-        values="-X --method -f --raw-field -F --field -H --header -q --jq -t --template --input --hostname -p --preview --cache",
+        classify=_api,
+        value_flags="-X --method -f --raw-field -F --field -H --header -q --jq -t --template --input --hostname -p --preview --cache",
     ),
-    "alias set": Program(call=_alias),
+    "alias set": Program(classify=_alias),
     "auth token": _SECRET,
-    "auth status": Does("cred.read", when="-t --show-token"),
+    "auth status": EffectSpec("cred.read", when="-t --show-token"),
     "auth login": _LOGIN,
     "auth refresh": _LOGIN,
     "auth setup-git": _LOGIN,
-    "auth logout": Does("cred.delete", recoverable=True),
+    "auth logout": EffectSpec("cred.delete", recoverable=True),
     "browse": _READ,
     "pr merge": _MERGE,
     "pr close": _CLOSE,
@@ -192,16 +192,16 @@ _GH: dict[str, Program | Does | tuple[Does, ...]] = {
     "workflow disable": _ADMIN,
     "repo delete": _DELETE,
     "repo edit": Program(
-        call=_repo_edit,
-        values="-d --description -h --homepage --visibility --default-branch --add-topic --remove-topic",
+        classify=_repo_edit,
+        value_flags="-d --description -h --homepage --visibility --default-branch --add-topic --remove-topic",
     ),
     "repo create": Program(
-        call=_repo_create,
-        values="-d --description -s --source -r --remote -t --team --template -g --gitignore -l --license",
+        classify=_repo_create,
+        value_flags="-d --description -s --source -r --remote -t --team --template -g --gitignore -l --license",
     ),
     "repo clone": _READ,
     "repo fork": _WRITE,
-    "repo sync": (Does("git.push.force", "*", "ref", when="--force", bare=True), _WRITE),
+    "repo sync": (EffectSpec("git.push.force", "*", "ref", when="--force", without_target=True), _WRITE),
     "repo set-default": _READ,
     "repo archive": _ADMIN,
     "repo unarchive": _ADMIN,
@@ -228,21 +228,21 @@ _GH: dict[str, Program | Does | tuple[Does, ...]] = {
     "gpg-key add": _ADMIN,
     "gpg-key delete": _ADMIN,
     "ruleset delete": _ADMIN,
-    "gist create": Program(call=_gist),
-    "gist edit": Does("repo.gist", "*", "path", bare=True),
+    "gist create": Program(classify=_gist),
+    "gist edit": EffectSpec("repo.gist", "*", "path", without_target=True),
     "gist delete": _DELETE,
     "gist clone": _READ,
     "codespace delete": _LIGHT,
     "cs delete": _LIGHT,
-    "codespace ssh": Does("infra.run"),
+    "codespace ssh": EffectSpec("infra.run"),
     "codespace create": _WRITE,
     "cache delete": _LIGHT,
     "label create": _WRITE,
     "label delete": _LIGHT,
     "label list": _READ,
     "label clone": _WRITE,
-    "extension install": Does("pkg.foreign", "*", "package"),
-    "extension upgrade": Does("pkg.install", "*", "package"),
+    "extension install": EffectSpec("pkg.foreign", "*", "package"),
+    "extension upgrade": EffectSpec("pkg.install", "*", "package"),
     "extension remove": _READ,
     "copilot": _READ,
     "config set": _READ,
@@ -256,11 +256,11 @@ _GH: dict[str, Program | Does | tuple[Does, ...]] = {
     "org list": _READ,
 }
 
-_GLAB: dict[str, Program | Does | tuple[Does, ...]] = {
+_GLAB: dict[str, Program | EffectSpec | tuple[EffectSpec, ...]] = {
     "api": _GH["api"],
     "alias set": _GH["alias set"],
     "auth login": _LOGIN,
-    "auth status": Does("cred.read", when="-t --show-token"),
+    "auth status": EffectSpec("cred.read", when="-t --show-token"),
     "mr merge": _MERGE,
     "mr accept": _MERGE,
     "mr close": _CLOSE,
@@ -274,7 +274,7 @@ _GLAB: dict[str, Program | Does | tuple[Does, ...]] = {
     "repo clone": _READ,
     "repo archive": _READ,
     "repo fork": _WRITE,
-    "repo create": Program(call=_repo_create),
+    "repo create": Program(classify=_repo_create),
     "repo transfer": _ADMIN,
     "repo members add": _ADMIN,
     "repo mirror": _ADMIN,
@@ -297,31 +297,31 @@ _GLAB: dict[str, Program | Does | tuple[Does, ...]] = {
     "variable list": _READ,
     "ssh-key add": _ADMIN,
     "deploy-key add": _ADMIN,
-    "snippet create": Does("repo.gist", "*", "path", bare=True),
-    "token create": Does("cred.create"),
+    "snippet create": EffectSpec("repo.gist", "*", "path", without_target=True),
+    "token create": EffectSpec("cred.create"),
     "config set": _READ,
     "config get": _READ,
 }
 
 PROGRAMS: dict[str, Program] = {
     "gh": Program(
-        values="-R --repo -t --title -b --body -F --body-file -B --base -H --head -l --label -a --assignee -r --reviewer -m --milestone -L --limit -s --state -S --search --json -q --jq --template -n --notes --notes-file --target -j --job -w --workflow --hostname -e --env -o --org --user",
-        dry="--dry-run",
-        subs=_GH,
-        call=_by_verb,
+        value_flags="-R --repo -t --title -b --body -F --body-file -B --base -H --head -l --label -a --assignee -r --reviewer -m --milestone -L --limit -s --state -S --search --json -q --jq --template -n --notes --notes-file --target -j --job -w --workflow --hostname -e --env -o --org --user",
+        dry_run_flags="--dry-run",
+        subcommands=_GH,
+        classify=_by_verb,
     ),
-    **programs(
+    **alias_programs(
         "glab gl",
         Program(
-            values="-R --repo -t --title -d --description -b --target-branch -s --source-branch -l --label -a --assignee -m --message -g --group -F --output",
-            dry="--dry-run",
-            subs=_GLAB,
-            call=_by_verb,
+            value_flags="-R --repo -t --title -d --description -b --target-branch -s --source-branch -l --label -a --assignee -m --message -g --group -F --output",
+            dry_run_flags="--dry-run",
+            subcommands=_GLAB,
+            classify=_by_verb,
         ),
     ),
     "hub": Program(
         _READ,
-        subs={
+        subcommands={
             "delete": _DELETE,
             "pull-request": _WRITE,
             "create": _WRITE,
@@ -331,14 +331,14 @@ PROGRAMS: dict[str, Program] = {
             "release delete": _DELETE,
             "release edit": _RELEASE,
             "issue create": _WRITE,
-            "gist create": Does("repo.gist", "*", "path", bare=True),
+            "gist create": EffectSpec("repo.gist", "*", "path", without_target=True),
             "api": _GH["api"],
         },
     ),
     "tea": Program(
         _READ,
-        values="-r --repo -l --login -o --output -R",
-        subs={
+        value_flags="-r --repo -l --login -o --output -R",
+        subcommands={
             "repos delete": _DELETE,
             "repo delete": _DELETE,
             "releases delete": _DELETE,
@@ -353,28 +353,28 @@ PROGRAMS: dict[str, Program] = {
             "webhooks create": _ADMIN,
         },
     ),
-    **programs(
+    **alias_programs(
         "jira acli linear",
         Program(
-            values="-p --project -t --type -s --summary -b --body -l --label -a --assignee -q --jql --limit",
-            call=_by_verb,
+            value_flags="-p --project -t --type -s --summary -b --body -l --label -a --assignee -q --jql --limit",
+            classify=_by_verb,
         ),
     ),
     "circleci": Program(
         _READ,
-        subs={
+        subcommands={
             "context store-secret": _ADMIN,
             "context delete": _LIGHT,
             "orb publish": _RELEASE,
             "setup": _LOGIN,
-            "local execute": Does("code.run"),
+            "local execute": EffectSpec("code.run"),
         },
     ),
-    **programs(
+    **alias_programs(
         "act gitlab-runner drone woodpecker-cli buildkite-agent travis",
         Program(
-            Does("code.run"),
-            subs={
+            EffectSpec("code.run"),
+            subcommands={
                 "register": _ADMIN,
                 "unregister": _ADMIN,
                 "secret add": _ADMIN,

@@ -1,29 +1,32 @@
 """git: what it reads, adds, rewrites, throws away and publishes."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from verdikt.effects.argument import Arguments, words
-from verdikt.effects.call import Call
+from verdikt.effects.argv import Arguments, word_set
+from verdikt.effects.execution_context import find_working_directory
+from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.git_ref import branch, collect, moved, prune, rebase, ref, reflog, rewrite, symbolic, tag
+from verdikt.effects.program.git_remote import fetch, push, remote, submodule
+from verdikt.effects.program.git_setting import config, setting, skipped, surroundings
 from verdikt.effects.program.table import Program
-from verdikt.effects.surroundings import directory
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.shell.command import Command, Word
 
-Part = Callable[[Call, Arguments], Iterator[Effect]]
+Part = Callable[[Invocation, Arguments], Iterator[Effect]]
 
-_GLOBAL = words("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source")
+_GLOBAL = word_set("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source")
 
 _IN_PLACE = ("git.discard", "git.clean")
 """What happens to the files of one working tree, and to no other."""
 
-_READ = words(
+_READ = word_set(
     "status log show diff blame annotate grep ls-files ls-tree rev-parse describe shortlog cat-file name-rev merge-base rev-list "
     "for-each-ref count-objects fsck whatchanged cherry range-diff show-ref show-branch var version help check-ignore check-attr check-mailmap "
     "check-ref-format diff-tree diff-index diff-files verify-commit verify-tag verify-pack patch-id get-tar-commit-id hash-object "
     "merge-tree stripspace interpret-trailers column difftool bugreport diagnose archive bundle format-patch cherry ls-remote gitk gui"
 )
-_WRITE = words(
+_WRITE = word_set(
     "add stage commit merge revert cherry-pick am apply tag switch notes mv init init-db clone fetch pull bisect mergetool rerere write-tree commit-tree "
     "mktag mktree pack-objects pack-refs repack update-index read-tree unpack-objects index-pack sparse-checkout maintenance backfill stash citool credential lfs "
     "flow subtree svn quiltimport fast-import fast-export request-pull send-email imap-send daemon instaweb submodule worktree branch checkout restore reset clean rm "
@@ -31,110 +34,104 @@ _WRITE = words(
 )
 
 
-def _git(call: Call) -> Iterator[Effect]:
+def _git(call: Invocation) -> Iterator[Effect]:
     argv = call.command.argv[1:]
     index = 0
     if call.command.assignments:
-        from verdikt.effects.program.git_setting import surroundings
-
         yield from surroundings(call)
     while index < len(argv) and argv[index].text.startswith("-"):
         flag, equals, value = argv[index].text.partition("=")
         following = argv[index + 1] if index + 1 < len(argv) else Word("")
         if flag == "-c":
-            from verdikt.effects.program.git_setting import setting
-
             yield from setting(call, following.text)
         elif flag == "-C":
             call.command = _inside(call, following)
         elif flag == "--exec-path" and equals and value:
-            yield call.effect("git.config.exec", note=f"runs git's programs from {value}")
+            yield call.make_effect("git.config.exec", note=f"runs git's programs from {value}")
         index += 2 if flag in _GLOBAL and not equals else 1
     if index >= len(argv):
         return
     sub, rest = argv[index], argv[index + 1 :]
-    if not sub.known:
-        yield call.effect("git.write", possible=True)
+    if not sub.is_known:
+        yield call.make_effect("git.write", possible=True)
         return
     for effect in _subcommand(call, sub.text, rest, expand=True):
         # What is thrown away in a copy that is not meant to stay is missed by nobody.
         passing = effect.what.startswith(_IN_PLACE) and _here(call) is Zone.TEMP
-        yield call.effect("git.write") if passing else effect
+        yield call.make_effect("git.write") if passing else effect
 
 
-def _here(call: Call) -> Zone:
+def _here(call: Invocation) -> Zone:
     """Where the command runs, as far as that is told."""
     place = call.command.cwd
-    return call.path(place if place is not None and not place.known else Word(".")).zone
+    return call.resolve_path(place if place is not None and not place.is_known else Word(".")).zone
 
 
-def _subcommand(call: Call, name: str, rest: tuple[Word, ...], *, expand: bool) -> Iterator[Effect]:
+def _subcommand(call: Invocation, name: str, rest: tuple[Word, ...], *, expand: bool) -> Iterator[Effect]:
     call.subcommand = name
     part = _PARTS.get(name)
     if part is not None:
         values = _VALUES.get(name, "")
-        yield from part(call, Arguments(rest, words(values)))
+        yield from part(call, Arguments(rest, word_set(values)))
     elif name in _READ:
-        yield call.effect("git.read")
+        yield call.make_effect("git.read")
         if name == "diff" and any(word.text == "--no-index" for word in rest):
-            yield from call.on("fs.read", Arguments(rest).operands)
+            yield from call.make_effects("fs.read", Arguments(rest).operands)
     elif name in _WRITE:
-        yield call.effect("git.write")
+        yield call.make_effect("git.write")
     elif expand:
         yield from _alias(call, name, rest)
     else:
-        yield call.effect("unknown.program", note=f"git {name}")
+        yield call.make_effect("unknown.program", note=f"git {name}")
 
 
-def _alias(call: Call, name: str, rest: tuple[Word, ...]) -> Iterator[Effect]:
-    aliases = call.facts.git(directory(call)).aliases or {}
+def _alias(call: Invocation, name: str, rest: tuple[Word, ...]) -> Iterator[Effect]:
+    aliases = call.facts.git(find_working_directory(call)).aliases or {}
     meaning = aliases.get(name, "")
     if meaning.startswith("!"):
-        yield from call.shell(meaning[1:])
+        yield from call.classify_shell(meaning[1:])
     elif meaning:
         first, *more = meaning.split()
         yield from _subcommand(call, first, (*(Word(word) for word in more), *rest), expand=False)
     else:
-        yield call.effect("unknown.program", note=f"git {name}")
+        yield call.make_effect("unknown.program", note=f"git {name}")
 
 
-def _inside(call: Call, directory: Word) -> Command:
+def _inside(call: Invocation, directory: Word) -> Command:
     """The same command as if run in the directory that `-C` names."""
-    from dataclasses import replace
-
-    if not directory.known:
+    if not directory.is_known:
         return replace(call.command, cwd=directory)
-    path = call.resolver.absolute(directory.text, call.command.cwd)
+    path = call.resolver.to_absolute(directory.text, call.command.cwd)
     return replace(call.command, cwd=Word(path or directory.text))
 
 
-def _discard(call: Call, targets: list[Word], note: str = "") -> Iterator[Effect]:
+def _discard(call: Invocation, targets: list[Word], note: str = "") -> Iterator[Effect]:
     """Uncommitted changes to these paths are lost; nothing is, where git knows the path to be clean."""
-    found = [call.path(word, look=True) for word in targets]
+    found = [call.resolve_path(word, with_state=True) for word in targets]
     lost = tuple(target for target in found if target.state not in ("tracked", "ignored") or not target.path)
     if lost:
         whole = any(word.glob or word.text.rstrip("/") in (".", "..", ":", "*", "") for word in targets)
-        yield call.effect("git.discard.all" if whole else "git.discard", lost, note=note)
+        yield call.make_effect("git.discard.all" if whole else "git.discard", lost, note=note)
     if len(lost) < len(found):
-        yield call.effect("git.write")
+        yield call.make_effect("git.write")
 
 
-def _checkout(call: Call, args: Arguments) -> Iterator[Effect]:
-    if args.has("-b --orphan -t --track --detach -d -p --patch") and not args.has("-f --force"):
-        yield call.effect("git.write")
+def _checkout(call: Invocation, args: Arguments) -> Iterator[Effect]:
+    if args.has_flag("-b --orphan -t --track --detach -d -p --patch") and not args.has_flag("-f --force"):
+        yield call.make_effect("git.write")
         return
-    if args.has("-f --force"):
+    if args.has_flag("-f --force"):
         yield from _discard(call, [Word(".")], "throws away every uncommitted change")
         return
-    if args.has("-B"):
+    if args.has_flag("-B"):
         yield from moved(call, args.operands)
         return
     paths = _after_dashes(call)
     if paths is not None:
         yield from _discard(call, paths)
         return
-    if args.has("--ours --theirs -m --conflict"):
-        yield call.effect("git.write")
+    if args.has_flag("--ours --theirs -m --conflict"):
+        yield call.make_effect("git.write")
         return
     operands = args.operands
     if len(operands) > 1:
@@ -142,201 +139,189 @@ def _checkout(call: Call, args: Arguments) -> Iterator[Effect]:
     elif operands and _names_a_path(call, operands[0]):
         yield from _discard(call, operands)
     else:
-        yield call.effect("git.write")
+        yield call.make_effect("git.write")
 
 
-def _after_dashes(call: Call) -> list[Word] | None:
+def _after_dashes(call: Invocation) -> list[Word] | None:
     texts = [word.text for word in call.command.argv]
     if "--" not in texts:
         return None
     return list(call.command.argv[texts.index("--") + 1 :])
 
 
-def _names_a_path(call: Call, word: Word) -> bool:
+def _names_a_path(call: Invocation, word: Word) -> bool:
     """Whether a lone operand of `checkout` is a path rather than a branch."""
     text = word.text
     if text in (".", "..", "*", ":/") or text.startswith(("./", "../", "/")) or text.endswith("/") or word.glob:
         return True
-    if not word.known or "." not in text:
+    if not word.is_known or "." not in text:
         return False
-    path = call.resolver.absolute(text, call.command.cwd)
+    path = call.resolver.to_absolute(text, call.command.cwd)
     return bool(path) and call.facts.path(path, git=False).exists
 
 
-def _kept(call: Call, args: Arguments) -> Iterator[Effect]:
+def _kept(call: Invocation, args: Arguments) -> Iterator[Effect]:
     """Files that git keeps although they are none of its own."""
-    yield call.effect("git.read")
-    yield from call.on("fs.read", args.operands)
+    yield call.make_effect("git.read")
+    yield from call.make_effects("fs.read", args.operands)
 
 
-def _restore(call: Call, args: Arguments) -> Iterator[Effect]:
-    if (args.has("-S --staged") and not args.has("-W --worktree")) or args.has("-p --patch"):
-        yield call.effect("git.write")
+def _restore(call: Invocation, args: Arguments) -> Iterator[Effect]:
+    if (args.has_flag("-S --staged") and not args.has_flag("-W --worktree")) or args.has_flag("-p --patch"):
+        yield call.make_effect("git.write")
     else:
         yield from _discard(call, args.operands or [Word(".")])
 
 
-def _reset(call: Call, args: Arguments) -> Iterator[Effect]:
-    if args.has("--hard --merge"):
-        target = args.operands[0].shown if args.operands else "HEAD"
-        root = call.path(Word("."))
+def _reset(call: Invocation, args: Arguments) -> Iterator[Effect]:
+    if args.has_flag("--hard --merge"):
+        target = args.operands[0].display_text if args.operands else "HEAD"
+        root = call.resolve_path(Word("."))
         note = f"and moves the branch to {target}" if target != "HEAD" else ""
-        yield call.effect("git.discard.all", (root,), note=note)
+        yield call.make_effect("git.discard.all", (root,), note=note)
     else:
-        yield call.effect("git.reset", tuple(Target(word.shown, "ref") for word in args.operands))
+        yield call.make_effect("git.reset", tuple(Target(word.display_text, "ref") for word in args.operands))
 
 
-def _clean(call: Call, args: Arguments) -> Iterator[Effect]:
-    if args.has("-n --dry-run"):
-        yield call.effect("git.read")
-    elif args.has("-f --force -i --interactive") or "clean.requireforce" in call.by.lower():
-        targets = tuple(call.path(word, look=True) for word in args.operands or [Word(".")])
+def _clean(call: Invocation, args: Arguments) -> Iterator[Effect]:
+    if args.has_flag("-n --dry-run"):
+        yield call.make_effect("git.read")
+    elif args.has_flag("-f --force -i --interactive") or "clean.requireforce" in call.command_line.lower():
+        targets = tuple(call.resolve_path(word, with_state=True) for word in args.operands or [Word(".")])
         lost = all(target.zone in (Zone.TEMP,) or target.state == "ignored" for target in targets)
-        yield call.effect("git.clean", targets, recoverable=lost, possible=args.has("-i --interactive"))
+        yield call.make_effect("git.clean", targets, recoverable=lost, possible=args.has_flag("-i --interactive"))
 
 
-def _stash(call: Call, args: Arguments) -> Iterator[Effect]:
+def _stash(call: Invocation, args: Arguments) -> Iterator[Effect]:
     verb = args.operands[0].text if args.operands else "push"
     if verb == "clear":
-        yield call.effect("git.stash.drop.all")
+        yield call.make_effect("git.stash.drop.all")
     elif verb == "drop":
-        yield call.effect("git.stash.drop", tuple(Target(word.shown, "ref") for word in args.operands[1:]))
+        yield call.make_effect("git.stash.drop", tuple(Target(word.display_text, "ref") for word in args.operands[1:]))
     elif verb in ("list", "show"):
-        yield call.effect("git.read")
+        yield call.make_effect("git.read")
     else:
-        yield call.effect("git.write")
+        yield call.make_effect("git.write")
 
 
-def _worktree(call: Call, args: Arguments) -> Iterator[Effect]:
+def _worktree(call: Invocation, args: Arguments) -> Iterator[Effect]:
     verb = args.operands[0].text if args.operands else ""
-    if verb == "remove" and args.has("-f --force"):
+    if verb == "remove" and args.has_flag("-f --force"):
         # The commits stay in the repository; of files that are not meant to stay nothing is missed.
-        kept = [word for word in args.operands[1:] if call.path(word).zone is not Zone.TEMP]
-        yield from call.on("git.worktree.remove", kept) if kept else [call.effect("git.write")]
+        kept = [word for word in args.operands[1:] if call.resolve_path(word).zone is not Zone.TEMP]
+        yield from call.make_effects("git.worktree.remove", kept) if kept else [call.make_effect("git.write")]
     else:
-        yield call.effect("git.read" if verb in ("list", "") else "git.write")
+        yield call.make_effect("git.read" if verb in ("list", "") else "git.write")
 
 
-def _remove(call: Call, args: Arguments) -> Iterator[Effect]:
-    if args.has("-n --dry-run"):
+def _remove(call: Invocation, args: Arguments) -> Iterator[Effect]:
+    if args.has_flag("-n --dry-run"):
         return
-    if args.has("--cached"):
-        yield call.effect("git.write")
+    if args.has_flag("--cached"):
+        yield call.make_effect("git.write")
         return
-    what = "fs.delete.tree" if args.has("-r") else "fs.delete"
+    what = "fs.delete.tree" if args.has_flag("-r") else "fs.delete"
     # Without -f git itself refuses to delete what it could not bring back.
-    yield from call.on(what, args.operands, recoverable=None if args.has("-f --force") else True)
+    yield from call.make_effects(what, args.operands, recoverable=None if args.has_flag("-f --force") else True)
 
 
-def _commit(call: Call, args: Arguments) -> Iterator[Effect]:
-    if args.has("-n --no-verify"):
+def _commit(call: Invocation, args: Arguments) -> Iterator[Effect]:
+    if args.has_flag("-n --no-verify"):
         yield _skipped(call, "skips the commit hooks")
-    if (file := args.value("-F --file")) is not None and file.text != "-":
-        yield from call.on("fs.read", [file])
-    yield call.effect("git.amend" if args.has("--amend") else "git.write")
+    if (file := args.get_value("-F --file")) is not None and file.text != "-":
+        yield from call.make_effects("fs.read", [file])
+    yield call.make_effect("git.amend" if args.has_flag("--amend") else "git.write")
 
 
-def _add(call: Call, args: Arguments) -> Iterator[Effect]:
-    yield call.effect("git.write")
-    if args.has("-f --force"):
-        secret = tuple(t for t in map(call.path, args.operands) if t.zone is Zone.SECRET)
+def _add(call: Invocation, args: Arguments) -> Iterator[Effect]:
+    yield call.make_effect("git.write")
+    if args.has_flag("-f --force"):
+        secret = tuple(t for t in map(call.resolve_path, args.operands) if t.zone is Zone.SECRET)
         if secret:
-            yield call.effect("cred.write", secret, note="puts a secret under version control")
+            yield call.make_effect("cred.write", secret, note="puts a secret under version control")
 
 
-def _merge(call: Call, args: Arguments) -> Iterator[Effect]:
-    if args.has("--no-verify"):
+def _merge(call: Invocation, args: Arguments) -> Iterator[Effect]:
+    if args.has_flag("--no-verify"):
         yield _skipped(call, "skips the merge hooks")
-    yield call.effect("git.write")
+    yield call.make_effect("git.write")
 
 
-def _switch(call: Call, args: Arguments) -> Iterator[Effect]:
-    if args.has("-f --force --discard-changes"):
+def _switch(call: Invocation, args: Arguments) -> Iterator[Effect]:
+    if args.has_flag("-f --force --discard-changes"):
         yield from _discard(call, [Word(".")], "throws away every uncommitted change")
     else:
-        yield call.effect("git.reset" if args.has("-C --force-create") else "git.write")
+        yield call.make_effect("git.reset" if args.has_flag("-C --force-create") else "git.write")
 
 
-def _index(call: Call, args: Arguments) -> Iterator[Effect]:
-    if args.has("-f --force --reset -u") and (call.subcommand == "checkout-index" or args.has("--reset+-u")):
+def _index(call: Invocation, args: Arguments) -> Iterator[Effect]:
+    if args.has_flag("-f --force --reset -u") and (call.subcommand == "checkout-index" or args.has_flag("--reset+-u")):
         yield from _discard(call, args.operands or [Word(".")])
     else:
-        yield call.effect("git.write")
+        yield call.make_effect("git.write")
 
 
-def _runs(call: Call, args: Arguments) -> Iterator[Effect]:
+def _runs(call: Invocation, args: Arguments) -> Iterator[Effect]:
     """`bisect run`, `difftool -x`, `grep -O`: a command given as an argument."""
     if call.subcommand == "bisect" and args.operands and args.operands[0].text == "run":
-        yield from call.shell(" ".join(word.raw or word.text for word in args.operands[1:]))
-    for command in args.all("-x --extcmd"):
-        yield from call.shell(command.text)
-    yield call.effect("git.read" if call.subcommand == "difftool" else "git.write")
+        yield from call.classify_shell(" ".join(word.raw or word.text for word in args.operands[1:]))
+    for command in args.get_values("-x --extcmd"):
+        yield from call.classify_shell(command.text)
+    yield call.make_effect("git.read" if call.subcommand == "difftool" else "git.write")
 
 
-def _serve(call: Call, args: Arguments) -> Iterator[Effect]:
-    yield call.effect("net.listen", note="serves repositories")
-    yield from call.served(args.all("--base-path"))
+def _serve(call: Invocation, args: Arguments) -> Iterator[Effect]:
+    yield call.make_effect("net.listen", note="serves repositories")
+    yield from call.classify_served_directories(args.get_values("--base-path"))
 
 
-def _mail(call: Call, args: Arguments) -> Iterator[Effect]:
-    yield call.effect("git.read" if args.has("--dry-run") else "message.send")
+def _mail(call: Invocation, args: Arguments) -> Iterator[Effect]:
+    yield call.make_effect("git.read" if args.has_flag("--dry-run") else "message.send")
 
 
-def _archive(call: Call, args: Arguments) -> Iterator[Effect]:
-    yield call.effect("git.read")
-    if (output := args.value("-o --output")) is not None:
-        yield from call.on("fs.overwrite", [output])
+def _archive(call: Invocation, args: Arguments) -> Iterator[Effect]:
+    yield call.make_effect("git.read")
+    if (output := args.get_value("-o --output")) is not None:
+        yield from call.make_effects("fs.overwrite", [output])
 
 
-def _bundle(call: Call, args: Arguments) -> Iterator[Effect]:
-    yield call.effect("git.read")
+def _bundle(call: Invocation, args: Arguments) -> Iterator[Effect]:
+    yield call.make_effect("git.read")
     if args.operands and args.operands[0].text == "create":
-        yield from call.on("fs.overwrite", args.operands[1:2])
+        yield from call.make_effects("fs.overwrite", args.operands[1:2])
 
 
-def _credential(call: Call, args: Arguments) -> Iterator[Effect]:
+def _credential(call: Invocation, args: Arguments) -> Iterator[Effect]:
     if args.operands and args.operands[0].text in ("fill", "get"):
-        yield call.effect("cred.read", (Target("git's stored credentials", "other"),))
+        yield call.make_effect("cred.read", (Target("git's stored credentials", "other"),))
     else:
-        yield call.effect("git.write")
+        yield call.make_effect("git.write")
 
 
-def _skipped(call: Call, note: str) -> Effect:
-    from verdikt.effects.program.git_setting import skipped
-
+def _skipped(call: Invocation, note: str) -> Effect:
     return skipped(call, note)
 
 
 # Settings and remotes have files of their own, which most commands need not load.
 
 
-def _config(call: Call, args: Arguments) -> Iterator[Effect]:
-    from verdikt.effects.program.git_setting import config
-
+def _config(call: Invocation, args: Arguments) -> Iterator[Effect]:
     return config(call, args)
 
 
-def _push(call: Call, args: Arguments) -> Iterator[Effect]:
-    from verdikt.effects.program.git_remote import push
-
+def _push(call: Invocation, args: Arguments) -> Iterator[Effect]:
     return push(call, args)
 
 
-def _fetch(call: Call, args: Arguments) -> Iterator[Effect]:
-    from verdikt.effects.program.git_remote import fetch
-
+def _fetch(call: Invocation, args: Arguments) -> Iterator[Effect]:
     return fetch(call, args)
 
 
-def _remote(call: Call, args: Arguments) -> Iterator[Effect]:
-    from verdikt.effects.program.git_remote import remote
-
+def _remote(call: Invocation, args: Arguments) -> Iterator[Effect]:
     return remote(call, args)
 
 
-def _submodule(call: Call, args: Arguments) -> Iterator[Effect]:
-    from verdikt.effects.program.git_remote import submodule
-
+def _submodule(call: Invocation, args: Arguments) -> Iterator[Effect]:
     return submodule(call, args)
 
 
@@ -375,4 +360,4 @@ _VALUES: dict[str, str] = {
     "daemon": "--base-path --port --listen --pid-file",
 }
 
-PROGRAMS: dict[str, Program] = {"git": Program(call=_git)}
+PROGRAMS: dict[str, Program] = {"git": Program(classify=_git)}

@@ -2,72 +2,73 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argument import Arguments
-from verdikt.effects.call import Call
-from verdikt.effects.surroundings import before, directory
+from verdikt.effects.argv import Arguments
+from verdikt.effects.execution_context import find_preceding, find_working_directory
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.program.git_setting import setting, skipped
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.shell.command import Word
 
 
-def push(call: Call, args: Arguments) -> Iterator[Effect]:
+def push(call: Invocation, args: Arguments) -> Iterator[Effect]:
     """What a push publishes, overwrites and deletes, and whether it goes where nobody looked."""
-    if args.has("-n --dry-run"):
-        yield call.effect("git.read")
+    if args.has_flag("-n --dry-run"):
+        yield call.make_effect("git.read")
         return
-    if args.has("--no-verify"):
-        from verdikt.effects.program.git_setting import skipped
-
+    if args.has_flag("--no-verify"):
         yield skipped(call, "skips the pre-push hook")
     remote, specs = args.operands[:1], args.operands[1:]
-    if args.has("--mirror"):
-        yield call.effect("git.push.mirror", _hosts(remote))
+    if args.has_flag("--mirror"):
+        yield call.make_effect("git.push.mirror", _hosts(remote))
         return
-    if args.has("--prune"):
-        yield call.effect("git.push.delete", _hosts(remote), possible=True, note="deletes branches that are not here")
+    if args.has_flag("--prune"):
+        yield call.make_effect(
+            "git.push.delete", _hosts(remote), possible=True, note="deletes branches that are not here"
+        )
         return
     yield from _refs(call, args, specs)
     if remote and _just_added(call, remote[0].text):
-        yield call.effect("net.send.file", _hosts(remote), note="pushes to an address that was added only now")
+        yield call.make_effect("net.send.file", _hosts(remote), note="pushes to an address that was added only now")
     if remote and ("://" in remote[0].text or "@" in remote[0].text or remote[0].text.startswith("ext::")):
-        yield call.effect("net.send.file", _hosts(remote), note="pushes to an address that is no named remote")
-    if (command := args.value("--receive-pack --exec")) is not None:
-        yield from call.shell(command.text)
+        yield call.make_effect("net.send.file", _hosts(remote), note="pushes to an address that is no named remote")
+    if (command := args.get_value("--receive-pack --exec")) is not None:
+        yield from call.classify_shell(command.text)
 
 
-def _just_added(call: Call, remote: str) -> bool:
+def _just_added(call: Invocation, remote: str) -> bool:
     """Whether a remote was added shortly before; the first one of a new repository is nothing special."""
     if remote in ("origin", "upstream") or len(call.commands) < 2:
         return False
     return any(
         command.name == "git" and [word.text for word in command.argv[1:4]] == ["remote", "add", remote]
-        for command in before(call.command, call.commands)
+        for command in find_preceding(call.command, call.commands)
     )
 
 
-def _refs(call: Call, args: Arguments, specs: list[Word]) -> Iterator[Effect]:
+def _refs(call: Invocation, args: Arguments, specs: list[Word]) -> Iterator[Effect]:
     """What a push does to each branch that it names, or to the current one."""
-    leased = args.has("--force-with-lease --force-if-includes")
-    forced = args.has("-f --force")  # which also takes away the lease
+    leased = args.has_flag("--force-with-lease --force-if-includes")
+    forced = args.has_flag("-f --force")  # which also takes away the lease
     plain = "git.push.lease" if leased else "git.push"
     for spec in specs:
         text, target = spec.text, (Target(_branch_of(spec.text), "ref"),)
-        if args.has("-d --delete") or (text.startswith((":", "+:")) and len(text) > 1):
-            yield call.effect("git.push.delete", target, possible=not spec.known)
+        if args.has_flag("-d --delete") or (text.startswith((":", "+:")) and len(text) > 1):
+            yield call.make_effect("git.push.delete", target, possible=not spec.is_known)
         elif forced or text.startswith("+"):
-            yield call.effect("git.push.force", target, possible=not spec.known)
+            yield call.make_effect("git.push.force", target, possible=not spec.is_known)
         else:
-            yield call.effect(plain, target)
+            yield call.make_effect(plain, target)
     if specs:
         return
     name = "the current branch"
     if forced:
-        everything = args.has("--all --tags --branches")
-        name = "everything" if everything else call.facts.git(directory(call)).branch or name
-    yield call.effect("git.push.force" if forced else plain, (Target(name, "ref"),))
+        everything = args.has_flag("--all --tags --branches")
+        name = "everything" if everything else call.facts.git(find_working_directory(call)).branch or name
+    yield call.make_effect("git.push.force" if forced else plain, (Target(name, "ref"),))
 
 
 def _hosts(remote: list[Word]) -> tuple[Target, ...]:
-    return tuple(Target(word.shown, "host") for word in remote)
+    return tuple(Target(word.display_text, "host") for word in remote)
 
 
 def _branch_of(spec: str) -> str:
@@ -78,46 +79,44 @@ def _branch_of(spec: str) -> str:
     return name.removeprefix("refs/heads/").removeprefix("refs/tags/")
 
 
-def fetch(call: Call, args: Arguments) -> Iterator[Effect]:
+def fetch(call: Invocation, args: Arguments) -> Iterator[Effect]:
     """`clone`, `fetch`, `pull`, `ls-remote`: where from, and the programs that they may be told to run."""
     for word in args.operands:
         if word.text.startswith("ext::"):
-            yield from call.shell(word.text[5:])
-            yield call.effect("code.unknown", note="the ext:: transport runs a program")
+            yield from call.classify_shell(word.text[5:])
+            yield call.make_effect("code.unknown", note="the ext:: transport runs a program")
             return
-    for given in args.all("-c --config"):
-        from verdikt.effects.program.git_setting import setting
-
+    for given in args.get_values("-c --config"):
         yield from setting(call, given.text)
-    if (hooks := args.value("--template")) is not None and call.path(hooks).zone is Zone.TEMP:
-        yield call.effect("code.unknown", (call.path(hooks),), note="hooks that come with a template")
-    if (command := args.value("--upload-pack -u")) is not None and call.subcommand != "pull":
-        yield from call.shell(command.text)
-    yield call.effect("git.fetch", tuple(Target(word.shown, "host") for word in args.operands[:1]))
+    if (hooks := args.get_value("--template")) is not None and call.resolve_path(hooks).zone is Zone.TEMP:
+        yield call.make_effect("code.unknown", (call.resolve_path(hooks),), note="hooks that come with a template")
+    if (command := args.get_value("--upload-pack -u")) is not None and call.subcommand != "pull":
+        yield from call.classify_shell(command.text)
+    yield call.make_effect("git.fetch", tuple(Target(word.display_text, "host") for word in args.operands[:1]))
     if call.subcommand == "clone" and len(args.operands) > 1:
-        yield from call.on("fs.write", args.operands[1:2])
+        yield from call.make_effects("fs.write", args.operands[1:2])
 
 
-def remote(call: Call, args: Arguments) -> Iterator[Effect]:
+def remote(call: Invocation, args: Arguments) -> Iterator[Effect]:
     """Where commits go and come from, from now on."""
     verb = args.operands[0].text if args.operands else ""
     if verb in ("add", "set-url", "remove", "rm", "rename", "set-head", "set-branches"):
-        yield call.effect(
+        yield call.make_effect(
             "git.remote.url" if verb in ("set-url", "remove", "rm") else "git.remote",
-            tuple(Target(word.shown, "host") for word in args.operands[1:]),
+            tuple(Target(word.display_text, "host") for word in args.operands[1:]),
         )
     else:
-        yield call.effect("git.read")
+        yield call.make_effect("git.read")
 
 
-def submodule(call: Call, args: Arguments) -> Iterator[Effect]:
+def submodule(call: Invocation, args: Arguments) -> Iterator[Effect]:
     """Repositories inside the repository."""
     verb = args.operands[0].text if args.operands else "status"
     if verb == "foreach":
-        yield from call.shell(" ".join(word.text for word in args.operands[1:]))
-    elif verb == "deinit" and args.has("-f --force"):
-        yield call.effect("git.discard", tuple(call.path(word) for word in args.operands[1:]))
+        yield from call.classify_shell(" ".join(word.text for word in args.operands[1:]))
+    elif verb == "deinit" and args.has_flag("-f --force"):
+        yield call.make_effect("git.discard", tuple(call.resolve_path(word) for word in args.operands[1:]))
     elif verb in ("status", "summary"):
-        yield call.effect("git.read")
+        yield call.make_effect("git.read")
     else:
-        yield call.effect("git.fetch" if verb in ("update", "add") else "git.write")
+        yield call.make_effect("git.fetch" if verb in ("update", "add") else "git.write")

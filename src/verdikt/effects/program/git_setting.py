@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argument import Arguments, words
-from verdikt.effects.call import Call
-from verdikt.effects.commit_check import is_checked
-from verdikt.effects.surroundings import directory
+from verdikt.effects.argv import Arguments, word_set
+from verdikt.effects.commit_check import has_commit_check
+from verdikt.effects.execution_context import find_working_directory
+from verdikt.effects.invocation import Invocation
 from verdikt.model.effect import Effect, Target, Zone
-from verdikt.model.regex import regex
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
-_EXEC_KEYS = regex(
+_EXEC_KEYS = compile_lazily(
     r"^(?:core\.(?:hookspath|fsmonitor|sshcommand|gitproxy|askpass|pager|editor|alternaterefscommand|worktree)|sequence\.editor|pager\..*|diff\.external|"
     r"diff\..*\.(?:command|textconv)|merge\..*\.driver|filter\..*\.(?:clean|smudge|process)|credential\.(?:.*\.)?helper|gpg\.(?:.*\.)?program|"
     r"url\..*\.(?:push)?insteadof|include(?:if\..*)?\.path|init\.templatedir|protocol\..*allow|browser\..*\.cmd|web\.browser|man\..*\.cmd|mergetool\..*\.cmd|"
@@ -18,17 +18,17 @@ _EXEC_KEYS = regex(
     r"receive\..*|http\.(?:.*\.)?(?:proxy|sslverify|cookiefile|extraheader)|trailer\..*\.(?:cmd|command)|tar\..*\.command|instaweb\..*)$"
 )
 _HOOKS_PATH = "core.hookspath"
-_PARAMETERS = regex(r"'([\w.-]+)'?='?([^']*)'")
-_LEADS_TO_HOOKS = regex(r"^(?:core\.hookspath|include(?:if\..*)?\.path)$")
+_PARAMETERS = compile_lazily(r"'([\w.-]+)'?='?([^']*)'")
+_LEADS_TO_HOOKS = compile_lazily(r"^(?:core\.hookspath|include(?:if\..*)?\.path)$")
 """The settings by which git looks for its hooks elsewhere, by themselves or in another file."""
-_PLAIN = words(
+_PLAIN = word_set(
     "vim vi nvim nano emacs code subl less more cat bat delta diff-so-fancy meld kdiff3 vimdiff opendiff bcompare p4merge cache store osxkeychain manager manager-core libsecret wincred gpg gpg2 false true"
 )
 _SKIPS = {"HUSKY": ("0",), "HUSKY_SKIP_HOOKS": ("1", "true"), "LEFTHOOK": ("0", "false"), "SKIP": ()}
 """Variables by which tools that run hooks leave them out; pre-commit's names the hooks, and others may be left out."""
 
 
-def surroundings(call: Call) -> Iterator[Effect]:
+def surroundings(call: Invocation) -> Iterator[Effect]:
     """What variables before the command tell git to do: `-c` by another name, or hooks left out."""
     given = {name: value for name, value in call.command.assignments if name.startswith("GIT_CONFIG") or name in _SKIPS}
     for name, value in given.items():
@@ -37,24 +37,29 @@ def surroundings(call: Call) -> Iterator[Effect]:
             yield from _configure(call, value.text.lower(), worth, passing=True)
         elif name == "GIT_CONFIG_PARAMETERS":
             if _HOOKS_PATH in value.text.lower():
-                yield call.effect("git.hook.skip.path", note="changes which hooks git runs")
+                yield call.make_effect("git.hook.skip.path", note="changes which hooks git runs")
             for key, setting in _PARAMETERS.findall(value.text):
                 yield from _configure(call, key.lower(), Word(setting), passing=True)
         elif name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM") and value.text not in ("", "/dev/null"):
-            if is_checked(directory(call), call.facts):
-                yield call.effect("git.hook.skip.path", (call.path(value),), note="may change which hooks git runs")
+            if has_commit_check(find_working_directory(call), call.facts):
+                yield call.make_effect(
+                    "git.hook.skip.path", (call.resolve_path(value),), note="may change which hooks git runs"
+                )
         elif name in _SKIPS and value.text in _SKIPS[name]:
             yield skipped(call, f"{name} leaves hooks out")
         elif name == "SKIP" and "verdikt" in value.text:
             yield skipped(call, "leaves the commit check out")
 
 
-def skipped(call: Call, note: str) -> Effect:
+def skipped(call: Invocation, note: str) -> Effect:
     """Hooks are left out for once: ours, or somebody else's."""
-    return call.effect("git.hook.skip.check" if is_checked(directory(call), call.facts) else "git.hook.skip", note=note)
+    return call.make_effect(
+        "git.hook.skip.check" if has_commit_check(find_working_directory(call), call.facts) else "git.hook.skip",
+        note=note,
+    )
 
 
-def setting(call: Call, text: str) -> Iterator[Effect]:
+def setting(call: Invocation, text: str) -> Iterator[Effect]:
     """`-c key=value` for this one command."""
     key, _, value = text.partition("=")
     yield from _configure(call, key.lower(), Word(value), passing=True)
@@ -68,29 +73,29 @@ _GIVES_UP = {
 }
 
 
-def _configure(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
+def _configure(call: Invocation, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
     text = value.text
     if key.startswith("alias."):
         if text.startswith("!"):
-            yield from call.shell(text[1:])
+            yield from call.classify_shell(text[1:])
             if not passing:
-                yield call.effect("git.config.exec", (Target(key, "other"),), note="an alias that runs a program")
+                yield call.make_effect("git.config.exec", (Target(key, "other"),), note="an alias that runs a program")
         elif not passing:
-            yield call.effect("git.config", (Target(key, "other"),))
+            yield call.make_effect("git.config", (Target(key, "other"),))
         return
     if not _EXEC_KEYS.match(key):
         if not passing and (key, text) in _GIVES_UP:
-            yield call.effect("git.config.exec", (Target(f"{key}={text}", "other"),), note="gives a protection up")
+            yield call.make_effect("git.config.exec", (Target(f"{key}={text}", "other"),), note="gives a protection up")
         elif not passing:
-            yield call.effect("git.config", (Target(key, "other"),))
+            yield call.make_effect("git.config", (Target(key, "other"),))
         return
-    if _LEADS_TO_HOOKS.match(key) and is_checked(directory(call), call.facts):
-        yield call.effect("git.hook.skip.path", (Target(key, "other"),), note="changes which hooks git runs")
+    if _LEADS_TO_HOOKS.match(key) and has_commit_check(find_working_directory(call), call.facts):
+        yield call.make_effect("git.hook.skip.path", (Target(key, "other"),), note="changes which hooks git runs")
         return
     if key == _HOOKS_PATH:
-        target = call.path(value) if text else Target(key)
+        target = call.resolve_path(value) if text else Target(key)
         inside = target.zone is Zone.PROJECT and not passing
-        yield call.effect(
+        yield call.make_effect(
             "git.config.exec" if inside else "persist.hook" if text not in ("", "/dev/null") else "git.hook.skip.path",
             (target,),
             note="changes which hooks git runs",
@@ -99,17 +104,19 @@ def _configure(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[
     yield from _configure_program(call, key, value, passing=passing)
 
 
-def _configure_program(call: Call, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
+def _configure_program(call: Invocation, key: str, value: Word, *, passing: bool) -> Iterator[Effect]:
     """A setting that names a program which git runs."""
     text = value.text
     if key in ("core.fsmonitor", "init.templatedir") and "/" in text and not passing:
-        target = call.path(value)
+        target = call.resolve_path(value)
         if target.zone is not Zone.PROJECT:
-            yield call.effect("persist.hook", (target,), note="git would run what lies there")
+            yield call.make_effect("persist.hook", (target,), note="git would run what lies there")
             return
     first = text.lstrip("!").split()[0].rsplit("/", 1)[-1] if text.strip("! ") else ""
     if key.startswith("credential") and first == "store" and not passing:
-        yield call.effect("git.config.exec", (Target(f"{key}=store", "other"),), note="keeps passwords in the clear")
+        yield call.make_effect(
+            "git.config.exec", (Target(f"{key}=store", "other"),), note="keeps passwords in the clear"
+        )
         return
     if key.startswith(
         (
@@ -125,7 +132,7 @@ def _configure_program(call: Call, key: str, value: Word, *, passing: bool) -> I
         )
     ) and (first in _PLAIN or first in ("true", "false", "")):
         if not passing:
-            yield call.effect("git.config", (Target(key, "other"),))
+            yield call.make_effect("git.config", (Target(key, "other"),))
         return
     if key.startswith(
         (
@@ -142,35 +149,39 @@ def _configure_program(call: Call, key: str, value: Word, *, passing: bool) -> I
             "difftool",
         )
     ):
-        yield from call.shell(text.removeprefix("!"))
+        yield from call.classify_shell(text.removeprefix("!"))
     if (first == "ssh" and passing) or (key == "http.sslverify" and text != "false"):
         return
-    yield call.effect("git.config.exec", (Target(f"{key}={value.shown}", "other"),))
+    yield call.make_effect("git.config.exec", (Target(f"{key}={value.display_text}", "other"),))
 
 
-def config(call: Call, args: Arguments) -> Iterator[Effect]:
+def config(call: Invocation, args: Arguments) -> Iterator[Effect]:
     """`git config`: what it changes for good."""
     operands = list(args.operands)
     verb = operands[0].text if operands else ""
     if verb in ("set", "get", "list", "unset", "edit", "rename-section", "remove-section", "get-all"):
         operands = operands[1:]
-    if verb in ("get", "list", "get-all") or args.has(
+    if verb in ("get", "list", "get-all") or args.has_flag(
         "--get --get-all --get-regexp --list -l --get-urlmatch --get-color --show-origin"
     ):
-        yield call.effect("git.read")
+        yield call.make_effect("git.read")
         return
-    if verb == "edit" or args.has("-e --edit"):
-        yield call.effect("git.config")
+    if verb == "edit" or args.has_flag("-e --edit"):
+        yield call.make_effect("git.config")
         return
     key = operands[0].text.lower() if operands else ""
-    if verb == "unset" or args.has("--unset --unset-all --remove-section --rename-section"):
-        dropped = verb == "remove-section" or args.has("--remove-section")
-        what = "git.config.exec" if key == _HOOKS_PATH or (dropped and args.has("--global --system")) else "git.config"
-        if key in (_HOOKS_PATH, "core") and is_checked(directory(call), call.facts):
+    if verb == "unset" or args.has_flag("--unset --unset-all --remove-section --rename-section"):
+        dropped = verb == "remove-section" or args.has_flag("--remove-section")
+        what = (
+            "git.config.exec"
+            if key == _HOOKS_PATH or (dropped and args.has_flag("--global --system"))
+            else "git.config"
+        )
+        if key in (_HOOKS_PATH, "core") and has_commit_check(find_working_directory(call), call.facts):
             what = "git.hook.skip.path"
-        yield call.effect(what, (Target(key, "other"),))
+        yield call.make_effect(what, (Target(key, "other"),))
         return
     if len(operands) < 2 and verb != "set":
-        yield call.effect("git.read")
+        yield call.make_effect("git.read")
         return
     yield from _configure(call, key, operands[1] if len(operands) > 1 else Word(""), passing=False)

@@ -1,14 +1,14 @@
 """verdikt itself: what an agent may ask it, and what only a person may tell it."""
 
-from verdikt.effects.program.table import Does, Program
+from verdikt.effects.program.table import EffectSpec, Program
 
-_OFF = Does("guard.tamper", bare=True, note="only a person may do this")
-_LOOK = Does("sys.read", bare=True)
+_OFF = EffectSpec("guard.tamper", without_target=True, note="only a person may do this")
+_LOOK = EffectSpec("sys.read", without_target=True)
 
 PROGRAMS: dict[str, Program] = {
     "verdikt": Program(
         _LOOK,
-        subs={
+        subcommands={
             "pause": _OFF,
             "uninstall": _OFF,
             "daemon stop": _OFF,

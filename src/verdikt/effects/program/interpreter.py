@@ -1,25 +1,29 @@
 """Interpreters: running a script, a module, or what comes through a pipe. Program text itself is read by `effects/code`."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from verdikt.effects.argument import Arguments, words
-from verdikt.effects.call import Call
-from verdikt.effects.program.table import Does, Program, programs
+from verdikt.effects.argv import Arguments, word_set
+from verdikt.effects.code.script import classify_script
+from verdikt.effects.command_verbs import has_destroy_verb
+from verdikt.effects.environment_variables import classify_startup_file
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.program import find_program
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs
 from verdikt.model.effect import Effect, Target
-from verdikt.model.value import replace
 from verdikt.shell.command import Word
 
-_SERVERS = words(
+_SERVERS = word_set(
     "http.server SimpleHTTPServer pyftpdlib smtpd aiosmtpd uvicorn gunicorn flask django streamlit jupyter hypercorn"
 )
-_BUILD = words(
+_BUILD = word_set(
     "pytest unittest doctest nose nose2 tox nox mypy ruff black isort flake8 pylint pyflakes coverage build compileall py_compile timeit "
     "cProfile profile trace pdb json.tool venv virtualenv ensurepip zipfile tarfile calendar this site sysconfig platform inspect dis ast "
     "tokenize pydoc sphinx mkdocs cython IPython ipykernel jupyter bandit vulture pyright pre_commit twine.check"
 )
 
 
-def _python(call: Call) -> Iterator[Effect]:
+def _python(call: Invocation) -> Iterator[Effect]:
     argv = call.command.argv[1:]
     for index, word in enumerate(argv):
         text = word.text
@@ -37,78 +41,76 @@ def _python(call: Call) -> Iterator[Effect]:
         if not text.startswith("-"):
             if index and argv[index - 1].text in ("-W", "-X"):
                 continue
-            yield from call.on("code.run", [word])
+            yield from call.make_effects("code.run", [word])
             yield from _known(call, argv[index:])
             return
-    if call.command.stdin is None and call.reads_pipe():
-        yield from call.piped_code()
+    if call.command.stdin is None and call.has_piped_input():
+        yield from call.classify_piped_code()
 
 
-def _known(call: Call, rest: Sequence[Word]) -> Iterator[Effect]:
+def _known(call: Invocation, rest: Sequence[Word]) -> Iterator[Effect]:
     """A script with a name of its own: `manage.py`, `artisan`, `bin/rails`."""
-    from verdikt.effects.program import lookup
-
     name = rest[0].text.rsplit("/", 1)[-1]
-    program = lookup(name)
+    program = find_program(name)
     if program is not None:
-        inner = Call(replace(call.command, argv=tuple(rest)), call.resolver, call.commands, call.shell_of, name=name)
-        yield from inner.run(program)
+        inner = Invocation(
+            replace(call.command, argv=tuple(rest)), call.resolver, call.commands, call.shell_classifier, name=name
+        )
+        yield from inner.classify_program(program)
 
 
-def _module(call: Call, rest: tuple[Word, ...]) -> Iterator[Effect]:
-    from verdikt.effects.program import lookup
-
+def _module(call: Invocation, rest: tuple[Word, ...]) -> Iterator[Effect]:
     if not rest:
         return
     name = rest[0].text
     if name == "verdikt.council":
         name, rest = "verdikt", (Word("verdikt"), Word("findings"), *rest[1:])
     if name in _SERVERS:
-        yield call.effect("net.listen", (Target(name, "other"),))
+        yield call.make_effect("net.listen", (Target(name, "other"),))
         if name == "http.server":
-            arguments = Arguments(rest[1:], words("-d --directory -b --bind -p --protocol"))
-            yield from call.served(arguments.all("-d --directory"))
+            arguments = Arguments(rest[1:], word_set("-d --directory -b --bind -p --protocol"))
+            yield from call.classify_served_directories(arguments.get_values("-d --directory"))
     elif name in _BUILD:
-        yield call.effect("code.build")
-    elif (program := lookup({"pip3": "pip", "awscli": "aws", "ansible": "ansible"}.get(name, name))) is not None:
-        inner = Call(replace(call.command, argv=rest), call.resolver, call.commands, call.shell_of, name=name)
-        yield from inner.run(program)
+        yield call.make_effect("code.build")
+    elif (program := find_program({"pip3": "pip", "awscli": "aws", "ansible": "ansible"}.get(name, name))) is not None:
+        inner = Invocation(
+            replace(call.command, argv=rest), call.resolver, call.commands, call.shell_classifier, name=name
+        )
+        yield from inner.classify_program(program)
     else:
-        yield call.effect("code.run", (Target(name, "other"),))
+        yield call.make_effect("code.run", (Target(name, "other"),))
 
 
-def _script(call: Call) -> Iterator[Effect]:
+def _script(call: Invocation) -> Iterator[Effect]:
     args = call.args
-    for file in args.all("-r --require --import --loader --experimental-loader"):
+    for file in args.get_values("-r --require --import --loader --experimental-loader"):
         if "/" in file.text and call.name != "php" and "\n" not in file.text:
-            from verdikt.effects.variable import loaded
-
-            yield from loaded(call, call.name, file)
-    if call.name == "php" and args.has("-S"):
-        yield call.effect("net.listen")
+            yield from classify_startup_file(call, call.name, file)
+    if call.name == "php" and args.has_flag("-S"):
+        yield call.make_effect("net.listen")
         argv = call.command.argv
-        yield from call.served([argv[i + 1] for i, word in enumerate(argv[:-1]) if word.text == "-t"])
+        yield from call.classify_served_directories(
+            [argv[i + 1] for i, word in enumerate(argv[:-1]) if word.text == "-t"]
+        )
         return
-    if args.has(_CODE_FLAGS.get(call.name, "-e --eval -E -r")):
-        if call.name == "perl" and args.has("-i"):
-            yield from call.on("fs.write", args.operands)
-        elif call.name in ("perl", "ruby") and args.has("-n -p"):
-            yield from call.on("fs.read", args.operands)
-        elif call.name in _UNREAD and (text := args.value("-e --eval -E")) is not None:
-            from verdikt.effects.code.script import read_script
-
-            yield from read_script(_UNREAD[call.name], text.text, call)
+    if args.has_flag(_CODE_FLAGS.get(call.name, "-e --eval -E -r")):
+        if call.name == "perl" and args.has_flag("-i"):
+            yield from call.make_effects("fs.write", args.operands)
+        elif call.name in ("perl", "ruby") and args.has_flag("-n -p"):
+            yield from call.make_effects("fs.read", args.operands)
+        elif call.name in _UNREAD and (text := args.get_value("-e --eval -E")) is not None:
+            yield from classify_script(_UNREAD[call.name], text.text, call)
         return
     if args.operands and args.operands[0].text != "-":
         if call.name in ("node", "nodejs") and args.operands[0].text == "inspect":
             return
-        yield from call.on("code.run", args.operands[:1])
+        yield from call.make_effects("code.run", args.operands[:1])
         argv = call.command.argv
         place = next((index for index, word in enumerate(argv) if word is args.operands[0]), 0)
         if place:
             yield from _known(call, argv[place:])
-    elif call.command.stdin is None and call.reads_pipe():
-        yield from call.piped_code()
+    elif call.command.stdin is None and call.has_piped_input():
+        yield from call.classify_piped_code()
 
 
 _UNREAD = {
@@ -136,34 +138,32 @@ _CODE_FLAGS = {
 }
 
 
-def _jar(call: Call) -> Iterator[Effect]:
+def _jar(call: Invocation) -> Iterator[Effect]:
     """A program in a jar is one that nobody here knows; it may be told in so many words to destroy something."""
-    from verdikt.effects.verb import destroys
-
-    texts = [word.text for word in call.args.operands if word.known]
-    if call.args.has("-jar") and destroys(texts):
-        yield call.effect("unknown.destroy", (Target(" ".join(texts[:3]), "other"),), possible=True)
+    texts = [word.text for word in call.args.operands if word.is_known]
+    if call.args.has_flag("-jar") and has_destroy_verb(texts):
+        yield call.make_effect("unknown.destroy", (Target(" ".join(texts[:3]), "other"),), possible=True)
 
 
-def _deno(call: Call) -> Iterator[Effect]:
+def _deno(call: Invocation) -> Iterator[Effect]:
     verb = call.args.operands[0].text if call.args.operands else ""
     if verb == "run" and len(call.args.operands) > 1:
         script = call.args.operands[1]
         if script.text.startswith(("http://", "https://")):
-            yield call.effect("code.remote", (Target(script.shown, "host"),))
+            yield call.make_effect("code.remote", (Target(script.display_text, "host"),))
         else:
-            yield from call.on("code.run", [script])
+            yield from call.make_effects("code.run", [script])
     elif verb in ("install", "add"):
-        yield call.effect("pkg.install")
+        yield call.make_effect("pkg.install")
     else:
-        yield call.effect("code.build")
+        yield call.make_effect("code.build")
 
 
 PROGRAMS: dict[str, Program] = {
-    **programs("python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 py micropython", Program(call=_python)),
-    **programs("perl ruby node nodejs php lua luajit tclsh wish Rscript R julia groovy scala elixir iex jshell jrunscript jjs osascript raku guile racket sbcl swift kotlin ghci runghc ocaml crystal nim dart ts-node tsx", Program(call=_script, values="-e -E --eval -r -I -M -m -R -B --require --import -C -x -d")),
-    "deno": Program(call=_deno),
-    **programs("java javaw", Program(Does("code.run", "-jar", bare=True), call=_jar, values="-jar -cp -classpath --class-path -m", single=True)),
-    "irb": Program(Does("code.run")),
-    **programs("ipython jupyter jupyter-lab jupyter-notebook", Program(Does("code.run", "0", bare=True), values="-c")),
+    **alias_programs("python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 py micropython", Program(classify=_python)),
+    **alias_programs("perl ruby node nodejs php lua luajit tclsh wish Rscript R julia groovy scala elixir iex jshell jrunscript jjs osascript raku guile racket sbcl swift kotlin ghci runghc ocaml crystal nim dart ts-node tsx", Program(classify=_script, value_flags="-e -E --eval -r -I -M -m -R -B --require --import -C -x -d")),
+    "deno": Program(classify=_deno),
+    **alias_programs("java javaw", Program(EffectSpec("code.run", "-jar", without_target=True), classify=_jar, value_flags="-jar -cp -classpath --class-path -m", single_dash=True)),
+    "irb": Program(EffectSpec("code.run")),
+    **alias_programs("ipython jupyter jupyter-lab jupyter-notebook", Program(EffectSpec("code.run", "0", without_target=True), value_flags="-c")),
 }  # fmt: skip

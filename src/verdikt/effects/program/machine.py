@@ -2,53 +2,55 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects import verb
-from verdikt.effects.call import Call
-from verdikt.effects.program.table import Does, Program, programs
+from verdikt.effects import command_verbs
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs
 from verdikt.model.effect import Effect, Target
 
-_READ = Does("vm.read")
-_RUN = Does("vm.run", "*", "resource", bare=True)
-_STOP = Does("vm.stop", "*", "resource", bare=True)
-_GONE = Does("vm.delete", "*", "resource", bare=True)
-_LIGHT = Does("vm.delete", "*", "resource", bare=True, recoverable=True)
-_EXEC = Does("container.exec", "0", "resource")
+_READ = EffectSpec("vm.read")
+_RUN = EffectSpec("vm.run", "*", "resource", without_target=True)
+_STOP = EffectSpec("vm.stop", "*", "resource", without_target=True)
+_GONE = EffectSpec("vm.delete", "*", "resource", without_target=True)
+_LIGHT = EffectSpec("vm.delete", "*", "resource", without_target=True, recoverable=True)
+_EXEC = EffectSpec("container.exec", "0", "resource")
 
 
-def _by_verb(call: Call) -> Iterator[Effect]:
+def _by_verb(call: Invocation) -> Iterator[Effect]:
     path = [word.text for word in call.args.operands]
-    index, kind = verb.find(path)
-    target = tuple(Target(word.shown, "resource") for word in call.args.operands[index + 1 :])
+    index, kind = command_verbs.find_verb(path)
+    target = tuple(Target(word.display_text, "resource") for word in call.args.operands[index + 1 :])
     if kind == "delete":
-        yield call.effect("vm.delete", target, recoverable=True if "snapshot" in " ".join(path[: index + 1]) else None)
+        yield call.make_effect(
+            "vm.delete", target, recoverable=True if "snapshot" in " ".join(path[: index + 1]) else None
+        )
     elif kind == "write":
-        pieces = verb.tokens(path[index])
-        yield call.effect(
+        pieces = command_verbs.split_tokens(path[index])
+        yield call.make_effect(
             "vm.run"
             if {"start", "create", "launch", "resume", "run", "new", "clone", "up"} & set(pieces)
             else "vm.stop",
             target,
         )
     else:
-        yield call.effect("vm.read")
+        yield call.make_effect("vm.read")
 
 
-def _multipass(call: Call) -> Iterator[Effect]:
-    yield call.effect(
+def _multipass(call: Invocation) -> Iterator[Effect]:
+    yield call.make_effect(
         "vm.delete",
-        tuple(Target(word.shown, "resource") for word in call.args.operands),
-        recoverable=not call.args.has("-p --purge"),
+        tuple(Target(word.display_text, "resource") for word in call.args.operands),
+        recoverable=not call.args.has_flag("-p --purge"),
     )
 
 
-def _unregister(call: Call) -> Iterator[Effect]:
-    whole = call.args.has("--delete --delete-all")
-    yield call.effect(
-        "vm.delete", tuple(Target(word.shown, "resource") for word in call.args.operands), recoverable=not whole
+def _unregister(call: Invocation) -> Iterator[Effect]:
+    whole = call.args.has_flag("--delete --delete-all")
+    yield call.make_effect(
+        "vm.delete", tuple(Target(word.display_text, "resource") for word in call.args.operands), recoverable=not whole
     )
 
 
-_LXC: dict[str, Program | Does | tuple[Does, ...]] = {
+_LXC: dict[str, Program | EffectSpec | tuple[EffectSpec, ...]] = {
     "delete": _GONE,
     "rm": _GONE,
     "stop": _STOP,
@@ -73,8 +75,8 @@ _LXC: dict[str, Program | Does | tuple[Does, ...]] = {
 PROGRAMS: dict[str, Program] = {
     "virsh": Program(
         _READ,
-        values="-c --connect --pool --domain",
-        subs={
+        value_flags="-c --connect --pool --domain",
+        subcommands={
             "destroy": _STOP,
             "shutdown": _STOP,
             "reboot": _STOP,
@@ -86,8 +88,8 @@ PROGRAMS: dict[str, Program] = {
             "define": _RUN,
             "resume": _RUN,
             "undefine": (
-                Does("vm.delete", "*", "resource", when="--remove-all-storage --wipe-storage --storage"),
-                Does(
+                EffectSpec("vm.delete", "*", "resource", when="--remove-all-storage --wipe-storage --storage"),
+                EffectSpec(
                     "vm.delete",
                     "*",
                     "resource",
@@ -106,16 +108,16 @@ PROGRAMS: dict[str, Program] = {
             "detach-disk": _STOP,
         },
     ),
-    **programs(
+    **alias_programs(
         "vboxmanage VBoxManage",
         Program(
             _READ,
-            subs={
-                "unregistervm": Program(call=_unregister),
+            subcommands={
+                "unregistervm": Program(classify=_unregister),
                 "controlvm": _STOP,
                 "startvm": _RUN,
                 "closemedium": _LIGHT,
-                "snapshot": Does("vm.delete", "*", "resource", when="delete restore", recoverable=True),
+                "snapshot": EffectSpec("vm.delete", "*", "resource", when="delete restore", recoverable=True),
                 "modifyvm": _RUN,
                 "createvm": _RUN,
                 "discardstate": _LIGHT,
@@ -124,20 +126,23 @@ PROGRAMS: dict[str, Program] = {
     ),
     "qemu-img": Program(
         _READ,
-        values="-f -O -o -F -b",
-        subs={
-            "create": Does("fs.overwrite", "0"),
-            "convert": (Does("fs.read", "0"), Does("fs.overwrite", "1")),
-            "resize": (Does("vm.delete", "0", "resource", when="--shrink", recoverable=True), Does("fs.write", "0")),
-            "commit": Does("fs.write", "*"),
-            "snapshot": Does("vm.delete", "*", "resource", when="-d -a", recoverable=True),
-            "rebase": Does("fs.write", "*"),
+        value_flags="-f -O -o -F -b",
+        subcommands={
+            "create": EffectSpec("fs.overwrite", "0"),
+            "convert": (EffectSpec("fs.read", "0"), EffectSpec("fs.overwrite", "1")),
+            "resize": (
+                EffectSpec("vm.delete", "0", "resource", when="--shrink", recoverable=True),
+                EffectSpec("fs.write", "0"),
+            ),
+            "commit": EffectSpec("fs.write", "*"),
+            "snapshot": EffectSpec("vm.delete", "*", "resource", when="-d -a", recoverable=True),
+            "rebase": EffectSpec("fs.write", "*"),
         },
     ),
     "multipass": Program(
         _READ,
-        subs={
-            "delete": Program(call=_multipass),
+        subcommands={
+            "delete": Program(classify=_multipass),
             "purge": _GONE,
             "stop": _STOP,
             "launch": _RUN,
@@ -149,13 +154,13 @@ PROGRAMS: dict[str, Program] = {
             "set": _STOP,
         },
     ),
-    **programs("lxc incus", Program(_READ, values="--project", subs=_LXC)),
+    **alias_programs("lxc incus", Program(_READ, value_flags="--project", subcommands=_LXC)),
     "lxc-destroy": Program(_GONE),
     "lxc-stop": Program(_STOP),
-    "lxd": Program(_READ, subs={"init": _RUN}),
+    "lxd": Program(_READ, subcommands={"init": _RUN}),
     "limactl": Program(
         _READ,
-        subs={
+        subcommands={
             "delete": _GONE,
             "rm": _GONE,
             "stop": _STOP,
@@ -166,13 +171,16 @@ PROGRAMS: dict[str, Program] = {
         },
     ),
     "colima": Program(
-        _READ, subs={"delete": _LIGHT, "start": _RUN, "stop": Does("vm.run"), "prune": _LIGHT, "ssh": _EXEC}
+        _READ,
+        subcommands={"delete": _LIGHT, "start": _RUN, "stop": EffectSpec("vm.run"), "prune": _LIGHT, "ssh": _EXEC},
     ),
-    **programs("orb orbctl", Program(_READ, subs={"delete": _GONE, "reset": _GONE, "stop": _STOP, "start": _RUN})),
-    **programs(
+    **alias_programs(
+        "orb orbctl", Program(_READ, subcommands={"delete": _GONE, "reset": _GONE, "stop": _STOP, "start": _RUN})
+    ),
+    **alias_programs(
         "qm pct pvesh pvecm",
         Program(
-            subs={
+            subcommands={
                 "destroy": _GONE,
                 "stop": _STOP,
                 "shutdown": _STOP,
@@ -183,46 +191,48 @@ PROGRAMS: dict[str, Program] = {
                 "delete": _GONE,
                 "set": _STOP,
             },
-            call=_by_verb,
+            classify=_by_verb,
         ),
     ),
-    **programs(
+    **alias_programs(
         "govc xe esxcli vim-cmd xl prlctl vmrun utmctl tart machinectl vctl",
-        Program(values="-c --connect -u -h -vm -dc", single=False, subs={"shell": _EXEC}, call=_by_verb),
+        Program(
+            value_flags="-c --connect -u -h -vm -dc", single_dash=False, subcommands={"shell": _EXEC}, classify=_by_verb
+        ),
     ),
-    **programs(
+    **alias_programs(
         "wsl wsl.exe",
         Program(
             _READ,
-            Does("vm.delete", "--unregister", "resource"),
-            Does("vm.stop", when="--shutdown -t --terminate"),
-            values="--unregister -d --distribution -u --user -t --terminate --export --import",
+            EffectSpec("vm.delete", "--unregister", "resource"),
+            EffectSpec("vm.stop", when="--shutdown -t --terminate"),
+            value_flags="--unregister -d --distribution -u --user -t --terminate --export --import",
         ),
     ),
     "adb": Program(
         _READ,
-        values="-s -t -H -P",
-        subs={
-            "uninstall": Does("pkg.remove", "*", "package"),
-            "install": Does("pkg.install", "*", "package"),
+        value_flags="-s -t -H -P",
+        subcommands={
+            "uninstall": EffectSpec("pkg.remove", "*", "package"),
+            "install": EffectSpec("pkg.install", "*", "package"),
             "reboot": _STOP,
-            "root": Does("priv.escalate"),
+            "root": EffectSpec("priv.escalate"),
             "remount": _STOP,
             "push": _STOP,
             "sideload": _STOP,
             "shell pm uninstall": _LIGHT,
             "shell pm clear": _LIGHT,
-            "backup": Does("cred.read"),
+            "backup": EffectSpec("cred.read"),
         },
     ),
     "fastboot": Program(
         _READ,
-        subs={
-            "flash": Does("disk.write", "*", "other"),
-            "erase": Does("disk.format", "*", "other"),
-            "format": Does("disk.format", "*", "other"),
+        subcommands={
+            "flash": EffectSpec("disk.write", "*", "other"),
+            "erase": EffectSpec("disk.format", "*", "other"),
+            "format": EffectSpec("disk.format", "*", "other"),
             "oem": _STOP,
-            "flashing": Does("disk.format", bare=True),
+            "flashing": EffectSpec("disk.format", without_target=True),
             "reboot": _STOP,
         },
     ),

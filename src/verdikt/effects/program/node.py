@@ -3,106 +3,116 @@
 import shlex
 from collections.abc import Iterator
 
-from verdikt.effects.argument import words
-from verdikt.effects.call import Call
-from verdikt.effects.program.registry import BUILD, LOGIN, PACKAGE, PUBLISH, READ, UNPUBLISH, install, setting, usual
-from verdikt.effects.program.table import Program, programs
+from verdikt.effects.argv import word_set
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.program.package_registry import (
+    BUILD,
+    LOGIN,
+    PACKAGE,
+    PUBLISH,
+    READ,
+    UNPUBLISH,
+    classify_install,
+    classify_setting,
+    is_known_registry,
+)
+from verdikt.effects.program.table import Program, alias_programs
 from verdikt.model.effect import Effect, Target
-from verdikt.model.regex import regex
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word
 
-_NPM_INSTALL = words(
+_NPM_INSTALL = word_set(
     "install i in ins inst insta instal isnt isnta isntal isntall add ci clean-install install-test it update up upgrade link ln dedupe rebuild"
 )
-_NPM_REMOVE = words("uninstall un unlink remove rm r prune")
-_GOES_LIVE = regex(
+_NPM_REMOVE = word_set("uninstall un unlink remove rm r prune")
+_GOES_LIVE = compile_lazily(
     r"(?i)(?:deploy|release|publish|promote|rollback|migrate|destroy|reset|drop).*(?:prod|live)|(?:prod|live)\w*.*(?:deploy|release|promote|rollback|migrate|destroy|reset|drop)"
 )
 """Names of scripts that change what others use."""
-_NPM_RUN = words("run run-script rum urn test t tst start stop restart")
-_NPM_READ = words(
+_NPM_RUN = word_set("run run-script rum urn test t tst start stop restart")
+_NPM_READ = word_set(
     "view v info show list ls ll la outdated search s se find audit doctor explain why fund root prefix bin help whoami ping docs home bugs repo pack config get sbom query diff completion cache licenses store env explore edit version set-script pkg stars profile"
 )
 
 
-def _npm(call: Call) -> Iterator[Effect]:
+def _npm(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     verb, rest = (operands[0].text, operands[1:]) if operands else ("", [])
     first = rest[0].text if rest else ""
     if verb in _NPM_INSTALL or (not verb and call.name in ("yarn", "pnpm", "bun")):
-        yield from install(call, rest, repositories=True)
+        yield from classify_install(call, rest, allow_repositories=True)
     elif verb == "global" and call.name == "yarn":
-        yield from install(call, rest[1:], repositories=True)
+        yield from classify_install(call, rest[1:], allow_repositories=True)
     elif verb in _NPM_REMOVE:
-        itself = call.args.has("-g --global") and any(word.text in ("npm", "corepack") for word in rest)
+        itself = call.args.has_flag("-g --global") and any(word.text in ("npm", "corepack") for word in rest)
         what = "pkg.system.remove" if itself else "pkg.remove"
-        yield call.effect(what, tuple(Target(word.shown, PACKAGE) for word in rest))
+        yield call.make_effect(what, tuple(Target(word.display_text, PACKAGE) for word in rest))
     elif verb in ("exec", "x", "dlx"):
-        yield from install(call, rest[:1], "pkg.run", repositories=True)
+        yield from classify_install(call, rest[:1], "pkg.run", allow_repositories=True)
     elif verb in ("init", "create", "innit"):
-        yield from install(call, rest[:1], "pkg.run", repositories=call.name == "npm")
+        yield from classify_install(call, rest[:1], "pkg.run", allow_repositories=call.name == "npm")
     elif verb == "config" and first in ("set", "edit", "delete", "rm"):
-        yield setting(call, rest[1].text if len(rest) > 1 else "", rest[2].text if len(rest) > 2 else "")
+        yield classify_setting(call, rest[1].text if len(rest) > 1 else "", rest[2].text if len(rest) > 2 else "")
     elif verb == "set":
-        yield setting(call, first, rest[1].text if len(rest) > 1 else "")
+        yield classify_setting(call, first, rest[1].text if len(rest) > 1 else "")
     elif verb in ("config", "c", "get") and any(
         "auth" in word.text.lower() or "token" in word.text.lower() for word in rest
     ):
-        yield call.effect("cred.read", note="shows a credential")
+        yield call.make_effect("cred.read", note="shows a credential")
     elif verb == "pkg" and first == "set":
         yield from _npm_scripts(call, rest[1:])
     elif verb in _NPM_READ:
-        yield call.effect("pkg.read")
+        yield call.make_effect("pkg.read")
     elif verb in _NPM_RUN:
         live = _GOES_LIVE.search(first) is not None
         note = "by the script's name" if live else ""
-        yield call.effect(
+        yield call.make_effect(
             "infra.apply" if live else "code.run", (Target(first or verb, "other"),), possible=live, note=note
         )
     else:
         yield from _npm_public(call, verb, rest)
 
 
-def _npm_scripts(call: Call, settings: list[Word]) -> Iterator[Effect]:
+def _npm_scripts(call: Invocation, settings: list[Word]) -> Iterator[Effect]:
     """`npm pkg set scripts.postinstall=…`: the manifest gets a script, which is read as if it ran."""
-    yield call.effect("pkg.setting")
+    yield call.make_effect("pkg.setting")
     for word in settings:
         key, _, value = word.text.partition("=")
         if key.startswith("scripts."):
-            yield from call.shell(value)
+            yield from call.classify_shell(value)
 
 
-def _npm_public(call: Call, verb: str, rest: list[Word]) -> Iterator[Effect]:
+def _npm_public(call: Invocation, verb: str, rest: list[Word]) -> Iterator[Effect]:
     """What others see: publishing, rights, tags, accounts."""
     first = rest[0].text if rest else ""
-    targets = tuple(Target(word.shown, PACKAGE) for word in rest)
+    targets = tuple(Target(word.display_text, PACKAGE) for word in rest)
     if verb == "npm" and call.name == "yarn":
         yield from _npm_public(call, first, rest[1:])
     elif verb in ("publish", "stage"):
-        yield call.effect("pkg.publish", targets)
+        yield call.make_effect("pkg.publish", targets)
     elif verb == "unpublish":
-        yield call.effect("pkg.unpublish", targets)
+        yield call.make_effect("pkg.unpublish", targets)
     elif verb in ("owner", "author", "dist-tag", "dist-tags", "tag", "access", "team", "org", "token", "hook", "trust"):
         reading = first in ("ls", "list", "get", "") or first.startswith(("ls-", "list-"))
-        yield call.effect("pkg.read" if reading else "pkg.admin", targets)
+        yield call.make_effect("pkg.read" if reading else "pkg.admin", targets)
     elif verb in ("deprecate", "undeprecate"):
-        yield call.effect("pkg.admin", targets)
+        yield call.make_effect("pkg.admin", targets)
     elif verb in ("login", "adduser", "add-user", "logout"):
-        yield call.effect("cred.write", note="stores a credential for the registry")
+        yield call.make_effect("cred.write", note="stores a credential for the registry")
     elif call.name in ("yarn", "pnpm", "bun") and verb:
         # A script or a tool of the project, without `run` before it.
-        yield call.effect("code.run", (Target(verb, "other"),))
+        yield call.make_effect("code.run", (Target(verb, "other"),))
         texts = [word.text for word in call.command.argv]
-        yield from call.shell(shlex.join(texts[texts.index(verb) :]))
+        yield from call.classify_shell(shlex.join(texts[texts.index(verb) :]))
     else:
-        yield call.effect("pkg.read")
+        yield call.make_effect("pkg.read")
 
 
-def _npx(call: Call) -> Iterator[Effect]:
+def _npx(call: Invocation) -> Iterator[Effect]:
     for word in call.args.operands[:1]:
-        if word.text.startswith(("http://", "https://")) and not usual(word.text):
-            yield call.effect("code.remote", (Target(word.shown, "host"),), note="runs what it downloads")
-    yield from install(call, call.args.operands[:1], "pkg.run", repositories=True)
+        if word.text.startswith(("http://", "https://")) and not is_known_registry(word.text):
+            yield call.make_effect("code.remote", (Target(word.display_text, "host"),), note="runs what it downloads")
+    yield from classify_install(call, call.args.operands[:1], "pkg.run", allow_repositories=True)
     yield from _brought(call, call.args.operands[:1])
 
 
@@ -127,27 +137,35 @@ _BRINGS = {
 """A package → the program that it brings, where their names differ."""
 
 
-def _brought(call: Call, packages: list[Word]) -> Iterator[Effect]:
+def _brought(call: Invocation, packages: list[Word]) -> Iterator[Effect]:
     for word in packages:
         name = word.text[:1] + word.text[1:].partition("@")[0]
         if name in _BRINGS:
             texts = [other.text for other in call.command.argv]
-            yield from call.shell(shlex.join([_BRINGS[name], *texts[texts.index(word.text) + 1 :]]))
+            yield from call.classify_shell(shlex.join([_BRINGS[name], *texts[texts.index(word.text) + 1 :]]))
 
 
 _NPM_VALUES = "--registry -w --workspace --prefix --tag --access --userconfig --cache --omit --include --otp --loglevel -C --dir --filter -F -p --package -c --call --cwd --reporter --new-version"
 
 PROGRAMS: dict[str, Program] = {
-    **programs("npm pnpm yarn bun cnpm yarnpkg", Program(values=_NPM_VALUES, dry="--dry-run", call=_npm)),
-    **programs("npx bunx pnpx", Program(values="-p --package -c --call -w --workspace --registry --cache", call=_npx)),
-    "lerna": Program(BUILD, subs={"publish": PUBLISH}),
-    "changeset": Program(BUILD, subs={"publish": PUBLISH}),
-    **programs(
+    **alias_programs(
+        "npm pnpm yarn bun cnpm yarnpkg", Program(value_flags=_NPM_VALUES, dry_run_flags="--dry-run", classify=_npm)
+    ),
+    **alias_programs(
+        "npx bunx pnpx", Program(value_flags="-p --package -c --call -w --workspace --registry --cache", classify=_npx)
+    ),
+    "lerna": Program(BUILD, subcommands={"publish": PUBLISH}),
+    "changeset": Program(BUILD, subcommands={"publish": PUBLISH}),
+    **alias_programs(
         "semantic-release release-it np auto-release goreleaser",
-        Program(PUBLISH, dry="-d --dry-run --snapshot --preview", subs={"check": READ, "init": READ, "build": BUILD}),
+        Program(
+            PUBLISH,
+            dry_run_flags="-d --dry-run --snapshot --preview",
+            subcommands={"check": READ, "init": READ, "build": BUILD},
+        ),
     ),
-    **programs(
-        "vsce ovsx", Program(subs={"publish": PUBLISH, "unpublish": UNPUBLISH, "login": LOGIN, "package": BUILD})
+    **alias_programs(
+        "vsce ovsx", Program(subcommands={"publish": PUBLISH, "unpublish": UNPUBLISH, "login": LOGIN, "package": BUILD})
     ),
-    "jsr": Program(dry="--dry-run", subs={"publish": PUBLISH}),
+    "jsr": Program(dry_run_flags="--dry-run", subcommands={"publish": PUBLISH}),
 }

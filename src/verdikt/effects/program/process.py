@@ -2,25 +2,25 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argument import words
-from verdikt.effects.call import Call
+from verdikt.effects.argv import word_set
+from verdikt.effects.execution_context import find_preceding
+from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.system import is_protection
-from verdikt.effects.program.table import Does, Program, programs
-from verdikt.effects.surroundings import before
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs
 from verdikt.model.effect import Effect, Target
-from verdikt.model.regex import regex
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Command
 
-_VITAL = words(
+_VITAL = word_set(
     "init systemd launchd sshd dbus dbus-daemon dbus-broker systemd-logind networkmanager networking lsass.exe csrss.exe winlogon.exe wininit.exe services.exe smss.exe svchost.exe explorer.exe kernel_task windowserver loginwindow xorg gnome-shell kwin"
 )
 
 
-def _kill(call: Call) -> Iterator[Effect]:
+def _kill(call: Invocation) -> Iterator[Effect]:
     """`kill`: process 1 and -1 are not processes like others."""
     texts = [word.text for word in call.command.argv[1:]]
     if texts[:1] in (["-l"], ["-L"], ["--list"], ["--table"]) or "-0" in texts[:1] or texts[:2] == ["-s", "0"]:
-        yield call.effect("proc.read")
+        yield call.make_effect("proc.read")
         return
     rest = texts[1:] if texts[:1] and texts[0].startswith("-") and texts[0] not in ("--",) else texts
     if texts[:1] in (["-s"], ["-n"], ["--signal"]):
@@ -30,20 +30,20 @@ def _kill(call: Call) -> Iterator[Effect]:
     hard = bool({"-9", "-KILL", "-SIGKILL", "KILL", "SIGKILL", "9"} & set(texts[:2]))
     gentle = texts[:1] in (["-HUP"], ["-1"], ["-SIGHUP"], ["-CONT"], ["-USR1"], ["-USR2"]) and rest != ["-1"]
     if "-1" in rest or (texts == ["-9", "-1"]):
-        yield call.effect("sys.crash", (Target("every process", "pid"),))
+        yield call.make_effect("sys.crash", (Target("every process", "pid"),))
     elif "1" in rest:
-        yield call.effect(
+        yield call.make_effect(
             "proc.kill.all" if gentle or not hard else "sys.crash",
             (Target("the first process", "pid"),),
         )
     else:
-        earlier = before(call.command, call.commands)
+        earlier = find_preceding(call.command, call.commands)
         names = {w.text for c in earlier if c.name in ("pgrep", "pidof") for w in c.argv}
         if any("verdikt" in name for name in names) or any(_names_ours(c) for c in (call.command, *earlier)):
-            yield call.effect("proc.kill", (Target("verdikt", "pid"),))
+            yield call.make_effect("proc.kill", (Target("verdikt", "pid"),))
         else:
             generic = bool(names & (_GENERIC | {"sshd"})) and bool({"-9", "-KILL", "-SIGKILL"} & set(texts))
-            yield call.effect("proc.kill.all" if generic else "proc.kill", targets)
+            yield call.make_effect("proc.kill.all" if generic else "proc.kill", targets)
 
 
 def _names_ours(command: Command) -> bool:
@@ -54,16 +54,16 @@ def _names_ours(command: Command) -> bool:
 
 _OURS = ("run/daemon.lock", "run/daemon.sock")
 
-_GENERIC = words(
+_GENERIC = word_set(
     "node python python3 java ruby php bash sh zsh code electron chrome firefox docker go npm deno bun perl tmux screen ssh cursor"
 )
 """Names that belong to programs of every sort, the agent's own among them."""
 
 
-_SIGNAL = regex(r"^-(?:SIG)?[A-Z]{3,}$")
+_SIGNAL = compile_lazily(r"^-(?:SIG)?[A-Z]{3,}$")
 
 _OUR_PROCESSES = (
-    "verdikt-hook 20 closed python3 -I -S site-packages/verdikt/adapters/launch.py claude PreToolUse",
+    "verdikt-hook 20 closed python3 -I -m verdikt.hosts.hook claude PreToolUse",
     "python3 -E -P site-packages/verdikt/daemon/__main__.py",
     "/bin/sh share/verdikt/hooks/guard.sh 20 closed",
 )
@@ -81,7 +81,7 @@ def _meets_ours(pattern: str) -> bool:
     return any(map(found.search, _OUR_PROCESSES)) and not any(map(found.search, _OTHERS))
 
 
-def _pkill(call: Call) -> Iterator[Effect]:
+def _pkill(call: Invocation) -> Iterator[Effect]:
     args = call.args
     operands = args.operands
     # `-STOP` and the like are read as letters, and the last of them takes the name of the process for its value.
@@ -89,79 +89,82 @@ def _pkill(call: Call) -> Iterator[Effect]:
     if signals and not operands:
         operands = [word for word in call.command.argv[1:] if not word.text.startswith("-")]
     names = [word.text for word in operands]
-    targets = tuple(Target(word.shown, "pid") for word in operands)
-    whole = call.name != "killall" or args.has("-r --regexp")
+    targets = tuple(Target(word.display_text, "pid") for word in operands)
+    whole = call.name != "killall" or args.has_flag("-r --regexp")
     if any(is_protection(part) for name in names for part in name.split()):
-        yield call.effect("sys.security", targets, note="ends what guards or records")
+        yield call.make_effect("sys.security", targets, note="ends what guards or records")
     elif _names_ours(call.command) or (whole and any(_meets_ours(name) for name in names)):
-        yield call.effect("proc.kill", (Target("verdikt", "pid"),))
+        yield call.make_effect("proc.kill", (Target("verdikt", "pid"),))
     elif any(name.lower() in _VITAL for name in names):
-        yield call.effect("sys.crash", targets)
-    elif args.has("-l --list -V --version -0"):
-        yield call.effect("proc.read")
+        yield call.make_effect("sys.crash", targets)
+    elif args.has_flag("-l --list -V --version -0"):
+        yield call.make_effect("proc.read")
     elif (
         any(name in (".", ".*", "", "^", "*", "[a-z]*", "a", "e") for name in names)
-        or (not names and args.has("-u --user --euid -U --uid -t -s -g"))
-        or (call.name == "killall" and args.has("-u --user") and not names)
+        or (not names and args.has_flag("-u --user --euid -U --uid -t -s -g"))
+        or (call.name == "killall" and args.has_flag("-u --user") and not names)
     ):
-        yield call.effect("proc.kill.all", targets or (Target("everything of a user", "pid"),))
+        yield call.make_effect("proc.kill.all", targets or (Target("everything of a user", "pid"),))
     elif any(name in _GENERIC for name in names):
-        yield call.effect("proc.kill.all", targets)
+        yield call.make_effect("proc.kill.all", targets)
     elif call.name == "killall5":
-        yield call.effect("sys.crash", (Target("every process", "pid"),))
+        yield call.make_effect("sys.crash", (Target("every process", "pid"),))
     else:
-        yield call.effect("proc.kill", targets)
+        yield call.make_effect("proc.kill", targets)
 
 
-def _fuser(call: Call) -> Iterator[Effect]:
-    if not call.args.has("-k --kill"):
-        yield call.effect("proc.read")
+def _fuser(call: Invocation) -> Iterator[Effect]:
+    if not call.args.has_flag("-k --kill"):
+        yield call.make_effect("proc.read")
     elif _names_ours(call.command):
-        yield call.effect("proc.kill", (Target("verdikt", "pid"),))
+        yield call.make_effect("proc.kill", (Target("verdikt", "pid"),))
     else:
-        whole = call.args.has("-m --mount -c")
-        yield call.effect(
-            "proc.kill.all" if whole else "proc.kill", tuple(Target(word.shown, "other") for word in call.args.operands)
+        whole = call.args.has_flag("-m --mount -c")
+        yield call.make_effect(
+            "proc.kill.all" if whole else "proc.kill",
+            tuple(Target(word.display_text, "other") for word in call.args.operands),
         )
 
 
-_READ = Does("sys.read")
-_SET = Does("sys.setting", "*", "other", bare=True)
+_READ = EffectSpec("sys.read")
+_SET = EffectSpec("sys.setting", "*", "other", without_target=True)
 
 
-def _ps(call: Call) -> Iterator[Effect]:
+def _ps(call: Invocation) -> Iterator[Effect]:
     """Processes; with the letter `e` and no dash, with everything in their environment."""
     first = call.command.argv[1].text if len(call.command.argv) > 1 else ""
     shown = first[:1] not in ("-", "") and first.isalpha() and "e" in first
-    yield call.effect("env.read.all" if shown else "proc.read")
+    yield call.make_effect("env.read.all" if shown else "proc.read")
 
 
 PROGRAMS: dict[str, Program] = {
-    "ps": Program(call=_ps),
+    "ps": Program(classify=_ps),
     "loginctl": Program(
         _READ,
-        subs={
-            "enable-linger": Does("persist.unit", "*", "unit", possible=True, bare=True),
-            "terminate-user": Does("proc.kill.all", "*", "pid"),
-            "terminate-session": Does("proc.kill.all", "*", "pid"),
-            "kill-user": Does("proc.kill.all", "*", "pid"),
-            "kill-session": Does("proc.kill.all", "*", "pid"),
+        subcommands={
+            "enable-linger": EffectSpec("persist.unit", "*", "unit", possible=True, without_target=True),
+            "terminate-user": EffectSpec("proc.kill.all", "*", "pid"),
+            "terminate-session": EffectSpec("proc.kill.all", "*", "pid"),
+            "kill-user": EffectSpec("proc.kill.all", "*", "pid"),
+            "kill-session": EffectSpec("proc.kill.all", "*", "pid"),
             "lock-sessions": _SET,
         },
     ),
-    "getent": Program(Does("cred.read", "0", "other", when="shadow gshadow"), _READ),
-    "kill": Program(call=_kill),
-    **programs(
+    "getent": Program(EffectSpec("cred.read", "0", "other", when="shadow gshadow"), _READ),
+    "kill": Program(classify=_kill),
+    **alias_programs(
         "pkill killall killall5 skill snice",
         Program(
-            call=_pkill,
-            values="-u --user --euid -U --uid -g --pgroup -G -P --parent -t --terminal -s --session --signal -F --pidfile --ns -o -y --older-than --younger-than",
+            classify=_pkill,
+            value_flags="-u --user --euid -U --uid -g --pgroup -G -P --parent -t --terminal -s --session --signal -F --pidfile --ns -o -y --older-than --younger-than",
         ),
     ),
-    "xkill": Program(Does("proc.kill.all", bare=True, when="-a -all"), Does("proc.kill", bare=True)),
-    "fuser": Program(call=_fuser, values="-n --namespace"),
-    **programs("renice cpulimit prlimit", Program(Does("proc.exec"))),
-    **programs(
+    "xkill": Program(
+        EffectSpec("proc.kill.all", without_target=True, when="-a -all"), EffectSpec("proc.kill", without_target=True)
+    ),
+    "fuser": Program(classify=_fuser, value_flags="-n --namespace"),
+    **alias_programs("renice cpulimit prlimit", Program(EffectSpec("proc.exec"))),
+    **alias_programs(
         "utmpdump last lastb lastlog who w uptime free vmstat lscpu lsusb lspci dmidecode lsmod modinfo uname arch id groups whoami logname users finger top htop atop btop pgrep pidof pstree lsof ss netstat sar mpstat pidstat systemd-analyze systemd-cgls systemd-cgtop coredumpctl systemd-detect-virt busctl lsb_release sensors nstat ipcs",
         Program(_READ),
     ),

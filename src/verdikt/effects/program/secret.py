@@ -2,93 +2,93 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects import verb
-from verdikt.effects.argument import words
-from verdikt.effects.call import Call
-from verdikt.effects.program.table import Does, Program, programs
+from verdikt.effects import command_verbs
+from verdikt.effects.argv import word_set
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs
 from verdikt.model.effect import Effect, Target, Zone
-from verdikt.model.regex import regex
+from verdikt.model.lazy_regex import compile_lazily
 
-_SHOW = Does("cred.read", "*", "other", bare=True)
-_SET = Does("cred.write", "*", "other", bare=True)
-_NEW = Does("cred.create", "*", "other", bare=True)
-_GONE = Does("cred.destroy", "*", "other", bare=True)
-_DROP = Does("cred.delete", "*", "other", bare=True)
-_READ = Does("keys.list")
+_SHOW = EffectSpec("cred.read", "*", "other", without_target=True)
+_SET = EffectSpec("cred.write", "*", "other", without_target=True)
+_NEW = EffectSpec("cred.create", "*", "other", without_target=True)
+_GONE = EffectSpec("cred.destroy", "*", "other", without_target=True)
+_DROP = EffectSpec("cred.delete", "*", "other", without_target=True)
+_READ = EffectSpec("keys.list")
 
 
-def _gpg(call: Call) -> Iterator[Effect]:
+def _gpg(call: Invocation) -> Iterator[Effect]:
     args = call.args
-    keys = tuple(Target(word.shown, "other") for word in args.operands)
-    if args.has("--export-secret-keys --export-secret-subkeys --export-ssh-key"):
-        yield call.effect("cred.read", keys, note="a secret key")
-    elif args.has(
+    keys = tuple(Target(word.display_text, "other") for word in args.operands)
+    if args.has_flag("--export-secret-keys --export-secret-subkeys --export-ssh-key"):
+        yield call.make_effect("cred.read", keys, note="a secret key")
+    elif args.has_flag(
         "--delete-secret-keys --delete-secret-key --delete-secret-and-public-key --delete-secret-and-public-keys"
     ):
-        yield call.effect("cred.destroy", keys, note="a secret key")
-    elif args.has("--delete-keys --delete-key"):
-        yield call.effect("cred.delete", keys)
-    elif args.has("-d --decrypt --decrypt-files"):
-        yield call.effect("cred.read", keys, note="opens what was closed")
+        yield call.make_effect("cred.destroy", keys, note="a secret key")
+    elif args.has_flag("--delete-keys --delete-key"):
+        yield call.make_effect("cred.delete", keys)
+    elif args.has_flag("-d --decrypt --decrypt-files"):
+        yield call.make_effect("cred.read", keys, note="opens what was closed")
     else:
-        yield call.effect("keys.list")
+        yield call.make_effect("keys.list")
 
 
-def _ssh_keygen(call: Call) -> Iterator[Effect]:
+def _ssh_keygen(call: Invocation) -> Iterator[Effect]:
     args = call.args
-    file = args.value("-f")
-    if args.has("-l -R -F -H -B -Y -L -Q"):
-        yield call.effect("keys.list")
-    elif args.has("-y"):
-        yield call.effect("keys.list", note="the public half")
-    elif args.has("-p -c -s -A -k"):
-        yield call.effect("cred.write", (call.path(file),) if file is not None else ())
+    file = args.get_value("-f")
+    if args.has_flag("-l -R -F -H -B -Y -L -Q"):
+        yield call.make_effect("keys.list")
+    elif args.has_flag("-y"):
+        yield call.make_effect("keys.list", note="the public half")
+    elif args.has_flag("-p -c -s -A -k"):
+        yield call.make_effect("cred.write", (call.resolve_path(file),) if file is not None else ())
     elif file is None:
-        yield call.effect("cred.create", (Target("~/.ssh"),), note="a key where the user's own lie")
+        yield call.make_effect("cred.create", (Target("~/.ssh"),), note="a key where the user's own lie")
     else:
-        target = call.path(file, look=True)
+        target = call.resolve_path(file, with_state=True)
         outside = target.zone not in (Zone.PROJECT, Zone.TEMP) and not (
             target.zone is Zone.SECRET and _inside(call, target)
         )
-        yield call.effect("cred.create" if outside else "fs.write", (target,))
+        yield call.make_effect("cred.create" if outside else "fs.write", (target,))
 
 
-def _inside(call: Call, target: Target) -> bool:
+def _inside(call: Invocation, target: Target) -> bool:
     """Whether a path lies in the project or among temporary files, whatever its name says."""
-    root = call.resolver.root
+    root = call.resolver.project_root
     return bool(root and target.path.startswith(root + "/")) or target.path.startswith(("/tmp/", "/var/tmp/"))
 
 
-def _ssh_add(call: Call) -> Iterator[Effect]:
+def _ssh_add(call: Invocation) -> Iterator[Effect]:
     args = call.args
-    if args.has("-D -d"):
-        yield call.effect("cred.delete", (Target("keys of this session", "other"),), recoverable=True)
+    if args.has_flag("-D -d"):
+        yield call.make_effect("cred.delete", (Target("keys of this session", "other"),), recoverable=True)
     else:
-        yield call.effect("keys.list")
+        yield call.make_effect("keys.list")
 
 
-def _ssh_copy_id(call: Call) -> Iterator[Effect]:
-    yield call.effect(
+def _ssh_copy_id(call: Invocation) -> Iterator[Effect]:
+    yield call.make_effect(
         "persist.write",
-        tuple(Target(word.shown, "host") for word in call.args.operands),
+        tuple(Target(word.display_text, "host") for word in call.args.operands),
         note="a key that opens another machine",
     )
 
 
-def _keeper(call: Call) -> Iterator[Effect]:
+def _keeper(call: Invocation) -> Iterator[Effect]:
     """A keeper that no table knows in detail, by its verbs: to get is to show."""
     path = [word.text for word in call.args.operands]
-    _, kind = verb.find(path)
-    pieces = {piece for word in path[:4] for piece in verb.tokens(word)}
+    _, kind = command_verbs.find_verb(path)
+    pieces = {piece for word in path[:4] for piece in command_verbs.split_tokens(word)}
     targets = (Target(" ".join(path[:3]), "other"),)
     if kind == "delete":
-        yield call.effect("cred.destroy", targets)
+        yield call.make_effect("cred.destroy", targets)
     elif kind == "write":
-        yield call.effect("cred.create" if "token" in pieces else "cred.write", targets)
+        yield call.make_effect("cred.create" if "token" in pieces else "cred.write", targets)
     elif pieces & {"get", "show", "read", "view", "export", "download", "dump", "fetch", "reveal", "password", "cat"}:
-        yield call.effect("cred.read", targets)
+        yield call.make_effect("cred.read", targets)
     else:
-        yield call.effect("keys.list")
+        yield call.make_effect("keys.list")
 
 
 _VAULT_KV = {
@@ -115,36 +115,36 @@ _VAULT = {
     "audit disable": "sys.security",
     "token create": "cred.create",
 }
-_VAULT_GROUPS = words("write login policy auth audit token operator secrets lease namespace plugin")
-_VAULT_LOOK = words("list lookup capabilities read status members help")
+_VAULT_GROUPS = word_set("write login policy auth audit token operator secrets lease namespace plugin")
+_VAULT_LOOK = word_set("list lookup capabilities read status members help")
 
 
-def _vault(call: Call) -> Iterator[Effect]:
+def _vault(call: Invocation) -> Iterator[Effect]:
     path = [word.text for word in call.args.operands]
     first, second, third = [*path, "", "", ""][:3]
-    targets = tuple(Target(word.shown, "other") for word in call.args.operands[1:])
+    targets = tuple(Target(word.display_text, "other") for word in call.args.operands[1:])
     if first == "kv":
         what = _VAULT_KV.get(f"{second} {third}") or _VAULT_KV.get(second, "keys.list")
     else:
         what = _VAULT.get(f"{first} {second}") or _VAULT.get(first, "")
         changes = first in _VAULT_GROUPS and second not in _VAULT_LOOK
         what = what or ("cred.write" if changes else "keys.list")
-    yield call.effect(what, targets)
+    yield call.make_effect(what, targets)
 
 
-_SECURITY_SHOW = regex(r"^(?:find-(?:generic|internet)-password|export|find-key)$")
+_SECURITY_SHOW = compile_lazily(r"^(?:find-(?:generic|internet)-password|export|find-key)$")
 
 
-def _security(call: Call) -> Iterator[Effect]:
+def _security(call: Invocation) -> Iterator[Effect]:
     """macOS's keychain."""
     name = call.args.operands[0].text if call.args.operands else ""
-    targets = tuple(Target(word.shown, "other") for word in call.args.operands[:2])
+    targets = tuple(Target(word.display_text, "other") for word in call.args.operands[:2])
     if name == "dump-keychain":
-        yield call.effect("cred.steal", targets, note="every secret of the person")
+        yield call.make_effect("cred.steal", targets, note="every secret of the person")
     elif _SECURITY_SHOW.match(name):
-        yield call.effect("cred.read", targets)
+        yield call.make_effect("cred.read", targets)
     elif name.startswith("delete-"):
-        yield call.effect("cred.destroy", targets)
+        yield call.make_effect("cred.destroy", targets)
     elif name.startswith(
         (
             "add-trusted",
@@ -160,39 +160,41 @@ def _security(call: Call) -> Iterator[Effect]:
             "default-",
         )
     ):
-        yield call.effect(
+        yield call.make_effect(
             "cred.write" if name not in ("default-keychain", "authorizationdb read") else "keys.list", targets
         )
     else:
-        yield call.effect("keys.list")
+        yield call.make_effect("keys.list")
 
 
-def _keytool(call: Call) -> Iterator[Effect]:
+def _keytool(call: Invocation) -> Iterator[Effect]:
     args = call.args
-    if args.has("-delete"):
-        yield call.effect("cred.delete", tuple(Target(word.shown, "other") for word in args.all("-alias")))
-    elif args.has("-exportcert -list -printcert -help"):
-        yield call.effect("keys.list")
+    if args.has_flag("-delete"):
+        yield call.make_effect(
+            "cred.delete", tuple(Target(word.display_text, "other") for word in args.get_values("-alias"))
+        )
+    elif args.has_flag("-exportcert -list -printcert -help"):
+        yield call.make_effect("keys.list")
     else:
-        yield from call.on("fs.write", args.all("-keystore -destkeystore"))
+        yield from call.make_effects("fs.write", args.get_values("-keystore -destkeystore"))
 
 
 _THIEVES = "mimikatz lazagne pypykatz secretsdump secretsdump.py impacket-secretsdump linpeas linpeas.sh winpeas pspy responder crackmapexec netexec hashdump gsecdump wce medusa ncrack kerbrute evil-winrm metasploit msfconsole msfvenom"
 
 PROGRAMS: dict[str, Program] = {
-    **programs(
+    **alias_programs(
         "gpg gpg2 gpg1",
         Program(
-            values="-r --recipient -u --local-user -o --output --homedir --passphrase --keyserver --batch-file --pinentry-mode --passphrase-file",
-            dry="-n --dry-run",
-            call=_gpg,
+            value_flags="-r --recipient -u --local-user -o --output --homedir --passphrase --keyserver --batch-file --pinentry-mode --passphrase-file",
+            dry_run_flags="-n --dry-run",
+            classify=_gpg,
         ),
     ),
-    **programs(
+    **alias_programs(
         "pass gopass passage",
         Program(
             _SHOW,
-            subs={
+            subcommands={
                 "ls": _READ,
                 "list": _READ,
                 "find": _READ,
@@ -216,8 +218,8 @@ PROGRAMS: dict[str, Program] = {
         ),
     ),
     "op": Program(
-        values="--account --vault --fields --format --session --config --env-file -o --out-file -i --in-file",
-        subs={
+        value_flags="--account --vault --fields --format --session --config --env-file -o --out-file -i --in-file",
+        subcommands={
             "read": _SHOW,
             "inject": _SHOW,
             "item get": _SHOW,
@@ -237,13 +239,13 @@ PROGRAMS: dict[str, Program] = {
             "connect token create": _NEW,
             "service-account create": _NEW,
         },
-        call=_keeper,
+        classify=_keeper,
     ),
-    **programs(
+    **alias_programs(
         "bw lpass keepassxc-cli dashlane enpass rbw bws dcli akeyless keybase",
         Program(
-            values="--session --organizationid -s -k --key-file",
-            subs={
+            value_flags="--session --organizationid -s -k --key-file",
+            subcommands={
                 "status": _READ,
                 "sync": _READ,
                 "ls": _READ,
@@ -254,52 +256,58 @@ PROGRAMS: dict[str, Program] = {
                 "logout": _READ,
                 "code": _SHOW,
             },
-            call=_keeper,
+            classify=_keeper,
         ),
     ),
     "vault": Program(
-        values="-address -namespace -field -format -versions -policy -mount -ttl", single=True, call=_vault
+        value_flags="-address -namespace -field -format -versions -policy -mount -ttl",
+        single_dash=True,
+        classify=_vault,
     ),
-    "bao": Program(values="-address -namespace -field -format -versions -policy -mount -ttl", single=True, call=_vault),
-    "security": Program(values="-s -a -l -k -t", call=_security),
-    "secret-tool": Program(_READ, subs={"lookup": _SHOW, "search": _SHOW, "store": _SET, "clear": _GONE}),
-    **programs("kwallet-query", Program(_SHOW, dry="-l --list-entries")),
-    "cmdkey": Program(_READ, Does("cred.write", when="/add /delete")),
-    "ssh-keygen": Program(values="-f -t -b -C -N -P -R -F -r -s -I -n -V -O -m -W -Z", call=_ssh_keygen),
-    "ssh-add": Program(values="-t -s -e", call=_ssh_add),
-    "ssh-copy-id": Program(values="-i -p -o -F", call=_ssh_copy_id),
-    "ssh-keyscan": Program(Does("net.fetch")),
+    "bao": Program(
+        value_flags="-address -namespace -field -format -versions -policy -mount -ttl",
+        single_dash=True,
+        classify=_vault,
+    ),
+    "security": Program(value_flags="-s -a -l -k -t", classify=_security),
+    "secret-tool": Program(_READ, subcommands={"lookup": _SHOW, "search": _SHOW, "store": _SET, "clear": _GONE}),
+    **alias_programs("kwallet-query", Program(_SHOW, dry_run_flags="-l --list-entries")),
+    "cmdkey": Program(_READ, EffectSpec("cred.write", when="/add /delete")),
+    "ssh-keygen": Program(value_flags="-f -t -b -C -N -P -R -F -r -s -I -n -V -O -m -W -Z", classify=_ssh_keygen),
+    "ssh-add": Program(value_flags="-t -s -e", classify=_ssh_add),
+    "ssh-copy-id": Program(value_flags="-i -p -o -F", classify=_ssh_copy_id),
+    "ssh-keyscan": Program(EffectSpec("net.fetch")),
     "ssh-agent": Program(_READ),
     "keytool": Program(
-        values="-alias -keystore -storepass -keypass -destkeystore -srckeystore -file -validity -dname -keyalg -keysize",
-        single=True,
-        call=_keytool,
+        value_flags="-alias -keystore -storepass -keypass -destkeystore -srckeystore -file -validity -dname -keyalg -keysize",
+        single_dash=True,
+        classify=_keytool,
     ),
     "certutil": Program(
         _READ,
-        Does("cred.write", when="-A -D -addstore -delstore", bare=True),
-        Does("code.remote", when="-urlcache", possible=True),
-        single=True,
+        EffectSpec("cred.write", when="-A -D -addstore -delstore", without_target=True),
+        EffectSpec("code.remote", when="-urlcache", possible=True),
+        single_dash=True,
     ),
     "sops": Program(
-        Does("cred.read", "*", "path", when="-d --decrypt decrypt exec-env exec-file edit"),
-        dry="-e --encrypt",
-        values="-i-value --input-type --output-type --kms --pgp --age",
+        EffectSpec("cred.read", "*", "path", when="-d --decrypt decrypt exec-env exec-file edit"),
+        dry_run_flags="-e --encrypt",
+        value_flags="-i-value --input-type --output-type --kms --pgp --age",
     ),
-    **programs(
+    **alias_programs(
         "age rage",
         Program(
-            Does("cred.read", "*", "path", when="-d --decrypt"),
-            Does("fs.write", "-o --output"),
-            values="-o --output -r --recipient -R -i --identity",
+            EffectSpec("cred.read", "*", "path", when="-d --decrypt"),
+            EffectSpec("fs.write", "-o --output"),
+            value_flags="-o --output -r --recipient -R -i --identity",
         ),
     ),
-    "age-keygen": Program(Does("cred.create", "-o --output", "path"), values="-o --output"),
-    **programs(
+    "age-keygen": Program(EffectSpec("cred.create", "-o --output", "path"), value_flags="-o --output"),
+    **alias_programs(
         "doppler infisical chamber aws-vault teller berglas envchain phase credstash",
         Program(
-            values="-p --project -c --config -t --token --env --path",
-            subs={
+            value_flags="-p --project -c --config -t --token --env --path",
+            subcommands={
                 "run": _READ,
                 "exec": _READ,
                 "login": _SET,
@@ -316,24 +324,27 @@ PROGRAMS: dict[str, Program] = {
                 "setup": _READ,
                 "rotate": _SET,
             },
-            call=_keeper,
+            classify=_keeper,
         ),
     ),
-    "git-crypt": Program(_READ, subs={"unlock": _SHOW, "export-key": _SHOW}),
-    "git-credential": Program(_SHOW, subs={"fill": _SHOW}),
-    **programs(
+    "git-crypt": Program(_READ, subcommands={"unlock": _SHOW, "export-key": _SHOW}),
+    "git-credential": Program(_SHOW, subcommands={"fill": _SHOW}),
+    **alias_programs(
         "docker-credential-desktop docker-credential-osxkeychain docker-credential-secretservice docker-credential-pass docker-credential-wincred docker-credential-ecr-login git-credential-osxkeychain git-credential-manager git-credential-store git-credential-libsecret",
-        Program(_READ, subs={"get": _SHOW, "list": _READ, "store": _SET, "erase": _DROP}),
+        Program(_READ, subcommands={"get": _SHOW, "list": _READ, "store": _SET, "erase": _DROP}),
     ),
-    **programs("trufflehog detect-secrets git-secrets ggshield talisman", Program(Does("code.build"))),
-    **programs("kinit kdestroy klist", Program(_READ)),
+    **alias_programs("trufflehog detect-secrets git-secrets ggshield talisman", Program(EffectSpec("code.build"))),
+    **alias_programs("kinit kdestroy klist", Program(_READ)),
     "ykman": Program(
-        _READ, subs={"piv reset": _GONE, "oath reset": _GONE, "fido reset": _GONE, "openpgp reset": _GONE}
+        _READ, subcommands={"piv reset": _GONE, "oath reset": _GONE, "fido reset": _GONE, "openpgp reset": _GONE}
     ),
     "step": Program(
-        Does("fs.write", possible=True),
-        subs={"ca revoke": _SET, "crypto key inspect": _READ, "certificate inspect": _READ},
+        EffectSpec("fs.write", possible=True),
+        subcommands={"ca revoke": _SET, "crypto key inspect": _READ, "certificate inspect": _READ},
     ),
-    **programs("unshadow john hashcat", Program(Does("cred.read", "*", "other", bare=True, note="guesses passwords"))),
-    **programs(_THIEVES, Program(Does("cred.steal", "*", "other", bare=True))),
+    **alias_programs(
+        "unshadow john hashcat",
+        Program(EffectSpec("cred.read", "*", "other", without_target=True, note="guesses passwords")),
+    ),
+    **alias_programs(_THIEVES, Program(EffectSpec("cred.steal", "*", "other", without_target=True))),
 }

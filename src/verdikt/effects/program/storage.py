@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects import verb
-from verdikt.effects.call import Call
-from verdikt.effects.program.table import Does, Program, programs
+from verdikt.effects import command_verbs
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
@@ -39,7 +39,7 @@ def _remote(word: Word) -> bool:
 
 
 def bucket_copy(
-    call: Call,
+    call: Invocation,
     operands: list[Word],
     *,
     delete: bool = False,
@@ -49,71 +49,71 @@ def bucket_copy(
 ) -> Iterator[Effect]:
     """A copy between here and a bucket, with its direction. `delete` removes at the far end what is not at this one."""
     if len(operands) < 2:
-        yield call.effect(f"{remote}.read")
+        yield call.make_effect(f"{remote}.read")
         return
     sources, sink = operands[:-1], operands[-1]
-    there = tuple(Target(word.shown, "resource") for word in sources if _remote(word))
+    there = tuple(Target(word.display_text, "resource") for word in sources if _remote(word))
     if move and there:
-        yield call.effect("cloud.delete", there, recoverable=not whole, note="what is moved is no longer there")
+        yield call.make_effect("cloud.delete", there, recoverable=not whole, note="what is moved is no longer there")
     if not _remote(sink):
-        yield call.effect("net.fetch", there)
+        yield call.make_effect("net.fetch", there)
         what = "fs.delete.tree" if delete else "fs.write"
-        yield from call.on(what, [sink], note="deletes what the bucket does not have" if delete else "")
+        yield from call.make_effects(what, [sink], note="deletes what the bucket does not have" if delete else "")
         return
-    yield from call.sent([word for word in sources if not _remote(word)])
-    target = (Target(sink.shown, "resource"),)
+    yield from call.classify_sent_files([word for word in sources if not _remote(word)])
+    target = (Target(sink.display_text, "resource"),)
     if delete:
-        yield call.effect("cloud.delete", target, note="deletes there what is not here")
+        yield call.make_effect("cloud.delete", target, note="deletes there what is not here")
     else:
-        yield call.effect("cloud.write", target, note="puts files there")
+        yield call.make_effect("cloud.write", target, note="puts files there")
 
 
-def _rclone(call: Call) -> Iterator[Effect]:
+def _rclone(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     operation = operands[0].text if operands else ""
     rest = operands[1:]
-    there = tuple(Target(word.shown, "resource") for word in rest)
+    there = tuple(Target(word.display_text, "resource") for word in rest)
     if operation in ("copy", "copyto", "sync", "move", "moveto", "bisync"):
         yield from bucket_copy(call, rest, delete=operation == "sync", move=operation.startswith("move"), whole=True)
     elif operation in ("delete", "purge", "cleanup", "rmdirs", "dedupe"):
-        yield call.effect("cloud.delete", there, recoverable=operation == "rmdirs")
+        yield call.make_effect("cloud.delete", there, recoverable=operation == "rmdirs")
     elif operation in ("deletefile", "rmdir"):
-        yield call.effect("cloud.delete", there, recoverable=True)
+        yield call.make_effect("cloud.delete", there, recoverable=True)
     elif operation == "config" and rest and rest[0].text in ("show", "dump", "redacted", "file"):
-        yield call.effect("cloud.read" if rest[0].text in ("redacted", "file") else "cred.read")
+        yield call.make_effect("cloud.read" if rest[0].text in ("redacted", "file") else "cred.read")
     elif operation in ("config", "obscure"):
-        yield call.effect("cred.write")
+        yield call.make_effect("cred.write")
     elif operation in ("rcat", "copyurl", "mkdir", "touch", "link"):
-        yield call.effect("cloud.write" if operation != "link" else "cloud.open", there)
+        yield call.make_effect("cloud.write" if operation != "link" else "cloud.open", there)
     elif operation in ("serve", "mount", "rcd"):
-        yield call.effect("net.listen" if operation != "mount" else "sys.mount")
+        yield call.make_effect("net.listen" if operation != "mount" else "sys.mount")
     else:
-        yield call.effect("cloud.read")
+        yield call.make_effect("cloud.read")
 
 
-def _gsutil(call: Call) -> Iterator[Effect]:
+def _gsutil(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     operation = operands[0].text if operands else ""
     rest = operands[1:]
-    there = tuple(Target(word.shown, "resource") for word in rest)
+    there = tuple(Target(word.display_text, "resource") for word in rest)
     if operation == "rm":
-        whole = call.args.has("-r -R -a") or any("*" in word.text for word in rest)
-        yield call.effect("cloud.delete", there, recoverable=not whole)
+        whole = call.args.has_flag("-r -R -a") or any("*" in word.text for word in rest)
+        yield call.make_effect("cloud.delete", there, recoverable=not whole)
     elif operation == "rb":
-        yield call.effect("cloud.delete", there)
+        yield call.make_effect("cloud.delete", there)
     elif operation in ("cp", "mv", "rsync"):
         yield from bucket_copy(
-            call, rest, delete=operation == "rsync" and call.args.has("-d"), move=operation == "mv", whole=True
+            call, rest, delete=operation == "rsync" and call.args.has_flag("-d"), move=operation == "mv", whole=True
         )
     elif operation in ("iam", "acl", "defacl") and rest and rest[0].text != "get":
-        yield call.effect(
+        yield call.make_effect(
             "cloud.expose"
             if any("all" in word.text.lower() or "public" in word.text for word in rest)
             else "cloud.iam",
             there,
         )
     elif operation in ("signurl", "web"):
-        yield call.effect("cloud.open", there)
+        yield call.make_effect("cloud.open", there)
     elif operation in (
         "mb",
         "compose",
@@ -129,258 +129,265 @@ def _gsutil(call: Call) -> Iterator[Effect]:
         "notification",
     ):
         reading = rest and rest[0].text in ("get", "list", "show")
-        yield call.effect("cloud.read" if reading else "cloud.write", there)
+        yield call.make_effect("cloud.read" if reading else "cloud.write", there)
     elif operation == "config":
-        yield call.effect("cred.write")
+        yield call.make_effect("cred.write")
     else:
-        yield call.effect("cloud.read")
+        yield call.make_effect("cloud.read")
 
 
-def _mc(call: Call) -> Iterator[Effect]:
+def _mc(call: Invocation) -> Iterator[Effect]:
     """minio: `alias/bucket/key` is there, anything else is here."""
     args = call.args
     operation = args.operands[0].text if args.operands else ""
     rest = args.operands[1:]
-    there = tuple(Target(word.shown, "resource") for word in rest)
+    there = tuple(Target(word.display_text, "resource") for word in rest)
     local = all(word.text.startswith(("local/", "play/", "minio-local/")) for word in rest) and bool(rest)
     if operation == "rm":
-        whole = args.has("-r --recursive --versions")
-        yield call.effect("cloud.delete", there, recoverable=local or not whole)
+        whole = args.has_flag("-r --recursive --versions")
+        yield call.make_effect("cloud.delete", there, recoverable=local or not whole)
     elif operation == "rb":
-        yield call.effect("cloud.delete", there, recoverable=local)
+        yield call.make_effect("cloud.delete", there, recoverable=local)
     elif operation in ("mirror", "cp", "mv") and len(rest) > 1:
         out = not rest[-1].text.startswith((".", "/", "~"))
-        remove = args.has("--remove")
+        remove = args.has_flag("--remove")
         if out:
-            yield from call.sent([word for word in rest[:-1] if word.text.startswith((".", "/", "~"))])
-            yield call.effect("cloud.delete" if remove else "cloud.write", there[-1:], recoverable=local or None)
+            yield from call.classify_sent_files([word for word in rest[:-1] if word.text.startswith((".", "/", "~"))])
+            yield call.make_effect("cloud.delete" if remove else "cloud.write", there[-1:], recoverable=local or None)
         else:
-            yield call.effect("net.fetch", there[:1])
-            yield from call.on("fs.delete.tree" if remove else "fs.write", rest[-1:])
+            yield call.make_effect("net.fetch", there[:1])
+            yield from call.make_effects("fs.delete.tree" if remove else "fs.write", rest[-1:])
     elif operation in ("anonymous", "policy"):
-        yield call.effect("cloud.expose" if rest and rest[0].text == "set" else "cloud.read", there)
+        yield call.make_effect("cloud.expose" if rest and rest[0].text == "set" else "cloud.read", there)
     elif operation in ("alias", "config"):
-        yield call.effect("cred.write" if rest and rest[0].text in ("set", "add", "host") else "cloud.read")
+        yield call.make_effect("cred.write" if rest and rest[0].text in ("set", "add", "host") else "cloud.read")
     elif operation in ("admin", "ilm", "event", "tag", "replicate", "encrypt"):
         path = [word.text for word in rest]
-        kind = verb.find(path)[1]
-        yield call.effect(
+        kind = command_verbs.find_verb(path)[1]
+        yield call.make_effect(
             "cloud.delete" if kind == "delete" else "cloud.write" if kind == "write" else "cloud.read", there
         )
     elif operation in ("mb", "put", "pipe", "share", "undo"):
-        yield call.effect("cloud.write", there)
+        yield call.make_effect("cloud.write", there)
     else:
-        yield call.effect("cloud.read")
+        yield call.make_effect("cloud.read")
 
 
-def _s3cmd(call: Call) -> Iterator[Effect]:
+def _s3cmd(call: Invocation) -> Iterator[Effect]:
     args = call.args
     operation = args.operands[0].text if args.operands else ""
     rest = args.operands[1:]
-    there = tuple(Target(word.shown, "resource") for word in rest)
+    there = tuple(Target(word.display_text, "resource") for word in rest)
     if operation in ("del", "rm", "delete", "rb", "expire"):
-        yield call.effect(
-            "cloud.delete", there, recoverable=not args.has("-r --recursive --force") and operation != "rb"
+        yield call.make_effect(
+            "cloud.delete", there, recoverable=not args.has_flag("-r --recursive --force") and operation != "rb"
         )
     elif operation in ("put", "sync", "cp", "mv", "get"):
         yield from bucket_copy(
             call,
             rest if operation != "get" else [*rest, Word(".")],
-            delete=args.has("--delete-removed"),
+            delete=args.has_flag("--delete-removed"),
             move=operation == "mv",
             whole=True,
         )
     elif operation in ("setacl", "setpolicy", "signurl", "delpolicy", "ws-create"):
-        yield call.effect("cloud.expose", there)
+        yield call.make_effect("cloud.expose", there)
     elif operation.startswith(("ls", "la", "info", "du", "accesslog", "multipart")) or not operation:
-        yield call.effect("cloud.read")
+        yield call.make_effect("cloud.read")
     else:
-        yield call.effect("cloud.write", there)
+        yield call.make_effect("cloud.write", there)
 
 
-def _azcopy(call: Call) -> Iterator[Effect]:
+def _azcopy(call: Invocation) -> Iterator[Effect]:
     operands = call.args.operands
     operation = operands[0].text if operands else ""
     if operation in ("remove", "rm"):
-        yield call.effect(
+        yield call.make_effect(
             "cloud.delete",
-            tuple(Target(word.shown, "resource") for word in operands[1:]),
-            recoverable=not call.args.has("--recursive"),
+            tuple(Target(word.display_text, "resource") for word in operands[1:]),
+            recoverable=not call.args.has_flag("--recursive"),
         )
     elif operation in ("copy", "cp", "sync"):
-        flag = call.args.value("--delete-destination")
+        flag = call.args.get_value("--delete-destination")
         yield from bucket_copy(call, operands[1:], delete=flag is not None and flag.text != "false")
     else:
-        yield call.effect("cloud.read")
+        yield call.make_effect("cloud.read")
 
 
-def _restore(call: Call) -> Iterator[Effect]:
+def _restore(call: Invocation) -> Iterator[Effect]:
     """A backup put back: over what is there, unless into a directory of its own."""
-    target = call.args.value("-t --target --target-directory")
-    yield from call.on(
+    target = call.args.get_value("-t --target --target-directory")
+    yield from call.make_effects(
         "fs.overwrite" if target is None else "fs.write", [target or Word("/")], note="puts a backup back"
     )
 
 
-_GONE = Does("backup.delete", "*", "resource", bare=True)
+_GONE = EffectSpec("backup.delete", "*", "resource", without_target=True)
 
 PROGRAMS: dict[str, Program] = {
     "rclone": Program(
-        values="--config --include --exclude --filter --transfers --checkers --bwlimit --max-age --min-age --log-file --log-level",
-        dry="-n --dry-run",
-        call=_rclone,
+        value_flags="--config --include --exclude --filter --transfers --checkers --bwlimit --max-age --min-age --log-file --log-level",
+        dry_run_flags="-n --dry-run",
+        classify=_rclone,
     ),
-    "gsutil": Program(values="-o -h -u", dry="-n", call=_gsutil),
-    "mc": Program(values="-C --config-dir --older-than --newer-than", dry="--fake --dry-run", call=_mc),
-    "mcli": Program(values="-C --config-dir --older-than --newer-than", dry="--fake --dry-run", call=_mc),
-    **programs(
+    "gsutil": Program(value_flags="-o -h -u", dry_run_flags="-n", classify=_gsutil),
+    "mc": Program(
+        value_flags="-C --config-dir --older-than --newer-than", dry_run_flags="--fake --dry-run", classify=_mc
+    ),
+    "mcli": Program(
+        value_flags="-C --config-dir --older-than --newer-than", dry_run_flags="--fake --dry-run", classify=_mc
+    ),
+    **alias_programs(
         "s3cmd s4cmd",
         Program(
-            values="-c --config --access_key --secret_key --region --host --exclude --include",
-            dry="-n --dry-run",
-            call=_s3cmd,
+            value_flags="-c --config --access_key --secret_key --region --host --exclude --include",
+            dry_run_flags="-n --dry-run",
+            classify=_s3cmd,
         ),
     ),
     "azcopy": Program(
-        values="--include-pattern --exclude-pattern --log-level --from-to", dry="--dry-run", call=_azcopy
+        value_flags="--include-pattern --exclude-pattern --log-level --from-to",
+        dry_run_flags="--dry-run",
+        classify=_azcopy,
     ),
-    "s5cmd": Program(values="--endpoint-url --profile", dry="--dry-run", call=_s3cmd),
+    "s5cmd": Program(value_flags="--endpoint-url --profile", dry_run_flags="--dry-run", classify=_s3cmd),
     "b2": Program(
-        subs={
-            "delete-bucket": Does("cloud.delete", "*", "resource"),
-            "bucket delete": Does("cloud.delete", "*", "resource"),
-            "rm": Does("cloud.delete", "*", "resource"),
-            "delete-file-version": Does("cloud.delete", "*", "resource"),
-            "sync": Does("cloud.write", "-1", "resource"),
-            "upload-file": Does("cloud.write", "0", "resource"),
-            "file upload": Does("cloud.write", "0", "resource"),
-            "authorize-account": Does("cred.write"),
-            "update-bucket": Does("cloud.expose", "*", "resource"),
+        subcommands={
+            "delete-bucket": EffectSpec("cloud.delete", "*", "resource"),
+            "bucket delete": EffectSpec("cloud.delete", "*", "resource"),
+            "rm": EffectSpec("cloud.delete", "*", "resource"),
+            "delete-file-version": EffectSpec("cloud.delete", "*", "resource"),
+            "sync": EffectSpec("cloud.write", "-1", "resource"),
+            "upload-file": EffectSpec("cloud.write", "0", "resource"),
+            "file upload": EffectSpec("cloud.write", "0", "resource"),
+            "authorize-account": EffectSpec("cred.write"),
+            "update-bucket": EffectSpec("cloud.expose", "*", "resource"),
         }
     ),
     "restic": Program(
-        Does("backup.read"),
-        values="-r --repo --repository-file -p --password-file --tag --host --path --keep-last --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within -t --target -o",
-        dry="--dry-run -n",
-        subs={
+        EffectSpec("backup.read"),
+        value_flags="-r --repo --repository-file -p --password-file --tag --host --path --keep-last --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within -t --target -o",
+        dry_run_flags="--dry-run -n",
+        subcommands={
             "forget": _GONE,
             "prune": _GONE,
             "key remove": _GONE,
-            "restore": Program(call=_restore),
-            "backup": Does("backup.write"),
-            "init": Does("backup.write"),
+            "restore": Program(classify=_restore),
+            "backup": EffectSpec("backup.write"),
+            "init": EffectSpec("backup.write"),
             "rewrite": _GONE,
-            "repair": Does("backup.write"),
-            "mount": Does("sys.mount"),
+            "repair": EffectSpec("backup.write"),
+            "mount": EffectSpec("sys.mount"),
         },
     ),
     "borg": Program(
-        Does("backup.read"),
-        values="--keep-daily --keep-weekly --keep-monthly --keep-last --keep-within --prefix -P -a --glob-archives --rsh --remote-path",
-        dry="--dry-run -n",
-        subs={
+        EffectSpec("backup.read"),
+        value_flags="--keep-daily --keep-weekly --keep-monthly --keep-last --keep-within --prefix -P -a --glob-archives --rsh --remote-path",
+        dry_run_flags="--dry-run -n",
+        subcommands={
             "delete": _GONE,
             "prune": _GONE,
-            "compact": Does("backup.compact"),
-            "create": Does("backup.write"),
-            "init": Does("backup.write"),
+            "compact": EffectSpec("backup.compact"),
+            "create": EffectSpec("backup.write"),
+            "init": EffectSpec("backup.write"),
             "recreate": _GONE,
-            "extract": Does("fs.write", "1:", possible=True),
-            "key export": Does("cred.read"),
-            "break-lock": Does("backup.write"),
+            "extract": EffectSpec("fs.write", "1:", possible=True),
+            "key export": EffectSpec("cred.read"),
+            "break-lock": EffectSpec("backup.write"),
         },
     ),
     "duplicity": Program(
-        dry="--dry-run",
-        subs={
+        dry_run_flags="--dry-run",
+        subcommands={
             "remove-older-than": _GONE,
             "remove-all-but-n-full": _GONE,
             "remove-all-inc-of-but-n-full": _GONE,
             "cleanup": _GONE,
-            "restore": Does("fs.overwrite", "-1"),
-            "collection-status": Does("backup.read"),
+            "restore": EffectSpec("fs.overwrite", "-1"),
+            "collection-status": EffectSpec("backup.read"),
         },
     ),
     "timeshift": Program(
-        Does("backup.read"),
-        Does("backup.delete", when="--delete --delete-all"),
-        Does("fs.overwrite", when="--restore", note="puts the whole machine back"),
+        EffectSpec("backup.read"),
+        EffectSpec("backup.delete", when="--delete --delete-all"),
+        EffectSpec("fs.overwrite", when="--restore", note="puts the whole machine back"),
     ),
     "snapper": Program(
-        Does("backup.read"),
-        values="-c --config",
-        subs={
+        EffectSpec("backup.read"),
+        value_flags="-c --config",
+        subcommands={
             "delete": _GONE,
             "rm": _GONE,
-            "rollback": Does("sys.setting"),
-            "undochange": Does("fs.overwrite"),
-            "create": Does("backup.write"),
+            "rollback": EffectSpec("sys.setting"),
+            "undochange": EffectSpec("fs.overwrite"),
+            "create": EffectSpec("backup.write"),
         },
     ),
     "kopia": Program(
-        Does("backup.read"),
-        dry="--dry-run",
-        subs={
+        EffectSpec("backup.read"),
+        dry_run_flags="--dry-run",
+        subcommands={
             "snapshot delete": _GONE,
             "snapshot expire": _GONE,
-            "repository throttle set": Does("backup.write"),
-            "snapshot create": Does("backup.write"),
-            "restore": Program(call=_restore),
+            "repository throttle set": EffectSpec("backup.write"),
+            "snapshot create": EffectSpec("backup.write"),
+            "restore": Program(classify=_restore),
             "blob delete": _GONE,
             "maintenance run": _GONE,
         },
     ),
     "barman": Program(
-        Does("backup.read"),
-        subs={
+        EffectSpec("backup.read"),
+        subcommands={
             "delete": _GONE,
-            "backup": Does("backup.write"),
-            "recover": Does("db.restore"),
-            "cron": Does("backup.write"),
+            "backup": EffectSpec("backup.write"),
+            "recover": EffectSpec("db.restore"),
+            "cron": EffectSpec("backup.write"),
         },
     ),
     "pgbackrest": Program(
-        Does("backup.read"),
-        values="--stanza",
-        dry="--dry-run",
-        subs={
+        EffectSpec("backup.read"),
+        value_flags="--stanza",
+        dry_run_flags="--dry-run",
+        subcommands={
             "stanza-delete": _GONE,
             "expire": _GONE,
-            "backup": Does("backup.write"),
-            "restore": Does("db.restore"),
-            "stop": Does("sys.service.stop"),
+            "backup": EffectSpec("backup.write"),
+            "restore": EffectSpec("db.restore"),
+            "stop": EffectSpec("sys.service.stop"),
         },
     ),
     "wal-g": Program(
-        Does("backup.read"),
-        subs={
-            "delete": (Does("backup.delete", "*", "resource", when="--confirm"), Does("backup.read")),
-            "backup-push": Does("backup.write"),
-            "backup-fetch": Does("db.restore"),
+        EffectSpec("backup.read"),
+        subcommands={
+            "delete": (EffectSpec("backup.delete", "*", "resource", when="--confirm"), EffectSpec("backup.read")),
+            "backup-push": EffectSpec("backup.write"),
+            "backup-fetch": EffectSpec("db.restore"),
         },
     ),
     "velero": Program(
-        Does("backup.read"),
-        values="-n --namespace --from-backup",
-        dry="--dry-run",
-        subs={
+        EffectSpec("backup.read"),
+        value_flags="-n --namespace --from-backup",
+        dry_run_flags="--dry-run",
+        subcommands={
             **dict.fromkeys(("delete backup", "delete restore", "delete schedule"), _GONE),
             "backup delete": _GONE,
             "restore delete": _GONE,
             "schedule delete": _GONE,
-            "backup create": Does("backup.write"),
-            "restore create": Does("k8s.write"),
-            "uninstall": Does("k8s.delete"),
-            "install": Does("k8s.write"),
+            "backup create": EffectSpec("backup.write"),
+            "restore create": EffectSpec("k8s.write"),
+            "uninstall": EffectSpec("k8s.delete"),
+            "install": EffectSpec("k8s.write"),
         },
     ),
     "rdiff-backup": Program(
-        Does("backup.delete", when="--remove-older-than"),
-        Does("backup.write"),
-        values="--remove-older-than -r --restore-as-of",
+        EffectSpec("backup.delete", when="--remove-older-than"),
+        EffectSpec("backup.write"),
+        value_flags="--remove-older-than -r --restore-as-of",
     ),
-    "rsnapshot": Program(Does("backup.write"), dry="-t", values="-c"),
+    "rsnapshot": Program(EffectSpec("backup.write"), dry_run_flags="-t", value_flags="-c"),
     "proxmox-backup-client": Program(
-        Does("backup.read"), subs={"snapshot forget": _GONE, "prune": _GONE, "backup": Does("backup.write")}
+        EffectSpec("backup.read"),
+        subcommands={"snapshot forget": _GONE, "prune": _GONE, "backup": EffectSpec("backup.write")},
     ),
 }

@@ -21,22 +21,22 @@ What a table cannot say, `call` says: a function from a `Call` to effects, which
 
 from __future__ import annotations
 
-from verdikt.model.value import Value
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from verdikt.effects.call import Call
+    from verdikt.effects.invocation import Invocation
     from verdikt.model.effect import Effect
 
 
-class Does(Value):
+@dataclass(frozen=True, slots=True)
+class EffectSpec:
     """One thing that a program does, under conditions on its arguments."""
 
     what: str
-    """A name from `effects/name.py`, which gives it its class."""
-    on: str = ""
+    """A name from `effects/effect_catalog.py`, which gives it its class."""
+    selector: str = ""
     """Which words are its targets: see `Arguments.pick`. Without any such word the effect does not happen, unless `bare`."""
     kind: str = "path"
     """What the targets are: path, host, ref, pid, package, database, unit, resource, other. Paths get zone and git state."""
@@ -48,52 +48,57 @@ class Does(Value):
     """Whether it can be undone, where that differs from the name's entry; paths know it by their state."""
     possible: bool = False
     """Whether it is only possible, whatever the words say."""
-    bare: bool = False
+    without_target: bool = False
     """Happens also without a target."""
     note: str = ""
 
 
-class Program(Value):
+@dataclass(frozen=True, slots=True, init=False)
+class Program:
     """What one program does, by its arguments. `--help` and `--version` alone make any program harmless."""
 
-    does: tuple[Does, ...]
-    values: str
+    effects: tuple[EffectSpec, ...]
+    value_flags: str
     """Flags that take a value, so that the value is not taken for an operand."""
-    dry: str
+    dry_run_flags: str
     """Flags with which nothing happens."""
-    single: bool
+    single_dash: bool
     """One dash begins a long flag: `-auto-approve`."""
-    subs: Mapping[str, Program | Does | tuple[Does, ...]]
+    subcommands: Mapping[str, Program | EffectSpec | tuple[EffectSpec, ...]]
     """Subcommand (up to three words) → what it does. The flags of the program itself count for it too."""
-    call: Callable[[Call], Iterable[Effect]] | None
+    classify: Callable[[Invocation], Iterable[Effect]] | None
     """For what rows cannot say."""
-    always: bool
+    unconditional: bool
     """Whether it does the same whatever its arguments are, so that nobody need look at them."""
-    own: bool
+    own_flags: bool
     """For a subcommand: its flags are its own (`docker compose -f x` and `docker run -f y` have nothing in common); it may have subcommands."""
 
     def __init__(
         self,
-        *does: Does,
-        values: str = "",
-        dry: str = "",
-        single: bool = False,
-        subs: Mapping[str, Program | Does | tuple[Does, ...]] | None = None,
-        call: Callable[[Call], Iterable[Effect]] | None = None,
-        own: bool = False,
+        *effects: EffectSpec,
+        value_flags: str = "",
+        dry_run_flags: str = "",
+        single_dash: bool = False,
+        subcommands: Mapping[str, Program | EffectSpec | tuple[EffectSpec, ...]] | None = None,
+        classify: Callable[[Invocation], Iterable[Effect]] | None = None,
+        own_flags: bool = False,
     ) -> None:
         put = object.__setattr__
-        put(self, "does", does)
-        put(self, "values", values)
-        put(self, "dry", dry)
-        put(self, "single", single)
-        put(self, "subs", subs or {})
-        put(self, "call", call)
-        put(self, "own", own)
-        plain = bool(does) and not (subs or call or dry) and not any(row.on or row.when or row.unless for row in does)
-        put(self, "always", plain)
+        put(self, "effects", effects)
+        put(self, "value_flags", value_flags)
+        put(self, "dry_run_flags", dry_run_flags)
+        put(self, "single_dash", single_dash)
+        put(self, "subcommands", subcommands or {})
+        put(self, "classify", classify)
+        put(self, "own_flags", own_flags)
+        plain = (
+            bool(effects)
+            and not (subcommands or classify or dry_run_flags)
+            and not any(row.selector or row.when or row.unless for row in effects)
+        )
+        put(self, "unconditional", plain)
 
 
-def programs(names: str, program: Program) -> dict[str, Program]:
+def alias_programs(names: str, program: Program) -> dict[str, Program]:
     """Several names for one entry: `**programs("gzip bzip2 xz", Program(…))`."""
     return dict.fromkeys(names.split(), program)

@@ -2,40 +2,40 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.call import Call
-from verdikt.effects.program.table import Does, Program, programs
+from verdikt.effects.invocation import Invocation
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs
 from verdikt.model.effect import Effect, Target
 
-_READ = Does("git.read")
-_WRITE = Does("git.write")
-_DISCARD = Does("vcs.discard", "*", "path", bare=True)
-_LOSE = Does("vcs.lose", "*", "ref", bare=True)
+_READ = EffectSpec("git.read")
+_WRITE = EffectSpec("git.write")
+_DISCARD = EffectSpec("vcs.discard", "*", "path", without_target=True)
+_LOSE = EffectSpec("vcs.lose", "*", "ref", without_target=True)
 
 
-def _svn_delete(call: Call) -> Iterator[Effect]:
+def _svn_delete(call: Invocation) -> Iterator[Effect]:
     """At an address the deletion is a commit of its own, for everybody."""
-    there = tuple(Target(word.shown, "resource") for word in call.args.operands if "://" in word.text)
+    there = tuple(Target(word.display_text, "resource") for word in call.args.operands if "://" in word.text)
     if there:
-        yield call.effect("repo.delete", there)
+        yield call.make_effect("repo.delete", there)
     else:
-        yield call.effect("git.write")
+        yield call.make_effect("git.write")
 
 
-_HG: dict[str, Program | Does | tuple[Does, ...]] = {
+_HG: dict[str, Program | EffectSpec | tuple[EffectSpec, ...]] = {
     "strip": _LOSE,
     "debugstrip": _LOSE,
     "prune": _LOSE,
     "rollback": _LOSE,
-    "revert": (Does("vcs.discard", "*", "path", when="-C --no-backup", bare=True), _WRITE),
+    "revert": (EffectSpec("vcs.discard", "*", "path", when="-C --no-backup", without_target=True), _WRITE),
     "purge": _DISCARD,
     "clean": _DISCARD,
-    "update": (Does("vcs.discard", "*", "path", when="-C --clean", bare=True), _WRITE),
-    "up": (Does("vcs.discard", "*", "path", when="-C --clean", bare=True), _WRITE),
-    "checkout": (Does("vcs.discard", "*", "path", when="-C --clean", bare=True), _WRITE),
-    "push": (Does("git.push.force", "*", "ref", when="-f --force", bare=True), Does("git.push")),
+    "update": (EffectSpec("vcs.discard", "*", "path", when="-C --clean", without_target=True), _WRITE),
+    "up": (EffectSpec("vcs.discard", "*", "path", when="-C --clean", without_target=True), _WRITE),
+    "checkout": (EffectSpec("vcs.discard", "*", "path", when="-C --clean", without_target=True), _WRITE),
+    "push": (EffectSpec("git.push.force", "*", "ref", when="-f --force", without_target=True), EffectSpec("git.push")),
     "histedit": _LOSE,
-    "shelve": Does("vcs.lose", "*", "ref", when="-d --delete --cleanup", bare=True),
-    "bookmark": Does("vcs.lose", "*", "ref", when="-d --delete"),
+    "shelve": EffectSpec("vcs.lose", "*", "ref", when="-d --delete --cleanup", without_target=True),
+    "bookmark": EffectSpec("vcs.lose", "*", "ref", when="-d --delete"),
     "commit": _WRITE,
     "ci": _WRITE,
     "pull": _WRITE,
@@ -43,28 +43,30 @@ _HG: dict[str, Program | Does | tuple[Does, ...]] = {
 }
 
 PROGRAMS: dict[str, Program] = {
-    **programs(
+    **alias_programs(
         "hg sl chg",
         Program(
             _READ,
-            values="-R --repository --cwd --config -r --rev -m --message -u -d -b",
-            dry="-n --dry-run -p --print",
-            subs=_HG,
+            value_flags="-R --repository --cwd --config -r --rev -m --message -u -d -b",
+            dry_run_flags="-n --dry-run -p --print",
+            subcommands=_HG,
         ),
     ),
     "svn": Program(
         _READ,
-        values="-m --message -r --revision --username --password -F --depth",
-        dry="--dry-run",
-        subs={
-            "delete": Program(call=_svn_delete),
-            "rm": Program(call=_svn_delete),
-            "del": Program(call=_svn_delete),
-            "remove": Program(call=_svn_delete),
+        value_flags="-m --message -r --revision --username --password -F --depth",
+        dry_run_flags="--dry-run",
+        subcommands={
+            "delete": Program(classify=_svn_delete),
+            "rm": Program(classify=_svn_delete),
+            "del": Program(classify=_svn_delete),
+            "remove": Program(classify=_svn_delete),
             "revert": _DISCARD,
-            "cleanup": Does("vcs.discard", "*", "path", when="--remove-unversioned --remove-ignored", bare=True),
-            "commit": Does("git.push"),
-            "ci": Does("git.push"),
+            "cleanup": EffectSpec(
+                "vcs.discard", "*", "path", when="--remove-unversioned --remove-ignored", without_target=True
+            ),
+            "commit": EffectSpec("git.push"),
+            "ci": EffectSpec("git.push"),
             "update": _WRITE,
             "checkout": _WRITE,
             "propset": _WRITE,
@@ -72,17 +74,20 @@ PROGRAMS: dict[str, Program] = {
         },
     ),
     "svnadmin": Program(
-        _READ, subs={"dump": _READ, "load": _WRITE, "rmtxns": _LOSE, "setrevprop": _WRITE, "hotcopy": _READ}
+        _READ, subcommands={"dump": _READ, "load": _WRITE, "rmtxns": _LOSE, "setrevprop": _WRITE, "hotcopy": _READ}
     ),
     "jj": Program(
         _READ,
-        values="-R --repository -r --revision -m --message --at-op",
-        subs={
+        value_flags="-R --repository -r --revision -m --message --at-op",
+        subcommands={
             "abandon": _LOSE,
             "op abandon": _LOSE,
             "operation abandon": _LOSE,
             "util gc": _LOSE,
-            "git push": (Does("git.push.delete", "--deleted", "ref", when="--deleted", bare=True), Does("git.push")),
+            "git push": (
+                EffectSpec("git.push.delete", "--deleted", "ref", when="--deleted", without_target=True),
+                EffectSpec("git.push"),
+            ),
             "restore": _WRITE,
             "new": _WRITE,
             "describe": _WRITE,
@@ -94,73 +99,90 @@ PROGRAMS: dict[str, Program] = {
     ),
     "fossil": Program(
         _READ,
-        subs={
+        subcommands={
             "revert": _DISCARD,
             "clean": _DISCARD,
             "purge": _LOSE,
-            "push": Does("git.push"),
-            "commit": Does("git.push"),
+            "push": EffectSpec("git.push"),
+            "commit": EffectSpec("git.push"),
             "shun": _LOSE,
         },
     ),
     "p4": Program(
         _READ,
-        values="-c -u -p -P",
-        dry="-n",
-        subs={
-            "obliterate": Does("vcs.lose", "*", "ref", when="-y", bare=True),
+        value_flags="-c -u -p -P",
+        dry_run_flags="-n",
+        subcommands={
+            "obliterate": EffectSpec("vcs.lose", "*", "ref", when="-y", without_target=True),
             "revert": _DISCARD,
             "delete": _WRITE,
-            "submit": Does("git.push"),
+            "submit": EffectSpec("git.push"),
             "client": _WRITE,
-            "sync": (Does("vcs.discard", "*", "path", when="-f", bare=True), _WRITE),
-            "protect": Does("repo.admin"),
+            "sync": (EffectSpec("vcs.discard", "*", "path", when="-f", without_target=True), _WRITE),
+            "protect": EffectSpec("repo.admin"),
             "clean": _DISCARD,
         },
     ),
     "cvs": Program(
         _READ,
-        values="-d",
-        subs={
-            "remove": Does("vcs.discard", "*", "path", when="-f", bare=True),
-            "update": Does("vcs.discard", "*", "path", when="-C", bare=True),
-            "commit": Does("git.push"),
+        value_flags="-d",
+        subcommands={
+            "remove": EffectSpec("vcs.discard", "*", "path", when="-f", without_target=True),
+            "update": EffectSpec("vcs.discard", "*", "path", when="-C", without_target=True),
+            "commit": EffectSpec("git.push"),
             "admin": _LOSE,
         },
     ),
-    **programs(
+    **alias_programs(
         "bzr brz",
         Program(
             _READ,
-            subs={
-                "revert": Does("vcs.discard", "*", "path", when="--no-backup", bare=True),
+            subcommands={
+                "revert": EffectSpec("vcs.discard", "*", "path", when="--no-backup", without_target=True),
                 "uncommit": _LOSE,
                 "clean-tree": _DISCARD,
-                "push": (Does("git.push.force", "*", "ref", when="--overwrite", bare=True), Does("git.push")),
+                "push": (
+                    EffectSpec("git.push.force", "*", "ref", when="--overwrite", without_target=True),
+                    EffectSpec("git.push"),
+                ),
             },
         ),
     ),
     "darcs": Program(
         _READ,
-        dry="--dry-run",
-        subs={"obliterate": _LOSE, "unpull": _LOSE, "unrecord": _WRITE, "revert": _DISCARD, "push": Does("git.push")},
+        dry_run_flags="--dry-run",
+        subcommands={
+            "obliterate": _LOSE,
+            "unpull": _LOSE,
+            "unrecord": _WRITE,
+            "revert": _DISCARD,
+            "push": EffectSpec("git.push"),
+        },
     ),
     "repo": Program(
         _READ,
-        subs={
-            "forall": Does("code.run"),
-            "sync": (Does("vcs.discard", when="--force-sync -d --detach --force-remove-dirty", bare=True), _WRITE),
+        subcommands={
+            "forall": EffectSpec("code.run"),
+            "sync": (
+                EffectSpec("vcs.discard", when="--force-sync -d --detach --force-remove-dirty", without_target=True),
+                _WRITE,
+            ),
             "prune": _LOSE,
             "abandon": _LOSE,
-            "upload": Does("git.push"),
+            "upload": EffectSpec("git.push"),
         },
     ),
-    "git-filter-repo": Program(Does("git.history.lose", bare=True), dry="--dry-run --analyze"),
-    "bfg": Program(Does("git.history.lose", bare=True)),
-    "git-lfs": Program(_READ, subs={"prune": Does("git.write"), "push": Does("git.push")}),
-    **programs("slackcat  telegram-send pushover apprise", Program(Does("message.send", "*", "other", bare=True))),
-    **programs(
+    "git-filter-repo": Program(
+        EffectSpec("git.history.lose", without_target=True), dry_run_flags="--dry-run --analyze"
+    ),
+    "bfg": Program(EffectSpec("git.history.lose", without_target=True)),
+    "git-lfs": Program(_READ, subcommands={"prune": EffectSpec("git.write"), "push": EffectSpec("git.push")}),
+    **alias_programs(
+        "slackcat  telegram-send pushover apprise",
+        Program(EffectSpec("message.send", "*", "other", without_target=True)),
+    ),
+    **alias_programs(
         "neomutt s-nail nail aerc himalaya mailsend sendemail",
-        Program(Does("message.send", "*", "other", bare=True), values="-s -a -c -b"),
+        Program(EffectSpec("message.send", "*", "other", without_target=True), value_flags="-s -a -c -b"),
     ),
 }

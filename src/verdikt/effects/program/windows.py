@@ -3,151 +3,151 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from verdikt.effects.argument import words
-from verdikt.effects.call import Call
+from verdikt.effects.argv import word_set
+from verdikt.effects.code.windows_paths import classify_deletes
+from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.system import is_protection
-from verdikt.effects.program.table import Does, Program, programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
-_READ = Does("sys.read")
-_VITAL = words("lsass.exe csrss.exe winlogon.exe wininit.exe services.exe smss.exe svchost.exe")
+_READ = EffectSpec("sys.read")
+_VITAL = word_set("lsass.exe csrss.exe winlogon.exe wininit.exe services.exe smss.exe svchost.exe")
 
 
-def _texts(call: Call) -> list[str]:
+def _texts(call: Invocation) -> list[str]:
     return [word.text.lower() for word in call.command.argv[1:]]
 
 
-def _target(call: Call, kind: str = "other") -> tuple[Target, ...]:
-    return tuple(Target(word.shown, kind) for word in call.command.argv[1:] if not word.text.startswith("/"))[:2]
+def _target(call: Invocation, kind: str = "other") -> tuple[Target, ...]:
+    return tuple(Target(word.display_text, kind) for word in call.command.argv[1:] if not word.text.startswith("/"))[:2]
 
 
-def _reg(call: Call) -> Iterator[Effect]:
+def _reg(call: Invocation) -> Iterator[Effect]:
     texts = _texts(call)
     verb, key = [*texts, "", ""][:2]
     if len(call.command.argv) > 2 and "\\" in (raw := call.command.argv[2].raw):
         key = raw.strip("'\"").lower()  # the shell has eaten backslashes that were not quoted
     key = key.replace("/", "\\")
     if verb == "delete":
-        yield call.effect("reg.delete", _target(call))
+        yield call.make_effect("reg.delete", _target(call))
     elif verb in ("add", "import", "restore", "copy", "load"):
         if (
             key.rstrip("\\").endswith(("\\run", "\\runonce", "\\winlogon", "\\image file execution options"))
             or "\\run\\" in key
             or "\\services\\" in key
         ):
-            yield call.effect("persist.write", _target(call))
+            yield call.make_effect("persist.write", _target(call))
         elif "defender" in key or "\\policies\\system" in key or "enablelua" in " ".join(texts):
-            yield call.effect("sys.security", _target(call))
+            yield call.make_effect("sys.security", _target(call))
         else:
-            yield call.effect("sys.setting", _target(call))
+            yield call.make_effect("sys.setting", _target(call))
     elif verb in ("save", "export") and any(hive in key for hive in ("\\sam", "\\security", "\\system")):
-        yield call.effect("cred.read", _target(call), note="the accounts' passwords")
+        yield call.make_effect("cred.read", _target(call), note="the accounts' passwords")
     else:
-        yield call.effect("sys.read")
+        yield call.make_effect("sys.read")
 
 
-def _net(call: Call) -> Iterator[Effect]:
+def _net(call: Invocation) -> Iterator[Effect]:
     texts = _texts(call)
     verb = texts[0] if texts else ""
     names = [text for text in texts[1:] if not text.startswith("/")]
     if verb == "user":
         if "/delete" in texts:
-            yield call.effect("sys.user.delete", _target(call))
+            yield call.make_effect("sys.user.delete", _target(call))
         elif "/add" in texts or len(names) > 1 or any(text.startswith("/active") for text in texts):
-            yield call.effect("sys.user", _target(call))
+            yield call.make_effect("sys.user", _target(call))
         else:
-            yield call.effect("sys.read")
+            yield call.make_effect("sys.read")
     elif verb in ("localgroup", "group"):
         if "/add" in texts and len(names) > 1:
-            yield call.effect("priv.grant" if "admin" in names[0] else "sys.user", _target(call))
+            yield call.make_effect("priv.grant" if "admin" in names[0] else "sys.user", _target(call))
         else:
-            yield call.effect("sys.user" if "/delete" in texts else "sys.read", _target(call))
+            yield call.make_effect("sys.user" if "/delete" in texts else "sys.read", _target(call))
     elif verb == "stop":
-        yield call.effect(
+        yield call.make_effect(
             "sys.security" if any(map(is_protection, names)) else "sys.service.stop", _target(call, "unit")
         )
     elif verb == "start" and names:
-        yield call.effect("sys.service", _target(call, "unit"))
+        yield call.make_effect("sys.service", _target(call, "unit"))
     elif verb in ("share", "use") and names:
-        yield call.effect("sys.network", _target(call))
+        yield call.make_effect("sys.network", _target(call))
     elif verb == "accounts" and any("/" in text for text in texts):
-        yield call.effect("sys.user")
+        yield call.make_effect("sys.user")
     else:
-        yield call.effect("sys.read")
+        yield call.make_effect("sys.read")
 
 
-def _sc(call: Call) -> Iterator[Effect]:
+def _sc(call: Invocation) -> Iterator[Effect]:
     texts = _texts(call)
     verb = texts[0] if texts else ""
     guarding = any(map(is_protection, texts[1:2]))
     if verb in ("delete", "stop", "config", "failure", "sdset", "pause") and guarding:
-        yield call.effect("sys.security", _target(call, "unit"))
+        yield call.make_effect("sys.security", _target(call, "unit"))
     elif verb == "create":
-        yield call.effect("persist.unit", _target(call, "unit"))
+        yield call.make_effect("persist.unit", _target(call, "unit"))
     elif verb in ("delete", "stop", "pause"):
-        yield call.effect("sys.service.stop", _target(call, "unit"))
+        yield call.make_effect("sys.service.stop", _target(call, "unit"))
     elif verb in ("config", "start", "failure", "sdset"):
-        yield call.effect("sys.setting", _target(call, "unit"))
+        yield call.make_effect("sys.setting", _target(call, "unit"))
     else:
-        yield call.effect("sys.read")
+        yield call.make_effect("sys.read")
 
 
-def _schtasks(call: Call) -> Iterator[Effect]:
+def _schtasks(call: Invocation) -> Iterator[Effect]:
     texts = _texts(call)
     if "/create" in texts or "/change" in texts:
-        yield call.effect("persist.cron", _target(call))
+        yield call.make_effect("persist.cron", _target(call))
     elif "/delete" in texts or "/end" in texts:
-        yield call.effect("sys.setting", _target(call))
+        yield call.make_effect("sys.setting", _target(call))
     else:
-        yield call.effect("sys.read" if "/run" not in texts else "proc.spawn")
+        yield call.make_effect("sys.read" if "/run" not in texts else "proc.spawn")
 
 
-def _taskkill(call: Call) -> Iterator[Effect]:
+def _taskkill(call: Invocation) -> Iterator[Effect]:
     texts = _texts(call)
     names = [text for text in texts if not text.startswith("/")]
     if any(name in _VITAL for name in names):
-        yield call.effect("sys.crash", _target(call, "pid"))
+        yield call.make_effect("sys.crash", _target(call, "pid"))
     elif any(map(is_protection, names)):
-        yield call.effect("sys.security", _target(call, "pid"))
+        yield call.make_effect("sys.security", _target(call, "pid"))
     elif "/im" in texts or "-im" in texts or any("*" in name for name in names) or any("username" in t for t in texts):
-        yield call.effect("proc.kill.all", _target(call, "pid"))
+        yield call.make_effect("proc.kill.all", _target(call, "pid"))
     else:
-        yield call.effect("proc.kill", _target(call, "pid"))
+        yield call.make_effect("proc.kill", _target(call, "pid"))
 
 
-def _format(call: Call) -> Iterator[Effect]:
+def _format(call: Invocation) -> Iterator[Effect]:
     drives = [
         word
         for word in call.command.argv[1:]
         if len(word.text) >= 2 and word.text[1:2] == ":" and word.text[0].isalpha()
     ]
     for word in drives[:1]:
-        yield call.effect("disk.format", (Target(word.shown, "other"),))
+        yield call.make_effect("disk.format", (Target(word.display_text, "other"),))
 
 
-def _netsh(call: Call) -> Iterator[Effect]:
+def _netsh(call: Invocation) -> Iterator[Effect]:
     text = " ".join(_texts(call))
     if "firewall" in text and (
         "state off" in text or "opmode disable" in text or "opmode mode=disable" in text or text.endswith("reset")
     ):
-        yield call.effect("sys.security", (Target("the firewall", "other"),))
+        yield call.make_effect("sys.security", (Target("the firewall", "other"),))
     elif "wlan show profile" in text and "key=clear" in text:
-        yield call.effect("cred.read")
+        yield call.make_effect("cred.read")
     elif " set " in f" {text} " or " add " in f" {text} " or " delete " in f" {text} " or "reset" in text:
-        yield call.effect("sys.network")
+        yield call.make_effect("sys.network")
     else:
-        yield call.effect("sys.read")
+        yield call.make_effect("sys.read")
 
 
-def _delete(call: Call) -> Iterator[Effect]:
+def _delete(call: Invocation) -> Iterator[Effect]:
     """`del`, `rd`: only these by their Windows switches; a path keeps its backslashes."""
     texts = _texts(call)
     tree = "/s" in texts
     names = [word for word in call.command.argv[1:] if not word.text.startswith("/") or len(word.text) > 2]
-    from verdikt.effects.code.drive import deletes
 
-    yield from deletes([_as_written(word) for word in names], "fs.delete.tree" if tree else "fs.delete", call)
+    yield from classify_deletes([_as_written(word) for word in names], "fs.delete.tree" if tree else "fs.delete", call)
 
 
 def _as_written(word: Word) -> str:
@@ -155,30 +155,28 @@ def _as_written(word: Word) -> str:
     return word.raw.strip("'\"") if "\\" in word.raw else word.text
 
 
-def _robocopy(call: Call) -> Iterator[Effect]:
+def _robocopy(call: Invocation) -> Iterator[Effect]:
     """A mirror deletes at its end what is not at its beginning."""
-    from verdikt.effects.code.drive import deletes
-
     texts = [_as_written(word) for word in call.command.argv[1:]]
     names = [text for text in texts if not text.startswith("/")]
     if {"/mir", "/purge"} & {text.lower() for text in texts}:
-        yield from deletes(names[1:2], "fs.delete.tree", call)
+        yield from classify_deletes(names[1:2], "fs.delete.tree", call)
     else:
-        yield call.effect("proc.exec")
+        yield call.make_effect("proc.exec")
 
 
 def _any(what: str, *needles: str, otherwise: str = "sys.read") -> Program:
     """One effect when any of these words is among the arguments."""
 
-    def judge(call: Call) -> Iterator[Effect]:
+    def judge(call: Invocation) -> Iterator[Effect]:
         texts = _texts(call)
         hit = any(needle in text for needle in needles for text in texts)
-        yield call.effect(what if hit else otherwise, _target(call) if hit else ())
+        yield call.make_effect(what if hit else otherwise, _target(call) if hit else ())
 
-    return Program(call=judge)
+    return Program(classify=judge)
 
 
-def _bcdedit(call: Call) -> Iterator[Effect]:
+def _bcdedit(call: Invocation) -> Iterator[Effect]:
     texts = _texts(call)
     changes = any(
         text.startswith(
@@ -190,17 +188,17 @@ def _bcdedit(call: Call) -> Iterator[Effect]:
         word in texts
         for word in ("recoveryenabled", "bootstatuspolicy", "nx", "testsigning", "nointegritychecks", "safeboot")
     )
-    yield call.effect(
+    yield call.make_effect(
         "sys.security" if weak else "sys.boot" if changes else "sys.read", _target(call) if changes else ()
     )
 
 
-def _diskpart(call: Call) -> Iterator[Effect]:
+def _diskpart(call: Invocation) -> Iterator[Effect]:
     scripted = "/s" in _texts(call) or call.command.stdin is not None or call.command.pipe_from is not None
-    yield call.effect("disk.partition", (Target("disks", "other"),), possible=not scripted)
+    yield call.make_effect("disk.partition", (Target("disks", "other"),), possible=not scripted)
 
 
-def _powershell(call: Call) -> Iterator[Effect]:
+def _powershell(call: Invocation) -> Iterator[Effect]:
     """The text that it runs is read elsewhere; a window that nobody sees is told here."""
     texts = _texts(call)
     if any(
@@ -208,52 +206,52 @@ def _powershell(call: Call) -> Iterator[Effect]:
         for text in texts
         if len(text) > 1
     ):
-        yield call.effect("code.hidden", note="an encoded command")
+        yield call.make_effect("code.hidden", note="an encoded command")
     if any(a.startswith(("-w", "/w")) and b == "hidden" for a, b in pairwise(texts)):
-        yield call.effect("code.hidden", note="in a window that nobody sees")
+        yield call.make_effect("code.hidden", note="in a window that nobody sees")
 
 
 PROGRAMS: dict[str, Program] = {
-    **programs("powershell pwsh", Program(call=_powershell)),
+    **alias_programs("powershell pwsh", Program(classify=_powershell)),
     "cmd": Program(),
-    **programs("format format.com", Program(call=_format)),
-    "diskpart": Program(call=_diskpart),
-    "reg": Program(call=_reg),
+    **alias_programs("format format.com", Program(classify=_format)),
+    "diskpart": Program(classify=_diskpart),
+    "reg": Program(classify=_reg),
     "regedit": _any("sys.setting", "/s", "-s"),
-    **programs("net net1", Program(call=_net)),
-    "sc": Program(call=_sc),
-    "schtasks": Program(call=_schtasks),
-    "taskkill": Program(call=_taskkill),
+    **alias_programs("net net1", Program(classify=_net)),
+    "sc": Program(classify=_sc),
+    "schtasks": Program(classify=_schtasks),
+    "taskkill": Program(classify=_taskkill),
     "tasklist": Program(_READ),
-    "netsh": Program(call=_netsh),
+    "netsh": Program(classify=_netsh),
     "vssadmin": _any("backup.delete", "delete", "resize"),
     "wbadmin": _any("backup.delete", "delete"),
     "wmic": _any("backup.delete", "delete", "call"),
-    "bcdedit": Program(call=_bcdedit),
+    "bcdedit": Program(classify=_bcdedit),
     "wevtutil": _any("log.wipe", "cl", "clear-log"),
     "cipher": _any("disk.write", "/w"),
     "fsutil": _any("log.wipe", "deletejournal", "setzerodata"),
-    "takeown": Program(Does("sys.setting")),
+    "takeown": Program(EffectSpec("sys.setting")),
     "icacls": _any("sys.setting", "/grant", "/deny", "/setowner", "/reset", "/remove"),
     "cacls": _any("sys.setting", "/g", "/p", "/e"),
-    **programs("rd", Program(call=_delete)),
-    **programs("del erase", Program(call=_delete)),
+    **alias_programs("rd", Program(classify=_delete)),
+    **alias_programs("del erase", Program(classify=_delete)),
     "manage-bde": _any("sys.security", "-off", "-protectors"),
-    **programs(
+    **alias_programs(
         "mshta regsvr32 rundll32 installutil wscript cscript",
         _any("code.remote", "http:", "https:", "javascript:", "vbscript:", "scrobj", otherwise="code.run"),
     ),
     "bitsadmin": _any("code.unknown", "/transfer", "/addfile"),
     "mountvol": _any("sys.mount", "/d", "/r"),
-    "runas": Program(Does("priv.escalate", "*", "other", bare=True)),
+    "runas": Program(EffectSpec("priv.escalate", "*", "other", without_target=True)),
     "attrib": _any("sys.setting", "-s", "-h", "+s", "+h"),
-    "robocopy": Program(call=_robocopy),
+    "robocopy": Program(classify=_robocopy),
     "powercfg": _any("sys.setting", "/change", "/s", "/h", "-h", "/setactive"),
     "dism": _any("sys.setting", "/disable-feature", "/remove-package", "/cleanup-image", "/enable-feature"),
-    "setx": Program(Does("sys.setting", "0", "other")),
+    "setx": Program(EffectSpec("sys.setting", "0", "other")),
     "sfc": Program(_READ),
     "w32tm": Program(_READ),
-    **programs("systeminfo ipconfig getmac driverquery qwinsta quser nbtstat ver where.exe clip", Program(_READ)),
+    **alias_programs("systeminfo ipconfig getmac driverquery qwinsta quser nbtstat ver where.exe clip", Program(_READ)),
     "reagentc": _any("sys.security", "/disable"),
     "auditpol": _any("sys.security", "/clear", "/remove", "disable"),
 }

@@ -1,0 +1,152 @@
+"""`verdikt ledger tail`, `show` and `stats`."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from verdikt.cli.store_access import (
+    format_timestamp,
+    home_option,
+    json_option,
+    open_existing_store,
+    resolve_session,
+    resolve_sessions,
+)
+from verdikt.errors import LedgerError
+from verdikt.ledger.segment import parse_seq
+from verdikt.model.entry import Entry
+from verdikt.report.entry_line import summarize_entry, verdict_of
+from verdikt.report.log_stats import TABLES, count_entries
+
+if TYPE_CHECKING:
+    from verdikt.ledger.files import FileStore
+
+_COLOURS = {"block": "red", "ask": "yellow", "warn": "yellow", "pass": "green"}
+_POLL_SECONDS = 0.2
+
+
+@click.command()
+@click.option("--session", metavar="S", help="Only this session.")
+@click.option("-n", "--lines", "count", default=20, show_default=True, type=click.IntRange(min=0), help="How many.")
+@click.option("-f", "--follow", is_flag=True, help="Go on as entries are written.")
+@json_option
+@home_option
+def tail(session: str | None, count: int, follow: bool, as_json: bool, home: Path | None) -> None:
+    """The newest entries, oldest first.
+
+    Example: verdikt ledger tail -f
+    """
+    store = open_existing_store(home)
+    newest: list[Entry] = []
+    seen: dict[str, int] = {}
+    sessions = resolve_sessions(store, session)
+    session = session and sessions[0]
+    for one in sessions:
+        seen[one] = parse_seq(store.reader.read_last_line(one)) or 0
+        if count:
+            newest = _sort_entries([*newest, *store.reader.read_intact_entries(one, since=max(0, seen[one] - count))])[
+                -count:
+            ]
+    for entry in newest:
+        _print_entry(entry, as_json)
+    sizes: dict[str, int] = {}
+    while follow:
+        for entry in _read_new_entries(store, session, seen, sizes):
+            _print_entry(entry, as_json)
+        store.clock.sleep(_POLL_SECONDS)
+
+
+def _read_new_entries(
+    store: "FileStore", session: str | None, seen: dict[str, int], sizes: dict[str, int]
+) -> list[Entry]:
+    """What was written since the last look; only files that have changed are read."""
+    found: list[Entry] = []
+    for path in [store.reader.hot_file_path(session)] if session else store.reader.list_hot_files():
+        size = path.stat().st_size if path.exists() else 0
+        one = session or store.reader.find_session_id(path.stem)
+        if one is None or sizes.get(path.name) == size:
+            continue
+        sizes[path.name] = size
+        fresh = list(store.reader.read_intact_entries(one, since=seen.get(one, 0)))
+        seen[one] = max((entry.seq for entry in fresh), default=seen.get(one, 0))
+        found += fresh
+    return _sort_entries(found)
+
+
+def _sort_entries(entries: list[Entry]) -> list[Entry]:
+    return sorted(entries, key=lambda entry: (entry.ts, entry.session, entry.seq))
+
+
+def _print_entry(entry: Entry, as_json: bool) -> None:
+    if as_json:
+        click.echo(entry.to_line().rstrip(b"\n"))
+        return
+    verdict, guard = verdict_of(entry)
+    said = f" {click.style(verdict, fg=_COLOURS.get(verdict))}{f' by {guard}' if guard else ''}" if verdict else ""
+    click.echo(
+        f"{format_timestamp(entry.ts)} {entry.session} {entry.seq} {click.style(entry.kind, bold=True)}{said} {summarize_entry(entry)}"
+    )
+
+
+@click.command()
+@click.argument("session")
+@click.argument("seq", type=click.IntRange(min=1), required=False)
+@click.option("--artifact", metavar="NAME", help="Print this artifact of the entry instead, byte for byte.")
+@json_option
+@home_option
+def show(session: str, seq: int | None, artifact: str | None, as_json: bool, home: Path | None) -> None:
+    """A session's entries, or everything about one of them.
+
+    Example: verdikt ledger show 1f0c… 42
+    """
+    if artifact and seq is None:
+        raise click.UsageError("--artifact needs SEQ")
+    store = open_existing_store(home)
+    session = resolve_session(store, session)
+    if seq is None:
+        for entry in store.reader.read_intact_entries(session):
+            _print_entry(entry, as_json)
+        return
+    if artifact:
+        sys.stdout.buffer.write(store.read_artifact(session, seq, artifact))
+        return
+    one = store.reader.read_entry(session, seq)
+    if one is None:
+        raise LedgerError(f"no entry {seq} in session `{session}`, or it is damaged; try `verdikt ledger verify`")
+    if as_json:
+        click.echo(one.to_line().rstrip(b"\n"))
+        return
+    click.echo(
+        f"entry {one.seq} of session {one.session}: {click.style(one.kind, bold=True)}, {format_timestamp(one.ts)} UTC"
+    )
+    click.echo(f"prev {one.prev}\nhash {one.hash}")
+    click.echo(f"signed with {one.kid}" if one.sig else "covered by the next signed checkpoint")
+    click.echo(json.dumps(one.body, indent=2, ensure_ascii=False, sort_keys=True))
+
+
+@click.command()
+@click.option("--session", metavar="S", help="Only this session.")
+@json_option
+@home_option
+def stats(session: str | None, as_json: bool, home: Path | None) -> None:
+    """How many entries there are, by verdict, guard, effect, kind and session.
+
+    Example: verdikt ledger stats --json
+    """
+    store = open_existing_store(home)
+    found = count_entries(
+        entry for one in resolve_sessions(store, session) for entry in store.reader.read_intact_entries(one)
+    ).record()
+    if as_json:
+        click.echo(json.dumps(found, indent=1))
+        return
+    click.echo(f"{found['entries']} entries")
+    for table in TABLES:
+        if found[table]:
+            click.echo(click.style(table, bold=True))
+            width = max(map(len, found[table]))
+            for name, number in found[table].items():
+                click.echo(f"  {name:<{width}}  {number}")

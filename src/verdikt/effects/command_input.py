@@ -1,0 +1,146 @@
+"""Where a command gets its words, its program and its input from, told from the commands around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from verdikt.effects.program.find import has_filter, list_matches
+from verdikt.shell.command import UNKNOWN, Word
+
+if TYPE_CHECKING:
+    from verdikt.effects.invocation import Invocation
+    from verdikt.shell.command import Command
+
+MAX_LOOKBEHIND = 64
+"""How far before a command is looked for what gives it its words."""
+_LISTING_PROGRAMS = frozenset("find gfind fd fdfind ls git grep egrep rg locate echo printf".split())
+_ENDLESS_DEVICES = ("/dev/zero", "/dev/urandom", "/dev/random", "/dev/full")
+_RISKY_PROGRAMS = ("rm", "dd", "shred", "mv", "cp", "cat", "chmod", "chown", "nc", "curl", "tee")
+
+
+def substitute_listed_names(call: Invocation, index: int) -> None:
+    """Puts the names that `find` or `ls` would give in the place of the words that come from them."""
+    command = call.command
+    source = _find_listing_command(call, index)
+    if source is None:
+        return
+    given = _list_names(source)
+    words: list[Word] = []
+    for word in command.argv:
+        words.extend([word] if word.is_known else given)
+    call.command = replace(command, argv=tuple(words))
+    call.uncertain = _is_selective(source)
+
+
+def _find_listing_command(call: Invocation, index: int) -> Command | None:
+    """The command whose output names what this one works on."""
+    if call.command.via and call.command.via[-1].startswith(("find", "gfind", "fd")):
+        near = reversed(call.commands[max(0, index - MAX_LOOKBEHIND) : index])
+        return next((c for c in near if c.name in _FIND_PROGRAMS), None)
+    return next((c for c in call.iter_upstream() if c.name in _LISTING_PROGRAMS), None)
+
+
+def _is_selective(source: Command) -> bool:
+    """Whether there may be files that a command does not name."""
+    if source.name in ("ls", "echo", "printf"):
+        return False
+    if source.name in ("find", "gfind"):
+        return has_filter(source)
+    texts = [word.text for word in source.argv[1:]]
+    if "ls-files" in texts:
+        return not _UNFILTERED_GIT_WORDS.issuperset(texts)
+    if "--files" in texts:
+        return not _UNFILTERED_RIPGREP_WORDS.issuperset(texts)
+    if source.name in ("fd", "fdfind"):
+        return not _UNFILTERED_FD_WORDS.issuperset(word.text for word in _strip_exec_words(source))
+    return True
+
+
+def _strip_exec_words(source: Command) -> list[Word]:
+    """The words of an `fd` that are not those of the command that it runs."""
+    words = list(source.argv[1:])
+    return words[: next((i for i, word in enumerate(words) if word.text in _EXEC_FLAGS), len(words))]
+
+
+_FIND_PROGRAMS = frozenset("find gfind fd fdfind".split())
+_EXEC_FLAGS = frozenset("-x -X --exec --exec-batch".split())
+_UNFILTERED_GIT_WORDS = frozenset("ls-files -z -c --cached -o --others --exclude-standard -co".split())
+_UNFILTERED_RIPGREP_WORDS = frozenset("--files -0 --null --hidden --no-ignore -u -uu -uuu .".split())
+_UNFILTERED_FD_WORDS = frozenset(
+    ". -H -I -u -0 --hidden --no-ignore --unrestricted --print0 -t --type f file d".split()
+)
+
+
+def _list_names(source: Command) -> list[Word]:
+    if source.name in ("find", "gfind"):
+        return list_matches(source)
+    operands = [word for word in _strip_exec_words(source) if not word.text.startswith("-")]
+    everything = [Word("**/*", "*", True)]
+    if source.name == "ls":
+        named = [word if word.glob else Word(f"{word.text.rstrip('/')}/*", word.raw, True) for word in operands]
+        return named or [Word("*", "*", True)]
+    if source.name in ("echo", "printf"):
+        return [word for word in operands if word.glob] or [Word(UNKNOWN, "…")]
+    if source.name == "git":
+        return everything
+    return [Word(f"{word.text.rstrip('/')}/**/*", word.raw, True) for word in operands[1:]] or everything
+
+
+def find_program_word(command: Command) -> Word | None:
+    """The word that an interpreter takes its program from: after `-c` or `-e`, else the first operand."""
+    words = command.argv[1:]
+    if command.name == "eval":
+        return next((word for word in words if not word.is_known), words[0] if words else None)
+    for position, word in enumerate(words):
+        text = word.text
+        if text.startswith("-") and not text.startswith("--") and text[-1:] in "ce" and text[1:].isalpha():
+            return words[position + 1] if position + 1 < len(words) else None
+        if not text.startswith(("-", "+")):
+            return word
+    return None
+
+
+def match_programs(pattern: str) -> list[str]:
+    """The programs that a wildcard in the place of a program may stand for, of those that matter."""
+    return [name for name in _RISKY_PROGRAMS if fnmatchcase(name, pattern)]
+
+
+def has_endless_output(command: Command) -> bool:
+    """Whether a command's output never ends."""
+    if command.name == "cat":
+        return any(word.text in _ENDLESS_DEVICES for word in command.argv[1:])
+    return command.name == "yes"
+
+
+def find_static_output(command: Command) -> str | None:
+    """What a command writes to its output, where the text tells."""
+    if command.stdin is not None and command.name in ("cat", "tee"):
+        return command.stdin
+    if command.name in ("echo", "printf") and all(word.is_known for word in command.argv):
+        words = [word.text for word in command.argv[1:] if word.text not in ("-e", "-n", "-en", "-ne")]
+        return " ".join(words).replace("\\n", "\n").replace("\\t", "\t")
+    return None
+
+
+_LANGUAGE_BY_EXTENSION = {
+    ".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "node", ".pl": "perl", ".rb": "ruby", ".php": "php",
+    ".lua": "lua", ".sql": "sql", ".ps1": "powershell",
+}  # fmt: skip
+_LANGUAGE_BY_INTERPRETER = {
+    "python": "python", "pypy": "python", "py": "python", "node": "node", "nodejs": "node", "perl": "perl", "ruby": "ruby",
+    "php": "php", "lua": "lua",
+}  # fmt: skip
+
+
+def detect_language(program: str, path: str, shells: Sequence[str] | frozenset[str]) -> str:
+    """The language of a file that a program runs; empty for shell and for what nobody here reads."""
+    for name, language in _LANGUAGE_BY_INTERPRETER.items():
+        if program.startswith(name):
+            return language
+    if program in shells or program in ("source", "."):
+        return ""
+    dot = path.rfind(".")
+    return _LANGUAGE_BY_EXTENSION.get(path[dot:], "") if dot > path.rfind("/") else ""

@@ -1,0 +1,152 @@
+"""What the programs are that prove something: which run tests, which build, lint, commit, fetch, and which only look. Tables."""
+
+import itertools
+import re
+from collections.abc import Sequence
+
+from verdikt.model.lazy_regex import compile_lazily
+
+_TEST_WORD = compile_lazily(r"(?:^|[:_.-])(?:unit|e2e|integration)?-?(?:tests?|specs?|check)(?:$|[:_.-])")
+
+_PROGRAMS_BY_KIND = {
+    "test": "pytest py.test jest vitest mocha ava ctest tox nox rspec phpunit nose2 karma cypress playwright gotestsum",
+    "build": "tsc webpack vite rollup esbuild gcc g++ clang clang++ cc rustc javac kotlinc ninja xcodebuild",
+    "lint": "flake8 pylint mypy pyright eslint stylelint golangci-lint shellcheck rubocop hadolint yamllint bandit ty biome",
+    "http": "curl wget http https xh httpie",
+    "look": (
+        "ls cat echo printf pwd head tail grep rg find awk which whereis date true : test [ [[ wc sort uniq diff cd sleep type env"
+        " ps whoami stat file tree less more jq cut tr basename dirname realpath id uname hostname history man set export false"
+        " read exit return wait sed tee clear seq yes column fd bat eza"
+    ),
+}
+_KIND_BY_PROGRAM = {name: kind for kind, names in _PROGRAMS_BY_KIND.items() for name in names.split()}
+
+_SUBCOMMANDS: dict[str, dict[str, str]] = {
+    "go": {"test": "test", "build": "build", "vet": "lint", "install": "build"},
+    "cargo": {"test": "test", "nextest": "test", "t": "test", "build": "build", "check": "build", "b": "build", "clippy": "lint"},
+    "dotnet": {"test": "test", "build": "build", "publish": "build"},
+    "deno": {"test": "test", "check": "build", "lint": "lint"},
+    "bun": {"test": "test", "build": "build"},
+    "mix": {"test": "test", "compile": "build"},
+    "swift": {"test": "test", "build": "build"},
+    "bazel": {"test": "test", "build": "build"},
+    "ruff": {"check": "lint", "format": "lint"},
+    "docker": {"build": "build", "buildx": "build"},
+    "git": {
+        "commit": "commit", "status": "look", "log": "look", "diff": "look", "show": "look", "branch": "look", "fetch": "look",
+        "remote": "look", "blame": "look", "ls-files": "look", "rev-parse": "look", "grep": "look", "config": "look",
+    },
+    "mvn": {"test": "test", "verify": "test", "install": "test", "package": "test", "compile": "build"},
+    "gradle": {"test": "test", "check": "test", "build": "test", "assemble": "build"},
+    "npm": {"test": "test", "t": "test", "tst": "test"},
+    "yarn": {"test": "test", "build": "build", "lint": "lint"},
+    "pnpm": {"test": "test", "t": "test", "build": "build", "lint": "lint"},
+    "rake": {"test": "test", "spec": "test"},
+    "rails": {"test": "test"},
+    "next": {"build": "build", "lint": "lint"},
+    "ng": {"test": "test", "build": "build", "lint": "lint"},
+    "cmake": {"--build": "build"},
+    "black": {"--check": "lint"},
+    "isort": {"--check": "lint", "--check-only": "lint"},
+    "prettier": {"--check": "lint", "-c": "lint"},
+}  # fmt: skip
+_ALIASES = {"mvnw": "mvn", "gradlew": "gradle", "python3": "python", "py": "python", "nodejs": "node", "gmake": "make"}
+_KIND_BY_MODULE = {"pytest": "test", "unittest": "test", "nose2": "test", "build": "build", "compileall": "build", "py_compile": "build",
+            "mypy": "lint", "ruff": "lint", "flake8": "lint", "pylint": "lint", "coverage": "test"}  # fmt: skip
+
+_DRY_RUN_FLAGS = frozenset(
+    "--collect-only --co --version --help -h --listTests --list -list --no-run --show-only --dry-run --just-print -DskipTests"
+    " -Dmaven.test.skip=true --fixtures --markers --setup-plan --setup-only --passWithNoTests --exit-zero --list-tests"
+    " --no-fail --exit-0 --noop --recon".split()
+)
+_SHORT_DRY_RUN_FLAGS = {"make": {"-n", "-q"}, "ctest": {"-N"}, "git": {"-n"}, "pytest": {"-V"}}
+
+
+def classify_run(argv: Sequence[str]) -> str:
+    """`test`, `build`, `lint`, `commit`, `http`, `look` or `other`."""
+    if not argv:
+        return "look"
+    name, rest = resolve_program_name(argv[0]), list(argv[1:])
+    words = [word for word in rest if not word.startswith("-")]
+    if name == "tsc" and "--noEmit" in rest:
+        return "lint"
+    if name == "sed" and any(word.startswith(("-i", "--in-place")) for word in rest):
+        return "other"
+    if name in _KIND_BY_PROGRAM:
+        return _KIND_BY_PROGRAM[name]
+    if name == "python" and "-m" in rest[:4]:
+        module = rest[rest.index("-m") + 1 : rest.index("-m") + 2]
+        return _KIND_BY_MODULE.get(module[0] if module else "", "other")
+    if name == "coverage" and words[:1] == ["run"]:
+        return "test" if any(word in ("pytest", "unittest") for word in words) else "other"
+    if name == "node" and "--test" in rest:
+        return "test"
+    if name in ("make", "just", "task"):
+        return _classify_task_name(words[0] if words else "all")
+    if name in ("npm", "yarn", "pnpm", "bun") and words[:1] in (["run"], ["run-script"]):
+        return _classify_task_name(words[1] if len(words) > 1 else "")
+    table = _SUBCOMMANDS.get(name, {})
+    for word in rest:
+        kind = table.get(word) or (table.get(word.rsplit(":", 1)[-1]) if name == "gradle" else None)
+        if kind:
+            return kind
+        if not word.startswith("-") and name not in ("mvn", "gradle", "git"):
+            break
+    return "other"
+
+
+def _classify_task_name(name: str) -> str:
+    """What a named task of a project does, by its name."""
+    if _TEST_WORD.search(name):
+        return "test"
+    if re.search(r"lint|typecheck|type-check|format|fmt", name):
+        return "lint"
+    return "build" if re.search(r"build|compile|^all$|dist|bundle", name) else "other"
+
+
+def is_dry_run(argv: Sequence[str]) -> bool:
+    """Whether a flag makes the program do less than its name says: list tests, print help, ignore failures."""
+    name = resolve_program_name(argv[0]) if argv else ""
+    flags = {word.partition("=")[0] if not word.startswith("-D") else word for word in argv[1:]}
+    if flags & _DRY_RUN_FLAGS or flags & _SHORT_DRY_RUN_FLAGS.get(name, set()):
+        return True
+    return name in ("gradle", "gradlew") and any(pair == ("-x", "test") for pair in itertools.pairwise(argv))
+
+
+_SELECTION_FLAGS = frozenset(
+    "-k -m -t -R -E -run --run --lf --last-failed --sw --stepwise --nf --testNamePattern --testPathPattern --tests --filter --only --grep -g"
+    " --onlyChanged --changedSince --related --findRelatedTests --bail-on-first -Dtest -Dit.test --lib --bin --doc --test --example --deselect"
+    " --exclude --ignore --spec --shard".split()
+)
+_FULL_SUITE_PATHS = frozenset(
+    ". ./... ./ tests tests/ test test/ spec spec/ src src/ __tests__ all //... discover".split()
+)
+_TEST_PATH = compile_lazily(r"/|\.(?:py|js|jsx|ts|tsx|mjs|cjs|rb|php|go|rs|java|kt|exs)(?:$|[:#\[])|::")
+
+
+def is_partial_test_run(argv: Sequence[str]) -> bool:
+    """Whether a run of tests was told to run a part of them only."""
+    name, rest = resolve_program_name(argv[0]) if argv else "", list(argv[1:])
+    if name == "python" and "-m" in rest:
+        at = rest.index("-m")
+        name, rest = (rest[at + 1] if at + 1 < len(rest) else ""), rest[at + 2 :]
+    for word in rest:
+        flag = word.partition("=")[0]
+        if flag in _SELECTION_FLAGS and not (
+            flag in ("-m", "-t", "-R", "-g") and name in ("make", "npm", "yarn", "pnpm")
+        ):
+            return True
+        if not word.startswith("-") and word not in _FULL_SUITE_PATHS and _TEST_PATH.search(word):
+            return True
+    words = [word for word in rest if not word.startswith("-")]
+    return name == "cargo" and len(words) > 1 and words[0] in ("test", "t")
+
+
+def resolve_program_name(word: str) -> str:
+    """The program that a word starts; empty for one that lies where programs do not, and so may be anything."""
+    directory, _, name = word.rpartition("/")
+    name = name.removesuffix(".exe")
+    if directory and not re.search(r"(?:^|/)(?:s?bin|\.bin|Scripts)$", directory) and name not in ("mvnw", "gradlew"):
+        return word
+    name = _ALIASES.get(name, name)
+    return "python" if re.fullmatch(r"python\d(?:\.\d+)?", name) else name

@@ -1,0 +1,230 @@
+"""What a shell command ran, and for which of its parts the exit status speaks. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from verdikt.evidence.program_kinds import classify_run, is_dry_run, resolve_program_name
+from verdikt.shell import analyse
+from verdikt.shell.command import Command, Script
+
+MAX_WORDS, MAX_WORD_LENGTH, MAX_RUNS = 60, 300, 40
+
+_MAX_CACHED_LENGTH = 4096
+"""Letters of a command up to which what it ran is remembered for a while."""
+
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+_TRANSPARENT_WRAPPERS = frozenset(
+    "timeout env nice ionice time sudo doas command exec nohup stdbuf poetry uv pipenv hatch pdm rye npx bunx pnpm yarn xvfb-run"
+    " setsid caffeinate dotenv direnv mise nix conda chrt taskset unbuffer".split()
+)
+"""Wrappers that end with the status of what they run."""
+
+_WRITING_PROGRAMS = frozenset("patch tee cp mv rm rsync install ln truncate dd touch unzip tar".split())
+_GIT_EDITS = frozenset(
+    "apply am checkout restore stash revert merge rebase pull cherry-pick reset switch clean mv rm".split()
+)
+_FORMATTERS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    name: (frozenset(only.split()), frozenset(unless.split()))
+    for names, only, unless in (
+        ("black isort autopep8 yapf rustfmt stylua dprint shfmt clang-format buf", "", "--check --check-only --diff -c -d -l"),
+        ("ruff", "--fix --fix-only --unsafe-fixes format", "--check --diff"),
+        ("prettier eslint stylelint biome rubocop gofmt goimports tslint xo standard", "--write -w --fix --apply -a -A -i", ""),
+        ("cargo go", "fmt fix generate", "--check"),
+        ("terraform mix dart swift-format", "fmt format -i", "-check --check --check-formatted"),
+        ("protoc sqlc openapi-generator graphql-codegen codegen stringer mockgen autoflake pyupgrade", "", "--version --check"),
+    )
+    for name in names.split()
+}  # fmt: skip
+"""Programs that rewrite sources → words of which one makes them, and words that keep them from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRun:
+    """One program that ran. `speaks`: a status of 0 for the whole command means that this one ended with 0 too."""
+
+    argv: tuple[str, ...]
+    kind: str
+    status_propagates: bool
+    dry_run: bool = False
+    cwd: str = ""
+
+    @property
+    def command_line(self) -> str:
+        """The same for two runs of the same thing."""
+        return " ".join(self.argv)
+
+    def record(self) -> dict[str, Any]:
+        """The run as plain data."""
+        return {
+            "argv": list(self.argv),
+            "kind": self.kind,
+            "speaks": self.status_propagates,
+            "dry": self.dry_run,
+            "cwd": self.cwd,
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "ProgramRun":
+        """The run that `record` wrote down."""
+        return cls(
+            tuple(map(str, record.get("argv", ()))),
+            str(record.get("kind", "other")),
+            bool(record.get("speaks")),
+            bool(record.get("dry")),
+            str(record.get("cwd", "")),
+        )
+
+
+def read_runs(text: str, depth: int = 0) -> tuple[ProgramRun, ...]:
+    """The programs that a command text runs, in order."""
+    return (
+        _read_runs_cached(text, depth)
+        if len(text) <= _MAX_CACHED_LENGTH
+        else tuple(_iter_runs(analyse(text), depth))[:MAX_RUNS]
+    )
+
+
+@lru_cache(maxsize=128)
+def _read_runs_cached(text: str, depth: int) -> tuple[ProgramRun, ...]:
+    """The same, remembered: whoever looks at a call asks more than once."""
+    return tuple(_iter_runs(analyse(text), depth))[:MAX_RUNS]
+
+
+def _iter_runs(script: Script, depth: int) -> Iterator[ProgramRun]:
+    raw = script.text.encode("utf-8", "replace")
+    outer = [command for command in script.commands if command.depth == 0 and command.feeds is None]
+    errexit, pipefail = _read_shell_options(outer)
+    for place, command in enumerate(outer):
+        speaks = not script.problems and _propagates_status(raw, outer, place, errexit=errexit, pipefail=pipefail)
+        inner = _extract_inner_script(command)
+        if inner is not None and depth < 3:
+            for run in read_runs(inner, depth + 1):
+                yield ProgramRun(
+                    run.argv, run.kind, run.status_propagates and speaks, run.dry_run, run.cwd or _command_cwd(command)
+                )
+            continue
+        real = _unwrap_command(script, command)
+        argv = tuple(word.display_text[:MAX_WORD_LENGTH] for word in real.argv[:MAX_WORDS])
+        whole = all(word.is_known for word in real.argv[:1]) and not real.host
+        told = any("collect-only" in word.text or "-DskipTests" in word.text for _, word in real.assignments)
+        yield ProgramRun(argv, classify_run(argv), speaks and whole, is_dry_run(argv) or told, _command_cwd(real))
+
+
+def _command_cwd(command: Command) -> str:
+    return command.cwd.display_text if command.cwd is not None else ""
+
+
+def _extract_inner_script(command: Command) -> str | None:
+    """What a shell was given to run with `-c`."""
+    if resolve_program_name(command.name) not in _SHELLS:
+        return None
+    for at, word in enumerate(command.argv[1:-1], start=1):
+        if re.fullmatch(r"-[a-z]*c", word.text):
+            text = command.argv[at + 1]
+            options = " ".join(option.text for option in command.argv[1:at])
+            lead = "set -e; " if "e" in word.text or "-e" in options else ""
+            return lead + text.text if text.is_known else None
+    return None
+
+
+def _unwrap_command(script: Script, command: Command) -> Command:
+    """The command that wrappers run in the end, when they end with its status; else the command itself."""
+    found = command
+    for other in script.commands:
+        if (
+            other.depth
+            and other.span == command.span
+            and other.feeds is None
+            and set(other.via) <= _TRANSPARENT_WRAPPERS
+        ):
+            found = other
+    return found
+
+
+def _read_shell_options(commands: Iterable[Command]) -> tuple[bool, bool]:
+    """Whether `set -e` and `set -o pipefail` are in force."""
+    words = [word.text for command in commands if command.name == "set" for word in command.argv[1:]]
+    return any(re.fullmatch(r"-[a-z]*e[a-z]*|errexit", word) for word in words), "pipefail" in words
+
+
+def _propagates_status(raw: bytes, commands: list[Command], index: int, *, errexit: bool, pipefail: bool) -> bool:
+    """Whether the whole can only end with 0 when this command ran and ended with 0."""
+    command = commands[index]
+    before = raw[(commands[index - 1].span[1] if index else 0) : command.span[0]].decode("utf-8", "replace")
+    if (
+        command.background
+        or command.repeated
+        or re.search(r"(?:^|[;\s(])(?:!|if|while|until|elif|do|else|case|trap)\s*$", before)
+    ):
+        return False
+    if command.conditional and not re.fullmatch(r"[\s)}]*&&[\s({]*", before):
+        return False
+    for at in range(index, len(commands)):
+        end = commands[at + 1].span[0] if at + 1 < len(commands) else len(raw)
+        after = re.sub(r"(?m)(?:^|(?<=\s))#.*$", "", raw[commands[at].span[1] : end].decode("utf-8", "replace"))
+        joint = after.strip(" \t\r)}({")
+        if "||" in joint:
+            return False
+        if "&&" in joint:
+            continue
+        if joint.startswith("|"):
+            if not pipefail:
+                return False
+            continue
+        if at + 1 == len(commands):
+            return not joint.strip("; \n\t") or joint.strip("; \n\t") in ("fi", "done")
+        if not errexit or commands[at].conditional:
+            return False
+    return True
+
+
+_FILE_HANDLERS = frozenset(
+    "git cp mv rm chmod chown touch ln mkdir rmdir tar zip unzip gzip gunzip dd tee patch install rsync scp truncate code vim vi nano"
+    " emacs open xdg-open pbcopy dos2unix unix2dos md5sum sha256sum sha1sum cloc sed xargs gh svn hg shasum cksum".split()
+)
+
+
+def is_file_handler(argv: tuple[str, ...]) -> bool:
+    """Whether a program only moves files about, writes or formats them, and so runs nothing that is in them."""
+    name = resolve_program_name(argv[0]) if argv else ""
+    if name in ("perl", "ruby") and any(re.match(r"-[a-z]*i", word) for word in argv[1:]):
+        return True
+    return name in _FILE_HANDLERS or (name in _FORMATTERS and name not in ("cargo", "go", "mix", "dart", "terraform"))
+
+
+def _rewrites_sources(name: str, words: list[str]) -> bool:
+    only, unless = _FORMATTERS.get(resolve_program_name(name), (frozenset(), frozenset()))
+    given = {word.partition("=")[0] for word in words}
+    return resolve_program_name(name) in _FORMATTERS and (not only or bool(given & only)) and not given & unless
+
+
+def find_edited_paths(text: str) -> tuple[str, ...]:
+    """The files that a command text changes, as it names them; `*` when it changes what it does not name."""
+    return _find_edits_cached(text) if len(text) <= _MAX_CACHED_LENGTH else _find_edits(text)
+
+
+def _find_edits(text: str) -> tuple[str, ...]:
+    found: list[str] = []
+    for command in analyse(text).commands:
+        found += [
+            redirect.target.display_text
+            for redirect in command.redirects
+            if redirect.op in (">", ">>", ">|", "&>", "&>>")
+            and not redirect.target.text.startswith(("/dev/", "&"))
+            and not redirect.target.text.isdigit()
+        ]
+        words = [word.display_text for word in command.argv[1:]]
+        plain = [word for word in words if not word.startswith("-")]
+        if command.name in ("sed", "perl") and any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in words):
+            found += plain[1:] if command.name == "sed" else plain[-1:]
+        elif command.name in _WRITING_PROGRAMS:
+            found += plain[-1:] if command.name in ("cp", "mv", "ln", "rsync", "install") else plain
+        elif (command.name == "git" and plain[:1] and plain[0] in _GIT_EDITS) or _rewrites_sources(command.name, words):
+            found.append("*")
+    return tuple(dict.fromkeys(path for path in found if path))[:MAX_RUNS]
+
+
+_find_edits_cached = lru_cache(maxsize=128)(_find_edits)

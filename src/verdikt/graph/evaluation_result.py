@@ -1,0 +1,68 @@
+"""What one evaluation came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from verdikt.model.verdict import VerdictKind
+
+if TYPE_CHECKING:
+    from verdikt.graph.context import GovernanceContext, TraceEntry
+    from verdikt.model.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationResult:
+    """The verdict of the whole graph, with the context and the trace that led to it. True only if the action may go on."""
+
+    verdict: Verdict
+    context: GovernanceContext
+
+    def __bool__(self) -> bool:
+        return self.verdict.passed
+
+    @property
+    def passed(self) -> bool:
+        """Whether the action may go on without anybody being asked."""
+        return self.verdict.passed
+
+    @property
+    def reason(self) -> str:
+        """Why, in the words of the guard that decided."""
+        return self.verdict.reason
+
+    @property
+    def fix(self) -> str:
+        """What to do instead, in the words of the guard that decided."""
+        return self.verdict.fix
+
+    @property
+    def fixes(self) -> tuple[str, ...]:
+        """What to do instead, by every guard that objected, the deciding one first."""
+        objections = sorted(self.objections, key=lambda verdict: -verdict.kind)
+        return tuple(dict.fromkeys(v.fix for v in (self.verdict, *objections) if v.fix))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was said without objecting: warnings, and OBSERVE guards that failed."""
+        return tuple(v.reason for v in self.context.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error))
+
+    @property
+    def trace(self) -> list[TraceEntry]:
+        """Every node that was evaluated, each above its children."""
+        return self.context.trace
+
+    @property
+    def objections(self) -> list[Verdict]:
+        """The verdicts that were not overruled: at each node, those of children no stricter than the node itself."""
+        found: list[Verdict] = []
+        path: list[VerdictKind | None] = []  # of each node above: its kind, or None once overruled
+        for entry in self.trace:
+            del path[entry.depth :]
+            above = path[-1] if path else VerdictKind.BLOCK
+            overruled = above is None or entry.verdict.kind > above
+            path.append(None if overruled else entry.verdict.kind)
+            if not overruled:
+                found.append(entry.verdict)
+        return found

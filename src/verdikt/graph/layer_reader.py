@@ -1,0 +1,180 @@
+"""One document of a policy → one layer: its top-level keys, and the profile it builds on."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from verdikt.graph.graph_reader import NODE_READERS, SHORT_SECTIONS, GraphReader
+from verdikt.graph.guard import PolicyNode
+from verdikt.graph.matcher import Matcher
+from verdikt.graph.policy import NO_PROFILE, PolicyLayer
+from verdikt.graph.policy_registry import PolicyRegistry
+from verdikt.graph.rule import VERDICT_KINDS, Rule, RuleSet
+from verdikt.model.posture import Posture
+from verdikt.model.yaml_document import YamlDocument, to_plain
+from verdikt.model.yaml_node import YamlNode
+
+PROFILE_NAMES = ("relaxed", "standard", "strict")
+
+TOP_LEVEL_KEYS: dict[str, str] = {
+    "version": "of this format: 1",
+    "profile": "the shipped rules to build on; `none` for none but the red lines",
+    "disable": "rules of that profile to leave out; red lines stay",
+    "posture": "the posture in which sessions start",
+    "unknown_tools": "what is said of a tool that nobody declared",
+    "approve": "effects for which the host need not ask a person",
+    "boundaries": "where files may be touched: the settings of the guard `file_boundary`",
+    "bash_safety": "which commands are refused: the settings of the guard `bash_safety`",
+    "guards": "guards and combinators, all of which must pass",
+    "rules": "rules, all of which must pass",
+    "all": "children, all of which must pass",
+    "any": "children, one of which must pass",
+    "not": "a child that must block",
+    "when": "a condition and what follows from it",
+    "threshold": "children, some of which must pass",
+    "escalate": "a child and what decides when it blocks",
+}
+"""Top-level key of a policy file → what it is for."""
+
+ReadProfile = Callable[[str], YamlDocument]
+
+
+def read_layer(
+    name: str,
+    document: YamlDocument,
+    registry: PolicyRegistry,
+    profile: ReadProfile,
+    *,
+    trusted: bool = True,
+    default: str = NO_PROFILE,
+    red_lines: str = NO_PROFILE,
+) -> PolicyLayer | None:
+    """The layer that a document describes, or None after recording what is wrong with it in `document.faults`.
+
+    `default` is the profile it builds on when it names none. One that builds on none has the red lines
+    of the profile `red_lines` all the same: verdikt guards itself whatever it is told to guard.
+    """
+    top = YamlNode.from_document(document)
+    if document.value is None:
+        top = YamlNode(document, (), {})
+    given = top.read_mapping(
+        [*TOP_LEVEL_KEYS, *registry.sections], what="a policy: a mapping with " + ", ".join(TOP_LEVEL_KEYS)
+    )
+    if "version" in given and given["version"].value != 1:
+        given["version"].add_mismatch("1, the only version there is")
+    chosen = given["profile"].read_choice([*PROFILE_NAMES, NO_PROFILE]) if "profile" in given else default
+    disabled = given["disable"].read_texts() if "disable" in given else ()
+    base = _read_base_profile(top, chosen, disabled, registry, profile) if chosen and chosen != NO_PROFILE else None
+    if base is None and "disable" in given:
+        given["disable"].add_error_at_key("`disable`: expected a `profile` whose rules it leaves out, found none")
+    if chosen == NO_PROFILE and red_lines != NO_PROFILE:
+        base = _keep_red_lines(_read_base_profile(top, red_lines, (), registry, profile))
+    reader = GraphReader(registry)
+    nodes = _read_nodes(top, given, reader)
+    posture = given["posture"].read_choice(tuple(Posture)) if "posture" in given else None
+    unknown = given["unknown_tools"].read_choice(tuple(VERDICT_KINDS)) if "unknown_tools" in given else None
+    approve = _read_approvals(given["approve"], reader) if "approve" in given else None
+    sections = {key: registry.sections[key].schema_type.read(given[key]) for key in registry.sections if key in given}
+    if document.errors:
+        return None
+    return PolicyLayer(
+        name=name,
+        file=document.file,
+        document=to_plain(top.value),
+        nodes=tuple(nodes),
+        located_items=tuple(reader.located_items),
+        conditions=tuple(reader.located_conditions),
+        profile=chosen or NO_PROFILE,
+        base=base,
+        disabled=disabled,
+        posture=Posture(posture) if posture else None,
+        unknown_tools=VERDICT_KINDS[unknown] if unknown else None,
+        approve=approve,
+        sections=sections,
+        where={key: document.format_location((key,), key=True) for key in top.value},
+        trusted=trusted,
+    )
+
+
+def _read_base_profile(
+    top: YamlNode, name: str, disabled: tuple[str, ...], registry: PolicyRegistry, profile: ReadProfile
+) -> PolicyLayer | None:
+    """The profile as a layer, without the rules that are disabled."""
+    document = profile(name)
+    base = read_layer(f"profile {name}", document, registry, profile)
+    top.document.errors += document.errors
+    if base is not None and base.base is not None:
+        base = _merge_profiles(base, base.base)
+    if base is None or not disabled:
+        return base
+    rules = {placed.item.name: placed.item for placed in base.located_items if isinstance(placed.item, Rule)}
+    for item in top.get_child("disable").read_one_or_more(what="names of rules"):
+        if item.value not in rules:
+            item.add_unknown_name(f"rule of the profile `{name}`", str(item.value), rules, at_key=False)
+        elif rules[item.value].red_line:
+            item.add_error(f"`disable`: expected a rule that can be disabled, found the red line `{item.value}`")
+    return _drop_rules(base, frozenset(disabled))
+
+
+def _keep_red_lines(profile: PolicyLayer | None) -> PolicyLayer | None:
+    """Nothing of a profile but what no policy can take away."""
+    if profile is None:
+        return None
+    others = (
+        placed.item for placed in profile.located_items if isinstance(placed.item, Rule) and not placed.item.red_line
+    )
+    left = _drop_rules(profile, frozenset(rule.name for rule in others))
+    return replace(left, posture=None, unknown_tools=None, approve=None, sections={})
+
+
+def _merge_profiles(profile: PolicyLayer, base: PolicyLayer) -> PolicyLayer:
+    """A profile that builds on another, as one layer: what it does not say itself comes from below."""
+    return replace(
+        profile,
+        nodes=(*base.nodes, *profile.nodes),
+        located_items=(*base.located_items, *profile.located_items),
+        document={**profile.document, "profile": base.document},
+        posture=profile.get_setting("posture"),
+        unknown_tools=profile.get_setting("unknown_tools"),
+        approve=profile.get_setting("approve"),
+        sections={**base.sections, **profile.sections},
+        where={**base.where, **profile.where},
+        base=None,
+    )
+
+
+def _drop_rules(base: PolicyLayer, disabled: frozenset[str]) -> PolicyLayer:
+    nodes: list[PolicyNode] = []
+    for node in base.nodes:
+        if not isinstance(node, RuleSet):
+            nodes.append(node)
+        elif rules := [rule for rule in node.rules if rule.name not in disabled]:
+            nodes.append(RuleSet(*rules, name=node.name))
+    placed = (item for item in base.located_items if not (isinstance(item.item, Rule) and item.item.name in disabled))
+    return replace(base, nodes=tuple(nodes), located_items=tuple(placed))
+
+
+def _read_nodes(top: YamlNode, nodes_by_key: dict[str, YamlNode], reader: GraphReader) -> list[PolicyNode]:
+    """The graph of a document: its short sections, then its nodes in the order in which they are written."""
+    found: list[PolicyNode | None] = [
+        reader.read_guard(nodes_by_key[key], SHORT_SECTIONS[key], nodes_by_key[key])
+        for key in SHORT_SECTIONS
+        if key in nodes_by_key
+    ]
+    for key, node in nodes_by_key.items():
+        if key == "guards":
+            found += reader.read_children(node)
+        elif key in NODE_READERS:
+            found.append(reader.read_node(YamlNode(top.document, top.path, {key: node.value})))
+    return [node for node in found if node is not None]
+
+
+def _read_approvals(node: YamlNode, reader: GraphReader) -> tuple[Matcher, ...]:
+    """A list of conditions; each must say which effects it approves."""
+    matchers = []
+    for item in node.read_items(what="a list of conditions, as in `[{class: read, zone: project}]`"):
+        matcher = reader.read_matcher(item)
+        if matcher is not None and not (matcher.effect or matcher.cls):
+            item.add_error("`approve`: expected `class` or `effect`, so that it says what is approved, found neither")
+        elif matcher is not None:
+            matchers.append(matcher)
+    return tuple(matchers)

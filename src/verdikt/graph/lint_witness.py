@@ -1,0 +1,264 @@
+"""An action on which a rule fires, made from the rule's own conditions."""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from verdikt.graph.cel_condition import CelCondition
+from verdikt.graph.context import GovernanceContext
+from verdikt.graph.matcher import Matcher
+from verdikt.graph.regex_sample import sample_glob, sample_pattern
+from verdikt.graph.rule import Rule
+from verdikt.model.action import Action, ActionKind
+from verdikt.model.effect import Certainty, Effect, EffectClass, Effects, Target, Zone
+from verdikt.model.facts import Facts, RecordedWorld
+from verdikt.model.posture import Posture
+from verdikt.model.session_state import SessionState
+
+HOME, PROJECT = "/home/dev", "/home/dev/project"
+PLACE = {"now": 0.0, "cwd": PROJECT, "home": HOME, "project_root": PROJECT, "user": "dev"}
+MAX_TRIES = 4_000
+"""How many actions are tried for one condition."""
+
+COMMAND_KINDS = {ActionKind.BASH, ActionKind.EXECUTE_CODE, ActionKind.MCP, ActionKind.OTHER, ActionKind.SUBMIT_TASK}
+"""Kinds of action that can have a command text."""
+
+_TOOL_BY_KIND = {
+    ActionKind.BASH: "Bash",
+    ActionKind.READ: "Read",
+    ActionKind.WRITE: "Write",
+    ActionKind.FETCH: "WebFetch",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessAction:
+    """An action with everything a rule may ask about it."""
+
+    action: Action
+    effects: tuple[Effect, ...] = ()
+    posture: Posture = Posture.INTERACTIVE
+    risk: float = 0.0
+    session: Mapping[str, int] = field(default_factory=dict)
+
+    def build_context(self) -> GovernanceContext:
+        """The context in which it is judged."""
+        world = RecordedWorld({"place": PLACE, "path": {}, "text": {}, "git": {}})
+        return GovernanceContext(
+            action=self.action,
+            effects=Effects(self.effects),
+            facts=Facts(world),
+            posture=self.posture,
+            risk_score=self.risk,
+            session=SessionState(**self.session),  # type: ignore[arg-type]
+        )
+
+    def __str__(self) -> str:
+        action = self.action
+        what = action.command or action.path or ", ".join(f"{key}={value!r}" for key, value in action.payload.items())
+        effects = "; ".join(
+            f"{effect.what} {' '.join(target.text or target.zone for target in effect.targets)}".strip()
+            for effect in self.effects
+        )
+        return f"{action.tool or action.kind} {what}".strip() + (f" [{effects}]" if effects else "")
+
+
+EffectClasses = Mapping[str, EffectClass]
+"""Names of effects and the class of each; empty when nobody tells."""
+
+
+def find_witness(rule: Rule, names: EffectClasses | None = None) -> WitnessAction | None:
+    """An action on which the rule fires, or None when none was found."""
+    several = (
+        changed for base in generate_candidates(rule.when, names or {}) for changed in _vary_by_condition(base, rule)
+    )
+    for candidate in itertools.islice(several, MAX_TRIES):
+        try:
+            if rule.match_action(candidate.action, candidate.build_context()) is not None:
+                return candidate
+        except Exception:  # a condition that fails on this action may hold on another
+            continue
+    return None
+
+
+def generate_candidates(when: Matcher, names: EffectClasses) -> Iterator[WitnessAction]:
+    """Actions that are made to fit the conditions; whether they do is for the rule to say."""
+    kinds = [ActionKind(kind) for kind in when.kind] or [ActionKind.BASH, ActionKind.WRITE, ActionKind.OTHER]
+    if when.command or (when.pattern and not when.field):
+        kinds = [kind for kind in kinds if kind in COMMAND_KINDS]
+    tools = [name.rstrip("*") + "x" * name.endswith("*") for name in when.tool] or [""]
+    postures = [Posture(posture) for posture in when.posture] or [Posture.INTERACTIVE]
+    several = itertools.product(kinds, tools, postures, _candidate_texts(when), _candidate_effects(when, names))
+    for kind, tool, posture, text, effect in several:
+        payload: dict[str, Any] = {}
+        for path, value in when.equals:
+            _set_at_path(payload, path, value)
+        if text is not None:
+            _set_at_path(payload, when.field[0] if when.field else "command", text)
+        if when.command and when.field:
+            payload.setdefault("command", when.command[0])
+        host, agent = (when.host or ("",))[0], (when.agent or ("",))[0]
+        action = Action(
+            kind=kind, tool=tool or _TOOL_BY_KIND.get(kind, kind), payload=payload, host=host, agent=agent, cwd=PROJECT
+        )
+        yield WitnessAction(action, () if effect is None else (effect,), posture)
+
+
+def _candidate_texts(when: Matcher) -> list[str | None]:
+    """Command texts, or texts of the field, that fit the prefixes and patterns."""
+    prefixes: Sequence[str] = when.command if not when.field else ()
+    if not when.pattern:
+        return list(prefixes) or [None]
+    samples = [sample for pattern in when.pattern for sample in sample_pattern(pattern)]
+    if not prefixes:
+        return list(samples)
+    joined = [prefix + gap + sample for sample in samples for prefix in prefixes for gap in ("", " ")]
+    return [*samples, *joined]
+
+
+def _candidate_effects(when: Matcher, names: EffectClasses) -> list[Effect | None]:
+    """Effects that fit the conditions on effect and target."""
+    if not when.on_effect:
+        return [None]
+    whats = [(name, names.get(name)) for name in when.effect] or [("", None)]
+    if names and when.effect:
+        whats = [(n, c) for n, c in names.items() if any(f"{n}.".startswith(f"{name}.") for name in when.effect)]
+    elif names:
+        whats = [(next((n for n, c in names.items() if c == cls), ""), EffectClass(cls)) for cls in when.cls] or whats
+    found: list[Effect | None] = []
+    for what, cls in whats:
+        for wanted in [cls] if cls else [EffectClass(name) for name in when.cls] or [EffectClass.WRITE]:
+            if when.cls and wanted not in when.cls:
+                continue
+            effect = Effect(
+                cls=wanted,
+                what=what or "fs.write",
+                certainty=Certainty(when.certainty or "certain"),
+                recoverable=bool(when.recoverable) if when.recoverable is not None else True,
+                by="x",
+            )
+            found += [effect._replace(targets=targets) for targets in _candidate_targets(when)]
+    return found
+
+
+def _candidate_targets(when: Matcher) -> list[tuple[Target, ...]]:
+    if not when.on_target:
+        return [(), (Target("x", path=f"{PROJECT}/x", zone=Zone.PROJECT),)]
+    zones = [Zone(zone) for zone in when.zone] or [Zone.PROJECT, Zone.UNKNOWN]
+    states = list(when.state) or [""]
+    kinds = list(when.target_kind) or ["path", "other"]
+    found: list[tuple[Target, ...]] = []
+    for kind, zone, state, glob in itertools.product(kinds, zones, states, when.target or ("x",)):
+        text = sample_glob(glob)
+        found.append(
+            (Target(text, kind=kind, path=_to_absolute(text) if kind == "path" else "", zone=zone, state=state),)
+        )
+    return found
+
+
+def _to_absolute(text: str) -> str:
+    if text == "~" or text.startswith("~/"):
+        return HOME + text[1:]
+    return text if text.startswith("/") else f"{PROJECT}/{text.removeprefix('./')}"
+
+
+def _set_at_path(payload: dict[str, Any], path: str, value: Any) -> None:
+    *parents, last = path.split(".")
+    for key in parents:
+        inner = payload.get(key)
+        payload = payload.setdefault(key, {}) if isinstance(inner, dict) or inner is None else payload
+    payload[last] = value
+
+
+# Conditions. CEL cannot be solved, but what people write compares a variable with a literal, so the literals of the
+# text are the values to try.
+
+_STRING_LITERAL = re.compile(r"""r?(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")""")
+_NUMBER = re.compile(r"(?<![\w.'\"])-?\d+(?:\.\d+)?")
+_PAYLOAD_FIELD = re.compile(r"action\.payload(?:\.(\w+)|\[['\"](\w+)['\"]\])")
+_TEXT_VARIABLES = ("tool", "task_type", "agent", "host", "session_id", "cwd")
+_COUNT_VARIABLES = ("action_count", "block_count", "consecutive_blocks")
+
+
+def _vary_by_condition(base: WitnessAction, rule: Rule) -> Iterator[WitnessAction]:
+    """The witness itself, and with values from the rule's condition put where the condition looks."""
+    yield base
+    condition = rule.when.condition
+    if not isinstance(condition, CelCondition):
+        return
+    choices = _list_choices(condition.text)
+    for values in itertools.product(*choices.values()):
+        yield _apply_values(base, dict(zip(choices, values, strict=True)))
+
+
+def _list_choices(text: str) -> dict[str, list[Any]]:
+    """Variable of the condition → values to try."""
+    literals = [a or b for a, b in _STRING_LITERAL.findall(text)]
+    words = [
+        *dict.fromkeys(
+            [*literals, *(sample for word in literals for sample in itertools.islice(_sample_literal(word), 3))]
+        )
+    ]
+    numbers = [float(number) for number in _NUMBER.findall(_STRING_LITERAL.sub("", text))]
+    counts = [0, 1, *(max(0, int(n) + d) for n in numbers for d in (-1, 0, 1))]
+    pairs = [f"{a} {b}" for a, b in itertools.permutations(words[:4], 2)]
+    values: dict[str, list[Any]] = {
+        **{f"action.{name}": ["", *words] for name in _TEXT_VARIABLES},
+        "action.kind": [ActionKind(word) for word in words if word in list(ActionKind)] or list(ActionKind),
+        "action.command": [*words, *pairs, "x"],
+        "action.path": [*words, "x"],
+        "posture": list(Posture),
+        "risk": [0.0, 1.0, *(min(1.0, max(0.0, n + d)) for n in numbers for d in (-0.01, 0.0, 0.01))],
+        **{f"session.{name}": counts for name in _COUNT_VARIABLES},
+        "effects": _effects_from_words(words),
+    }
+    fields = [f"action.payload.{a or b}" for a, b in _PAYLOAD_FIELD.findall(text)]
+    free = {name: [*words, *map(int, numbers), True, False, "x"] for name in fields}
+    return {name: tries for name, tries in values.items() if name in text} | free
+
+
+def _sample_literal(word: str) -> Iterator[str]:
+    """Samples of a literal that is used as a pattern."""
+    try:
+        yield from sample_pattern(word)
+    except Exception:  # most literals are no patterns
+        return
+
+
+def _effects_from_words(words: Sequence[str]) -> list[tuple[Effect, ...]]:
+    """Effects made of the literals: classes, zones, names."""
+    classes = [EffectClass(word) for word in words if word in list(EffectClass)] or [EffectClass.WRITE]
+    zones = [Zone(word) for word in words if word in list(Zone)] or [Zone.PROJECT]
+    names = [
+        "fs.write",
+        *(word for word in words if "." in word),
+        *(f"{word}x" for word in words if word.endswith(".")),
+    ]
+    certain = (Certainty.CERTAIN, Certainty.POSSIBLE)
+    found: list[tuple[Effect, ...]] = [()]
+    for cls, zone, name, certainty, recoverable in itertools.product(classes, zones, names, certain, (True, False)):
+        target = Target(words[0] if words else "x", path=f"{PROJECT}/x", zone=zone)
+        found.append((Effect(cls=cls, what=name, targets=(target,), certainty=certainty, recoverable=recoverable),))
+    return found
+
+
+def _apply_values(base: WitnessAction, values: Mapping[str, Any]) -> WitnessAction:
+    payload = dict(base.action.payload)
+    session = dict(base.session)
+    fields: dict[str, Any] = {}
+    other: dict[str, Any] = {}
+    for name, value in values.items():
+        match name.split("."):
+            case ["action", "payload", key]:
+                payload[key] = value
+            case ["action", "command" | "path" as key]:
+                payload["file_path" if key == "path" else key] = value
+            case ["action", key]:
+                fields[key] = value
+            case ["session", key]:
+                session[key] = value
+            case _:
+                other[name] = value
+    return replace(base, action=replace(base.action, payload=payload, **fields), session=session, **other)

@@ -1,0 +1,31 @@
+"""What a graph looks at, so that nothing is looked up for nobody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdikt.graph.combinator import When
+from verdikt.graph.guard_node import GuardNode
+from verdikt.graph.rule import RuleSet
+
+if TYPE_CHECKING:
+    from verdikt.graph.matcher import Matcher
+
+
+def needs_effects(node: object) -> bool:
+    """Whether any part of a graph may look at effects or facts; what cannot be told counts as yes."""
+    if isinstance(node, GuardNode):
+        return node.contextual and bool(getattr(node.guard, "uses_effects", True))
+    if isinstance(node, RuleSet):
+        return any(
+            _reads_effects(rule.when) or (rule.unless is not None and _reads_effects(rule.unless))
+            for rule in node.rules
+        )
+    if isinstance(node, When) and node.contextual:
+        return True
+    children = getattr(node, "children", None)
+    return not isinstance(children, tuple) or any(map(needs_effects, children))
+
+
+def _reads_effects(matcher: Matcher) -> bool:
+    return matcher.on_effect or matcher.condition is not None

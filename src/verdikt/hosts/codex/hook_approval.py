@@ -1,0 +1,64 @@
+"""Codex runs only hooks whose hash a person has approved. What is approved here, and how it is written down."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from verdikt.hosts.wiring import toml_editor
+from verdikt.hosts.wiring.registration import is_hook_command
+from verdikt.model.canonical_json import hash_canonical
+
+
+def compute_hashes(settings: Mapping[str, Any], file: str) -> dict[str, str]:
+    """Key → hash for every hook of ours in a `hooks.json`. The hash covers the command line, not what it runs."""
+    return dict(_iter_hashes(settings, file))
+
+
+def _iter_hashes(settings: Mapping[str, Any], file: str) -> Iterator[tuple[str, str]]:
+    hooks = settings.get("hooks")
+    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
+        snake = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+        for group_index, group in enumerate(groups) if isinstance(groups, list) else ():
+            handlers = group.get("hooks") if isinstance(group, dict) else None
+            for index, handler in enumerate(handlers) if isinstance(handlers, list) else ():
+                if not isinstance(handler, dict) or not is_hook_command(handler.get("command")):
+                    continue
+                normal = {
+                    "async": False,
+                    "command": handler["command"],
+                    "timeout": handler.get("timeout", 600),
+                    "type": "command",
+                }
+                subject: dict[str, Any] = {"event_name": snake, "hooks": [normal]}
+                if group.get("matcher") and event in MATCHER_EVENTS:
+                    subject["matcher"] = group["matcher"]
+                yield f"{file}:{snake}:{group_index}:{index}", f"sha256:{hash_canonical(subject)}"
+
+
+MATCHER_EVENTS = {
+    "PreToolUse",
+    "PostToolUse",
+    "PermissionRequest",
+    "SessionStart",
+    "SubagentStart",
+    "SubagentStop",
+    "PreCompact",
+    "PostCompact",
+}
+"""The events whose matcher is part of what is approved."""
+
+
+def approve_hooks(config: bytes | None, hashes: Mapping[str, str], where: str) -> bytes:
+    """Codex's `config.toml` with these hooks approved."""
+    data = config or b""
+    for key, value in hashes.items():
+        data = toml_editor.set_key(data, ("hooks", "state", key), "trusted_hash", value, where)
+    return data
+
+
+def is_approved(config: bytes | None, hashes: Mapping[str, str], where: str) -> bool:
+    """Whether every one of these hooks is approved."""
+    known = toml_editor.parse(config, where)
+    return bool(hashes) and all(
+        toml_editor.find_value(known, "hooks", "state", key, "trusted_hash") == value for key, value in hashes.items()
+    )

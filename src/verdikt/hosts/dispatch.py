@@ -1,0 +1,150 @@
+"""One moment through governance: the same for a hook process and for the daemon."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from verdikt.hosts.hook_event import HookEventKind
+from verdikt.hosts.host_decision import TEXT_MARK, HostDecision
+from verdikt.hosts.integrity import IntegrityCheck
+from verdikt.ledger import pause
+from verdikt.model.entry import EntryKind
+from verdikt.model.redaction import redact_text
+from verdikt.model.verdict import VerdictKind
+
+if TYPE_CHECKING:
+    from verdikt.govern import Governance
+    from verdikt.hosts.hook_event import HookEvent
+
+_CONFIG_REFUSAL = (
+    "the settings of this session changed while it runs, and the change is not taken over: it could switch the policy "
+    "off.\nInstead: leave the settings alone; a person can start a new session, or run `verdikt pause` first"
+)
+
+
+def dispatch_event(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
+    """What is to be said to the host at this moment. During a pause everything but red lines is let through, decided and recorded as ever."""
+    ruling = _HANDLERS.get(hook_event.kind, _ignore_event)(governance, hook_event, env).resolve_ask(hook_event)
+    # Before an action the flow itself has looked at the pause, and at what a pause does not touch.
+    before = (HookEventKind.BEFORE, HookEventKind.PERMISSION)
+    if hook_event.kind not in before and ruling.kind >= VerdictKind.ASK and _is_paused(governance):
+        return HostDecision(context=f"{TEXT_MARK} paused by the operator: this would have been stopped")
+    return ruling
+
+
+def _ignore_event(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
+    return HostDecision()
+
+
+def _decide_action(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
+    assert hook_event.action is not None
+    decision = governance.before(hook_event.action, posture=hook_event.posture)
+    return HostDecision.from_verdict(decision.verdict, warnings=decision.warnings, approved=decision.approved)
+
+
+def _decide_permission(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
+    """The second line: a call about which a person is to be asked, and which the hook before it never got to decide."""
+    from verdikt.hosts.undecided_calls import find_decision
+
+    assert hook_event.action is not None
+    verdict = find_decision(hook_event.action, governance.store)
+    if verdict is None or verdict.get("kind") == VerdictKind.BLOCK.word:
+        return _decide_action(governance, hook_event, env)
+    return HostDecision()
+
+
+def _check_batch(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
+    from verdikt.hosts.undecided_calls import find_undecided_calls
+
+    missed = find_undecided_calls(hook_event.raw.get("tool_calls"), hook_event.session_id, governance.store)
+    return _report_faults(HostDecision(), governance, hook_event, missed)
+
+
+def _record_outcome(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
+    assert hook_event.action is not None
+    assert hook_event.outcome is not None
+    return HostDecision.from_answer(governance.after(hook_event.action, hook_event.outcome))
+
+
+def _handle_prompt(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
+    assert hook_event.prompt is not None
+    return HostDecision.from_answer(governance.prompt(hook_event.prompt))
+
+
+def _handle_stop(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
+    assert hook_event.turn is not None
+    ruling = HostDecision.from_answer(governance.stop(hook_event.turn))
+    return (
+        ruling
+        if hook_event.agent
+        else _report_faults(
+            ruling, governance, hook_event, _create_integrity_check(governance, hook_event, env).find_changes()
+        )
+    )
+
+
+def _handle_start(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
+    integrity = _create_integrity_check(governance, hook_event, env)
+    # A compacted conversation goes on: what changed before must not become what it is measured by.
+    goes_on = hook_event.raw.get("source") == "compact"
+    return _report_faults(
+        HostDecision(), governance, hook_event, integrity.find_changes() if goes_on else integrity.record_baseline()
+    )
+
+
+def _seal_log(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
+    """The log so far is sealed: at the end, and before a host forgets what was said."""
+    if governance.store.read_head(hook_event.session_id).seq:
+        reason = "session_end" if hook_event.kind is HookEventKind.END else hook_event.kind.value
+        governance.store.append_checkpoint(hook_event.session_id, reason)
+    return HostDecision()
+
+
+def _refuse_config_change(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
+    where = redact_text(str(hook_event.raw.get("source", "")))[0]
+    governance.store.append(
+        hook_event.session_id, EntryKind.GAP, {"moment": "config", "source": where, "refused": True}
+    )
+    return HostDecision.block(_CONFIG_REFUSAL)
+
+
+_HANDLERS = {
+    HookEventKind.START: _handle_start,
+    HookEventKind.PROMPT: _handle_prompt,
+    HookEventKind.BEFORE: _decide_action,
+    HookEventKind.AFTER: _record_outcome,
+    HookEventKind.STOP: _handle_stop,
+    HookEventKind.CONFIG: _refuse_config_change,
+    HookEventKind.END: _seal_log,
+    HookEventKind.PERMISSION: _decide_permission,
+    HookEventKind.BATCH: _check_batch,
+    HookEventKind.COMPACT: _seal_log,
+}
+
+
+def _create_integrity_check(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> IntegrityCheck:
+    where = os.path.join(governance.base_directory, hook_event.cwd)
+    return IntegrityCheck(governance.store.home, hook_event.session_id, where, env, file_access=governance.path_access)
+
+
+def _report_faults(
+    host_decision: HostDecision, governance: Governance, hook_event: HookEvent, faults: list[str]
+) -> HostDecision:
+    """The ruling with what is not as it should be, which also goes into the log."""
+    if not faults:
+        return host_decision
+    governance.store.append(
+        hook_event.session_id, EntryKind.GAP, {"moment": hook_event.kind.value, "integrity": faults}
+    )
+    note = f"{TEXT_MARK} not as it was set up: {'; '.join(faults)}. A person should run `verdikt doctor`"
+    return HostDecision(
+        kind=host_decision.kind,
+        reason=host_decision.reason,
+        context="\n".join(filter(None, (host_decision.context, note))),
+    )
+
+
+def _is_paused(governance: Governance) -> bool:
+    return pause.find_active_pause(governance.store) is not None

@@ -1,0 +1,112 @@
+"""The hooks of a git repository: put in, taken out, looked at. A hook that is there goes on, before ours."""
+
+import os
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from verdikt.errors import WiringError
+from verdikt.model.git_hook import GIT_HOOKS, HOOK_MARKER, is_verdikt_hook
+
+BACKUP_SUFFIX = ".before-verdikt"
+"""The ending under which a hook that was there is kept."""
+
+_SCRIPT_TEMPLATE = """\
+#!/bin/sh
+{mark}
+before="$0{kept}"
+{body}
+"""
+
+_COMMIT_BODY = """\
+if [ -x "$before" ]; then
+    "$before" "$@" || exit $?
+fi
+exec {check} --hook {hook} "$@"
+"""
+
+_PUSH_BODY = """\
+input=$(cat)
+if [ -x "$before" ]; then
+    printf '%s\\n' "$input" | "$before" "$@" || exit $?
+fi
+printf '%s\\n' "$input" | {check} --hook {hook} "$@"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class GitHookState:
+    """One hook: whether ours is there, and whether another one runs before it or in its place."""
+
+    name: str
+    path: str
+    is_installed: bool
+    has_other: bool
+
+
+def render_script(hook: str, python: tuple[str, ...]) -> bytes:
+    """The hook's text."""
+    check = " ".join(map(shlex.quote, (*python, "-m", "verdikt", "git", "check")))
+    body = (_PUSH_BODY if hook == "pre-push" else _COMMIT_BODY).format(check=check, hook=hook)
+    return _SCRIPT_TEMPLATE.format(mark=HOOK_MARKER, kept=BACKUP_SUFFIX, body=body.rstrip("\n")).encode()
+
+
+def read_hook_states(directory: str) -> list[GitHookState]:
+    """How the hooks stand in a hooks directory."""
+    found = []
+    for name in GIT_HOOKS:
+        path = os.path.join(directory, name)
+        ours = _is_own_hook(path)
+        found.append(GitHookState(name, path, ours, os.path.lexists(path + BACKUP_SUFFIX if ours else path)))
+    return found
+
+
+def install_hooks(directory: str, python: tuple[str, ...]) -> list[str]:
+    """Puts our hooks there, each before moving aside the one that is there; the paths that changed."""
+    changed = []
+    try:
+        os.makedirs(directory, exist_ok=True)
+        for name in GIT_HOOKS:
+            path = os.path.join(directory, name)
+            wanted = render_script(name, python)
+            if not _is_own_hook(path) and os.path.lexists(path):
+                if os.path.lexists(path + BACKUP_SUFFIX):
+                    raise WiringError(f"`{path}{BACKUP_SUFFIX}` is there already; move it away and run this again")
+                os.rename(path, path + BACKUP_SUFFIX)
+            if not os.path.lexists(path) or Path(path).read_bytes() != wanted:
+                _write_script(path, wanted)
+                changed.append(path)
+    except OSError as error:
+        raise WiringError(f"cannot write the hooks in `{directory}`: {error.strerror}") from error
+    return changed
+
+
+def uninstall_hooks(directory: str) -> list[str]:
+    """Takes our hooks out and puts back those that were there; the paths that changed."""
+    changed = []
+    try:
+        for state in read_hook_states(directory):
+            if state.is_installed:
+                if state.has_other:
+                    os.replace(state.path + BACKUP_SUFFIX, state.path)
+                else:
+                    os.unlink(state.path)
+                changed.append(state.path)
+    except OSError as error:
+        raise WiringError(f"cannot change the hooks in `{directory}`: {error.strerror}") from error
+    return changed
+
+
+def _is_own_hook(path: str) -> bool:
+    try:
+        return is_verdikt_hook(Path(path).read_text(errors="replace"))
+    except OSError:
+        return False
+
+
+def _write_script(path: str, data: bytes) -> None:
+    temporary = f"{path}.{os.getpid()}.tmp"
+    with open(temporary, "wb") as file:
+        file.write(data)
+    os.chmod(temporary, 0o755)
+    os.replace(temporary, path)

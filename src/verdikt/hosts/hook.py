@@ -1,0 +1,197 @@
+"""The hook: `verdikt hook <host> [event]`, payload on stdin, exactly one JSON document on stdout.
+
+Whatever goes wrong here, the host hears a decision: a block where the agent is about to act, no opinion elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from verdikt.govern import Governance
+    from verdikt.hosts.hook_call import HookCall
+    from verdikt.hosts.hook_response import HookResponse
+
+MAX_DECISION_SECONDS = 10.0
+"""How long the hook may think; the wrapper around it waits longer, the client longer still."""
+
+
+class HookProcess:
+    """One run of the hook: what is known of it so far, and the one answer it gives."""
+
+    def __init__(self, stdout_fd: int, arguments: list[str]) -> None:
+        self._stdout_fd = stdout_fd
+        self._socket_path = arguments[1] if arguments[:1] == ["--socket"] and len(arguments) > 1 else ""
+        self._arguments = arguments[2:] if self._socket_path else arguments
+        self._call: HookCall | None = None
+        self._needs_daemon = False
+        """Nobody could be asked, and somebody should be there for the next call."""
+
+    def run(self) -> NoReturn:
+        """Reads, decides, answers, exits."""
+        # verdikt itself is imported inside the functions below: a package that is half installed must still be a block.
+        try:
+            self._install_signal_handlers()
+            cwd = _get_cwd()
+            raw = b"" if len(self._arguments) > 2 and self._arguments[2] else _read_stdin()
+            if os.environ.get("VERDIKT_DAEMON") != "off" or self._socket_path:
+                self._ask_daemon(raw, cwd)
+            self._call = self._create_call(cwd)
+            self.respond_and_exit(self._call.decide_payload(raw, _load_governance))
+        except BaseException as error:
+            self.exit_with_failure(error)
+
+    def respond_and_exit(self, response: HookResponse) -> NoReturn:
+        """Writes the one document and leaves without running anything else."""
+        words = response.stderr.encode("utf-8", "replace") + b"\n" if response.stderr else b""
+        self._write_and_exit(response.exit_code, response.stdout.encode("ascii") + b"\n", words)
+
+    def _write_and_exit(self, exit_code: int, document: bytes, stderr_text: bytes) -> NoReturn:
+        # A second signal must not cut the document in half.
+        for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        _write_stderr(stderr_text)
+        try:
+            _write_all(self._stdout_fd, document)
+        except OSError:
+            # Nobody hears the document: the status alone must say it.
+            exit_code = 2 if exit_code == 2 or self._call is None or self._call.fails_closed else 0
+        if self._needs_daemon:
+            self._start_daemon()
+        os._exit(exit_code)
+
+    def _start_daemon(self) -> None:
+        # When the answer is out, so that the two do not compete for the processor.
+        try:
+            from verdikt.daemon.client import start_if_absent
+
+            start_if_absent(os.environ)
+        except BaseException:
+            return  # the answer counts
+
+    def _ask_daemon(self, raw: bytes, cwd: str) -> None:
+        """Answers as the warm process does; returns when nobody heard the question. What became of it must be known."""
+        from verdikt.daemon.client import NoReply, relay_hook_call
+
+        try:
+            said = relay_hook_call(
+                self._arguments,
+                raw,
+                cwd,
+                os.environ,
+                timeout_seconds=_read_time_limit() * 0.8,
+                socket_path=self._socket_path,
+            )
+        except NoReply:
+            # What is left of the time is not enough to say so, and the wrapper waits longer.
+            signal.setitimer(signal.ITIMER_REAL, MAX_DECISION_SECONDS)
+            from verdikt import hosts
+
+            self._call = self._create_call(cwd)
+            self._call.adapter = hosts.load_adapter(self._call.host_name)
+            raise
+        if said is not None:
+            self._write_and_exit(*said)
+        self._needs_daemon = True
+
+    def _create_call(self, cwd: str) -> HookCall:
+        from verdikt.hosts.hook_call import HookCall
+
+        return HookCall(self._arguments, os.environ, cwd)
+
+    def exit_with_failure(self, error: BaseException) -> NoReturn:
+        """Records what went wrong and answers as this moment demands."""
+        try:
+            call = self._call or self._create_call("")
+            if not self._try_record_failure(call, error):
+                _write_stderr(f"verdikt: {type(error).__name__}\n".encode())
+            self.respond_and_exit(call.build_failure_response(error))
+        except BaseException:
+            self._write_and_exit(
+                2, b'{"decision":"block","reason":"[verdikt] the hook could not start"}\n', b"verdikt: blocked\n"
+            )
+
+    def _install_signal_handlers(self) -> None:
+        """From here on a signal is a failure like any other, and so is taking too long."""
+        for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._handle_signal)
+        signal.setitimer(signal.ITIMER_REAL, _read_time_limit())
+
+    def _handle_signal(self, number: int, frame: FrameType | None) -> NoReturn:
+        if number == signal.SIGALRM:
+            self.exit_with_failure(TimeoutError("the decision took too long"))
+        from signal import Signals
+
+        self.exit_with_failure(InterruptedError(f"stopped by {Signals(number).name}"))
+
+    def _try_record_failure(self, call: HookCall, error: BaseException) -> bool:
+        try:
+            return call.record_failure(error)
+        except BaseException:
+            return False
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Runs the hook and exits with what the host must see."""
+    # Whatever else prints, prints to stderr: stdout carries the decision and nothing but the decision.
+    try:
+        out = os.dup(1)
+        os.dup2(2, 1)
+    except OSError:
+        os._exit(2)
+    try:
+        HookProcess(out, sys.argv[1:] if arguments is None else arguments).run()
+    except BaseException:
+        os._exit(2)  # any other status lets the tool run
+
+
+def _read_time_limit() -> float:
+    try:
+        seconds = float(os.environ.get("VERDIKT_HOOK_SECONDS", ""))
+    except ValueError:
+        return MAX_DECISION_SECONDS
+    return seconds if 0 < seconds <= MAX_DECISION_SECONDS else MAX_DECISION_SECONDS
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def _write_stderr(text: bytes) -> None:
+    """Says it on stderr. That nobody reads there must not keep the document from those who do."""
+    try:
+        _write_all(2, text)
+    except OSError:
+        return
+
+
+def _read_stdin() -> bytes:
+    from verdikt.daemon.protocol import MAX_PAYLOAD_BYTES  # as much as is looked at, without loading who looks
+
+    raw = sys.stdin.buffer.read(MAX_PAYLOAD_BYTES + 1)
+    while sys.stdin.buffer.read(1024 * 1024):
+        pass  # the client must be able to write all of it
+    return raw
+
+
+def _get_cwd() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
+
+
+def _load_governance(cwd: str, env: Mapping[str, str]) -> Governance:
+    from verdikt.govern import Governance
+
+    return Governance.load(cwd=cwd, env=env)
+
+
+if __name__ == "__main__":
+    main()

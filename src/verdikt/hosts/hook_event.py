@@ -1,0 +1,55 @@
+"""What a host's payload stands for, the same for every host."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from verdikt.model.action import Action, Outcome
+    from verdikt.model.hook_message import Prompt, Turn
+    from verdikt.model.posture import Posture
+
+
+class HookEventKind(enum.StrEnum):
+    """The moments that hosts report; those at which something is about to happen are refused when verdikt itself fails."""
+
+    START = "start"
+    PROMPT = "prompt"
+    BEFORE = "before"
+    AFTER = "after"
+    STOP = "stop"
+    PERMISSION = "permission"  # the host is about to ask a person about an action
+    BATCH = "batch"  # the host tells which calls it has made
+    COMPACT = "compact"  # the host is about to shorten the conversation
+    CONFIG = "config"  # the host is about to take over changed settings
+    END = "end"
+    NOTICE = "notice"  # anything else a host tells us: nothing is decided
+
+    @property
+    def fails_closed(self) -> bool:
+        """Whether a failure here must count as a block."""
+        return self in (HookEventKind.BEFORE, HookEventKind.PERMISSION, HookEventKind.CONFIG)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookEvent:
+    """One call of the hook. Of `action`, `prompt` and `turn`, the one that belongs to `kind` is there."""
+
+    kind: HookEventKind
+    host: str
+    name: str
+    session_id: str = "default"
+    agent: str = ""
+    cwd: str = ""
+    action: Action | None = None
+    outcome: Outcome | None = None
+    prompt: Prompt | None = None
+    turn: Turn | None = None
+    can_ask: bool = False
+    """Whether an `ask` would reach a person here. Where it would hang or run the tool, it must become a block."""
+    posture: Posture | None = None
+    """The posture that the host's permission mode stands for, when it stands for one."""
+    raw: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,99 @@
+"""What is to be said to a host, before it is put in that host's words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from verdikt.model.verdict import VerdictKind
+
+if TYPE_CHECKING:
+    from verdikt.hosts.hook_event import HookEvent
+    from verdikt.model.hook_message import Answer
+    from verdikt.model.verdict import Verdict
+
+TEXT_MARK = "[verdikt]"
+"""How every text of ours begins, so that one that a host hands back as a prompt is known as ours."""
+
+MAX_TEXT_LENGTH = 6000
+"""Longest text for a model, in characters: below what any client spills into a file or cuts."""
+
+_NO_REASON = "the policy does not allow this and gave no reason"
+
+
+def sanitize_text(text: str) -> str:
+    """The text without what a client's JSON reader could trip over: lone surrogates, control characters, endless length."""
+    kept = "".join(
+        character
+        if character.isprintable() or character in "\n\t"
+        else (" " if character.isspace() else "\N{REPLACEMENT CHARACTER}")
+        for character in text[: MAX_TEXT_LENGTH + 1]
+    )
+    return kept if len(kept) <= MAX_TEXT_LENGTH else kept[: MAX_TEXT_LENGTH - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostDecision:
+    """Pass, warn, ask or block, with the texts that go with it. An ask or a block always has a reason.
+
+    At stop a block means: go on working. `context` is for the model, whatever the ruling.
+    """
+
+    kind: VerdictKind = VerdictKind.PASS
+    reason: str = ""
+    context: str = ""
+    approved: bool = False
+    """Whether the policy names this as something the host need not ask about."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", sanitize_text(self.reason).strip())
+        object.__setattr__(self, "context", sanitize_text(self.context).strip())
+        if self.kind >= VerdictKind.ASK and not self.reason:
+            object.__setattr__(self, "reason", f"{TEXT_MARK} {_NO_REASON}")
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the host must refuse."""
+        return self.kind is VerdictKind.BLOCK
+
+    @classmethod
+    def block(cls, reason: str) -> HostDecision:
+        """A refusal that says why."""
+        return cls(kind=VerdictKind.BLOCK, reason=f"{TEXT_MARK} {reason}")
+
+    @classmethod
+    def from_verdict(
+        cls, verdict: Verdict, *, warnings: tuple[Verdict, ...] = (), approved: bool = False
+    ) -> HostDecision:
+        """A verdict in words for the model: who refuses, why, and what to do instead."""
+        if verdict.kind is VerdictKind.PASS and not warnings and not approved:
+            return _EMPTY_DECISION
+        heard = [verdict, *warnings] if verdict.kind is VerdictKind.WARN else warnings
+        notes = [f"{warning.reason}\nInstead: {warning.fix}" if warning.fix else warning.reason for warning in heard]
+        context = "\n".join(f"{TEXT_MARK} {note}" for note in dict.fromkeys(notes) if note)
+        if verdict.kind < VerdictKind.ASK:
+            return cls(kind=verdict.kind, context=context, approved=approved)
+        word = "blocked" if verdict.kind is VerdictKind.BLOCK else "wants a person to confirm this"
+        reason = f"{TEXT_MARK} {word} ({verdict.guard}): {verdict.reason}\nInstead: {verdict.fix}"
+        return cls(kind=verdict.kind, reason=reason, context=context)
+
+    @classmethod
+    def from_answer(cls, answer: Answer) -> HostDecision:
+        """An answer in words for the model."""
+        context = f"{TEXT_MARK} {answer.context}" if answer.context else ""
+        if answer.allowed and not context:
+            return _EMPTY_DECISION
+        if answer.allowed:
+            return cls(context=context)
+        by = f" ({answer.guard})" if answer.guard else ""
+        return cls(kind=VerdictKind.BLOCK, reason=f"{TEXT_MARK}{by} {answer.reason or _NO_REASON}", context=context)
+
+    def resolve_ask(self, hook_event: HookEvent) -> HostDecision:
+        """The ruling as it can hold at this moment: an ask that nobody would see becomes a block that says so."""
+        if self.kind is not VerdictKind.ASK or hook_event.can_ask:
+            return self
+        note = "Nobody can be asked in this session, so this counts as a block."
+        return replace(self, kind=VerdictKind.BLOCK, reason=f"{self.reason}\n{note}")
+
+
+_EMPTY_DECISION = HostDecision()

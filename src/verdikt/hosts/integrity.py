@@ -1,0 +1,111 @@
+"""Whether what decides is still what was set up: looked at when a session starts and when it ends."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdikt import __version__
+from verdikt.errors import VerdiktError
+from verdikt.hosts.wiring import json_settings
+from verdikt.hosts.wiring.file_change import WiringRecord, read_file
+from verdikt.hosts.wiring.registration import NATIVE_WRAPPER, WRAPPER_NAMES
+from verdikt.ledger.session_filename import encode_session_filename
+from verdikt.model.canonical_json import sha256_hex
+from verdikt.observe.policy_files import read_policy_files
+
+if TYPE_CHECKING:
+    from verdikt.govern import PathAccess
+
+
+class IntegrityCheck:
+    """The wrapper, the hosts' settings and the policy, as they were at the start of a session and as they are."""
+
+    def __init__(
+        self,
+        data_directory: Path,
+        session_id: str,
+        cwd: str,
+        env: Mapping[str, str],
+        *,
+        file_access: "PathAccess" = nullcontext,
+    ) -> None:
+        self._data_directory = data_directory
+        self._baseline_file = data_directory / "integrity" / f"{encode_session_filename(session_id)}.json"
+        self._cwd = cwd
+        self._env = env
+        self._file_access = file_access
+
+    def record_baseline(self) -> list[str]:
+        """Remembers how everything is; what is wrong with it already, in words for a person."""
+        self._baseline_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._baseline_file.write_text(json.dumps(self._hash_files()))
+        return list(self._find_faults())
+
+    def find_changes(self) -> list[str]:
+        """What has changed since the start and what is wrong now, in words for a person."""
+        try:
+            before = json.loads(self._baseline_file.read_text())
+        except (OSError, ValueError):
+            before = {}
+        now = self._hash_files()
+        changed = [
+            f"`{path}` changed during the session" for path in sorted(before) if before[path] != now.get(path, "")
+        ]
+        return [*changed, *self._find_faults()]
+
+    def _hash_files(self) -> dict[str, str]:
+        files = [*_load_wrapper_digests(self._data_directory), *_list_wired_files(self._data_directory)]
+        prints = {path: sha256_hex(data) for path in files if (data := _read_or_none(path)) is not None}
+        # A policy that cannot be read blocks every action and says so there.
+        with suppress(VerdiktError, PermissionError), self._file_access(self._cwd):
+            prints |= {file.path: sha256_hex(file.data) for file in read_policy_files(self._cwd, self._env)}
+        return prints
+
+    def _find_faults(self) -> Iterator[str]:
+        mark = f"{NATIVE_WRAPPER} {__version__}\0".encode()
+        wrappers = _load_wrapper_digests(self._data_directory)
+        if any(
+            (data := _read_or_none(path)) is not None and sha256_hex(data) != known for path, known in wrappers.items()
+        ):
+            yield "the wrapper around the hook is not the one that was installed"
+        elif any(not os.path.lexists(path) for path in wrappers):
+            yield "a wrapper around the hook is gone, and what needs it is blocked; run `verdikt init`"
+        elif any(Path(path).name == NATIVE_WRAPPER and mark not in (_read_or_none(path) or mark) for path in wrappers):
+            yield "the native client is of another version than verdikt, which makes every call slow; run `verdikt init`"
+        for path in _list_wired_files(self._data_directory):
+            if path.endswith(".json") and not _has_hook(path):
+                yield f"`{path}` no longer names the hook"
+
+
+def _load_wrapper_digests(data_directory: Path) -> dict[str, str]:
+    """Where the wrappers that clients call were put, and the digests of what was put there."""
+    try:
+        files = WiringRecord(data_directory).files
+    except VerdiktError:
+        return {}
+    return {path: str(known["after"]) for path, known in files.items() if Path(path).name in WRAPPER_NAMES}
+
+
+def _list_wired_files(data_directory: Path) -> list[str]:
+    """The settings files that were wired."""
+    try:
+        return [path for path, known in WiringRecord(data_directory).files.items() if known.get("host")]
+    except VerdiktError:
+        return []
+
+
+def _has_hook(path: str) -> bool:
+    try:
+        return any(True for _ in json_settings.find_hook_commands(json_settings.parse(read_file(path), path)))
+    except VerdiktError:
+        return False
+
+
+def _read_or_none(path: str) -> bytes | None:
+    try:
+        return read_file(path)
+    except VerdiktError:
+        return None

@@ -1,0 +1,33 @@
+"""The wrappers that clients call, as this version ships them: the native client where it could be built, and a script."""
+
+from functools import lru_cache
+from importlib.metadata import distributions
+from pathlib import Path
+
+from verdikt import hosts
+from verdikt.hosts.wiring.registration import NATIVE_WRAPPER, SCRIPT_WRAPPER
+
+_EXECUTABLE_MAGIC = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+"""How a program begins on Linux and on macOS; what stands in for it is a script."""
+
+
+def load_wrappers() -> dict[str, bytes]:
+    """Name → content, the one to register first. Both are put in place, so that what names the other still works."""
+    program = load_native_client()
+    script = {SCRIPT_WRAPPER: Path(hosts.__file__).with_name(SCRIPT_WRAPPER).read_bytes()}
+    return {NATIVE_WRAPPER: program, **script} if program else script
+
+
+@lru_cache(maxsize=1)
+def load_native_client() -> bytes:
+    """The native client that was installed with the package; empty when there is none."""
+    for distribution in distributions(name="verdikt"):
+        for file in distribution.files or ():
+            path = Path(str(file.locate()))
+            if (
+                path.name == NATIVE_WRAPPER
+                and path.is_file()
+                and (data := path.read_bytes()).startswith(_EXECUTABLE_MAGIC)
+            ):
+                return data
+    return b""

@@ -1,0 +1,79 @@
+"""Raw artifacts: what an entry speaks of, kept byte for byte in `artifacts/<session>/<seq>/`."""
+
+from __future__ import annotations
+
+import os
+import re
+import tarfile
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from tarfile import TarFile
+
+from verdikt.errors import LedgerError
+from verdikt.ledger.data_directory import write_all
+from verdikt.ledger.session_filename import encode_session_filename
+from verdikt.model.lazy_regex import compile_lazily
+
+_ARTIFACT_NAME = compile_lazily(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+
+
+class ArtifactStore:
+    """The artifacts of every session under one directory, archived ones included."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._open_archives: dict[Path, TarFile] = {}
+
+    def write_artifacts(self, session: str, seq: int, artifacts: Mapping[str, bytes], *, durable: bool) -> None:
+        """Keeps the artifacts of an entry that is about to be written."""
+        place = f"{self.directory}/{encode_session_filename(session)}/{seq}"
+        for name in artifacts:
+            if not _ARTIFACT_NAME.fullmatch(name):
+                raise LedgerError(f"expected an artifact name of letters, digits, `.`, `_` and `-`, found `{name}`")
+        try:
+            os.mkdir(place, mode=0o700)
+        except OSError:
+            Path(place).mkdir(parents=True, exist_ok=True, mode=0o700)
+        for name, data in artifacts.items():
+            fd = os.open(f"{place}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            try:
+                write_all(fd, data)
+                if durable:
+                    os.fsync(fd)
+            finally:
+                os.close(fd)
+
+    def read_artifact(self, session: str, seq: int, name: str) -> bytes:
+        """What was kept under that name with that entry, from the directory or from an archive of it."""
+        safe = encode_session_filename(session)
+        for place in (self.directory / safe, *self._list_pending(safe)):
+            with suppress(OSError):
+                return (place / str(seq) / name).read_bytes()
+        for path in self.list_archives(session):
+            data = self._read_packed(path, f"{safe}/{seq}/{name}")
+            if data is not None:
+                return data
+        raise LedgerError(f"no artifact `{name}` with entry {seq} of session `{session}` in `{self.directory}`")
+
+    def _read_packed(self, path: Path, member: str) -> bytes | None:
+        try:
+            if path not in self._open_archives:
+                self._open_archives[path] = tarfile.open(path, "r:gz")  # noqa: SIM115 - kept open: an audit asks for every member
+            file = self._open_archives[path].extractfile(member)
+            return file.read() if file is not None else None
+        except KeyError:
+            return None
+        except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
+            raise LedgerError(f"cannot read `{path}`: {error}; restore it from a backup") from error
+
+    def list_archives(self, session: str) -> list[Path]:
+        """The archives that hold artifacts of a session."""
+        ours = re.compile(re.escape(encode_session_filename(session)) + r"(~[0-9]{1,6})?\.tar\.gz")
+        return sorted(path for path in self.directory.glob("_archive/*/*.tar.gz") if ours.fullmatch(path.name))
+
+    def _list_pending(self, filename: str) -> list[Path]:
+        """Directories that a rotation has moved aside and not packed yet."""
+        ours = re.compile(re.escape(filename) + r"(~[0-9]{1,6})?")
+        return [path for path in self.directory.glob("_archive/pending/*/*") if ours.fullmatch(path.name)]

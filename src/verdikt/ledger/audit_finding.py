@@ -1,0 +1,59 @@
+"""What verification can find wrong with a log."""
+
+import enum
+from dataclasses import dataclass
+
+
+class Corruption(enum.StrEnum):
+    """The kinds of damage that are told apart."""
+
+    EDIT = "edit"  # an entry's bytes do not give its hash
+    DROP = "drop"  # entries are missing in the middle or at the beginning
+    SWAP = "swap"  # entries stand in another order
+    INSERT = "insert"  # a line that does not belong to the chain
+    TRUNCATION = "truncation"  # the end is missing, says `state.db`
+    EMPTIED = "emptied"  # the file is there and holds nothing
+    MISSING = "missing"  # the file is gone
+    FORGERY = "forgery"  # an entry was rewritten and hashed again
+    ROLLBACK = "rollback"  # an older copy stands here, says a checkpoint from elsewhere
+    UNSIGNED = "unsigned"  # a kind that is always signed carries no signature
+    UNKNOWN_KEY = "unknown_key"  # signed with a key that the keyring does not hold
+    BAD_SIGNATURE = "bad_signature"  # the signature does not fit
+    RETIRED_KEY = "retired_key"  # signed with a key after it was rotated out
+    ARTIFACT = "artifact"  # an artifact is missing or not what the entry says
+    STATE = "state"  # `state.db` holds another state than the log gives
+    NO_HEAD = "no_head"  # nothing outside the chain says where it should end
+    NEWER = "newer"  # written by a newer verdikt
+    GAP = "gap"  # the log itself says that something was not recorded
+    UNCOVERED = "uncovered"  # entries that no signature covers yet
+
+
+NOTE_KINDS = frozenset({Corruption.GAP, Corruption.UNCOVERED})
+"""What is worth saying and breaks nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFinding:
+    """One thing that verification found: of which kind, at which entry (0: the session as a whole), in words."""
+
+    kind: Corruption
+    session: str
+    seq: int
+    message: str
+
+    @property
+    def is_note(self) -> bool:
+        """Whether the log still holds in spite of it."""
+        return self.kind in NOTE_KINDS
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Somebody's word that the entry `seq` of a session had this hash. `source` says whose."""
+
+    session: str
+    seq: int
+    hash: str
+    source: str = "state.db"
+    is_external: bool = False
+    """Whether it was kept where the log's own directory cannot be rolled back together with it."""

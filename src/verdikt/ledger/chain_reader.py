@@ -1,0 +1,29 @@
+"""Reading a chain link by link. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from verdikt.errors import ChainBroken
+from verdikt.model.entry import decode_entry
+
+if TYPE_CHECKING:
+    from verdikt.model.entry import Entry
+
+GAP_LOST = "lost"
+GAP_REWRITTEN = "rewritten"
+"""The `reason` of a gap entry that was written on finding entries cut off, or replaced, before it; `head` says which was known."""
+
+
+def read_chain(lines: Iterable[bytes], session: str) -> Iterator[Entry]:
+    """The entries of consecutive lines, each checked against the one before; `ChainBroken` where one fails."""
+    before: Entry | None = None
+    for line in lines:
+        entry = decode_entry(line)
+        if entry.session != session:
+            raise ChainBroken(f"entry {entry.seq}: expected session `{session}`, found `{entry.session}`")
+        if before is not None and (entry.prev != before.hash or entry.seq != before.seq + 1):
+            raise ChainBroken(f"entry {before.seq + 1}: expected prev {before.hash[:12]}…, found {entry.prev[:12]}…")
+        before = entry
+        yield entry

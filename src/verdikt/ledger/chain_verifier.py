@@ -1,0 +1,280 @@
+"""Examining a chain, and telling what was done to one that does not hold. Pure."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from verdikt.ledger.audit_finding import AuditFinding, Corruption, Witness
+from verdikt.ledger.chain_reader import GAP_LOST, GAP_REWRITTEN
+from verdikt.ledger.store import ChainHead
+from verdikt.model.entry import ENTRY_KINDS, ENTRY_VERSION, SIGNED_KINDS, EntryKind, unseal_line
+
+SignatureCheck = Callable[[str, str, str, int], Corruption | None]
+"""(kid, hash, sig, ts) → what is wrong with the signature, if anything."""
+
+
+@dataclass(slots=True)
+class ChainReport:
+    """What an examination of one session found, and how far the log reaches."""
+
+    session: str
+    head: ChainHead = field(default_factory=ChainHead)
+    entry_count: int = 0
+    signature_count: int = 0
+    last_covered_seq: int = 0
+    """The last entry that a good signature covers, by itself or through a later one."""
+    findings: list[AuditFinding] = field(default_factory=list)
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether there was something to examine and nothing was wrong with it."""
+        return self.entry_count > 0 and all(fault.is_note for fault in self.findings)
+
+    def add_finding(self, kind: Corruption, seq: int, message: str) -> None:
+        """Adds one."""
+        self.findings.append(AuditFinding(kind, self.session, seq, message))
+
+
+def verify_chain(
+    read_lines: Callable[[], Iterable[bytes]],
+    *,
+    session: str,
+    start: ChainHead = ChainHead(),  # noqa: B008 - a frozen value
+    witnesses: Sequence[Witness] = (),
+    verify_signature: SignatureCheck | None = None,
+    visit_entry: Callable[[dict[str, Any]], None] | None = None,
+) -> ChainReport:
+    """Everything that is wrong with a session's lines. `read` gives them from the first, and again when damage is found.
+
+    `start` is where the first entry must link to; `witnesses` say which hashes were seen before; `visit` sees each entry
+    that belongs to the chain.
+    """
+    walk = _ChainWalker(session, start, witnesses, verify_signature, visit_entry)
+    if not walk.walk_intact(read_lines()):
+        walk = _ChainWalker(session, start, witnesses, verify_signature, visit_entry)
+        walk.find_tampering([_parse_line(line) for line in read_lines()])
+    walk.check_witnesses()
+    return walk.report
+
+
+@dataclass(frozen=True, slots=True)
+class _LogLine:
+    """One line of a damaged log: its fields when its hash holds, else what is wrong with it."""
+
+    fields: Mapping[str, Any]
+    error: str = ""
+
+    @property
+    def seq(self) -> int:
+        seq = self.fields.get("seq")
+        return seq if isinstance(seq, int) else -1
+
+    @property
+    def prev(self) -> Any:
+        return self.fields.get("prev")
+
+    @property
+    def hash(self) -> Any:
+        return self.fields.get("hash")
+
+
+def _parse_line(line: bytes) -> _LogLine:
+    found = unseal_line(line)
+    return _LogLine({}, found) if isinstance(found, str) else _LogLine(found)
+
+
+class _ChainWalker:
+    """One pass over a session's lines."""
+
+    def __init__(
+        self,
+        session: str,
+        start: ChainHead,
+        witnesses: Sequence[Witness],
+        verify_signature: SignatureCheck | None,
+        visit_entry: Callable[[dict[str, Any]], None] | None,
+    ) -> None:
+        self.report = ChainReport(session, head=start)
+        self._witnesses = witnesses
+        self._witness_seqs = {witness.seq for witness in witnesses}
+        self._known_hashes: dict[int, str] = {start.seq: start.hash}
+        self._last_damaged_seq = 0
+        self._verify_signature = verify_signature
+        self._visit_entry = visit_entry
+
+    def walk_intact(self, lines: Iterable[bytes]) -> bool:
+        """Walks an intact chain; False as soon as it turns out not to be one."""
+        head = self.report.head
+        seq, prev, session = head.seq, head.hash, self.report.session
+        for line in lines:
+            fields = unseal_line(line)
+            seq += 1
+            if (
+                isinstance(fields, str)
+                or fields.get("seq") != seq
+                or fields.get("prev") != prev
+                or fields.get("session") != session
+            ):
+                return False
+            self._accept_entry(fields)
+            prev = fields["hash"]
+        return True
+
+    def find_tampering(self, log_lines: list[_LogLine]) -> None:
+        """Walks a damaged chain and says what was done to it."""
+        expected, prev = self.report.head.seq + 1, self.report.head.hash
+        link: str | None = prev
+        queue = deque(log_lines)
+        while queue:
+            node = queue.popleft()
+            following = queue[0] if queue else None
+            if node.error:
+                if following and following.seq == expected and following.prev == link:
+                    self.report.add_finding(Corruption.INSERT, expected, f"a line before entry {expected} is no entry")
+                    continue
+                self.report.add_finding(Corruption.EDIT, expected, f"entry {expected}: {node.error}")
+                self.report.entry_count += 1
+                self._last_damaged_seq = expected
+                expected, link = expected + 1, None
+                continue
+            if node.fields.get("session") != self.report.session:
+                self.report.add_finding(
+                    Corruption.INSERT,
+                    expected,
+                    f"an entry of session `{node.fields.get('session')}` stands before {expected}",
+                )
+                continue
+            if node.seq > expected and (later := self._find_later(queue, expected)) is not None:
+                self.report.add_finding(Corruption.SWAP, expected, f"entry {expected} stands after entry {node.seq}")
+                del queue[later[0]]
+                queue.appendleft(node)
+                node = later[1]
+            elif node.seq > expected:
+                self._report_missing(expected, node)
+                expected, link = node.seq, None
+            elif node.seq < expected:
+                self.report.add_finding(
+                    Corruption.INSERT, node.seq, f"a second entry {node.seq} stands before entry {expected}"
+                )
+                continue
+            elif following and following.seq == expected and self._is_impostor(node, following, queue, link):
+                self.report.add_finding(
+                    Corruption.INSERT, expected, f"a second entry {expected} stands before the real one"
+                )
+                continue
+            if link is not None and node.prev != link:
+                self._report_forgery(node, link, queue)
+            self._accept_entry(dict(node.fields))
+            expected, link = node.seq + 1, node.hash
+
+    def check_witnesses(self) -> None:
+        """Holds what was found against what witnesses saw."""
+        last = max(self.report.head.seq, self._last_damaged_seq)
+        for witness in self._witnesses:
+            if witness.seq > last:
+                if self.report.entry_count == 0:
+                    continue  # an empty or missing file is told by whoever opened it
+                kind = Corruption.ROLLBACK if witness.is_external else Corruption.TRUNCATION
+                self.report.add_finding(
+                    kind,
+                    last + 1,
+                    f"expected entries up to {witness.seq} as {witness.source} says, found the end after {last}",
+                )
+            elif self._known_hashes.get(witness.seq, witness.hash) != witness.hash:
+                self.report.add_finding(
+                    Corruption.FORGERY,
+                    witness.seq,
+                    f"entry {witness.seq}: expected hash {witness.hash[:12]}… as {witness.source} says,"
+                    f" found {self._known_hashes[witness.seq][:12]}…",
+                )
+
+    @staticmethod
+    def _find_later(queue: deque[_LogLine], seq: int) -> tuple[int, _LogLine] | None:
+        return next(((at, node) for at, node in enumerate(queue) if node.seq == seq and not node.error), None)
+
+    @staticmethod
+    def _is_impostor(node: _LogLine, following: _LogLine, queue: deque[_LogLine], link: str | None) -> bool:
+        """Whether, of two entries with one seq, the second is the one that its neighbours know."""
+        after = next((other for other in queue if other.seq == node.seq + 1), None)
+        if after is not None:
+            return bool(after.prev == following.hash)
+        return bool(node.prev != link and following.prev == link)
+
+    def _report_missing(self, expected: int, node: _LogLine) -> None:
+        span = f"entry {expected} is" if node.seq == expected + 1 else f"entries {expected}…{node.seq - 1} are"
+        body = node.fields.get("body")
+        if node.fields.get("kind") == EntryKind.GAP and isinstance(body, dict) and body.get("reason") == GAP_LOST:
+            message = f"{span} missing: cut off before entry {node.seq} was written"
+            self.report.add_finding(Corruption.TRUNCATION, expected, message)
+        else:
+            self.report.add_finding(Corruption.DROP, expected, f"{span} missing before entry {node.seq}")
+
+    def _report_forgery(self, node: _LogLine, link: str, queue: deque[_LogLine]) -> None:
+        """Of two neighbours that do not fit, the one that its other neighbour does not know either is the forged one."""
+        after = queue[0] if queue else None
+        before_is_forged = after is not None and after.prev == node.hash and self.report.entry_count > 0
+        seq = node.seq - 1 if before_is_forged else node.seq
+        self.report.add_finding(
+            Corruption.FORGERY,
+            seq,
+            f"entry {seq} was rewritten: entry {node.seq} expected prev {str(node.prev)[:12]}…, found {link[:12]}…",
+        )
+
+    def _accept_entry(self, fields: dict[str, Any]) -> None:
+        found = self.report
+        seq, hash = fields["seq"], fields["hash"]
+        found.entry_count += 1
+        found.head = ChainHead(seq, hash)
+        if seq in self._witness_seqs:
+            self._known_hashes[seq] = hash
+        if fields.get("v") != ENTRY_VERSION:
+            found.add_finding(
+                Corruption.NEWER, seq, f"entry {seq} has version `{fields.get('v')}`: upgrade verdikt to verify it"
+            )
+            return
+        kind = fields.get("kind")
+        if kind not in ENTRY_KINDS:
+            found.add_finding(Corruption.NEWER, seq, f"entry {seq} is of kind `{kind}`: upgrade verdikt to verify it")
+            return
+        if fields["sig"] or fields.get("kid"):
+            self._check_signature(fields)
+        elif kind in SIGNED_KINDS:
+            found.add_finding(Corruption.UNSIGNED, seq, f"entry {seq}: expected a signature on a `{kind}`, found none")
+        if kind == EntryKind.GAP:
+            self._report_gap(seq, fields.get("body"))
+        if self._visit_entry:
+            self._visit_entry(fields)
+
+    def _report_gap(self, seq: int, body: Any) -> None:
+        body = body if isinstance(body, dict) else {}
+        self.report.add_finding(
+            Corruption.GAP,
+            seq,
+            f"entry {seq} says that something was not recorded: {body.get('reason') or body.get('error') or 'no reason given'}",
+        )
+        known = body.get("head")
+        if isinstance(known, dict) and body.get("reason") == GAP_REWRITTEN:
+            was = known.get("seq", 0)
+            self.report.add_finding(
+                Corruption.FORGERY, was, f"entry {was} was rewritten before entry {seq} was written"
+            )
+
+    def _check_signature(self, fields: dict[str, Any]) -> None:
+        seq, kid = fields["seq"], fields.get("kid")
+        if self._verify_signature is None:
+            return
+        if not fields["sig"]:
+            self.report.add_finding(Corruption.UNSIGNED, seq, f"entry {seq} names key `{kid}` and carries no signature")
+            return
+        wrong = self._verify_signature(str(kid), fields["hash"], fields["sig"], int(fields.get("ts", 0)))
+        if wrong is None:
+            self.report.signature_count += 1
+            self.report.last_covered_seq = seq
+        else:
+            words = {
+                Corruption.UNKNOWN_KEY: f"is signed with key `{kid}`, which the keyring does not hold",
+                Corruption.BAD_SIGNATURE: f"carries a signature that key `{kid}` did not make",
+                Corruption.RETIRED_KEY: f"is signed with key `{kid}` after that key was rotated out",
+            }
+            self.report.add_finding(wrong, seq, f"entry {seq} {words[wrong]}")

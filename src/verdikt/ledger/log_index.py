@@ -1,0 +1,290 @@
+"""What `state.db` says of the log, the heads and the projections, brought in line with what the log says."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from json import loads as load
+from typing import TYPE_CHECKING, Any
+
+from verdikt.errors import LedgerError
+from verdikt.ledger.chain_reader import GAP_LOST, GAP_REWRITTEN
+from verdikt.ledger.projection import index_by_name
+from verdikt.ledger.state_database import StateRow
+from verdikt.ledger.store import ChainHead
+from verdikt.model.canonical_json import encode_canonical
+from verdikt.model.entry import decode_entry
+
+if TYPE_CHECKING:
+    from verdikt.ledger.log_file import LogFile
+    from verdikt.ledger.log_reader import LogReader
+    from verdikt.ledger.projection import Projection
+    from verdikt.ledger.state_database import HeadRow, StateDatabase
+    from verdikt.ledger.store import LogWriter
+
+STORE_INTERVAL = 32
+"""Entries after which a process that goes on writing to a session stores its projections again; its head it always does.
+
+Whoever comes next folds what was left, so this bounds what a new process may have to read.
+"""
+
+
+@dataclass(slots=True)
+class PendingGap:
+    """Something that was found wrong on opening a session, to be written into it first."""
+
+    body: dict[str, Any]
+    artifacts: dict[str, bytes] = field(default_factory=dict)
+
+
+class LogIndex:
+    """Each session's head and projections in `state.db`. Only a copy: the log is what counts, and gives all of it back."""
+
+    def __init__(self, state: StateDatabase, reader: LogReader, projections: tuple[Projection, ...]) -> None:
+        self.projections = index_by_name(projections)
+        self._state = state
+        self._reader = reader
+        self._labels = frozenset(projection.label for projection in projections)
+        self._label_cache: dict[frozenset[str], frozenset[str]] = {}
+        self._deferred_logs: dict[str, LogFile] = {}
+        self._lock = threading.Lock()
+
+    def reset_after_fork(self) -> None:
+        """Lets go of what belongs to the process we were forked from."""
+        self._lock = threading.Lock()
+        self._state.reset_after_fork()
+
+    def reconcile_session(self, session: str, log: LogFile) -> tuple[list[PendingGap], int, dict[str, int]]:
+        """Compares the file's end with the recorded head, and brings the projections up to it.
+
+        What is wrong there, how many bytes at its end are torn, and which projections changed since they were stored.
+        """
+        entry, damaged, torn = log.read_last_entry()
+        with self._state.hold_connection() as db:
+            row = db.read_head(session)
+        known = row.head if row else ChainHead()
+        if log.last_written_head is not None and known == log.database_head and log.last_written_head.seq > known.seq:
+            known = log.last_written_head  # written since the row was, which nobody has touched
+        wrong: list[PendingGap] = []
+        head = ChainHead(entry.seq, entry.hash) if entry else self._find_last_head(session, damaged)
+        if damaged:
+            wrong.append(PendingGap({"reason": "damaged", "line": damaged[:80].decode(errors="replace")}))
+            head = known if known.seq > head.seq else ChainHead(head.seq + 1, head.hash)
+        elif known.seq > head.seq:
+            wrong.append(PendingGap({"reason": GAP_LOST, "after": head.seq, "head": _head_to_dict(known)}))
+            head = known
+        elif known.seq and not self._is_continuation(session, known, head):
+            wrong.append(PendingGap({"reason": GAP_REWRITTEN, "head": _head_to_dict(known)}))
+        if torn:
+            wrong.append(PendingGap({"reason": "torn", "bytes": len(torn)}, {"torn": torn}))
+        log.states, stale = self._catch_up(session, row, head)
+        log.stale_projections, log.last_stored_seq = {}, None
+        log.current_labels, log.database_head, log.lagging_projections = (
+            row.current_labels if row else frozenset(),
+            row.head if row else None,
+            frozenset(),
+        )
+        log.head, log.size = head, os.fstat(log.fd).st_size
+        log.database_identity = self._state.read_identity()
+        return wrong, len(torn), stale
+
+    def commit_update(
+        self, log: LogFile, writer: LogWriter, write_log: Callable[[], None], *, defer_head: bool
+    ) -> None:
+        """The log, the head and now and then the projections, in one transaction of `state.db`; the log is what counts.
+
+        With `put_off`, a head alone is left for `record`.
+        """
+        states, behind = {**log.states, **writer.states}, {**log.stale_projections, **writer.change_seqs}
+        complete = log.last_stored_seq is None or writer.head.seq - log.last_stored_seq >= STORE_INTERVAL
+        if complete or not defer_head:
+            self._commit_transaction(log, writer, write_log, states, behind, complete=complete)
+        else:
+            write_log()
+            with self._lock:
+                self._deferred_logs[writer.session] = log
+        log.head = log.last_written_head = writer.head
+        log.states, log.stale_projections = states, {} if complete else behind
+
+    def record_heads(self) -> None:
+        """Puts heads that were put off into `state.db`; what cannot be put there now is next time, and the log has it anyway."""
+        if not self._deferred_logs or self._state.read_identity() is None:
+            return  # one that is missing is begun anew by who tells of it in the log
+        with self._lock:
+            unrecorded, self._deferred_logs = self._deferred_logs, {}
+        left = unrecorded
+        try:
+            with self._state.write_transaction() as db:
+                recorded = {
+                    session: log
+                    for session, log in unrecorded.items()
+                    if log.run_if_idle(partial(self._record_head, db, session))
+                }
+            left = {session: log for session, log in unrecorded.items() if session not in recorded}
+            self._state.truncate_long_wal()
+        except LedgerError:
+            pass
+        if left:
+            with self._lock:
+                self._deferred_logs = {**left, **self._deferred_logs}
+
+    def flush_projections(self, logs: Iterable[tuple[str, LogFile]]) -> None:
+        """Stores the projections of sessions that `state.db` is behind with; what cannot be is folded later."""
+        for session, log in logs:
+            if log.stale_projections:
+                with suppress(LedgerError), log.lock_file():
+                    # If somebody else has written meanwhile, they have caught up.
+                    if (
+                        log.stale_projections
+                        and log.is_unchanged()
+                        and log.database_identity == self._state.read_identity()
+                    ):
+                        assert log.head is not None
+                        with self._state.write_transaction() as db:
+                            self._store_projections(db, session, log, log.states, log.stale_projections)
+                            db.put_head(session, log.head, self._labels)
+                        log.stale_projections, log.current_labels, log.last_stored_seq = {}, self._labels, log.head.seq
+                        log.database_head, log.lagging_projections = log.head, frozenset()
+
+    def refold_session(self, session: str, head: ChainHead) -> None:
+        """Forgets what is there of a session, and folds it from the log up to `head`."""
+        with self._state.write_transaction() as db:
+            db.forget_session(session)
+            states, changed = self._catch_up(session, None, head)
+            self._put_states(db, session, states, changed)
+            db.put_head(session, head, self._labels)
+
+    def move_damaged_aside(self, now: float) -> None:
+        """Moves a `state.db` that cannot be read out of the way."""
+        try:
+            with self._state.hold_connection() as db:
+                db.dump_tables()
+        except LedgerError:
+            self._state.close()
+            path = self._state.path
+            path.rename(path.with_name(f"state.db.damaged-{int(now)}"))
+            for ending in ("-wal", "-shm"):
+                path.with_name(f"state.db{ending}").unlink(missing_ok=True)
+
+    def _find_last_head(self, session: str, damaged_line: bytes) -> ChainHead:
+        """Where the chain ends when the hot file has no legible last line."""
+        if not damaged_line:
+            line = self._reader.read_last_archived_line(session)
+            entry = decode_entry(line) if line else None
+        else:
+            entry = None
+            for entry in self._reader.read_intact_entries(session):  # noqa: B007 - the last one is wanted
+                pass
+        return ChainHead(entry.seq, entry.hash) if entry else ChainHead()
+
+    def _is_continuation(self, session: str, earlier_head: ChainHead, head: ChainHead) -> bool:
+        """Whether the chain that ends at `head` goes through the head that was recorded before."""
+        if earlier_head.seq == head.seq:
+            return earlier_head.hash == head.hash
+        following = next(self._reader.read_intact_entries(session, since=earlier_head.seq), None)
+        return following is not None and following.prev == earlier_head.hash
+
+    def _catch_up(self, session: str, row: HeadRow | None, head: ChainHead) -> tuple[dict[str, Any], dict[str, int]]:
+        """Every projection's state at the head; and which of them changed since they were stored, by which entry."""
+        states: dict[str, Any] = {}
+        since: dict[str, int] = {}
+        with self._state.hold_connection() as db:
+            lag = db.read_lag(session)
+            for name, projection in self.projections.items():
+                stored = db.read_state(session, name)
+                folded = (
+                    row.head.seq if row and projection.label in row.current_labels else lag.get(projection.label, 0)
+                )
+                # A mark beyond the head was made by somebody else: what stands beside it proves nothing.
+                usable = folded <= head.seq and (not stored or stored.version == projection.version)
+                since[name] = folded if usable else 0
+                states[name] = load(stored.text) if stored and since[name] else projection.create_initial_state()
+        changed: dict[str, int] = {}
+        if any(folded < head.seq for folded in since.values()):
+            for entry in self._reader.read_intact_entries(session, since=min(since.values())):
+                for name, projection in self.projections.items():
+                    if since[name] < entry.seq <= head.seq and projection.applies_to(entry):
+                        states[name] = projection.fold(states[name], entry)
+                        changed[name] = entry.seq
+        return states, changed
+
+    def _commit_transaction(
+        self,
+        log: LogFile,
+        writer: LogWriter,
+        write_log: Callable[[], None],
+        states: Mapping[str, Any],
+        behind: Mapping[str, int],
+        *,
+        complete: bool,
+    ) -> None:
+        folded = self._labels if complete else self._select_current_labels(frozenset(behind))
+        with self._state.write_transaction() as db:
+            if complete:
+                self._store_projections(db, writer.session, log, states, behind)
+            else:
+                self._put_lags(db, writer.session, log, behind)
+            db.put_head(writer.session, writer.head, folded)
+            write_log()
+        log.current_labels, log.database_head, log.lagging_projections = (
+            folded,
+            writer.head,
+            frozenset() if complete else frozenset(behind),
+        )
+        log.last_stored_seq = writer.head.seq if complete else log.last_stored_seq
+
+    def _record_head(self, db: StateDatabase, session: str, log: LogFile) -> None:
+        """Moves a head on, unless somebody else has: then they knew more, and the next update looks at what they wrote."""
+        if log.head is None or log.database_head is None or log.head == log.database_head:
+            return
+        folded = self._select_current_labels(frozenset(log.stale_projections))
+        if db.move_head(session, log.database_head, log.head, folded):
+            self._put_lags(db, session, log, log.stale_projections)
+            log.current_labels, log.database_head, log.lagging_projections = (
+                folded,
+                log.head,
+                frozenset(log.stale_projections),
+            )
+        else:
+            log.head = None
+
+    def _store_projections(
+        self, db: StateDatabase, session: str, log: LogFile, states: Mapping[str, Any], behind: Mapping[str, int]
+    ) -> None:
+        """Puts every state that is behind into `state.db`, and the marks of those that only others know."""
+        self._put_states(db, session, states, behind)
+        if log.current_labels != self._labels:
+            for label in log.current_labels - self._labels:
+                assert log.database_head is not None
+                db.put_lag(session, label, log.database_head.seq)
+            for label in self._labels:
+                db.drop_lag(session, label)
+
+    def _put_states(
+        self, db: StateDatabase, session: str, states: Mapping[str, Any], changed: Mapping[str, int]
+    ) -> None:
+        for name, seq in changed.items():
+            text = encode_canonical(states[name]).decode()
+            db.put_state(session, name, StateRow(self.projections[name].version, seq, text))
+
+    def _put_lags(self, db: StateDatabase, session: str, log: LogFile, behind: Mapping[str, int]) -> None:
+        """Marks up to where the states in `state.db` are folded that were not behind when its head was recorded."""
+        assert log.database_head is not None
+        for name in behind.keys() - log.lagging_projections:
+            db.put_lag(session, self.projections[name].label, log.database_head.seq)
+
+    def _select_current_labels(self, behind: frozenset[str]) -> frozenset[str]:
+        """The labels of the projections that are not behind."""
+        found = self._label_cache.get(behind)
+        if found is None:
+            labels = {self.projections[name].label for name in behind}
+            found = self._label_cache[behind] = self._labels - labels
+        return found
+
+
+def _head_to_dict(head: ChainHead) -> dict[str, Any]:
+    return {"seq": head.seq, "hash": head.hash}

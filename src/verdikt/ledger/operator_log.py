@@ -1,0 +1,36 @@
+"""The operator's word as the log has it: signed, and with everything said after it."""
+
+from __future__ import annotations
+
+from itertools import dropwhile
+from typing import TYPE_CHECKING
+
+from verdikt.errors import ChainBroken
+from verdikt.ledger.chain_reader import GAP_LOST, GAP_REWRITTEN, read_chain
+from verdikt.ledger.segment import parse_seq
+from verdikt.ledger.store import OPERATOR
+from verdikt.model.entry import EntryKind
+
+if TYPE_CHECKING:
+    from verdikt.ledger.files import FileStore
+    from verdikt.model.entry import Entry
+
+
+def find_operator_entry(store: FileStore, seq: int) -> tuple[Entry, list[Entry]] | None:
+    """The operator's signed entry with that seq, and all that follow it.
+
+    None when there is none, or its signature fails, or what follows is damaged or cut off: that may have taken it back.
+    """
+    try:
+        # What was damaged before it was said does not matter to it.
+        lines = dropwhile(lambda line: parse_seq(line) != seq, store.reader.read_lines(OPERATOR, since=seq - 1))
+        entry, *later = read_chain(lines, OPERATOR)
+    except (ChainBroken, ValueError):
+        return None
+    if entry.kind is not EntryKind.GRANT or not entry.sig:
+        return None
+    if store.keyring.check_entry_signature(entry.kid, entry.hash, entry.sig, entry.ts) is not None:
+        return None
+    if any(each.kind is EntryKind.GAP and each.body.get("reason") in (GAP_LOST, GAP_REWRITTEN) for each in later):
+        return None
+    return entry, later

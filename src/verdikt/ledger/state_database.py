@@ -1,0 +1,284 @@
+"""`state.db`: the heads and the projections. Nothing in it that the log could not give back."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from verdikt.errors import LedgerError
+from verdikt.ledger.data_directory import create_database_file
+from verdikt.ledger.store import ChainHead
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS heads (session TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL, folded TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS state (session TEXT, name TEXT, version INTEGER NOT NULL, seq INTEGER NOT NULL, state TEXT NOT NULL, PRIMARY KEY (session, name)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS lag (session TEXT, name TEXT, seq INTEGER NOT NULL, PRIMARY KEY (session, name)) WITHOUT ROWID;
+PRAGMA user_version = 1;
+"""
+_VERSION = 1
+WAL_LIMIT_BYTES = 200_000
+"""Bytes of the write-ahead log from which on it is emptied."""
+
+_WAL_CHECK_INTERVAL = 8
+_BUSY_TIMEOUT_SECONDS = 30
+_TABLES = ("heads", "state", "lag")
+
+
+@dataclass(frozen=True, slots=True)
+class HeadRow:
+    """What is known of a session: its head, and which projections (`name:version`) are folded up to it."""
+
+    head: ChainHead
+    current_labels: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class StateRow:
+    """A stored state: of which version of the projection, changed last by which entry, as JSON text."""
+
+    version: int
+    seq: int
+    text: str
+
+
+class StateDatabase:
+    """One connection to `state.db`, shared by the threads of a process."""
+
+    def __init__(self, path: Path, *, readonly: bool = False, wal_limit_bytes: int = WAL_LIMIT_BYTES) -> None:
+        self.path = path
+        self._path_text = str(path)
+        self._wal_path = f"{path}-wal"
+        self._readonly = readonly
+        self._wal_limit_bytes = wal_limit_bytes
+        self._lock = threading.RLock()
+        self._writes = 0
+        self._connection: sqlite3.Connection | None = None
+        self._file_identity: tuple[int, int] | None = None
+
+    @contextmanager
+    def hold_connection(self) -> Iterator[StateDatabase]:
+        """Holds the connection; a database error becomes ours."""
+        with self._lock:
+            try:
+                self._connect()
+                yield self
+            except sqlite3.Error as error:
+                raise self._translate_error(error) from error
+
+    @contextmanager
+    def write_transaction(self) -> Iterator[StateDatabase]:
+        """One transaction: kept when the block ends well, undone when it raises."""
+        with self._lock:
+            try:
+                connection = self._connect()
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self
+                except BaseException:
+                    with suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
+                    raise
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise self._translate_error(error) from error
+
+    def read_head(self, session: str) -> HeadRow | None:
+        """The head that was recorded last, if any."""
+        row = self._execute("SELECT seq, hash, folded FROM heads WHERE session = ?", session).fetchone()
+        return None if row is None else HeadRow(ChainHead(row[0], row[1]), frozenset(row[2].split()))
+
+    def read_heads(self) -> dict[str, ChainHead]:
+        """Every session's head."""
+        rows = self._execute("SELECT session, seq, hash FROM heads ORDER BY session")
+        return {session: ChainHead(seq, hash) for session, seq, hash in rows}
+
+    def put_head(self, session: str, head: ChainHead, labels: frozenset[str]) -> None:
+        """Records a session's head."""
+        self._execute(
+            "INSERT INTO heads VALUES (?, ?, ?, ?) ON CONFLICT (session)"
+            " DO UPDATE SET seq = excluded.seq, hash = excluded.hash, folded = excluded.folded",
+            session,
+            head.seq,
+            head.hash,
+            " ".join(sorted(labels)),
+        )
+
+    def move_head(self, session: str, expected: ChainHead, head: ChainHead, labels: frozenset[str]) -> bool:
+        """Records a session's head, if the one that is recorded is still `known`; whether it was."""
+        moved = self._execute(
+            "UPDATE heads SET seq = ?, hash = ?, folded = ? WHERE session = ? AND seq = ? AND hash = ?",
+            head.seq,
+            head.hash,
+            " ".join(sorted(labels)),
+            session,
+            expected.seq,
+            expected.hash,
+        )
+        return moved.rowcount == 1
+
+    def read_state(self, session: str, name: str) -> StateRow | None:
+        """A projection's stored state, if any."""
+        row = self._execute(
+            "SELECT version, seq, state FROM state WHERE session = ? AND name = ?", session, name
+        ).fetchone()
+        return None if row is None else StateRow(*row)
+
+    def put_state(self, session: str, name: str, row: StateRow) -> None:
+        """Stores a projection's state."""
+        self._execute(
+            "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, ?)", session, name, row.version, row.seq, row.text
+        )
+
+    def read_lag(self, session: str) -> Mapping[str, int]:
+        """The projections that somebody who did not know them left behind, and up to which entry they are folded."""
+        return dict(self._execute("SELECT name, seq FROM lag WHERE session = ?", session).fetchall())
+
+    def read_projections(self, session: str) -> dict[str, tuple[int, str | None]]:
+        """Up to which entry each projection (`name:version`) is folded, and its stored state; all of one moment."""
+        self._execute("BEGIN")
+        try:
+            row = self.read_head(session)
+            upto = {**self.read_lag(session), **dict.fromkeys(row.current_labels, row.head.seq)} if row else {}
+            stored = {label: self.read_state(session, label.partition(":")[0]) for label in upto}
+        finally:
+            self._execute("COMMIT")
+        return {
+            label: (upto[label], found.text if found else None)
+            for label, found in stored.items()
+            if found is None or label.endswith(f":{found.version}")
+        }
+
+    def put_lag(self, session: str, name: str, seq: int) -> None:
+        """Remembers up to where a projection is folded; an earlier mark stays."""
+        self._execute("INSERT OR IGNORE INTO lag VALUES (?, ?, ?)", session, name, seq)
+
+    def drop_lag(self, session: str, name: str) -> None:
+        """Forgets the mark: the projection has caught up."""
+        self._execute("DELETE FROM lag WHERE session = ? AND name = ?", session, name)
+
+    def forget_session(self, session: str) -> None:
+        """Removes everything about a session."""
+        for table in _TABLES:
+            self._execute(f"DELETE FROM {table} WHERE session = ?", session)
+
+    def dump_tables(self) -> dict[str, list[tuple[object, ...]]]:
+        """Every row of every table, in order: two databases with equal contents mean the same."""
+        return {table: self._execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in _TABLES}
+
+    def read_identity(self) -> tuple[int, int] | None:
+        """Which file stands at the path now; None when there is none."""
+        try:
+            stat = os.stat(self._path_text)
+        except OSError:
+            return None
+        return stat.st_dev, stat.st_ino
+
+    def truncate_long_wal(self) -> None:
+        """Empties the write-ahead log when it has become long, because every new process reads it from its beginning.
+
+        SQLite's own way only begins it anew in a process that writes twice after it, which a hook never does. A process that
+        goes on looks now and then.
+        """
+        self._writes += 1
+        if self._writes % _WAL_CHECK_INTERVAL != 1:
+            return
+        try:
+            if os.stat(self._wal_path).st_size < self._wal_limit_bytes:
+                return
+        except OSError:
+            return
+        self.truncate_wal()
+
+    def truncate_wal(self) -> None:
+        """Empties the write-ahead log, unless somebody is reading."""
+        with self._lock, suppress(sqlite3.OperationalError):
+            if self._connection is not None:
+                self._connection.execute("PRAGMA busy_timeout = 0")
+                try:
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                finally:
+                    self._connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_SECONDS * 1000}")
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        with self._lock:
+            if self._connection is not None:
+                with suppress(sqlite3.Error):
+                    self._connection.close()
+            self._connection = None
+
+    def reset_after_fork(self) -> None:
+        """Forgets a connection that belongs to the process we were forked from, without touching it."""
+        self._lock = threading.RLock()
+        self._parent_connection = self._connection  # closing it here would drop the parent's locks
+        self._connection = None
+
+    def _execute(self, statement: str, *values: object) -> sqlite3.Cursor:
+        assert self._connection is not None
+        return self._connection.execute(statement, values)
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._connection is not None and self._file_identity == self.read_identity():
+            return self._connection
+        self.close()
+        connection = self._open_readonly() if self._readonly else _open_database(str(self.path))
+        try:
+            self._prepare_connection(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection, self._file_identity = connection, self.read_identity()
+        return connection
+
+    def _open_readonly(self) -> sqlite3.Connection:
+        """A connection that changes nothing, also on a disk where nothing can be changed."""
+        from urllib.parse import quote
+
+        place = f"file:{quote(str(self.path.absolute()))}"
+        connection = _open_database(f"{place}?mode=ro")
+        try:
+            connection.execute("PRAGMA user_version")
+        except sqlite3.OperationalError:
+            connection.close()
+            return _open_database(f"{place}?immutable=1")
+        return connection
+
+    def _prepare_connection(self, connection: sqlite3.Connection) -> None:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > _VERSION:
+            raise LedgerError(f"`{self.path}` was written by a newer verdikt (version {version}): upgrade to use it")
+        if self._readonly:
+            return
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")  # `tidy` does it
+        if sys.version_info >= (3, 12):
+            # A short-lived process would wait for the disk when it goes; the next full write-ahead log does it for all.
+            connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE)
+        if version < _VERSION:
+            connection.executescript(_SCHEMA)
+
+    def _translate_error(self, error: sqlite3.Error) -> LedgerError:
+        """A database error in our words."""
+        advice = (
+            "free some space and try again"
+            if "full" in str(error)
+            else "make it writable"
+            if "readonly" in str(error) or "unable to open" in str(error)
+            else "run `verdikt ledger reindex` to rebuild it from the log"
+        )
+        return LedgerError(f"cannot use `{self.path}`: {error}; {advice}")
+
+
+def _open_database(path: str) -> sqlite3.Connection:
+    uri = path.startswith("file:")
+    if not uri:
+        with suppress(OSError):  # SQLite says it better
+            create_database_file(path)
+    return sqlite3.connect(path, timeout=_BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False, uri=uri)

@@ -1,0 +1,47 @@
+"""What a host brings to the moments other than `before`, and what it takes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """What a person (or a notification) said to the agent."""
+
+    text: str
+    session_id: str = "default"
+    cwd: str = ""
+    host: str = ""
+    agent: str = ""
+    human: bool = True  # False for notifications that only look like a prompt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """The agent wants to finish. `message` is its final text; `None` means: read it from the transcript."""
+
+    session_id: str = "default"
+    message: str | None = None
+    transcript_path: str = ""
+    stop_hook_active: bool = False
+    cwd: str = ""
+    host: str = ""
+    agent: str = ""
+    background: tuple[str, ...] = ()  # sessions of sub-agents that are still at work
+    raw: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What prompt, after, stop and commit give back, the same for every host.
+
+    `allowed` False at stop means: go on working, for this `reason`. `context` is text for the model, whatever is allowed.
+    """
+
+    allowed: bool = True
+    reason: str = ""
+    context: str = ""
+    guard: str = ""

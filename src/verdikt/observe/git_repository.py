@@ -1,0 +1,131 @@
+"""What git knows of a path and of a repository. Never raises, never waits long, and runs nothing that the
+repository names but its filters, which tell whether a file is modified."""
+
+import os
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from verdikt.model.facts import GitFact
+
+TIMEOUT_SECONDS = 3.0
+"""How long git may take; a slower answer counts as none."""
+
+SAFE_OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat")
+"""Settings by which a repository could have git run programs of its own."""
+
+
+class _GitUser(threading.local):
+    user: tuple[int, int] | None = None
+
+
+_GIT_USER = _GitUser()
+
+
+@contextmanager
+def use_git_user(uid: int, gid: int) -> Iterator[None]:
+    """Inside, this thread runs git as another user; where it may not do that, git is not run, and what it knows is unknown."""
+    _GIT_USER.user = (uid, gid)
+    try:
+        yield
+    finally:
+        _GIT_USER.user = None
+
+
+def find_work_tree(directory: str) -> str:
+    """The work tree around a directory, or an empty string."""
+    here = directory
+    while True:
+        if os.path.lexists(os.path.join(here, ".git")):
+            return here
+        parent = os.path.dirname(here)
+        if parent == here:
+            return ""
+        here = parent
+
+
+def read_path_state(path: str, env: Mapping[str, str]) -> str:
+    """tracked, modified, untracked or ignored; a directory is what its most exposed file is. Empty outside a work tree."""
+    root = find_work_tree(path if os.path.isdir(path) else os.path.dirname(path))
+    if not root:
+        return ""
+    if f"{path}/".startswith(f"{root}/.git/"):
+        return "untracked"
+    listing = run_git(root, env, "status", "--porcelain=v1", "-z", "--ignored=matching", "--no-renames", "--", path)
+    if listing is None:
+        return ""
+    relative = os.path.relpath(path, root)
+    found = {"??": "untracked", "!!": "ignored"}
+    states = set()
+    for record in filter(None, listing.split("\0")):
+        code, name = record[:2], record[3:].rstrip("/")
+        state = found.get(code, "modified")
+        # What is ignored below a directory does not make the directory ignored.
+        if state != "ignored" or relative == name or relative.startswith(name + "/"):
+            states.add(state)
+    if not states and not _has_files(path):
+        return ""  # git knows nothing of an empty directory
+    return next((state for state in ("untracked", "modified", "ignored") if state in states), "tracked")
+
+
+def _has_files(path: str) -> bool:
+    try:
+        return not os.path.isdir(path) or any(os.scandir(path))
+    except OSError:
+        return True
+
+
+def read_repository(directory: str, env: Mapping[str, str]) -> GitFact:
+    """The repository around a directory."""
+    root = find_work_tree(directory)
+    if not root:
+        return GitFact()
+    settings = _parse_settings(run_git(root, env, "config", "--list", "-z") or "")
+    branch = (run_git(root, env, "symbolic-ref", "--short", "-q", "HEAD") or "").strip()
+    remote, merge = settings.get(f"branch.{branch}.remote", ""), settings.get(f"branch.{branch}.merge", "")
+    return GitFact(
+        root=root,
+        branch=branch,
+        upstream=f"{remote}/{merge.removeprefix('refs/heads/')}" if remote and merge else "",
+        remotes=_select_settings(settings, "remote.", ".url"),
+        aliases=_select_settings(settings, "alias.", ""),
+    )
+
+
+def _select_settings(settings: Mapping[str, str], prefix: str, suffix: str) -> dict[str, str]:
+    return {
+        key[len(prefix) : len(key) - len(suffix)]: value
+        for key, value in settings.items()
+        if key.startswith(prefix) and key.endswith(suffix)
+    }
+
+
+def _parse_settings(listing: str) -> dict[str, str]:
+    pairs = (record.partition("\n") for record in listing.split("\0") if record)
+    return {key: value for key, _, value in pairs}
+
+
+def run_git(root: str, env: Mapping[str, str], *arguments: str) -> str | None:
+    """What git prints, or None when it cannot or takes too long."""
+    clean = {key: env[key] for key in ("PATH", "HOME", "XDG_CONFIG_HOME") if key in env}
+    clean |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    user, group = _GIT_USER.user or (None, None)
+    try:
+        done = subprocess.run(
+            ["git", *SAFE_OPTIONS, "-C", root, *arguments],
+            env=clean,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+            user=user,
+            group=group,
+            extra_groups=None if user is None else [],
+        )
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+    if done.returncode not in (0, 1):
+        return None
+    return done.stdout.decode("utf-8", "replace")

@@ -1,0 +1,157 @@
+"""verdikt's own files and those that wire it: what the agent must not write to, whatever the tool."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from functools import lru_cache
+
+from verdikt.observe.agent_environment import find_host_project
+
+_SYSTEM_PATHS = (
+    "/etc/verdikt",
+    "/etc/claude-code",
+    "/etc/codex",
+    "/etc/gemini-cli",
+    "/etc/cursor",
+    "/etc/opencode",
+    *(f"/Library/Application Support/{name}" for name in ("ClaudeCode", "GeminiCli", "Cursor", "opencode")),
+)
+
+_PROJECT_PATHS = (
+    "governance.yaml",
+    "governance.yml",
+    ".verdikt",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".codex/hooks.json",
+    ".codex/config.toml",
+    ".gemini/settings.json",
+    ".github/hooks",
+    ".cursor/hooks.json",
+    ".opencode/plugin",
+    ".opencode/plugins",
+    ".opencode/opencode.json",
+    ".opencode/opencode.jsonc",
+    "opencode.json",
+    "opencode.jsonc",
+)
+
+_HOME_PATHS = (
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".claude/toolbox-runs",
+    ".codex/hooks.json",
+    ".codex/config.toml",
+    ".gemini/settings.json",
+    ".gemini/trustedFolders.json",
+    ".copilot/hooks",
+    ".copilot/config.json",
+    ".copilot/settings.json",
+    ".cursor/hooks.json",
+)
+
+
+_VARIABLES = (
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "VERDIKT_HOME",
+    "VERDIKT_RUNS_DIR",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+)
+
+
+def list_guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Absolute files and directories; what lies below a directory is guarded with it. Some need not exist."""
+    # Wherever the agent has gone, the project it was started in stays guarded.
+    started = find_host_project(env)
+    roots = (project_root, started) if started and started != project_root else (project_root,)
+    given = (*map(env.get, _VARIABLES),)
+    repositories = tuple([_find_git_directory(root) for root in roots if root])
+    try:
+        return _collect_paths(roots, given, "", repositories)
+    except _RelativePathError:
+        return _collect_paths(roots, given, os.getcwd(), repositories)
+
+
+class _RelativePathError(Exception):
+    """A path that depends on the directory that this process is in."""
+
+
+@lru_cache(maxsize=64)
+def _collect_paths(
+    roots: tuple[str, ...], variables: tuple[str | None, ...], cwd: str, repositories: tuple[str, ...]
+) -> tuple[str, ...]:
+    """What is guarded, given what was seen of the disk. `cwd` is there when a relative path depends on it."""
+    if not cwd and not all(path is None or path.startswith("/") for path in (*filter(None, roots), *variables)):
+        raise _RelativePathError  # what is raised is not remembered
+    hooks = (os.path.abspath(os.path.join(repository, "hooks")) for repository in repositories)
+    named = _collect_named_paths(roots[0], tuple([root for root in roots if root]), variables, cwd)
+    return tuple(dict.fromkeys((*named, *hooks)))
+
+
+@lru_cache(maxsize=64)
+def _collect_named_paths(
+    project_root: str, roots: tuple[str, ...], variables: tuple[str | None, ...], cwd: str
+) -> tuple[str, ...]:
+    """What is guarded by name alone. `cwd` is there when a relative path depends on it."""
+    env = {name: value for name, value in zip(_VARIABLES, variables, strict=True) if value is not None}
+    home = env.get("HOME") or os.path.expanduser("~")
+    config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    data = env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    paths = [
+        env.get("VERDIKT_HOME") or os.path.join(data, "verdikt"),
+        os.path.join(config, "verdikt"),
+        *_SYSTEM_PATHS,
+        *(os.path.join(root, name) for root in roots for name in _PROJECT_PATHS),
+        *(os.path.join(home, name) for name in _HOME_PATHS),
+        *(
+            os.path.join(config, "opencode", name)
+            for name in ("plugin", "plugins", "opencode.json", "opencode.jsonc", "config.json")
+        ),
+    ]
+    if "XDG_RUNTIME_DIR" in env:
+        paths.append(os.path.join(env["XDG_RUNTIME_DIR"], "verdikt"))
+    if "VERDIKT_RUNS_DIR" in env:
+        paths.append(env["VERDIKT_RUNS_DIR"])
+    if "CLAUDE_CONFIG_DIR" in env:
+        paths += [os.path.join(env["CLAUDE_CONFIG_DIR"], name) for name in ("settings.json", "settings.local.json")]
+    if "CODEX_HOME" in env:
+        paths += [os.path.join(env["CODEX_HOME"], name) for name in ("hooks.json", "config.toml")]
+    paths += _list_package_paths(project_root)
+    return tuple(dict.fromkeys(os.path.abspath(os.path.expanduser(path)) for path in paths))
+
+
+def _find_git_directory(project_root: str) -> str:
+    """Where the repository keeps its hooks; in a work tree that is the main repository's directory."""
+    git = f"{project_root}/.git" if project_root[-1:] != "/" else f"{project_root}.git"
+    try:
+        if not stat.S_ISREG(os.stat(git).st_mode):
+            return git
+    except (OSError, ValueError):
+        return git
+    try:
+        directory = os.path.join(project_root, _read_beginning(git).partition("gitdir:")[2].strip())
+    except OSError:
+        return git
+    try:
+        return os.path.join(directory, _read_beginning(os.path.join(directory, "commondir")).strip())
+    except OSError:
+        return directory  # of a submodule, whose repository is its own
+
+
+def _read_beginning(path: str) -> str:
+    """The beginning of a file that names a directory, whatever bytes that has."""
+    with open(path, "rb") as file:
+        return os.fsdecode(file.read(4096))
+
+
+def _list_package_paths(project_root: str) -> list[str]:
+    """The installed package, unless it is the source tree that the project is about."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    inside = package.startswith(os.path.join(project_root, ""))
+    return [package] if not inside or "site-packages" in package.split(os.sep) else []

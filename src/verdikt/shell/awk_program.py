@@ -1,0 +1,85 @@
+"""The commands and files inside awk programs: `system(…)`, `print | "cmd"`, `"cmd" | getline`, `print > "file"`."""
+
+import re
+
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.command import UNKNOWN
+from verdikt.shell.command_call import CommandCall
+from verdikt.shell.escape_sequences import decode_escapes
+from verdikt.shell.option_parser import parse_options
+from verdikt.shell.redirection import read_contents
+
+_VALUED_OPTIONS = "F v f e i l --field-separator --assign --file --source --include --load"
+_STRING = r'"(?:[^"\\\n]|\\.)*+"'
+# These look at a program in which what stands between quotes is blank.
+_SYSTEM_CALL = compile_lazily(r"\bsystem[ \t]*\((?P<expression>[^;{}\n]*)")
+_PRINT_PIPE = compile_lazily(r'\|&?[ \t]*(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+))*)')
+_GETLINE_PIPE = compile_lazily(r'(?P<expression>"[ ]*"(?:[ \t]*(?:"[ ]*"|[\w$]+))*+)[ \t]*\|&?[ \t]*getline')
+_PRINT_REDIRECT = compile_lazily(r'\bprintf?\b[^;{}\n>]*>>?[ \t]*(?P<expression>"[ ]*")')
+_STRING_ASSIGNMENT = compile_lazily(r'\b(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<string>"[ ]*")[ \t]*[;}\n]')
+_STRING_OR_COMMENT = compile_lazily(rf"{_STRING}|#[^\n]*")
+_EXPRESSION_PART = compile_lazily(
+    rf"(?P<string>{_STRING})|(?P<name>[A-Za-z_]\w*)|(?P<other>\$?[\w.]+)|(?P<close>\))|.", re.DOTALL
+)
+_MAX_PROGRAM_LENGTH = 100_000
+
+
+def trace_awk(call: CommandCall) -> str | None:
+    """Goes inside an awk program."""
+    given, at = parse_options(call.words, 1, _VALUED_OPTIONS)
+    programs: list[str] = []
+    known: dict[str, str] = {}
+    for option, value in given:
+        if value is None:
+            continue
+        if option in ("-f", "--file"):
+            programs.append(read_contents(call.walker, value, call.scope) or "")
+        elif option in ("-e", "--source"):
+            programs.append(value.text)
+        elif option in ("-v", "--assign"):
+            name, _, text = value.text.partition("=")
+            known[name] = text
+    if not any(option in ("-f", "--file", "-e", "--source") for option, _ in given) and at < len(call.words):
+        programs.append(call.words[at].text)
+    for program in programs:
+        _trace_program(call, program[:_MAX_PROGRAM_LENGTH], known)
+    return None
+
+
+def _trace_program(call: CommandCall, program: str, variables: dict[str, str]) -> None:
+    if '"' not in program and "system" not in program:
+        return
+    blank = _STRING_OR_COMMENT.sub(
+        lambda found: f'"{" " * (len(found[0]) - 2)}"' if found[0][0] == '"' else " " * len(found[0]), program
+    )
+    for found in _STRING_ASSIGNMENT.finditer(blank):
+        variables.setdefault(found["name"], decode_escapes(program[slice(*found.span("string"))][1:-1]))
+    for pattern in (_SYSTEM_CALL, _PRINT_PIPE, _GETLINE_PIPE):
+        for found in pattern.finditer(blank):
+            call.walk_shell_text(
+                _evaluate_concatenation(program[slice(*found.span("expression"))], variables),
+                inherit_stdin=False,
+                repeated=True,
+            )
+    for found in _PRINT_REDIRECT.finditer(blank):
+        call.record_write(_evaluate_concatenation(program[slice(*found.span("expression"))], variables))
+
+
+def _evaluate_concatenation(expression: str, variables: dict[str, str]) -> str:
+    """A concatenation, with what is not constant unknown."""
+    done: list[str] = []
+    depth = 0
+    for part in _EXPRESSION_PART.finditer(expression):
+        if part["string"]:
+            done.append(decode_escapes(part["string"][1:-1]))
+        elif part["name"]:
+            done.append(variables.get(part["name"], UNKNOWN))
+        elif part["other"]:
+            done.append(UNKNOWN)
+        elif part["close"]:
+            if not depth:
+                break
+            depth -= 1
+        elif part[0] == "(":
+            depth += 1
+    return "".join(done)

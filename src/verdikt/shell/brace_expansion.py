@@ -1,0 +1,90 @@
+"""Brace expansion: `{a,b}`, `{1..9..2}`, nested, within quotes left alone."""
+
+import re
+from itertools import pairwise
+
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell import delimiters
+from verdikt.shell.command import UNKNOWN
+
+_MAX_WORDS = 256
+_MAX_COMMAND_WORDS = 16
+_MAX_TOTAL_LENGTH = 1 << 17
+_MAX_WORD_LENGTH = 4096
+_MAX_DEPTH = 12
+_RANGE = compile_lazily(r"(?:(-?\d{1,9})\.\.(-?\d{1,9})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,9}))?")
+_BRACE_TOKEN = compile_lazily(
+    r"""[^\\'"$`{},]+|\\.|'[^']*'|\$'(?:[^'\\]|\\.)*+'|(?P<open>"|\$\(|\$\{|`|[<>]\()|.""", re.DOTALL
+)
+
+
+def expand_braces(raw: str) -> list[str]:
+    """The words that a word with braces stands for, in order; one that is unknown at the end when there are too many."""
+    if len(raw) > _MAX_WORD_LENGTH:
+        return [raw] if _find_first_brace(raw, 0) is None else [UNKNOWN]
+    # A word that is long or holds commands is not multiplied as often: each of its copies is read, and runs them.
+    most = min(_MAX_COMMAND_WORDS if "(" in raw or "`" in raw else _MAX_WORDS, _MAX_TOTAL_LENGTH // (len(raw) + 1))
+    words = _expand_limited(raw, most, 0)
+    return words if len(words) <= most else [*words[:most], UNKNOWN]
+
+
+def _expand_limited(raw: str, max_words: int, depth: int) -> list[str]:
+    """At most one word more than `most`."""
+    done = [""]
+    at = 0
+    while len(done) <= max_words and depth < _MAX_DEPTH and (found := _find_first_brace(raw, at)) is not None:
+        start, stop, pieces = found
+        inner: list[str] = []
+        for piece in pieces:
+            if len(inner) <= max_words:
+                inner += _expand_limited(piece, max_words, depth + 1)
+        done = [f"{before}{raw[at:start]}{one}" for before in done for one in inner][: max_words + 1]
+        at = stop
+    return [before + raw[at:] for before in done]
+
+
+def _find_first_brace(raw: str, start: int) -> tuple[int, int, list[str]] | None:
+    """The first brace that expands: where it starts, where it ends, its alternatives."""
+    opened: list[tuple[int, list[int]]] = []
+    closed: list[tuple[int, int, list[str]]] = []
+    at, size = start, len(raw)
+    while at < size:
+        step = _BRACE_TOKEN.match(raw, at)
+        if step is None:
+            break
+        token, begin, at = step[0], at, step.end()
+        if opener := step["open"]:
+            stop = delimiters.find_closing(raw, begin, opener)
+            at = stop if stop > 0 else size
+        elif token == "{":
+            opened.append((begin, []))
+        elif token == "," and opened:
+            opened[-1][1].append(begin)
+        elif token == "}" and opened:
+            place, commas = opened.pop()
+            pieces = _split_alternatives(raw, place, begin, commas)
+            if pieces is not None:
+                closed.append((place, at, pieces))
+                if not opened:
+                    break
+    return min(closed) if closed else None
+
+
+def _split_alternatives(raw: str, start: int, stop: int, commas: list[int]) -> list[str] | None:
+    if commas:
+        edges = [start, *commas, stop]
+        return [raw[left + 1 : right] for left, right in pairwise(edges)]
+    found = _RANGE.fullmatch(raw, start + 1, stop)
+    if found is None:
+        return None
+    if found[1] is not None:
+        first, last = int(found[1]), int(found[2])
+        width = max(len(found[1]), len(found[2])) if re.match(r"-?0\d", found[1]) or re.match(r"-?0\d", found[2]) else 0
+        return [str(number).zfill(width) for number in _list_range(first, last, found[5])]
+    return [chr(number) for number in _list_range(ord(found[3]), ord(found[4]), found[5])]
+
+
+def _list_range(first: int, last: int, step: str | None) -> list[int]:
+    size = abs(int(step or 1)) or 1
+    numbers = range(first, last + 1, size) if first <= last else range(first, last - 1, -size)
+    return list(numbers[: _MAX_WORDS + 1])

@@ -1,0 +1,278 @@
+"""Simple commands → drafts, with everything inside them."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell import builtin, exec_options, inner_commands, redirection
+from verdikt.shell.command import UNKNOWN, Code, Word
+from verdikt.shell.command_call import CommandCall
+from verdikt.shell.command_draft import CommandDraft
+from verdikt.shell.frame import Frame
+from verdikt.shell.homoglyph import find_lookalike, guess_programs
+from verdikt.shell.lexer import TARGET, WORD, Lexer
+from verdikt.shell.output_prediction import predict_output
+from verdikt.shell.scope import Scope, VariableValue, build_environment
+from verdikt.shell.statement import FunctionDefinition, SimpleCommand, Statement
+from verdikt.shell.word_expansion import Expander, to_plain_word
+
+_MAX_COMMANDS = 20_000
+_VARIABLE_NAME = compile_lazily(r"[A-Za-z_]\w*")
+_PROGRAM_NAME = compile_lazily(r"[a-z][a-z0-9_-]*")
+_ARITHMETIC_ASSIGNMENT = compile_lazily(
+    r"([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\s{0,9}(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)"
+)
+
+_COMMAND_SEPARATOR = compile_lazily(r"[;|&\n]")
+_FILE_EXECUTION = compile_lazily(
+    r"sh\b|source|python|node|perl|ruby|php|lua|make|npm|yarn|bun|just|eval|chmod|exec|<|[;|&({\s][.~/$`\"']"
+)
+
+_OUTERMOST_FRAME = Frame()
+
+FileReader = Callable[[str], str | None]
+
+
+class CommandWalker(Expander):
+    """Runs simple commands in thought. What it finds is in `drafts`, `codes` and `problems`."""
+
+    local_variables: dict[str, VariableValue | None] | None = None  # what a function's own variables hid
+    has_replacements = False  # there are aliases or functions
+    _outermost_text = ""
+    _has_no_file_execution: bool | None = None
+
+    def __init__(
+        self,
+        *,
+        home: str = "",
+        cwd: str = "",
+        env: Mapping[str, str] | None = None,
+        read_file: FileReader | None = None,
+    ) -> None:
+        self.environment = build_environment(env, home, cwd)
+        self.problems = {}
+        self.start_directory = cwd
+        self.read_file = read_file
+        self.drafts: list[CommandDraft] = []
+        self.codes: list[Code] = []
+        self.exit_traps: list[tuple[CommandCall, str]] = []  # what `trap … EXIT` keeps for the end
+        self._uncalled_functions: dict[int, tuple[FunctionDefinition, Scope, Frame]] = {}
+        self._parse_cache: dict[str, Statement] = {}
+        self._current_frame = _OUTERMOST_FRAME  # the circumstances of the words being expanded
+
+    @property
+    def has_no_file_execution(self) -> bool:
+        """Whether nothing in the text can run what it writes."""
+        if self._has_no_file_execution is None:
+            mark = _COMMAND_SEPARATOR.search(self._outermost_text)
+            self._has_no_file_execution = (
+                mark is None or _FILE_EXECUTION.search(self._outermost_text, mark.start()) is None
+            )
+        return self._has_no_file_execution
+
+    @abstractmethod
+    def walk_text(self, text: str, scope: Scope, frame: Frame) -> str | None:
+        """Walks a text inside the text; its constant output when somebody reads it."""
+
+    @abstractmethod
+    def walk_statement(self, statement: Statement, scope: Scope, frame: Frame) -> str | None:
+        """Walks a statement; its constant output when somebody reads it."""
+
+    def _expand_all_words(self, raws: list[str], scope: Scope, frame: Frame) -> list[Word]:
+        self._current_frame = frame
+        words: list[Word] = []
+        for raw in raws:
+            if len(raw) < 256 and (word := to_plain_word(raw)) is not None:
+                words.append(word)
+            else:
+                words += self.expand_words(raw, scope)
+        return words
+
+    def _walk_simple_command(self, command: SimpleCommand, scope: Scope, frame: Frame) -> str | None:
+        if scope.has_alternatives and (names := self._find_alternatives(command, scope)):
+            self._walk_alternatives(command, names, scope, frame)
+            return None
+        first = len(self.drafts)
+        if first >= _MAX_COMMANDS:
+            self.add_problem(f"it runs more than {_MAX_COMMANDS} commands")
+            return None
+        span = frame.span or (command.start, command.end)
+        words = self._expand_all_words(command.words, scope, frame)
+        call = CommandCall(self, words, scope=scope, frame=frame, span=span)
+        if command.assignments:
+            keep = not command.words
+            call.assignments = tuple(
+                [builtin.evaluate_assignment(self, one, scope, persist=keep) for one in command.assignments]
+            )
+        if command.redirects:
+            call.redirects, stdin, fed = redirection.expand_redirects(self, command.redirects, scope)
+            if fed:
+                call.frame = frame.with_stdin(stdin, stdin_file=redirection.find_stdin_file(call.redirects))
+        if command.test_text:
+            self._walk_test(command.test_text, scope)
+        call.first_inner_index = first
+        return self.walk_call(call, command.words)
+
+    def _walk_test(self, text: str, scope: Scope) -> None:
+        """`[[ … ]]` and `(( … ))` run nothing but what stands inside their words; the latter may set variables."""
+        if text.startswith("(("):
+            self.expand_quoted(text[2:-2], scope)
+            for name in _ARITHMETIC_ASSIGNMENT.findall(text):
+                scope.set_variable(name, UNKNOWN)
+        elif "$" in text or "`" in text:
+            for kind, raw, *_ in Lexer(text[2:-2].replace("\n", " ")).tokens:
+                if kind in (WORD, TARGET):
+                    self.expand_words(raw, scope)
+
+    def _find_alternatives(self, command: SimpleCommand, scope: Scope) -> list[tuple[str, tuple[str, ...]]]:
+        raws = [
+            *command.words,
+            *(value for *_, value in command.assignments),
+            *(raw for _, _, raw, _ in command.redirects),
+        ]
+        found: dict[str, tuple[str, ...]] = {}
+        for name in _VARIABLE_NAME.findall(" ".join(raw for raw in raws if "$" in raw)):
+            value = scope.get_variable(name)
+            if isinstance(value, tuple) and value:
+                found[name] = value
+        return list(found.items())[:2]
+
+    def _walk_alternatives(
+        self, command: SimpleCommand, alternatives: list[tuple[str, tuple[str, ...]]], scope: Scope, frame: Frame
+    ) -> None:
+        """Walks a command once for each value that its variables may have."""
+        layers: list[Scope] = []
+        (name, values), rest = alternatives[0], alternatives[1:]
+        for value in values:
+            layer = Scope(scope)
+            layer.set_variable(name, value)
+            if rest:
+                self._walk_alternatives(command, rest, layer, frame)
+            else:
+                self._walk_simple_command(command, layer, frame)
+            del layer.variables[name]
+            layers.append(layer)
+        scope.merge_branches(layers, is_exhaustive=True)
+
+    def walk_call(self, call: CommandCall, source_words: list[str] | None = None) -> str | None:
+        """Notes a command, and goes inside it; `written` are its words as they stand in the text, where it stands in one."""
+        words, scope = call.words, call.scope
+        if (
+            source_words
+            and words
+            and self.has_replacements
+            and self._walk_replacement(words[0].text, call, source_words)
+        ):
+            return None
+        if not words and not call.redirects and not call.assignments:
+            return "" if call.frame.is_captured else None
+        self._emit_draft(call)
+        if call.assignments:
+            exec_options.trace_command_variables(call)
+        writes = (
+            redirection.select_stdout_redirects(call.redirects)
+            if call.redirects and not self.has_no_file_execution
+            else None
+        )
+        if not writes:
+            return self._trace_call(call) if words else ""
+        # What goes into a file is worth knowing, for when the file is run.
+        call.frame = call.frame.copy()
+        call.frame.is_captured = True
+        output = self._trace_call(call) if words else ""
+        for one in writes:
+            redirection.record_redirect_write(self, one, output, scope)
+        return ""
+
+    def _walk_replacement(self, name: str, call: CommandCall, source_words: list[str]) -> bool:
+        """Follows an alias or a function of that name; whether it certainly stands for the command."""
+        alias = call.scope.find_alias(name)
+        if alias is not None and source_words[0] == name and f"alias {name}" not in call.frame.via:
+            # A shell that is not interactive runs the command itself, so both are looked at.
+            self.walk_text(
+                " ".join([alias, *source_words[1:]]),
+                call.scope,
+                call.frame.create_inner_frame(f"alias {name}", call.span),
+            )
+        function = call.scope.find_function(name)
+        if function is None or f"{name}()" in call.frame.via:
+            return False
+        self._walk_function(name, function[0], call)
+        return function[1]
+
+    def _trace_call(self, call: CommandCall) -> str | None:
+        first = call.words[0].text
+        call.name = name = "" if UNKNOWN in first else first.rsplit("/", 1)[-1]
+        if not name:
+            self._walk_unknown_name(call)
+            return None
+        if call.words[0].glob:
+            self._walk_wildcard_name(call)
+        if not name.isascii() and (likeness := find_lookalike(name)):
+            self.add_problem(f"`{name}` only looks like `{likeness}`")
+        if (effect := builtin.BUILTINS.get(name)) is not None:
+            effect(self, call.words, call.scope, call.frame)
+        output = inner_commands.trace_inner_commands(call)
+        return predict_output(call) if output is None and call.frame.is_captured else output
+
+    def _walk_unknown_name(self, call: CommandCall) -> None:
+        """What runs when an unknown part of the name is empty: `$SUDO rm x`, `r${x}m x`, `$VENV/bin/python x`."""
+        words = call.words
+        known = words[0].text.replace(UNKNOWN, "")
+        if not known and len(words) > 1 and words[0].raw[:1] == "$" and _PROGRAM_NAME.fullmatch(words[1].text):
+            rest = words[1:]
+        elif known and not known.endswith("/"):
+            rest = [Word(known, words[0].raw), *words[1:]]
+        else:
+            return
+        call.frame = call.frame.as_conditional()
+        call.walk_command(rest, label=words[0].raw)
+
+    def _walk_wildcard_name(self, call: CommandCall) -> None:
+        """`/b?n/r?`: what a name made of wildcards may turn out to be."""
+        words = call.words
+        call.frame = call.frame.as_conditional()
+        for name in guess_programs(words[0].text):
+            call.walk_command([Word(name, words[0].raw), *words[1:]], label=words[0].raw)
+
+    def _walk_function(self, name: str, body: Statement, call: CommandCall) -> None:
+        self._uncalled_functions.pop(id(body), None)
+        scope, words = call.scope, call.words
+        if call.redirects:
+            call.words = []
+            self._emit_draft(call)
+            call.words = words
+        # It runs in the same shell: what it sets stays set, except its arguments and what it declares local.
+        before, scope.arguments = scope.arguments, [word.text for word in words[1:]]
+        outside, self.local_variables = self.local_variables, {}
+        self.walk_statement(body, scope, call.frame.create_inner_frame(f"{name}()", call.span).without_capture())
+        for local, value in self.local_variables.items():
+            scope.restore_variable(local, value)
+        scope.arguments, self.local_variables = before, outside
+
+    def _emit_draft(self, call: CommandCall) -> None:
+        frame, cwd, drafts = call.frame, call.scope.cwd, self.drafts
+        index = call.index = len(drafts)
+        draft = CommandDraft(
+            argv=tuple(call.words),
+            assignments=call.assignments,
+            redirects=call.redirects,
+            cwd=None if cwd is None else Word(cwd, cwd),
+            via=frame.via,
+            host=frame.host,
+            stdin=frame.stdin,
+            pipe_from=frame.pipe_from,
+            pipe_to=None,
+            background=frame.background,
+            conditional=frame.conditional,
+            repeated=frame.repeated,
+            span=call.span,
+            depth=frame.depth,
+            feeds=None,
+        )
+        drafts.append(draft)
+        if call.first_inner_index is not None:
+            for inner in range(call.first_inner_index, index):
+                # What ran inside its words gave it its words.
+                if drafts[inner].feeds is None:
+                    drafts[inner].feeds = index

@@ -1,0 +1,146 @@
+"""Where a quoted or bracketed piece of shell text ends. Linear in the text, whatever the nesting."""
+
+import re
+
+from verdikt.model.lazy_regex import compile_lazily
+
+_COMMANDS = r"""[^\\'"$`()\#<\nSTOP]*+                           # nothing of interest
+    (?: (?P<skip>\\.|'[^']*'|\$'(?:[^'\\]|\\.)*+'|<<<)        # quoted, or looks like a here-document and is not
+      | (?P<open>"|\$\(|\$\{|`|\()
+      | (?P<close>\))
+      | (?P<comment>\#)
+      | (?P<here><<-?)
+      | (?P<line>\n)
+      | (?P<case>case\b|esac\b)
+      | (?P<one>.) )"""
+_IN_COMMANDS = compile_lazily(_COMMANDS.replace("STOP", ""), re.VERBOSE | re.DOTALL)
+_IN_CASES = compile_lazily(_COMMANDS.replace("STOP", "ce"), re.VERBOSE | re.DOTALL)
+_IN_BRACES = compile_lazily(
+    r"""[^\\'"$`}]*+(?:(?P<skip>\\.|\$'(?:[^'\\]|\\.)*+')|(?P<single>'[^']*')|(?P<open>"|\$\(|\$\{|`)|(?P<close>\})|(?P<one>.))""",
+    re.DOTALL,
+)
+_IN_DOUBLE = compile_lazily(r"""[^\\"$`]*+(?:(?P<skip>\\.)|(?P<open>\$\(|\$\{|`)|(?P<close>")|(?P<one>.))""", re.DOTALL)
+_IN_BACKTICK = compile_lazily(r"""[^\\`]*+(?:(?P<skip>\\.)|(?P<close>`)|(?P<one>.))""", re.DOTALL)
+_IN_ARITHMETIC = compile_lazily(
+    r"""[^\\'"$`()]*+(?:(?P<skip>\\.|'[^']*')|(?P<open>"|\$\(|\$\{|`|\()|(?P<close>\))|(?P<one>.))""", re.DOTALL
+)
+_DELIMITER = compile_lazily(r"""[ \t]*(?P<word>(?:[^\s\\'"$`;&|<>()]|\\.|'[^']*'|"[^"]*")++)""", re.DOTALL)
+_MAX_DEPTH = 64
+_BEFORE_COMMENT = " \t\n;&|()"
+_COMMAND_POSITION = compile_lazily(r"(?:^|[\n;&|(]|\b(?:then|do|else|in))[ \t]*$")
+
+_PATTERN_BY_OPENER = {
+    '"': _IN_DOUBLE,
+    "$(": _IN_COMMANDS,
+    "<(": _IN_COMMANDS,
+    ">(": _IN_COMMANDS,
+    "(": _IN_COMMANDS,
+    "${": _IN_BRACES,
+    "`": _IN_BACKTICK,
+    "((": _IN_ARITHMETIC,
+}
+
+
+class _Level:
+    """One open bracket or quote."""
+
+    __slots__ = ("is_quoted", "open_cases", "opener", "pattern", "pending_heredocs")
+
+    def __init__(self, opener: str, is_quoted: bool) -> None:
+        self.opener = opener
+        self.pattern = _PATTERN_BY_OPENER[opener]
+        self.is_quoted = is_quoted  # inside double quotes, where a single quote is a letter
+        self.open_cases = 0  # `case` not yet closed by `esac`: there, `)` ends a pattern
+        self.pending_heredocs: list[tuple[str, bool]] = []
+
+
+def find_closing(text: str, start: int, opener: str, may_have_case: bool = True) -> int:
+    """The index after what `opener` at `start` opens; -1 when nothing closes it, -2 when it is nested too deeply to say.
+
+    `cases`: the text may hold `case`.
+    """
+    levels = [_Level(opener, False)]
+    at = start + len(opener)
+    size = len(text)
+    while at < size:
+        level = levels[-1]
+        pattern = _IN_CASES if may_have_case and level.pattern is _IN_COMMANDS else level.pattern
+        found = pattern.match(text, at)
+        if found is None:
+            return -1
+        kind = found.lastgroup
+        at = found.end()
+        if kind == "close":
+            if not level.open_cases:
+                levels.pop()
+                if not levels:
+                    return at
+        elif kind == "open":
+            token = found["open"]
+            if token in ("$(", "(") and level.opener != "((" and text.startswith("(", at):
+                levels.append(_Level("(", False))
+                token, at = "((", at + 1
+            elif token == "(" and level.opener == "((":
+                token = "(("
+            if len(levels) > _MAX_DEPTH:
+                return -2
+            levels.append(_Level(token, token == "${" and (level.opener == '"' or level.is_quoted)))
+        elif kind == "single":
+            if level.is_quoted:
+                at = found.start("single") + 1
+        elif kind not in ("skip", "one", None):
+            at = _skip_command_token(text, level, kind, found.start(kind), at)
+    return -1
+
+
+def _skip_command_token(text: str, level: _Level, kind: str, start: int, at: int) -> int:
+    """Moves past what only means something where commands stand: comments, here-documents, `case`."""
+    if kind == "comment":
+        if start and text[start - 1] in _BEFORE_COMMENT:
+            newline = text.find("\n", at)
+            return newline if newline >= 0 else len(text)
+    elif kind == "here":
+        found = _DELIMITER.match(text, at)
+        if found:
+            level.pending_heredocs.append((unquote_delimiter(found["word"]), text[start : start + 3] == "<<-"))
+            return found.end()
+    elif kind == "line":
+        for delimiter, strip in level.pending_heredocs:
+            at = read_heredoc(text, at, delimiter, strip, is_substitution=True)[1]
+        level.pending_heredocs.clear()
+    elif kind == "case" and _COMMAND_POSITION.search(text, max(0, start - 12), start):
+        level.open_cases = max(0, level.open_cases + (1 if text[start] == "c" else -1))
+    return at
+
+
+def read_heredoc(
+    text: str, start: int, delimiter: str, strip_tabs: bool, is_substitution: bool = False
+) -> tuple[str, int]:
+    """The here-document that begins at `start` (the line after its operator) and the index after its last line.
+
+    `inner`: inside `$(…)`, where the closing bracket may follow the delimiter on its line.
+    """
+    lines: list[str] = []
+    at = start
+    size = len(text)
+    while at < size:
+        newline = text.find("\n", at)
+        stop = newline if newline >= 0 else size
+        line = text[at:stop]
+        if strip_tabs:
+            line = line.lstrip("\t")
+        if line == delimiter:
+            return "".join(lines), min(stop + 1, size)
+        if is_substitution and line.startswith(delimiter) and line[len(delimiter) :].lstrip().startswith(")"):
+            return "".join(lines), text.index(")", stop - len(line) + len(delimiter))
+        lines.append(line + "\n")
+        at = stop + 1
+    return "".join(lines), size
+
+
+_QUOTED_PART = compile_lazily(r"""\\(.)|'([^']*)'|"([^"]*)"|(\$(?=["']))""", re.DOTALL)
+
+
+def unquote_delimiter(word: str) -> str:
+    """A here-document's delimiter without its quotes."""
+    return _QUOTED_PART.sub(lambda found: found[1] or found[2] or found[3] or "", word)

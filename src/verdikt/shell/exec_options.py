@@ -1,0 +1,316 @@
+"""Programs that are not wrappers and can still be made to run a command: by an option, by a line they read, by an address."""
+
+import re
+from dataclasses import dataclass
+from shlex import quote
+
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.command_call import CommandCall
+
+
+@dataclass(frozen=True, slots=True)
+class Escape:
+    """An option whose value is a command; with `prefix`, only a value that begins so; with `language`, a program instead."""
+
+    options: str
+    prefix: str = ""
+    language: str = ""
+
+
+_SSH_OPTIONS = ("proxycommand", "localcommand", "knownhostscommand", "remotecommand")
+_SSH = tuple(Escape("-o", f"{name}{mark}") for name in _SSH_OPTIONS for mark in "= ")
+_TAR = (
+    Escape("--checkpoint-action", "exec="),
+    Escape("-I --use-compress-program --to-command -F --info-script --new-volume-script --rsh-command --rmt-command"),
+)
+
+ESCAPES: dict[str, tuple[Escape, ...]] = {
+    "tar": _TAR,
+    "gtar": _TAR,
+    "bsdtar": (Escape("--use-compress-program"),),
+    "cpio": (Escape("--rsh-command"),),
+    "rsync": (Escape("-e --rsh --rsync-path"),),
+    "ssh": _SSH,
+    "scp": (*_SSH, Escape("-S")),
+    "sftp": (*_SSH, Escape("-S")),
+    "zip": (Escape("-TT --unzip-command"),),
+    "man": (Escape("-P --pager -H --html"),),
+    "split": (Escape("--filter"),),
+    "gsplit": (Escape("--filter"),),
+    "sort": (Escape("--compress-program"),),
+    "rg": (Escape("--pre --hostname-bin"),),
+    "ag": (Escape("--pager"),),
+    "bat": (Escape("--pager"),),
+    "fzf": (Escape("--preview"), Escape("--bind", "enter:execute(")),
+    "tcpdump": (Escape("-z"),),
+    "wget": (Escape("--use-askpass"),),
+    "nc": (Escape("-e -c --exec --sh-exec"),),
+    "ncat": (Escape("-e -c --exec --sh-exec --lua-exec"),),
+    "netcat": (Escape("-e -c --exec"),),
+    "nc.traditional": (Escape("-e -c"),),
+    "openvpn": (Escape("--up --down --route-up --tls-verify --ipchange --client-connect"),),
+    "pppd": (Escape("pty connect disconnect"),),
+    "svn": (Escape("--editor-cmd --diff-cmd --diff3-cmd"),),
+    "cvs": (Escape("-e"),),
+    "make": (Escape("--eval", language="make"),),
+    "gmake": (Escape("--eval", language="make"),),
+    "nano": (Escape("-s --speller"),),
+    "mutt": (Escape("-e"),),
+    "emacs": (Escape("--eval --execute -eval", language="elisp"),),
+    "emacsclient": (Escape("-e --eval", language="elisp"),),
+    "lynx": (Escape("-editor"),),
+    "w3m": (Escape("-pager -editor"),),
+    "mail": (Escape("--exec"),),
+    "flatpak": (Escape("--command"),),
+    "ansible": (Escape("-a --args"),),
+    "restic": (Escape("--password-command --stdin-from-command"),),
+    "borg": (Escape("--rsh"),),
+    "rclone": (Escape("--password-command --sftp-ssh --metadata-mapper"),),
+    "gpg": (Escape("--agent-program --pinentry-program --photo-viewer --dirmngr-program"),),
+    "aria2c": (Escape("--on-download-complete --on-download-start --on-download-error --on-download-stop"),),
+    "yt-dlp": (Escape("--exec --exec-before-download --netrc-cmd"),),
+    "youtube-dl": (Escape("--exec"),),
+    "apt": (Escape("-o", "apt::update::pre-invoke::="), Escape("-o", "dpkg::pre-invoke::=")),
+    "apt-get": (Escape("-o", "apt::update::pre-invoke::="), Escape("-o", "dpkg::pre-invoke::=")),
+    "cargo": (Escape("--config", "build.rustc-wrapper="), Escape("--config", "build.rustc=")),
+    "gcc": (Escape("-wrapper"),),
+    "cc": (Escape("-wrapper"),),
+    "g++": (Escape("-wrapper"),),
+    "go": (Escape("-exec -toolexec"),),
+    "rake": (Escape("-e --execute", language="ruby"),),
+    "pidstat": (Escape("-e"),),
+    "certbot": (Escape("--pre-hook --post-hook --renew-hook --deploy-hook --manual-auth-hook --manual-cleanup-hook"),),
+    "check_by_ssh": (Escape("-C"), *_SSH),
+    "enscript": (Escape("-I"),),
+    "scrot": (Escape("-e"),),
+    "sshuttle": (Escape("-e --ssh-cmd"),),
+    "csvtool": (Escape("call"),),
+    "bpftrace": (Escape("-e", language="bpftrace"),),
+    "jrunscript": (Escape("-e", language="javascript"),),
+    "knife": (Escape("-E", language="ruby"),),
+    "puppet": (Escape("-e --execute", language="puppet"),),
+    "exiftool": (Escape("-if", language="perl"),),
+    "sqlmap": (Escape("--eval", language="python"),),
+    "git-send-email": (Escape("--to-cmd --cc-cmd --sendmail-cmd"),),
+    "rpm": (Escape("--pipe"), Escape("--eval", language="rpm")),
+    "dpkg": (Escape("--pre-invoke --post-invoke"),),
+}
+
+_VIM = ("!", "silent !", "sil !", "r !", "read !", "r!", "w !", "w!", "%!", "term ", "terminal ")
+LINES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("vim", "vi", "nvim", "view", "vimdiff", "ex"), _VIM),
+    "ed": ("!", "r !", "w !"),
+    "less": ("!",),
+    "more": ("!",),
+    "gdb": ("!", "shell "),
+    "lldb": ("platform shell ", "shell "),
+    "ftp": ("!",),
+    "sftp": ("!",),
+    "sqlite3": (".shell ", ".system "),
+    "psql": ("\\! ", "\\!"),
+    "mysql": ("\\! ", "system "),
+    "mariadb": ("\\! ", "system "),
+    "gnuplot": ("!", "system "),
+    "dc": ("!",),
+    "smbclient": ("!",),
+    "lftp": ("!",),
+    "psftp": ("!",),
+    "telnet": ("!",),
+    "crash": ("!",),
+    "tdbtool": ("!",),
+    "cpan": ("! ",),
+    "irb": ("!",),
+}
+"""How a line begins that such a program hands to a shell, in its arguments or on its input."""
+
+_EDITORS = frozenset(("vim", "vi", "nvim", "view", "vimdiff", "ex"))
+_LINE_OPTIONS = frozenset(
+    ("-c", "--cmd", "-ex", "--ex", "-e", "--eval-command", "--execute", "--command", "-cmd", "-o", "--one-line")
+)
+_SOCAT = compile_lazily(r"(?:EXEC|SYSTEM|SHELL):(?:\"([^\"]*)\"|'([^']*)'|([^,]*))", re.IGNORECASE)
+_CALLED = compile_lazily(
+    r"""\b(?:system(?:list)?|shell-command(?:-to-string)?|shell_command|callCommand|os:cmd|shell|popen|execute)\W{1,3}
+    (?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?P=quote)""",
+    re.VERBOSE | re.DOTALL,
+)
+_SPOKEN: dict[str, re.Pattern[str]] = {
+    "osascript": compile_lazily(r'do shell script\s+"(?P<text>(?:[^"\\]|\\.)*)"'),
+    **dict.fromkeys(("expect", "tcl"), compile_lazily(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?P<text>[^\n;\]]+)")),
+    "scala": compile_lazily(r"""(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*)(?P=quote)\.!{1,2}"""),
+    "groovy": compile_lazily(r"""(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*)(?P=quote)\.execute\("""),
+    **dict.fromkeys(("elisp", "vim", "gnuplot", "octave", "erlang", "haskell", "scheme", "bpftrace"), _CALLED),
+}
+"""How such a language says that a shell is to run something."""
+_LONGEST = 100_000
+_REDIRECTED_COPY = compile_lazily(r"^\|\s*")
+
+COMMAND_VARIABLES = frozenset(
+    ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND")
+) | {
+    "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "LESSOPEN", "LESSCLOSE",
+    "BROWSER", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "PROMPT_COMMAND", "HGEDITOR", "KUBE_EDITOR",
+}  # fmt: skip
+"""Variables whose value other programs run."""
+_PROMPTS = frozenset(("PS0", "PS1", "PS2", "PS4"))
+"""Variables whose value the shell expands again, with the commands in it."""
+
+
+def trace_exec_options(call: CommandCall) -> None:
+    """Goes inside the options of a program that runs their values."""
+    words = call.words
+    for row in ESCAPES[call.name]:
+        names = row.options.split()
+        for place in range(1, len(words)):
+            value = _value(words, place, names)
+            if value is None or not value.lower().startswith(row.prefix):
+                continue
+            text = value[len(row.prefix) :]
+            if row.language:
+                call.record_code(row.language, text)
+                trace_shell_calls(call, row.language, text)
+            else:
+                call.walk_shell_text(text, inherit_stdin=False)
+
+
+def has_no_exec_option(words: list[Word]) -> bool:
+    """Whether no word looks like an option that makes such a program run something."""
+    begins = _BEGINS[words[0].text]
+    return not any(word.text.startswith(begins) for word in words)
+
+
+_BEGINS = {name: tuple(" ".join(row.options for row in rows).split()) for name, rows in ESCAPES.items()}
+
+
+def _value(words: list[Word], place: int, names: list[str]) -> str | None:
+    """The value of one of these options at a place: joined by `=`, glued to a letter, or the next word."""
+    text = words[place].text
+    for name in names:
+        if text == name:
+            return words[place + 1].text if place + 1 < len(words) else None
+        if name.startswith("--"):
+            if text.startswith(name + "="):
+                return text[len(name) + 1 :]
+        elif len(name) == 2 and text.startswith(name) and not text.startswith("--") and len(text) > 3:
+            return text[2:].removeprefix("=")
+    return None
+
+
+def trace_shell_lines(call: CommandCall) -> None:
+    """Goes inside the lines that an editor, a pager or a client hands to a shell."""
+    given: list[str] = []
+    words = call.words
+    place = 1
+    while place < len(words):
+        text = words[place].text
+        place += 1
+        if text in _LINE_OPTIONS and place < len(words):
+            given.append(words[place].text)
+            place += 1
+        elif text.startswith(("+", "-c!", "-c:!", "-c\\")):
+            given.append(text.removeprefix("-c").removeprefix("+"))
+        elif call.name == "sqlite3":
+            given.append(text)
+    if call.frame.stdin is not None:
+        given += call.frame.stdin.splitlines()[:200]
+    prefixes = LINES[call.name]
+    for line in given:
+        stripped = line.strip().removeprefix(":")
+        prefix = next((prefix for prefix in prefixes if stripped.startswith(prefix)), None)
+        if prefix is None:
+            trace_shell_calls(call, "vim" if call.name in _EDITORS else call.name, stripped)
+        elif stripped != prefix:
+            call.walk_shell_text(stripped[len(prefix) :], inherit_stdin=False)
+
+
+def trace_mercurial(call: CommandCall) -> str | None:
+    """`hg --config alias.x='!cmd' x`."""
+    for word in call.words[1:]:
+        found = re.match(
+            r"(?:--config=)?(?:alias\.[\w-]+|hooks\.[\w.-]+|ui\.(?:editor|ssh)|extdiff\.cmd\.[\w-]+)=!?(.+)",
+            word.text,
+            re.DOTALL,
+        )
+        if found:
+            call.walk_shell_text(found[1], label="hg --config", inherit_stdin=False)
+    return None
+
+
+def trace_socat(call: CommandCall) -> str | None:
+    """`socat TCP:host EXEC:cmd`."""
+    for word in call.words[1:]:
+        for found in _SOCAT.finditer(word.text):
+            text = found[1] or found[2] or found[3] or ""
+            if text:
+                call.walk_shell_text(text, inherit_stdin=False)
+    return None
+
+
+def trace_queued_input(call: CommandCall) -> str | None:
+    """`at` and `batch` run their input later."""
+    if call.frame.stdin is not None and not any(word.text in ("-l", "-d", "-r", "-c") for word in call.words[1:]):
+        call.walk_shell_text(call.frame.stdin, inherit_stdin=False)
+    return None
+
+
+_TYPES = frozenset(("send-keys", "send", "stuff"))
+_STARTS = frozenset(
+    ("new-session", "new", "new-window", "neww", "split-window", "splitw", "run-shell", "respawn-pane", "popup")
+)
+
+
+def trace_multiplexer(call: CommandCall) -> str | None:
+    """`tmux` and `screen`: a command for a new window, or keys typed into one."""
+    words = [word.text for word in call.words]
+    place = next((place for place, word in enumerate(words) if word in _TYPES | _STARTS), 0)
+    if words[place] in _TYPES:
+        typed = _positional(words[place + 1 :], "-t -N")
+        text = " ".join("\n" if key in ("Enter", "C-m", "KPEnter") else key for key in typed)
+    elif place:
+        text = _line(_positional(words[place + 1 :], "-t -s -n -c -e -F -x -y -l -p"))
+    elif call.name == "screen" and "-X" not in words:
+        text = _line(_positional(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))
+    else:
+        return None
+    return call.walk_shell_text(text, inherit_stdin=False) if text else None
+
+
+def _line(words: list[str]) -> str:
+    """One word is text for a shell; several are a command and its words."""
+    return words[0] if len(words) == 1 else " ".join(quote(word) if UNKNOWN not in word else word for word in words)
+
+
+def _positional(words: list[str], valued: str) -> list[str]:
+    """The words after the options."""
+    takes = valued.split()
+    place = 0
+    while place < len(words) and words[place].startswith("-"):
+        place += 2 if words[place] in takes else 1
+    return words[place:]
+
+
+def trace_shell_calls(call: CommandCall, language: str, text: str) -> None:
+    """Goes inside the commands that a program in a rarer language hands to a shell."""
+    pattern = _SPOKEN.get(language)
+    for found in pattern.finditer(text[:_LONGEST]) if pattern else ():
+        quoted = found["text"]
+        call.walk_shell_text(
+            quoted.replace('\\"', '"').replace("\\\\", "\\") if '"' in found[0] else quoted, inherit_stdin=False
+        )
+
+
+def trace_exported_variables(call: CommandCall) -> None:
+    """`export GIT_SSH_COMMAND='…'`: the same, for everything that follows."""
+    for word in call.words[1:]:
+        name, _, value = word.text.partition("=")
+        if name in COMMAND_VARIABLES and value and value != UNKNOWN:
+            call.walk_shell_text(_REDIRECTED_COPY.sub("", value), label=name, inherit_stdin=False)
+
+
+def trace_command_variables(call: CommandCall) -> None:
+    """Goes inside variables that other programs run: `GIT_SSH_COMMAND='…' git fetch`."""
+    for name, word in call.assignments:
+        if name in COMMAND_VARIABLES and word.text and word.text != UNKNOWN:
+            call.walk_shell_text(_REDIRECTED_COPY.sub("", word.text), label=name, inherit_stdin=False)
+        elif name in _PROMPTS and ("$(" in word.text or "`" in word.text):
+            call.walk_shell_text(f': "{word.text}"', label=name, inherit_stdin=False)

@@ -1,0 +1,233 @@
+"""The commands that git runs: aliases, pagers, editors, filters, `rebase --exec`, `bisect run`."""
+
+import re
+
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell.command import UNKNOWN, Word
+from verdikt.shell.command_call import CommandCall
+from verdikt.shell.option_parser import parse_options
+from verdikt.shell.redirection import read_contents
+from verdikt.shell.scope import Scope
+
+_GLOBAL_OPTIONS = "c C --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source"
+_COMMAND_SETTING = compile_lazily(
+    r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|pager\.\w+|diff\.external|sequence\.editor"
+    r"|(?:diff|merge)tool\..+\.(?:cmd|path)|filter\..+\.(?:clean|smudge|process)|diff\..+\.(?:textconv|command)|merge\..+\.driver"
+    r"|gpg\.(?:.+\.)?program|remote\..+\.(?:uploadpack|receivepack|vcs)|credential\.(?:.+\.)?helper|sendemail\.\w*cmd|browser\..+\.cmd"
+    r"|interactive\.difffilter|uploadpack\.packobjectshook|trailer\..+\.(?:cmd|command)|man\..+\.cmd|instaweb\.\w+",
+    re.IGNORECASE,
+)
+_INERT_SETTING_VALUES = frozenset(
+    (
+        "",
+        "true",
+        "false",
+        "0",
+        "1",
+        "yes",
+        "no",
+        "store",
+        "cache",
+        "osxkeychain",
+        "manager",
+        "libsecret",
+        "wincred",
+        "cat",
+    )
+)
+_COMMAND_OPTIONS = {
+    "rebase": "-x --exec",
+    "difftool": "-x --extcmd",
+    "grep": "-O --open-files-in-pager",
+    "archive": "--exec",
+    "fetch": "--upload-pack",
+    "pull": "--upload-pack",
+    "clone": "-u --upload-pack",
+    "ls-remote": "--upload-pack --exec",
+    "fetch-pack": "--exec --upload-pack",
+    "push": "--receive-pack --exec",
+    "send-email": "--to-cmd --cc-cmd --header-cmd --sendmail-cmd",
+    "filter-branch": "--env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter --tag-name-filter --setup",
+}
+"""Subcommands with options whose value is a command."""
+
+
+_INERT_SUBCOMMANDS = frozenset(
+    (
+        "status",
+        "log",
+        "diff",
+        "add",
+        "commit",
+        "show",
+        "branch",
+        "checkout",
+        "switch",
+        "restore",
+        "stash",
+        "reset",
+        "merge",
+    )
+) | {
+    "rev-parse",
+    "tag",
+    "blame",
+    "remote",
+    "rm",
+    "mv",
+    "init",
+    "clean",
+    "describe",
+    "cherry-pick",
+    "revert",
+    "worktree",
+    "reflog",
+}
+"""Subcommands that run nothing that their words name."""
+_COMMAND_WORD_PREFIXES = {verb: (*options.split(), "ext::") for verb, options in _COMMAND_OPTIONS.items()}
+"""How the words begin that make a quiet subcommand run something."""
+
+
+def is_inert_subcommand(subcommand: str, words: list[Word]) -> bool:
+    """Whether a subcommand with these words runs nothing that they name."""
+    return subcommand in _INERT_SUBCOMMANDS or (
+        subcommand in _COMMAND_WORD_PREFIXES
+        and not any(word.text.startswith(_COMMAND_WORD_PREFIXES[subcommand]) for word in words)
+    )
+
+
+def is_inert_git_command(words: list[Word]) -> bool:
+    """Whether a git command runs nothing that its words name, where git has no aliases."""
+    verb = words[1].text if len(words) > 1 else ""
+    if verb in _INERT_SUBCOMMANDS:
+        return not (verb == "rev-parse" and len(words) == 3 and words[2].text == "--show-toplevel")
+    if verb[:1] in ("-", "") or verb in ("submodule", "filter-repo"):
+        return False
+    if verb == "config":
+        return sum(word.text[:1] != "-" or word.text[:1] == "!" for word in words[2:]) < 2
+    if verb == "bisect" and len(words) > 2 and words[2].text == "run":
+        return False
+    begins = _COMMAND_WORD_PREFIXES.get(verb, ("ext::",))
+    return not any(word.text.startswith(begins) for word in words)
+
+
+def trace_git(call: CommandCall) -> str | None:
+    """Goes inside a git command."""
+    if [word.text for word in call.words[1:]] == ["rev-parse", "--show-toplevel"]:
+        return _predict_toplevel(call)
+    if len(call.words) > 1 and is_inert_subcommand(call.words[1].text, call.words):
+        return None
+    given, at = parse_options(call.words, 1, _GLOBAL_OPTIONS)
+    for option, value in given:
+        if option == "-c" and value is not None:
+            key, _, setting = value.text.partition("=")
+            if key.lower().startswith("alias."):
+                call.scope.set_alias(f"git {key[6:]}", setting)
+            else:
+                _trace_setting(call, key, setting)
+    rest = call.words[at:]
+    if rest:
+        _trace_subcommand(
+            call,
+            rest[0].text,
+            rest,
+            call.create_directory_scope(next((value for option, value in given if option == "-C"), None)),
+        )
+    return None
+
+
+def _predict_toplevel(call: CommandCall) -> str | None:
+    """The working tree's own directory, where that is the one we are in."""
+    place = call.scope.cwd if call.scope.cwd is not None else call.walker.start_directory
+    here = place and read_contents(call.walker, Word(".git/HEAD"), call.scope) is not None
+    return f"{place}\n" if here else None
+
+
+def _trace_subcommand(call: CommandCall, subcommand: str, words: list[Word], scope: Scope) -> None:
+    """Goes inside a subcommand."""
+    if (alias := call.scope.find_alias(f"git {subcommand}")) is not None and "git alias" not in call.frame.via:
+        _trace_alias(call, alias, words[1:], scope)
+    elif subcommand == "config":
+        _trace_config(call, words[1:])
+    elif subcommand == "bisect" and len(words) > 2 and words[1].text == "run":
+        call.walk_command(words[2:], label="git bisect", repeated=True, scope=scope)
+    elif subcommand == "submodule" and any(word.text == "foreach" for word in words):
+        place = next(place for place, word in enumerate(words) if word.text == "foreach") + 1
+        text = " ".join(word.text for word in words[place:] if word.text not in ("--recursive", "--quiet"))
+        call.walk_shell_text(text, label="git submodule", repeated=True, scope=scope)
+    elif subcommand == "filter-repo":
+        _trace_callbacks(call, words)
+    _trace_subcommand_options(call, subcommand, words, scope)
+    for word in words[1:]:
+        if word.text.startswith("ext::"):
+            text = word.text[5:].replace("% ", "\\ ").replace("%S", UNKNOWN)
+            call.walk_shell_text(text, label="git ext::", inherit_stdin=False)
+
+
+def _trace_setting(call: CommandCall, key: str, value: str) -> None:
+    """A configuration value that git runs."""
+    lowered = key.lower()
+    if lowered.startswith("alias."):
+        call.scope.set_alias(f"git {key[6:]}", value)
+        if value.startswith("!"):
+            call.walk_shell_text(value[1:], label="git alias", inherit_stdin=False)
+    elif (
+        _COMMAND_SETTING.fullmatch(lowered)
+        and value.lower() not in _INERT_SETTING_VALUES
+        and not re.fullmatch(r"cache\b.*", value)
+    ):
+        call.walk_shell_text(value.removeprefix("!"), label=f"git {key}", inherit_stdin=False)
+
+
+def _trace_config(call: CommandCall, arguments: list[Word]) -> None:
+    words = [word for word in arguments if not word.text.startswith("-") or word.text.startswith("!")]
+    if words and words[0].text in ("set", "get", "unset", "list", "edit"):
+        words = words[1:] if words[0].text == "set" else []
+    if len(words) >= 2:
+        frame = call.frame
+        call.frame = frame.as_conditional()
+        _trace_setting(call, words[-2].text, words[-1].text)
+        call.frame = frame
+
+
+def _trace_alias(call: CommandCall, alias: str, arguments: list[Word], scope: Scope) -> None:
+    if alias.startswith("!"):
+        call.walk_shell_text(f"{alias[1:]} {' '.join(word.text for word in arguments)}", label="git alias", scope=scope)
+    else:
+        call.walk_command(
+            [Word("git", "git"), *(Word(part, part) for part in alias.split()), *arguments],
+            label="git alias",
+            scope=scope,
+        )
+
+
+def _trace_callbacks(call: CommandCall, words: list[Word]) -> None:
+    """`git filter-repo --blob-callback 'code'`: Python."""
+    for place, word in enumerate(words):
+        option, equals, value = word.text.partition("=")
+        if option.startswith("--") and option.endswith("-callback"):
+            following = words[place + 1].text if place + 1 < len(words) else ""
+            call.record_code("python", value if equals else following)
+
+
+def _trace_subcommand_options(call: CommandCall, subcommand: str, words: list[Word], scope: Scope) -> None:
+    """Options of a subcommand whose value is a command."""
+    names = _COMMAND_OPTIONS.get(subcommand, "").split()
+    for place in range(1, len(words) if names else 0):
+        text = words[place].text
+        for name in names:
+            value = None
+            if text == name and place + 1 < len(words):
+                value = words[place + 1].text
+            elif text.startswith(name + "="):
+                value = text[len(name) + 1 :]
+            elif name == "-O" and text.startswith("-O") and len(text) > 2:
+                value = text[2:]
+            if value:
+                call.walk_shell_text(
+                    value,
+                    label=f"git {subcommand}",
+                    repeated=subcommand in ("rebase", "filter-branch"),
+                    scope=scope,
+                    inherit_stdin=False,
+                )

@@ -1,0 +1,87 @@
+"""Names that are not what they seem: letters of other scripts that look like ASCII, wildcards that match a program."""
+
+import unicodedata
+
+from verdikt.shell.wildcard import is_match
+
+_HOMOGLYPHS = str.maketrans(
+    "аеорсухіјѕԁһкмтвнգոսցѵԝɡıℓαορνικτυвеτ‐‑‒–—−⁃∕⁄⧸／․。",
+    "aeopcyxijsdhkmtbhqnugvwgilaopviktubet-------////..",
+)
+_INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e\u2061\u2062\u2063\u2064\u00a0\u2007\u202f\u3000")
+
+
+def find_lookalike(name: str) -> str:
+    """The ASCII name that a name could be taken for; empty when there is none."""
+    plain = unicodedata.normalize("NFKD", name).translate(_HOMOGLYPHS)
+    plain = "".join(
+        letter for letter in plain if letter not in _INVISIBLE and not unicodedata.combining(letter)
+    ).strip()
+    return plain if plain.isascii() and plain and plain != name else ""
+
+
+_SENSITIVE_PROGRAMS = (
+    *(
+        "rm",
+        "sh",
+        "bash",
+        "dd",
+        "cat",
+        "curl",
+        "wget",
+        "nc",
+        "ncat",
+        "chmod",
+        "chown",
+        "mkfs",
+        "shred",
+        "mv",
+        "cp",
+        "python",
+    ),
+    *(
+        "python3",
+        "perl",
+        "ruby",
+        "node",
+        "sudo",
+        "su",
+        "kill",
+        "killall",
+        "pkill",
+        "find",
+        "tar",
+        "base64",
+        "xargs",
+        "env",
+    ),
+    *(
+        "eval",
+        "tee",
+        "ln",
+        "truncate",
+        "unlink",
+        "rmdir",
+        "zsh",
+        "dash",
+        "ssh",
+        "scp",
+        "crontab",
+        "systemctl",
+        "reboot",
+    ),
+    *("shutdown", "passwd", "usermod"),
+)
+_MAX_GUESSES = 3
+
+
+def guess_programs(pattern: str) -> list[str]:
+    """Programs whose name a pattern was probably written to hide: `/b?n/r?`, `/???/rm`, `r[m]`.
+
+    None for a pattern in the project's own directories, or for one that matches names of any length and letters.
+    """
+    directory, slash, name = pattern.rpartition("/")
+    if (directory and directory[0] not in "/*?[") or not name.strip("*") or (not slash and not name.strip("?")):
+        return []
+    found = [program for program in _SENSITIVE_PROGRAMS if is_match(name, program)]
+    return [f"/usr/bin/{program}" if slash else program for program in found[:_MAX_GUESSES]]

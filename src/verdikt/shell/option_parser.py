@@ -1,0 +1,73 @@
+"""A command's options, told from its other words by which of them take a value."""
+
+from functools import lru_cache
+
+from verdikt.shell.command import Word
+
+
+@lru_cache(maxsize=512)
+def parse_valued_options(spec: str) -> frozenset[str]:
+    """The options of a row that take a value, with their dashes; one that only takes it glued ends in `~`."""
+    return frozenset(name if name.startswith("-") else f"-{name}" for name in spec.split())
+
+
+ParsedOptions = list[tuple[str, Word | None]]
+"""Options with their values, as given."""
+
+
+def parse_options(words: list[Word], start: int, spec: str) -> tuple[ParsedOptions, int]:
+    """The options from `start` on, and the index of the first word that is none."""
+    takes = parse_valued_options(spec)
+    found: ParsedOptions = []
+    at, count = start, len(words)
+    while at < count:
+        text = words[at].text
+        if text == "--":
+            return found, at + 1
+        if len(text) < 2 or text[0] != "-":
+            break
+        at += 1
+        for name, value in (
+            _parse_long_option(text, words[at - 1])
+            if text.startswith("--")
+            else _parse_short_options(text, words[at - 1], takes)
+        ):
+            if value is None and name in takes and at < count:
+                found.append((name, words[at]))
+                at += 1
+            else:
+                found.append((name, value))
+    return found, at
+
+
+def parse_permuted_options(words: list[Word], start: int, spec: str) -> tuple[ParsedOptions, list[Word]]:
+    """Options wherever they stand, and the other words."""
+    found: ParsedOptions = []
+    others: list[Word] = []
+    at = start
+    while at < len(words):
+        more, at = parse_options(words, at, spec)
+        found += more
+        others += words[at : at + 1]
+        at += 1
+    return found, others
+
+
+def _parse_long_option(text: str, word: Word) -> ParsedOptions:
+    name, equals, value = text.partition("=")
+    return [(name, Word(value, word.raw) if equals else None)]
+
+
+def _parse_short_options(text: str, word: Word, valued_options: frozenset[str]) -> ParsedOptions:
+    """`-xvf file` letter by letter: what follows a letter that takes a value is that value."""
+    if text in valued_options:
+        return [(text, None)]
+    found: ParsedOptions = []
+    for place in range(1, len(text)):
+        name = f"-{text[place]}"
+        rest = text[place + 1 :]
+        if name in valued_options or f"{name}~" in valued_options:
+            found.append((name, Word(rest, word.raw) if rest else None))
+            break
+        found.append((name, None))
+    return found

@@ -1,0 +1,256 @@
+"""What a command would print when its words and its input are constants."""
+
+import re
+from collections.abc import Callable
+from posixpath import basename, dirname, normpath
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from verdikt.model.lazy_regex import compile_lazily
+from verdikt.shell import text_filters
+from verdikt.shell.command import UNKNOWN
+from verdikt.shell.escape_sequences import decode_escapes
+from verdikt.shell.redirection import find_written_file
+
+if TYPE_CHECKING:
+    from verdikt.shell.command_call import CommandCall
+
+_MAX_OUTPUT = 1 << 20
+_DIRECTIVE = compile_lazily(
+    r"%(?:%|(?P<flags>[-+ #0]*)(?P<width>\*|\d{0,4})(?:\.(?P<precision>\*|\d{0,4}))?(?P<kind>[a-zA-Z]))"
+)
+_SILENT_PROGRAMS = frozenset(
+    ("true", ":", "cd", "pushd", "popd", "export", "local", "declare", "typeset", "readonly", "unset", "set", "shift")
+) | {"mkdir", "touch", "chmod", "sleep", "test", "[", "alias", "unalias", "shopt"}
+
+
+def predict_output(call: "CommandCall") -> str | None:
+    """The output of a command, perhaps with unknown parts; None when nothing is known of it."""
+    if call.name not in PREDICTABLE_PROGRAMS:
+        return None
+    found = _predict_known_program(call)
+    return found if found is None or (len(found) < _MAX_OUTPUT and call.walker.spend_text_budget(len(found))) else None
+
+
+def _predict_known_program(call: "CommandCall") -> str | None:
+    name, words, stdin = call.name, call.words, call.frame.stdin
+    if name in _SILENT_PROGRAMS:
+        return ""
+    if any(word.glob for word in words[1:]):
+        return None
+    if name == "cat":
+        return _predict_cat(call)
+    if name == "pwd":
+        place = call.scope.cwd if call.scope.cwd is not None else call.walker.start_directory
+        return place + "\n" if place else None
+    args = [word.text for word in words[1:]]
+    if (plain := _PREDICTORS.get(name)) is not None:
+        return plain(args)
+    if (filtered := text_filters.FILTERS.get(name)) is None:
+        return None
+    if stdin is None:
+        # `base64 -d file`, of a file that the text itself wrote.
+        files = (find_written_file(call.walker, word, call.scope) for word in words[1:])
+        stdin = next((text for known, text in files if known), None)
+    return None if stdin is None or UNKNOWN in stdin else filtered(args, stdin)
+
+
+def _predict_cat(call: "CommandCall") -> str | None:
+    words = call.words[1:]
+    files = [word for word in words if not word.text.startswith("-") or word.text == "-"]
+    if any(word.text in ("-n", "-A", "-b", "-E", "-v", "-e", "-T") for word in words):
+        return None
+    if not files:
+        return call.frame.stdin
+    pieces: list[str] = []
+    for file in files:
+        # Only what the text itself wrote: a file that was there before is not looked at.
+        known = file.is_known and file.text != "-"
+        contents = find_written_file(call.walker, file, call.scope)[1] if known else call.frame.stdin
+        if contents is None:
+            return None
+        pieces.append(contents)
+    return "".join(pieces)
+
+
+def _predict_echo(args: list[str]) -> str | None:
+    newline, escapes = "\n", False
+    while args and re.fullmatch(r"-[neE]+", args[0]):
+        newline = "" if "n" in args[0] else newline
+        escapes = "e" in args[0] or (escapes and "E" not in args[0])
+        args = args[1:]
+    text = " ".join(args)
+    if escapes:
+        head, stop, _ = text.partition("\\c")
+        return decode_escapes(head) + ("" if stop else newline)
+    return text + newline
+
+
+def predict_printf(args: list[str]) -> str | None:
+    """What `printf` prints; None when its format is one that we do not compute."""
+    if args[:1] == ["--"]:
+        args = args[1:]
+    if not args or args[0] == "-v":
+        return "" if args else None
+    form, rest = args[0], args[1:]
+    if "\\c" in form:
+        return None
+    if UNKNOWN in form:
+        return UNKNOWN
+    done: list[str] = []
+    size = 0
+    while True:
+        taken = len(rest)
+        piece, rest = _apply_format(form, rest)
+        if piece is None:
+            return None
+        done.append(piece)
+        size += len(piece)
+        if not rest or len(rest) == taken or size > _MAX_OUTPUT:
+            return "".join(done)
+
+
+def _apply_format(template: str, values: list[str]) -> tuple[str | None, list[str]]:
+    given = values.copy()
+    failed = False
+
+    def format_match(found: re.Match[str]) -> str:
+        nonlocal failed
+        if found[0] == "%%":
+            return "%"
+        width = given.pop(0) if found["width"] == "*" and given else found["width"]
+        precision = given.pop(0) if found["precision"] == "*" and given else found["precision"]
+        kind = found["kind"]
+        value = given.pop(0) if given else ("" if kind in "sbqc" else "0")
+        flags = found["flags"].replace("-", "<") if "-" in found["flags"] else found["flags"]
+        if UNKNOWN in value:
+            return UNKNOWN
+        try:
+            return _format_directive(kind, value, flags, width or "", precision)
+        except (ValueError, OverflowError):
+            failed = True
+            return ""
+
+    # Escapes first in the constant parts, so that `\x25s` is not taken for a directive: bash reads them in one pass too.
+    pieces: list[str] = []
+    at = 0
+    for found in _DIRECTIVE.finditer(template):
+        pieces += [decode_escapes(template[at : found.start()]), format_match(found)]
+        at = found.end()
+    pieces.append(decode_escapes(template[at:]))
+    return (None if failed else "".join(pieces)), given
+
+
+def _format_directive(kind: str, value: str, flags: str, width: str, precision: str | None) -> str:
+    left = "<" in flags
+    if kind in "di":
+        text = str(int(value, 0) if value[:1] not in "'\"" else ord(value[1]))
+    elif kind in "xXou":
+        text = format(int(value, 0) if value[:1] not in "'\"" else ord(value[1]), kind if kind != "u" else "d")
+    elif kind in "fFeEgG":
+        text = f"%.{precision or 6}{kind}" % float(value)
+    elif kind == "b":
+        text = decode_escapes(value)
+    elif kind == "c":
+        text = value[:1]
+    elif kind == "q":
+        text = quote(value)
+    elif kind == "s":
+        text = value[: int(precision)] if precision not in (None, "") else value
+    else:
+        raise ValueError(kind)
+    size = int(width or 0)
+    if size > 10_000:
+        raise ValueError(width)
+    return text.ljust(size) if left else text.rjust(size, "0" if "0" in flags and kind not in "sbqc" else " ")
+
+
+def _predict_basename(args: list[str]) -> str | None:
+    args = [arg for arg in args if arg != "--"]
+    if not args or args[0].startswith("-") or UNKNOWN in basename(args[0]):
+        return UNKNOWN + "\n" if args else None
+    found = basename(args[0].rstrip("/") or "/")
+    return (found.removesuffix(args[1]) if len(args) > 1 and found != args[1] else found) + "\n"
+
+
+def _predict_dirname(args: list[str]) -> str | None:
+    args = [arg for arg in args if arg != "--"]
+    if not args or args[0].startswith("-") or UNKNOWN in args[0]:
+        return None
+    return (dirname(args[0].rstrip("/")) or ("/" if args[0].startswith("/") else ".")) + "\n"
+
+
+def _predict_realpath(args: list[str]) -> str | None:
+    """The same path: what links there are nobody knows here, and most paths hold none."""
+    names = [arg for arg in args if not arg.startswith("-")]
+    if len(names) != 1 or not names[0].startswith("/") or UNKNOWN in names[0]:
+        return None
+    return normpath(names[0]) + "\n"
+
+
+def _predict_readlink(args: list[str]) -> str | None:
+    return _predict_realpath(args) if any(arg in ("-f", "-e", "-m", "--canonicalize") for arg in args) else None
+
+
+def _predict_which(args: list[str]) -> str | None:
+    names = [arg for arg in args if not arg.startswith("-")]
+    if len(names) != 1 or UNKNOWN in names[0]:
+        return None
+    return (names[0] if "/" in names[0] else f"/usr/bin/{names[0]}") + "\n"
+
+
+def _predict_mktemp(args: list[str]) -> str | None:
+    """A new name in the temporary directory: its beginning is known."""
+    place, template = "/tmp", ""
+    index = 0
+    while index < len(args):
+        arg = args[index]
+        if arg in ("-p", "--suffix"):
+            place = args[index + 1] if arg == "-p" and index + 1 < len(args) else place
+            index += 1
+        elif arg.startswith("--tmpdir="):
+            place = arg.split("=", 1)[1]
+        elif not arg.startswith("-"):
+            template = arg
+        index += 1
+    if not template:
+        return f"{place}/tmp.{UNKNOWN}\n"
+    stem = re.sub(r"X{3,}", UNKNOWN, template)
+    inside = "-t" in args or "-p" in args or any(arg.startswith("--tmpdir") for arg in args)
+    return (f"{place}/{stem}" if inside else stem) + "\n"
+
+
+def _predict_seq(args: list[str]) -> str | None:
+    if not 1 <= len(args) <= 3 or not all(re.fullmatch(r"-?\d{1,6}", arg) for arg in args):
+        return None
+    numbers = [int(arg) for arg in args]
+    first, step, last = (
+        (1, 1, numbers[0])
+        if len(args) == 1
+        else (numbers[0], 1, numbers[1])
+        if len(args) == 2
+        else (numbers[0], numbers[1], numbers[2])
+    )
+    if not step:
+        return None
+    found = range(first, last + (1 if step > 0 else -1), step)
+    return None if len(found) > 1000 else "".join(f"{number}\n" for number in found)
+
+
+_PREDICTORS: dict[str, Callable[[list[str]], str | None]] = {
+    "echo": _predict_echo,
+    "printf": predict_printf,
+    "basename": _predict_basename,
+    "dirname": _predict_dirname,
+    "which": _predict_which,
+    "realpath": _predict_realpath,
+    "readlink": _predict_readlink,
+    "mktemp": _predict_mktemp,
+    "seq": _predict_seq,
+}
+
+PREDICTABLE_PROGRAMS = _SILENT_PROGRAMS | _PREDICTORS.keys() | text_filters.FILTERS.keys() | {"cat", "pwd"}
+"""Programs whose output may be told without running them."""
+
+INPUT_FREE_PROGRAMS = PREDICTABLE_PROGRAMS - text_filters.FILTERS.keys() - {"cat"}
+"""Those whose output may be told when nothing is known of what they read."""

@@ -1,0 +1,93 @@
+"""Redirections, and the files that the text itself writes and may run next."""
+
+from posixpath import join, normpath
+from typing import TYPE_CHECKING
+
+from verdikt.shell.command import UNKNOWN, Redirect, Word
+
+if TYPE_CHECKING:
+    from verdikt.shell.command_walker import CommandWalker
+    from verdikt.shell.scope import Scope
+    from verdikt.shell.statement import RawRedirect
+
+_WRITE_OPERATORS = frozenset((">", ">>", ">|", "&>", "&>>"))
+_MAX_APPENDED_LENGTH = 1 << 18
+
+
+def expand_redirects(
+    walker: "CommandWalker", raw_redirects: "list[RawRedirect]", scope: "Scope"
+) -> tuple[tuple[Redirect, ...], str | None, bool]:
+    """The redirections, the constant text on standard input, and whether they replace standard input."""
+    found: list[Redirect] = []
+    stdin: str | None = None
+    fed = False
+    for op, fd, raw, heredoc in raw_redirects:
+        if heredoc is not None:
+            body = heredoc.body if heredoc.is_quoted else walker.expand_quoted(heredoc.body, scope)
+            found.append(Redirect("<<", fd, Word(body, raw)))
+            if fd == 0:
+                stdin, fed = body, True
+            continue
+        target = walker.expand_word(raw, scope)
+        found.append(Redirect(op, fd, target))
+        if fd == 0 and op == "<<<":
+            stdin, fed = target.text + "\n", True
+        elif fd == 0 and op in ("<", "<>"):
+            # A file that was there before is read by those who run what is in it, not for everyone.
+            stdin, fed = find_written_file(walker, target, scope)[1], True
+    return tuple(found), stdin, fed
+
+
+def find_stdin_file(redirects: tuple[Redirect, ...]) -> Word | None:
+    """The file that standard input comes from."""
+    return next((one.target for one in reversed(redirects) if one.fd == 0 and one.op in ("<", "<>")), None)
+
+
+def select_stdout_redirects(redirects: tuple[Redirect, ...]) -> list[Redirect]:
+    """The redirections that put standard output into a file."""
+    return [
+        redirect
+        for redirect in redirects
+        if redirect.op in _WRITE_OPERATORS and redirect.fd == 1 and redirect.target.text != "/dev/null"
+    ]
+
+
+def resolve_path(walker: "CommandWalker", path: str, scope: "Scope") -> str:
+    """A path as seen from where the text stands, without `.` and `..`."""
+    cwd = scope.cwd
+    if not cwd and path and path[0] != "/":
+        found = f"{walker.start_directory}/{path}"
+        if found[0] == "/" and found[-1] != "/" and "/." not in found and "//" not in found:
+            return found  # nothing to take out
+    return normpath(join(walker.start_directory or "/", cwd or "", path))
+
+
+def record_redirect_write(walker: "CommandWalker", redirect: Redirect, contents: str | None, scope: "Scope") -> None:
+    """Remembers what the text wrote, because it may run it next."""
+    target = redirect.target
+    if not target.is_known or target.glob:
+        return
+    if redirect.op.endswith(">>") and contents is not None:
+        before = find_written_file(walker, target, scope)[1] or ""
+        contents = before + contents if len(before) < _MAX_APPENDED_LENGTH else None
+    scope.record_file(resolve_path(walker, target.text, scope), contents)
+
+
+def find_written_file(walker: "CommandWalker", path: Word, scope: "Scope") -> tuple[bool, str | None]:
+    """Whether the text wrote a file before, and what it put there when that is known."""
+    if not path.is_known or path.glob or not path.text:
+        return False, None
+    return scope.find_file(resolve_path(walker, path.text, scope))
+
+
+def read_contents(walker: "CommandWalker", path: Word, scope: "Scope") -> str | None:
+    """What is in a file: as the text wrote it, else as the caller knows it."""
+    if not path.is_known or path.glob or not path.text:
+        return None
+    at = resolve_path(walker, path.text, scope)
+    found, text = scope.find_file(at)
+    if found or walker.read_file is None or path.text.startswith("/dev/"):
+        return text
+    if not path.text.startswith("/") and scope.cwd and UNKNOWN in scope.cwd:
+        return None
+    return walker.read_file(at)

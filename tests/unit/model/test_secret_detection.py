@@ -1,0 +1,215 @@
+"""Secrets are found by their issuer's form or by where they stand, and nothing else is taken for one."""
+
+import random
+import string
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fakes import FakeWorld
+from tests.planted import PEM, PLANTED
+from verdikt.model.action import Action, ActionKind
+from verdikt.model.canonical_json import encode_canonical, sha256_hex
+from verdikt.model.facts import GitFact, RedactedWorld
+from verdikt.model.redaction import (
+    UNKNOWN_MARKER,
+    make_secret_token,
+    mask_tokens,
+    redact_action,
+    redact_text,
+    redact_value,
+)
+from verdikt.model.secret_detection import (
+    _HINTS,
+    _LITERALS,
+    _TABLE_THRESHOLD,
+    _find_assigned,
+    _find_issued,
+    find_secrets,
+    may_hold_secret,
+)
+
+CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "secret.yaml").read_text())
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["text"][:60])
+def test_each_case_is_told_right(case: dict[str, Any]) -> None:
+    """The kinds listed are found and hidden, the rest of the text stays, and doing it twice changes nothing."""
+    text, kinds = redact_text(case["text"])
+
+    assert list(kinds) == case.get("found", [])
+    if kinds:
+        assert str(case["hidden"]) not in text
+        assert str(case.get("kept", "")) in text
+    else:
+        assert text == case["text"]
+    assert redact_text(text) == (text, ())
+
+
+@pytest.mark.parametrize(("kind", "secret"), PLANTED)
+@pytest.mark.parametrize(
+    "around", ["{}", "echo {}", "a={} b", '"{}"', "x\n{}\ny", "https://h/?q={}&r", "ü{}ü", "'{}',"]
+)
+def test_every_issued_form_is_found_in_any_surroundings(kind: str, secret: str, around: str) -> None:
+    """One of each form, with the text around it untouched."""
+    text, kinds = redact_text(around.format(secret))
+
+    assert secret not in text
+    assert kind in kinds
+    assert text.startswith(around.split("{}", maxsplit=1)[0])
+
+
+def test_a_token_names_the_kind_and_eight_digits_of_the_hash() -> None:
+    """Two secrets can be told apart, and neither can be read."""
+    assert make_secret_token("password", "hunter2") == f"<secret:password:{sha256_hex(b'hunter2')[:8]}>"
+    assert redact_text("PASSWORD=hunter2")[0] == f"PASSWORD={make_secret_token('password', 'hunter2')}"
+
+
+def test_a_private_key_is_hidden_and_what_follows_is_not() -> None:
+    """Real line breaks, escaped ones, headers."""
+    for text in (PEM, PEM.replace("\n", "\\n"), PEM.replace("-----\n", "-----\nProc-Type: 4,ENCRYPTED\n\n", 1)):
+        redacted, kinds = redact_text(f"echo '{text}'; rm -rf /")
+
+        assert kinds == ("private-key",)
+        assert not [line for line in PEM.splitlines()[1:-1] if line in redacted]
+        assert redacted.endswith("; rm -rf /")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "-----BEGIN PRIVATE KEY-----\nrm -rf ~/work\n-----END PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\nreboot\n-----END PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\nProc-Type: > /etc/passwd\n\nreboot",
+        'password="$(rm -rf ~/work)"',
+        "password=`reboot`",
+        "git clone https://u:$(reboot)@host/x",
+        "curl -u bob:$(reboot) https://host",
+        "PASSWORD=abc1;reboot",
+        'password="x1;reboot|sh"',
+    ],
+)
+def test_no_command_can_hide_in_a_secret(command: str) -> None:
+    """Whatever a shell acts on is still there for the evaluation to see."""
+    seen = mask_tokens(redact_text(command)[0])
+
+    for active in ("rm -rf ~/work", "reboot", ";", "|", "$(", "`", "> /etc/passwd"):
+        if active in command and not (active == "reboot" and "x1" in command):
+            assert active in seen
+
+
+def test_a_forged_token_is_no_token() -> None:
+    """Text that looks like ours cannot hide a redirection; the shell reads `< x` as it reads `<x`."""
+    action = Action(kind=ActionKind.BASH, payload={"command": "echo <secret:a:00000000> /etc/passwd PASSWORD=hunter2"})
+
+    redacted, kinds = redact_action(action)
+
+    assert kinds == ("password",)
+    assert redacted.payload["command"].startswith("echo < secret:a:00000000> /etc/passwd PASSWORD=<secret:password:")
+    assert (
+        mask_tokens(redacted.payload)["command"] == f"echo < secret:a:00000000> /etc/passwd PASSWORD={UNKNOWN_MARKER}"
+    )
+
+
+def test_a_fields_name_says_that_its_value_is_secret() -> None:
+    """Structured data needs no quotes and no equals sign; a name may also stand beside its value."""
+    value = {
+        "password": "my dog's name",
+        "pin": 1,
+        "db": {"passwd": 12345678, "user": "bob"},
+        "headers": {"Authorization": "Bearer 0a1b2c3d4e5f6g7h8i9j"},
+        "env": [{"name": "API_KEY", "value": "0a1b2c3d4e5f6g7h"}, {"name": "MODE", "value": "0a1b2c3d4e5f6g7h"}],
+        "token": True,
+        "secret_name": "0a1b2c3d4e5f6g7h",
+    }
+
+    redacted, kinds = redact_value(value)
+
+    assert kinds == ("authorization", "key", "password")
+    assert redacted["db"] == {"passwd": make_secret_token("password", "12345678"), "user": "bob"}
+    assert redacted["headers"]["Authorization"].startswith("Bearer <secret:authorization:")
+    assert redacted["env"][0]["value"] == make_secret_token("key", "0a1b2c3d4e5f6g7h")
+    assert redacted["env"][1:] == value["env"][1:]
+    assert (redacted["token"], redacted["secret_name"], redacted["pin"]) == (True, "0a1b2c3d4e5f6g7h", 1)
+
+
+def test_keys_and_odd_shapes_are_searched_too() -> None:
+    """Nothing in a payload is out of reach, and no shape makes it fail."""
+    _, secret = PLANTED[0]
+
+    redacted, kinds = redact_value({secret: [(secret, 1, None)], 3: {"x": secret}})
+
+    assert kinds == ("github-token",)
+    assert secret not in str(redacted)
+    deep: Any = secret
+    for _ in range(300):
+        deep = [deep]
+    with pytest.raises(Exception, match="levels"):
+        encode_canonical(redact_value(deep)[0])
+
+
+def test_the_world_is_seen_without_secrets() -> None:
+    """Neither a script's text nor a remote's address brings one into a receipt; names that are not Unicode are spelled out."""
+    _, secret = PLANTED[0]
+    world = FakeWorld(
+        cwd="/home/dev/\udcff",
+        texts={"/s.sh": f"export T={secret}\necho <secret:a:00000000>x\n"},
+        repository=GitFact(root="/r", remotes={"origin": "https://bob:s3cr3t@host/a.git"}),
+    )
+
+    seen = RedactedWorld(world)
+
+    assert seen.text("/s.sh") == f"export T={make_secret_token('github-token', secret)}\necho < secret:a:00000000>x\n"
+    assert seen.text("/absent") is None
+    assert seen.git("/r").remotes == {"origin": f"https://bob:{make_secret_token('url-password', 's3cr3t')}@host/a.git"}
+    assert encode_canonical(seen.place())
+    assert seen.path("/x").real == "/x"
+
+
+def test_long_texts_cost_time_in_proportion() -> None:
+    """Texts made to send a pattern back and forth end like any other."""
+    rng = random.Random(7)
+    for text in (
+        "a-" * 200 + "!",
+        "password=" + "a-" * 250 + "!",
+        "-----BEGIN PRIVATE KEY-----" + "\n " * 5000,
+        "-----BEGIN PRIVATE KEY-----" + "\nAbcd: x" * 5000,
+        "token" * 20000,
+        "sk-" * 30000,
+        "://" * 30000 + "@",
+        "login " * 4000,
+        "eyJ" + "a." * 50000,
+        "".join(rng.choices(string.printable, k=100_000)),
+    ):
+        find_secrets(text)
+
+
+@pytest.mark.parametrize("padding", ["x = 1  # ordinary text\n", "größer, 大きい, İstanbul\n"])
+def test_long_texts_are_searched_as_short_ones_are(padding: str) -> None:
+    """Whatever way the search takes, it finds the same."""
+    short = "\n".join([*(secret for _, secret in PLANTED), "PASSWORD=hunter2", PEM, ""])
+    long = padding * 4000 + short + padding * 4000
+
+    assert [each.kind for each in find_secrets(long)] == [each.kind for each in find_secrets(padding + short)]
+    assert redact_text(long)[0].removeprefix(padding * 4000).removesuffix(padding * 4000) == redact_text(short)[0]
+    assert find_secrets("\ud800" * 40_000 + " PASSWORD=hunter2")
+
+
+@given(
+    st.lists(st.sampled_from([literal for literal, _ in _LITERALS]) | st.sampled_from([*_HINTS]) | st.text(max_size=8)),
+    st.sampled_from([str, str.upper, str.title]),
+)
+def test_a_short_text_that_is_told_at_a_glance_holds_nothing(parts: list[str], cased: Callable[[str], str]) -> None:
+    """What the glance passes over has none of the literals and none of the words that announce a secret."""
+    text = cased("".join(parts))
+    for _ in range(_TABLE_THRESHOLD):
+        may_hold_secret("")
+
+    if not may_hold_secret(text):
+        assert [*_find_issued(text), *_find_assigned(text)] == []
+        assert not any(literal in text for literal, _ in _LITERALS)

@@ -1,0 +1,36 @@
+"""What a project is usually checked with."""
+
+from pathlib import Path
+
+import pytest
+
+from verdikt.observe.project_checks import detect_project_checks
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"package.json": '{"scripts": {"test": "vitest", "build": "vite build"}}'}, {"test": "npm test", "build": "npm run build"}),
+        ({"package.json": '\ufeff{"scripts": {"test": "vitest"}}'}, {"test": "npm test"}),
+        ({"package.json": "{}", "Makefile": "test: all\n\tx\n"}, {"test": "make test"}),
+        ({"Makefile": "test := 1\ncheck:\n\tx\n"}, {"test": "make check"}),
+        ({"pyproject.toml": ""}, {"test": "pytest -q", "lint": "ruff check ."}),
+        ({"pyproject.toml": "", "Makefile": "test:\n"}, {"test": "make test", "lint": "ruff check ."}),
+        ({"go.mod": ""}, {"test": "go test ./...", "build": "go build ./...", "lint": "go vet ./..."}),
+        ({"package.json": "[" * 9999}, {}),
+        ({"package.json": '{"scripts": []}'}, {}),
+        ({}, {}),
+    ],
+)  # fmt: skip
+def test_by_the_files_at_its_top(tmp_path: Path, files: dict[str, str], found: dict[str, str]) -> None:
+    """What the project names itself comes first."""
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+
+    assert detect_project_checks(str(tmp_path)) == found
+
+
+@pytest.mark.parametrize("where", ["", "relative", "/nowhere/at/all"])
+def test_nowhere_is_nothing(where: str) -> None:
+    """Some hosts tell no directory."""
+    assert detect_project_checks(where) == {}
