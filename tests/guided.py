@@ -1,9 +1,12 @@
 """An agent under guidance, for tests: its calls through the real flow, in a world of dictionaries."""
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock, FakeWorld
 from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
@@ -45,7 +48,14 @@ class Guided:
 
     def store(self) -> FileStore:
         """The log, opened anew."""
-        return FileStore(self.home / "data", self.clock, load_projections(), durable=False)
+        return close_after_test(FileStore(self.home / "data", self.clock, load_projections(), durable=False))
+
+    @contextmanager
+    def _open_governance(self) -> Iterator[Governance]:
+        """Close the log after one call, as the process of a hook does when it ends."""
+        governance = self.governance()
+        with closing(governance.store):
+            yield governance
 
     def action(self, tool: str, **payload: Any) -> Action:
         """A call."""
@@ -62,7 +72,8 @@ class Guided:
     def before(self, tool: str, **payload: Any) -> Decision:
         """May it?"""
         self.world.now = self.clock.seconds
-        return self.governance().before(self.action(tool, **payload))
+        with self._open_governance() as governance:
+            return governance.before(self.action(tool, **payload))
 
     def call(self, tool: str, *, outcome: Outcome | None = None, **payload: Any) -> str:
         """The reason of a refusal; or what the agent is told after a call that went through."""
@@ -73,12 +84,14 @@ class Guided:
 
     def after(self, tool: str, *, outcome: Outcome | None = None, **payload: Any) -> Answer:
         """It did."""
-        return self.governance().after(self.action(tool, **payload), outcome or Outcome(success=True))
+        with self._open_governance() as governance:
+            return governance.after(self.action(tool, **payload), outcome or Outcome(success=True))
 
     def stop(self, **turn: Any) -> Answer:
         """It wants to finish."""
         turn = {"session_id": self.session, "cwd": PROJECT, **turn}
-        return self.governance().stop(Turn(**turn))
+        with self._open_governance() as governance:
+            return governance.stop(Turn(**turn))
 
     def put(self, name: str, text: str = "text") -> None:
         """Writes a file in the project."""

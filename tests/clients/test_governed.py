@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.clients.bench import Bench
 from tests.clients.table import cells
 from verdikt.hosts.live.model_script import ModelTurn, ToolUse
@@ -31,7 +32,7 @@ ALLOWED = "touch allowed"
 
 def entries(bench: Bench, kind: EntryKind) -> list[Entry]:
     """What the log holds of a kind, over all sessions; reading it checks every link."""
-    store = open_store(bench.data, projections=load_projections())
+    store = close_after_test(open_store(bench.data, projections=load_projections()))
     return [entry for session in store.list_sessions() for entry in store.read_entries(session) if entry.kind is kind]
 
 

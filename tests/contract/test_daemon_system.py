@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.contract.hook import Said
 from tests.contract.warm import bash, eventually
 from verdikt.ledger.files import FileStore
@@ -157,7 +158,7 @@ def test_the_key_is_out_of_reach(machine: Machine) -> None:
     machine.serve(SERVICE)
     machine.hook(ALICE, "ls")
     own = machine.data / "users" / str(ALICE)
-    FileStore(own).append("s", "checkpoint", {"reason": "a key is made"})
+    close_after_test(FileStore(own)).append("s", "checkpoint", {"reason": "a key is made"})
 
     for what in (own / "ledger", own / "keys", machine.data):
         assert machine.run(ALICE, ["ls", str(what)]).code != 0

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import CanonicalError, ChainBroken, LedgerError
 from verdikt.ledger.files import FileStore
@@ -26,27 +27,32 @@ TOOLS = Projection(
 PROJECTIONS = (COUNT, TOOLS)
 
 
-def _memory(tmp_path: Path) -> LogStore:
+def _open_memory(tmp_path: Path) -> LogStore:
     return MemoryStore(FakeClock(), PROJECTIONS, Keyring(tmp_path / "keys", FakeClock()).get_signing_key)
 
 
-def _files(tmp_path: Path) -> LogStore:
+def _open_files(tmp_path: Path) -> FileStore:
     return FileStore(tmp_path / "home", FakeClock(), PROJECTIONS, durable=False)
 
 
-def _durable_files(tmp_path: Path) -> LogStore:
+def _open_durable_files(tmp_path: Path) -> FileStore:
     return FileStore(tmp_path / "home", FakeClock(), PROJECTIONS)
 
 
-STORES: dict[str, Callable[[Path], LogStore]] = {"memory": _memory, "files": _files, "durable files": _durable_files}
+STORES: dict[str, Callable[[Path], LogStore]] = {
+    "memory": _open_memory,
+    "files": _open_files,
+    "durable files": _open_durable_files,
+}
 
 
 @pytest.fixture(params=STORES.values(), ids=STORES.keys())
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LogStore]:
-    """Each store in turn, empty."""
-    made: LogStore = request.param(tmp_path)
-    yield made
-    getattr(made, "close", lambda: None)()
+    """Yield each store in turn, empty."""
+    store: LogStore = request.param(tmp_path)
+    yield store
+    if isinstance(store, FileStore):
+        store.close()
 
 
 def fill(store: LogStore, count: int, session: str = "s") -> list[Entry]:
@@ -237,7 +243,7 @@ def test_threads_append_to_one_chain(store: LogStore) -> None:
 
 def test_reading_checks_the_chain(tmp_path: Path) -> None:
     """Whoever reads a damaged log is told, and where."""
-    store = _files(tmp_path)
+    store = close_after_test(_open_files(tmp_path))
     fill(store, 3)
     path = tmp_path / "home" / "ledger" / "s.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"t1"', b'"t9"'))

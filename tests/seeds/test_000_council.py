@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.cleanup import close_after_test
 from verdikt.cli.findings import command
 from verdikt.council.runs import Runs, runs_directory
 from verdikt.errors import FindingError, LedgerError
@@ -582,7 +583,9 @@ def test_what_cannot_be_logged_is_kept_and_not_cleared(tmp_path: Path) -> None:
 
 def test_W0_10_a_bypass_is_on_record(tmp_path: Path) -> None:
     """The agent's own `--no-verify` is asked about, and the log has it."""
-    gov = Governance(parse_policy("profile: standard\n"), FileStore(tmp_path / "data", None, load_projections()))
+    gov = Governance(
+        parse_policy("profile: standard\n"), close_after_test(FileStore(tmp_path / "data", None, load_projections()))
+    )
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "git commit --no-verify -m x"})
     decision = gov.before(action)
     assert (decision.verdict.kind, decision.verdict.guard) == (VerdictKind.ASK, "git_hooks_skipped")

@@ -12,6 +12,7 @@ from typing import Any as Anything
 import pytest
 
 import verdikt
+from tests.cleanup import close_after_test
 from tests.graphs import Says
 from tests.policies import SHORT_SECTIONS
 from verdikt import (
@@ -717,6 +718,6 @@ def test_S1_36_licence_and_python() -> None:
 
 def test_S1_13_stores_are_interchangeable(tmp_path: Path) -> None:
     """Same calls, same counts."""
-    for store in (InMemorySessionStore(), SQLiteSessionStore(tmp_path / "s.db")):
+    for store in (InMemorySessionStore(), close_after_test(SQLiteSessionStore(tmp_path / "s.db"))):
         engine = PolicyEngine(All(BashSafetyGuard()), session_store=store)
         assert [engine.evaluate(LS).context.session.action_count for _ in range(2)] == [1, 2]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.ledger.audit import audit
 from verdikt.ledger.audit_finding import Corruption
@@ -20,7 +21,7 @@ NOW = FakeClock().now()
 
 def opened(home: Path, days: float = 0) -> FileStore:
     """A store as a new process would open it."""
-    return FileStore(home, FakeClock(NOW + days * DAY_SECONDS), durable=False)
+    return close_after_test(FileStore(home, FakeClock(NOW + days * DAY_SECONDS), durable=False))
 
 
 def aged(path: Path, days: float) -> None:

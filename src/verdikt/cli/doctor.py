@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from verdikt.cli.canary_check import READY_SECONDS, CanaryResult, fire_canary
-from verdikt.cli.store_access import format_timestamp
+from verdikt.cli.store_access import format_timestamp, open_data_store
 from verdikt.errors import VerdiktError
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.hosts.git import git_hooks
@@ -28,9 +28,7 @@ from verdikt.hosts.wiring.inspection import (
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.ledger import overrides, pause
 from verdikt.ledger.data_directory import get_data_directory
-from verdikt.ledger.files import open_store
 from verdikt.ledger.overrides import count_overrides_since
-from verdikt.ledger.projections import load_projections
 from verdikt.observe import crash_alerts as crashing
 from verdikt.observe.git_index import GitIndex
 from verdikt.observe.git_repository import find_work_tree
@@ -133,7 +131,7 @@ def _build_host_report(
 
 def _build_general_report(installation: Installation, scopes: set[str]) -> dict[str, Any]:
     now = (
-        pause.find_active_pause(open_store(Path(installation.data_directory), projections=load_projections()))
+        pause.find_active_pause(open_data_store(Path(installation.data_directory)))
         if os.path.isdir(installation.data_directory)
         else None
     )

@@ -9,7 +9,7 @@ from functools import partial
 import click
 
 from verdikt.cli.council import show_progress
-from verdikt.cli.store_access import json_option
+from verdikt.cli.store_access import close_after_command, json_option
 from verdikt.errors import VerdiktError
 from verdikt.govern import Governance
 from verdikt.hosts.git.git_hooks import install_hooks as put
@@ -118,6 +118,7 @@ def check(*, hook: str, run: bool, repo: str, as_json: bool, arguments: tuple[st
     """
     try:
         gov = Governance.load(cwd=repo)
+        close_after_command(gov.store)
         # Moving where a person watches; elsewhere only what was found is worth a line.
         with show_progress("verdikt", quiet=as_json or not sys.stderr.isatty()) as progress:
             asked = partial(gov.commit, repo, run=run, progress=progress)

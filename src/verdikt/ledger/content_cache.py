@@ -39,13 +39,16 @@ class ContentCache:
         except OSError:
             return None
         try:
-            with open(descriptor, "rb") as file:
-                if not _is_private(os.fstat(descriptor), stat.S_ISREG):
-                    return None
+            if not _is_private(os.fstat(descriptor), stat.S_ISREG):
+                return None
+            # `open` refuses a directory without closing its descriptor, so closing it stays ours.
+            with open(descriptor, "rb", closefd=False) as file:
                 seal, _, kept = file.read(MAX_BYTES).partition(b"\n")
             return kept if seal.decode("ascii", "replace") == _compute_checksum(key, kept) else None
         except OSError:
             return None
+        finally:
+            os.close(descriptor)
 
     def put(self, source: bytes, content: bytes) -> None:
         """Keeps something for these bytes, where verdikt keeps its data already; what cannot be written is not kept."""

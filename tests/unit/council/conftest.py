@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from verdikt.govern import Governance
 
 SCANNER = """\
@@ -59,7 +60,9 @@ class Repo:
 
     def govern(self, cwd: Path | None = None) -> Governance:
         """Governance by the policy there."""
-        return Governance.load(cwd=str(cwd or self.path), env=self.env)
+        governance = Governance.load(cwd=str(cwd or self.path), env=self.env)
+        close_after_test(governance.store)
+        return governance
 
     def policy(self, **council: object) -> None:
         """Declares the council `ship-it`; not staged."""

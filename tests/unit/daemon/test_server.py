@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.contract.warm import eventually
 from verdikt.daemon import acceptor, leader, protocol, server
 from verdikt.daemon.connection import Connection
@@ -178,7 +179,7 @@ def test_clients_who_never_stop_sending_hold_no_answer_up(tmp_path: Path) -> Non
 
 def test_no_answer_is_given_before_its_entry_is_on_the_disk(tmp_path: Path) -> None:
     """And others are decided meanwhile."""
-    store = FileStore(tmp_path / "data", group_commit=(later := GroupCommit()))
+    store = close_after_test(FileStore(tmp_path / "data", group_commit=(later := GroupCommit())))
     under_way, go_on = threading.Semaphore(0), threading.Event()
 
     class SlowLog(LogFile):
@@ -535,7 +536,7 @@ def test_what_a_slow_decision_left_to_do_is_done_at_rest(tmp_path: Path, release
 def test_where_no_thread_can_be_started_everybody_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A container may have as many processes as it may."""
     go_on, refused = threading.Event(), []
-    running, store = Running(tmp_path / "run", held_up(go_on)), FileStore(tmp_path / "data")
+    running, store = Running(tmp_path / "run", held_up(go_on)), close_after_test(FileStore(tmp_path / "data"))
     loop = running.server
     decide = loop._decide
 

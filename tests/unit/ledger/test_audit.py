@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger import checkpoint
@@ -20,7 +21,7 @@ from verdikt.ledger.projection import Projection
 
 def opened(home: Path) -> FileStore:
     """A store as a new process would open it."""
-    return FileStore(home, FakeClock(), durable=False)
+    return close_after_test(FileStore(home, FakeClock(), durable=False))
 
 
 def exported(home: Path, directory: Path) -> Path:
@@ -199,7 +200,7 @@ def test_a_corrupt_database_is_told_and_the_chains_are_examined_all_the_same(tmp
 
 def test_a_long_end_without_signature_is_noted(tmp_path: Path) -> None:
     """It is no fault: the hashes hold."""
-    store = FileStore(tmp_path, FakeClock(), durable=False, checkpoint_every=10_000)
+    store = close_after_test(FileStore(tmp_path, FakeClock(), durable=False, checkpoint_every=10_000))
     for _ in range(520):
         store.append("s", "tool_call", {})
 
@@ -212,7 +213,7 @@ def test_a_long_end_without_signature_is_noted(tmp_path: Path) -> None:
 def test_a_doctored_database_is_told(tmp_path: Path) -> None:
     """Whoever changes a counter or a posture there contradicts the log."""
     count = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
-    store = FileStore(tmp_path, FakeClock(), (count,), durable=False)
+    store = close_after_test(FileStore(tmp_path, FakeClock(), (count,), durable=False))
     for _ in range(3):
         store.append("s", "tool_call", {})
     store.close()
@@ -226,14 +227,14 @@ def test_a_doctored_database_is_told(tmp_path: Path) -> None:
 
     assert (fault.kind, fault.session) == (Corruption.STATE, "s")
     assert "holds another `count` than the log gives: run `verdikt ledger reindex`" in fault.message
-    FileStore(tmp_path, FakeClock(), (count,), durable=False).reindex()
+    close_after_test(FileStore(tmp_path, FakeClock(), (count,), durable=False)).reindex()
     assert audit(tmp_path, projections=(count,)).is_intact
 
 
 def test_a_state_of_entries_that_never_were_is_told_and_not_used(tmp_path: Path) -> None:
     """A mark beyond the end of the log would keep whatever stands beside it from being compared."""
     count = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
-    store = FileStore(tmp_path, FakeClock(), (count,), durable=False)
+    store = close_after_test(FileStore(tmp_path, FakeClock(), (count,), durable=False))
     for _ in range(3):
         store.append("s", "tool_call", {})
     store.close()
@@ -247,13 +248,15 @@ def test_a_state_of_entries_that_never_were_is_told_and_not_used(tmp_path: Path)
     (fault,) = audit(tmp_path, projections=(count,)).findings
 
     assert (fault.kind, fault.session) == (Corruption.STATE, "s")
-    assert FileStore(tmp_path, FakeClock(), (count,), durable=False).read_projection("count", "s") == 3
+    assert (
+        close_after_test(FileStore(tmp_path, FakeClock(), (count,), durable=False)).read_projection("count", "s") == 3
+    )
 
 
 def test_a_projection_that_lags_is_no_fault(tmp_path: Path) -> None:
     """Somebody appended who did not know it; whoever does catches up."""
     count = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
-    FileStore(tmp_path, FakeClock(), (count,), durable=False).append("s", "tool_call", {})
+    close_after_test(FileStore(tmp_path, FakeClock(), (count,), durable=False)).append("s", "tool_call", {})
     opened(tmp_path).append("s", "tool_call", {})
 
     assert audit(tmp_path, projections=(count,)).is_intact

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger.audit import audit
@@ -30,7 +31,7 @@ NOBODY = 65534
 
 def opened(home: Path, *, durable: bool = True) -> FileStore:
     """A store as a new process would open it."""
-    return FileStore(home, FakeClock(), (COUNT,), durable=durable)
+    return close_after_test(FileStore(home, FakeClock(), (COUNT,), durable=durable))
 
 
 def in_child(work: Callable[[], None]) -> None:

@@ -5,11 +5,13 @@ import multiprocessing
 import os
 import shutil
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger.audit import audit
@@ -31,7 +33,7 @@ CALLS = Projection(
 
 def opened(home: Path, *made: Projection, every: int = 1000) -> FileStore:
     """A store as a new process would open it."""
-    return FileStore(home, FakeClock(), made, durable=False, checkpoint_every=every)
+    return close_after_test(FileStore(home, FakeClock(), made, durable=False, checkpoint_every=every))
 
 
 def filled(home: Path, count: int = 5) -> Path:
@@ -439,9 +441,9 @@ def test_reading_from_the_middle_reads_little(tmp_path: Path) -> None:
 
 
 def _append_many(home: str, name: str, count: int) -> None:
-    store = FileStore(Path(home), projections=(COUNT,), durable=False)
-    for at in range(count):
-        store.append("s", "tool_call", {"who": name, "at": at})
+    with closing(FileStore(Path(home), projections=(COUNT,), durable=False)) as store:
+        for at in range(count):
+            store.append("s", "tool_call", {"who": name, "at": at})
 
 
 def test_processes_append_to_one_chain(tmp_path: Path) -> None:
@@ -486,7 +488,7 @@ def test_a_forked_child_has_locks_of_its_own(tmp_path: Path) -> None:
 
 def test_appends_that_wait_together_reach_the_disk_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One fsync for all who wrote while the one before was under way."""
-    store = FileStore(tmp_path, FakeClock(), (COUNT,))
+    store = close_after_test(FileStore(tmp_path, FakeClock(), (COUNT,)))
     store.append("s", "tool_call", {})
     original, synced, slow = os.fsync, [], threading.Event()
 

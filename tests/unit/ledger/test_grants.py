@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger import grants, pause
@@ -19,7 +20,7 @@ NOW = FakeClock().now()
 
 def opened(home: Path) -> FileStore:
     """A store as a new process would open it."""
-    return FileStore(home, FakeClock(), load_projections(), durable=False)
+    return close_after_test(FileStore(home, FakeClock(), load_projections(), durable=False))
 
 
 def grant(id: str = "g1", **change: object) -> Grant:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger.audit import audit
@@ -23,12 +24,14 @@ OTHER = Projection(name="other", initial=0, fold=lambda state, entry: state + 10
 
 def warm(home: Path, later: GroupCommit | None = None, *projections: Projection) -> FileStore:
     """A store as a warm process holds it."""
-    return FileStore(home, FakeClock(), projections or (COUNT,), group_commit=later or GroupCommit(), durable=True)
+    return close_after_test(
+        FileStore(home, FakeClock(), projections or (COUNT,), group_commit=later or GroupCommit(), durable=True)
+    )
 
 
 def cold(home: Path, *projections: Projection) -> FileStore:
     """A store as a hook process opens it."""
-    return FileStore(home, FakeClock(), projections or (COUNT,), durable=False)
+    return close_after_test(FileStore(home, FakeClock(), projections or (COUNT,), durable=False))
 
 
 def recorded(store: FileStore, session: str = "s") -> int:
@@ -164,7 +167,7 @@ def test_what_is_rewritten_before_its_head_was_recorded_shows(tmp_path: Path) ->
     shutil.copytree(tmp_path, other, ignore=shutil.ignore_patterns("other"))
     (other / "ledger/s.jsonl").write_bytes(before)
     shutil.rmtree(other / "artifacts", ignore_errors=True)
-    forger = FileStore(other, FakeClock(), (COUNT,), durable=False)
+    forger = close_after_test(FileStore(other, FakeClock(), (COUNT,), durable=False))
     forger.append("s", EntryKind.TOOL_CALL, {"forged": True})
     forger.append("s", EntryKind.TOOL_CALL, {"forged": True})
     (tmp_path / "ledger/s.jsonl").write_bytes((other / "ledger/s.jsonl").read_bytes())

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.graphs import ACTION, Says
 from verdikt.errors import SessionError
 from verdikt.graph.combinator import All
@@ -42,13 +43,13 @@ def test_many_processes_share_one_budget(tmp_path: Path) -> None:
     passed = [int(worker.communicate(timeout=120)[0]) for worker in workers]
 
     assert sum(passed) == 100
-    assert count(SQLiteSessionStore(path)) == 160
-    assert SQLiteSessionStore(path).incidents() == []
+    assert count(close_after_test(SQLiteSessionStore(path))) == 160
+    assert close_after_test(SQLiteSessionStore(path)).incidents() == []
 
 
 def test_a_forked_child_uses_a_connection_of_its_own(tmp_path: Path) -> None:
     """SQLite connections do not survive a fork."""
-    store = SQLiteSessionStore(tmp_path / "s.db")
+    store = close_after_test(SQLiteSessionStore(tmp_path / "s.db"))
     engine = PolicyEngine(Says("pass"), session_store=store)
     engine.evaluate(ACTION)
     pid = os.fork()
@@ -61,7 +62,7 @@ def test_a_forked_child_uses_a_connection_of_its_own(tmp_path: Path) -> None:
 def test_the_default_place_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`sessions.db` in verdikt's data directory, readable by its owner alone."""
     monkeypatch.setenv("VERDIKT_HOME", str(tmp_path / "home"))
-    store = SQLiteSessionStore()
+    store = close_after_test(SQLiteSessionStore())
 
     assert count(store) == 0
     assert store.path == tmp_path / "home" / "sessions.db"
@@ -74,7 +75,7 @@ def test_a_damaged_file_is_moved_aside_recorded_and_rebuilt(tmp_path: Path, dama
     """The action that finds it is blocked; the next goes on."""
     path = tmp_path / "s.db"
     path.write_bytes(damage)
-    engine = PolicyEngine(Says("pass"), session_store=SQLiteSessionStore(path))
+    engine = PolicyEngine(Says("pass"), session_store=close_after_test(SQLiteSessionStore(path)))
 
     found = engine.evaluate(ACTION)
 
@@ -82,14 +83,14 @@ def test_a_damaged_file_is_moved_aside_recorded_and_rebuilt(tmp_path: Path, dama
     assert f"session store `{path}` was damaged: moved to `{path}.damaged-1`" in found.reason
     assert (tmp_path / "s.db.damaged-1").read_bytes() == damage
     assert engine.evaluate(ACTION).passed
-    [incident] = SQLiteSessionStore(path).incidents()
+    [incident] = close_after_test(SQLiteSessionStore(path)).incidents()
     assert incident.startswith("the file was damaged (")
 
 
 def test_what_can_be_read_of_a_damaged_file_is_kept(tmp_path: Path) -> None:
     """Losing every budget because of one bad page would be a pass by accident."""
     path = tmp_path / "s.db"
-    store = SQLiteSessionStore(path)
+    store = close_after_test(SQLiteSessionStore(path))
     for number in range(200):
         with store.open(f"session-{number:03}") as state:
             state.action_count = number
@@ -109,7 +110,7 @@ def test_what_can_be_read_of_a_damaged_file_is_kept(tmp_path: Path) -> None:
 def test_a_store_that_vanished_is_noticed(tmp_path: Path, loss: str) -> None:
     """Removing the file is no way to a new budget without anybody seeing it."""
     path = tmp_path / "s.db"
-    store = SQLiteSessionStore(path)
+    store = close_after_test(SQLiteSessionStore(path))
     engine = PolicyEngine(BudgetGuard(max_tasks=1), session_store=store)
     assert engine.evaluate(ACTION).passed
     if loss != "removed while in use":
@@ -128,7 +129,7 @@ def test_a_store_that_vanished_is_noticed(tmp_path: Path, loss: str) -> None:
 def test_a_row_that_is_no_state_is_started_anew(tmp_path: Path, text: str) -> None:
     """Once blocked, recorded, and other sessions are left alone."""
     path = tmp_path / "s.db"
-    store = SQLiteSessionStore(path)
+    store = close_after_test(SQLiteSessionStore(path))
     engine = PolicyEngine(Says("pass"), session_store=store)
     engine.evaluate(ACTION)
     engine.evaluate(Action(kind=ActionKind.READ, session_id="other"))
@@ -145,7 +146,7 @@ def test_a_row_that_is_no_state_is_started_anew(tmp_path: Path, text: str) -> No
 
 def test_slots_of_something_else_than_plain_data_are_refused(tmp_path: Path) -> None:
     """With what is wrong; the session stays as it was."""
-    store = SQLiteSessionStore(tmp_path / "s.db")
+    store = close_after_test(SQLiteSessionStore(tmp_path / "s.db"))
     with pytest.raises(SessionError, match="expected plain data in the session's slots"), store.open("a") as state:
         state.slots["odd"] = {1, 2}
 
@@ -155,7 +156,9 @@ def test_slots_of_something_else_than_plain_data_are_refused(tmp_path: Path) -> 
 def test_a_place_that_cannot_be_written_blocks(tmp_path: Path) -> None:
     """With what to do about it."""
     (tmp_path / "file").write_text("")
-    engine = PolicyEngine(All(Says("pass")), session_store=SQLiteSessionStore(tmp_path / "file" / "s.db"))
+    engine = PolicyEngine(
+        All(Says("pass")), session_store=close_after_test(SQLiteSessionStore(tmp_path / "file" / "s.db"))
+    )
     result = engine.evaluate(ACTION)
 
     assert not result.passed
@@ -165,7 +168,7 @@ def test_a_place_that_cannot_be_written_blocks(tmp_path: Path) -> None:
 def test_a_locked_store_blocks_after_the_timeout(tmp_path: Path) -> None:
     """It does not wait for ever, and does not pass."""
     path = tmp_path / "s.db"
-    store = SQLiteSessionStore(path, timeout_seconds=0.01)
+    store = close_after_test(SQLiteSessionStore(path, timeout_seconds=0.01))
     engine = PolicyEngine(Says("pass"), session_store=store)
     engine.evaluate(ACTION)
     other = sqlite3.connect(path, isolation_level=None)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.cleanup import close_after_test
 from verdikt.ledger.state_database import StateDatabase, StateRow
 from verdikt.ledger.store import ChainHead
 from verdikt.storage import SQLiteSessionStore
@@ -36,7 +37,7 @@ def elsewhere(path: Path, session: str) -> str:
 def test_a_second_connection_does_not_let_go_of_the_locks_of_the_first(tmp_path: Path) -> None:
     """Closing any descriptor of a file drops every lock that a process has on it, and the next process to end would clear up."""
     path = tmp_path / "state.db"
-    first, second = StateDatabase(path), StateDatabase(path)
+    first, second = close_after_test(StateDatabase(path)), close_after_test(StateDatabase(path))
     put(first, "a")
     put(second, "b")
 
@@ -55,7 +56,7 @@ def test_a_second_connection_does_not_let_go_of_the_locks_of_the_first(tmp_path:
 
 def test_it_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     """With the files that SQLite puts beside it."""
-    db = StateDatabase(tmp_path / "state.db")
+    db = close_after_test(StateDatabase(tmp_path / "state.db"))
     put(db, "a")
 
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
@@ -77,7 +78,7 @@ store.close()
 def test_a_second_session_store_does_not_let_go_of_the_locks_of_the_first(tmp_path: Path) -> None:
     """The same for the store of a `PolicyEngine` by itself, of which a program may have several."""
     path = tmp_path / "sessions.db"
-    stores = [SQLiteSessionStore(path), SQLiteSessionStore(path)]
+    stores = [close_after_test(SQLiteSessionStore(path)), close_after_test(SQLiteSessionStore(path))]
     for wanted in (1, 4):
         for at, store in enumerate(stores):
             with store.open("s") as session:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from verdikt.errors import LedgerError
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.group_commit import GroupCommit
@@ -79,7 +80,7 @@ def append_all(store: FileStore, session_of: "list[str]", disk: SlowDisk) -> lis
 
 def test_threads_of_one_session_share_one_wait(tmp_path: Path, disk: SlowDisk) -> None:
     """Far fewer waits than entries, and none was promised before it was on the disk."""
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
     store.append("s", EntryKind.CRASH, {})
     disk.calls = 0
 
@@ -92,7 +93,7 @@ def test_threads_of_one_session_share_one_wait(tmp_path: Path, disk: SlowDisk) -
 
 def test_threads_of_several_sessions_wait_side_by_side(tmp_path: Path, disk: SlowDisk) -> None:
     """Each session has a file of its own: their waits overlap, so that the file system can take them together."""
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
 
     early = append_all(store, [f"s{who}" for who in range(THREADS)], disk)
 
@@ -102,7 +103,7 @@ def test_threads_of_several_sessions_wait_side_by_side(tmp_path: Path, disk: Slo
 
 def test_a_disk_that_fails_once_fails_everybody_who_waited(tmp_path: Path, disk: SlowDisk) -> None:
     """Nobody takes the next success for their own: what failed may be lost. Later entries are written as ever."""
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
     store.append("s", EntryKind.CRASH, {})
     disk.broken = True
     refused: list[int] = []
@@ -126,7 +127,7 @@ def test_a_disk_that_fails_once_fails_everybody_who_waited(tmp_path: Path, disk:
 
 def test_what_is_written_while_a_sync_fails_is_lost_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel reports a failed write once; a second sync that succeeds says nothing about it."""
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
     store.append("s", EntryKind.GAP, {})
     calls, under_way, go_on = [], threading.Event(), threading.Event()
 
@@ -160,7 +161,7 @@ def test_what_is_written_while_a_sync_fails_is_lost_with_it(tmp_path: Path, monk
 
 
 def test_a_lock_that_somebody_keeps_ends_in_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
     store.append("s", EntryKind.GAP, {})
     monkeypatch.setattr("verdikt.ledger.log_file.WAIT_SECONDS", 0.2)
     with open(tmp_path / "ledger" / "s.jsonl", "rb") as file:
@@ -174,7 +175,7 @@ def test_a_call_that_takes_long_is_not_taken_for_another_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody finds one with `fuser`."""
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
     monkeypatch.setattr("verdikt.ledger.log_file.WAIT_SECONDS", 0.01)
     inside, go_on = threading.Event(), threading.Event()
     worker = threading.Thread(target=lambda: store.update("s", lambda _: (inside.set(), go_on.wait(60))))
@@ -188,7 +189,7 @@ def test_a_call_that_takes_long_is_not_taken_for_another_process(
 
 def test_closing_waits_for_nobody_who_waits_for_it(tmp_path: Path) -> None:
     """An update that asks for another session while the store closes must not find the door barred for ever."""
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
     inside, closing = threading.Event(), threading.Event()
 
     def updated(log: object) -> None:
@@ -214,7 +215,7 @@ def test_a_new_file_has_its_name_on_the_disk_before_anything_is_in_it(
     """Also one that somebody made who was killed before he had seen to that."""
     synced: list[Path] = []
     monkeypatch.setattr("verdikt.ledger.log_file.sync_directory", synced.append)
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
     for session in ("made", "found", "found"):
         (store.reader.ledger / "found.jsonl").touch()
         store.append(session, EntryKind.TOOL_CALL, {})
@@ -226,7 +227,7 @@ def test_what_waits_is_begun_once_until_it_is_on_the_disk(tmp_path: Path, monkey
     """Each log by itself; an entry that waits for nobody needs no beginning."""
     begun: list[int] = []
     monkeypatch.setattr(os, "posix_fadvise", lambda fd, *_: begun.append(fd))
-    store = FileStore(tmp_path, group_commit=(later := GroupCommit()))
+    store = close_after_test(FileStore(tmp_path, group_commit=(later := GroupCommit())))
     store.append("a", EntryKind.GAP, {})
     assert begun == []
 
