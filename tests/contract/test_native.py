@@ -420,12 +420,12 @@ def test_behind_a_given_socket_nobody_else_is_asked(place: Place) -> None:
     with FakeWarm(place.data, behave) as warm:
         assert place.ask(socket=address) == Said(2, BLOCK, b"no\n")
         assert place.ask(socket=address, env={"VERDIKT_DAEMON": "off"}) == Said(2, BLOCK, b"no\n")
-    assert_blocked(place.ask(socket=address, seconds="1"), "nobody answers at its socket")
-    assert_blocked(place.ask(socket="/nowhere/daemon.sock", seconds="1"), "nobody answers at its socket")
+    assert_blocked(place.ask(socket=address, seconds="1"), "no process answers at its socket")
+    assert_blocked(place.ask(socket="/nowhere/daemon.sock", seconds="1"), "no process answers at its socket")
     assert_blocked(place.ask(socket="run/daemon.sock"), "a socket whose path is not absolute")
     (place.data / "run").chmod(0o777)
     with FakeWarm(place.data, behave) as warm:
-        assert_blocked(place.ask(socket=address, seconds="1"), "nobody answers at its socket")
+        assert_blocked(place.ask(socket=address, seconds="1"), "no process answers at its socket")
     assert place.ask(socket=address, mode="open", seconds="1") == Said(0, b"{}\n", b"")
     assert not (place.data / "heard").exists()
 
@@ -551,7 +551,7 @@ def test_a_client_that_never_ends_its_question_is_not_waited_for(place: Place, w
         call.stdin.flush()
         code = call.wait(timeout=PATIENCE_SECONDS)
         over.set()
-    what = "it did not hear the whole question in time" if warm else "it was killed or took too long"
+    what = "it did not receive its whole input in time" if warm else "it was killed or took too long"
     assert_blocked(Said(code, call.stdout.read(), call.stderr.read()), what)
     for stream in (call.stdin, call.stdout, call.stderr):
         stream.close()

@@ -70,7 +70,7 @@ def test_without_the_service_everything_is_blocked_and_nothing_is_started(machin
     said = machine.ask(ALICE, registered, "ls")
 
     assert said.code == 2
-    assert "nobody answers at its socket" in json.loads(said.stdout)["reason"]
+    assert "no process answers at its socket" in json.loads(said.stdout)["reason"]
     assert machine.run(ALICE, ["/bin/rm", "-f", str(machine.socket)]).code != 0
     assert not (machine.home(ALICE) / ".local").exists()
 
