@@ -120,7 +120,13 @@ class Server:
         self._wakeup.notify()
 
     def close(self) -> None:
-        """Close sockets and pipes. No other thread may use the server any more."""
+        """End the threads and close sockets and pipes; `serve` must have returned.
+
+        While a decision hangs, its thread may still use the pipes. They then stay open until the process ends.
+        """
+        self._acceptor.wakeup.notify()
+        if not self._leader.close(SHUTDOWN_SECONDS):
+            return
         self._wakeup_selector.close()
         self._wakeup.close()
         self._acceptor.close()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.contract.warm import eventually
 from verdikt.daemon import acceptor, protocol
 from verdikt.daemon.acceptor import Acceptor
@@ -56,7 +57,7 @@ def knock(door: PlainDoor | HttpListener, data: bytes) -> socket.socket:
 def test_a_client_that_was_sent_away_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many send at the same moment, and the bytes of one make the loop send another away that comes after it."""
     door, journal = PlainDoor(), Journal(tmp_path / "daemon.log")
-    loop = Acceptor([door], journal, DaemonStats())
+    loop = close_after_test(Acceptor([door], journal, DaemonStats()))
     clients = [socket.create_connection(door.sock.getsockname(), timeout=20) for _ in range(6)]
     start = protocol.MAGIC + (1_000).to_bytes(4, "big") + (10_000).to_bytes(4, "big")
     for number, client in enumerate(clients):
@@ -83,7 +84,7 @@ def test_a_client_that_was_sent_away_is_not_read_again(tmp_path: Path, monkeypat
 def test_no_door_and_no_client_waits_for_another_door(tmp_path: Path) -> None:
     """However many come in there: a client of the port that hears nothing runs the tool."""
     busy, other = PlainDoor(), PlainDoor()
-    room = Acceptor([busy, other], Journal(tmp_path / "daemon.log"), DaemonStats())
+    room = close_after_test(Acceptor([busy, other], Journal(tmp_path / "daemon.log"), DaemonStats()))
     slow = knock(busy, WHOLE[:5])
     eventually("it was let in", lambda: room.poll_requests(0.01) or len(room))
     clients = [knock(busy, WHOLE) for _ in range(3 * acceptor.ACCEPT_BATCH)]
@@ -109,7 +110,7 @@ def test_who_has_asked_is_not_lost_when_another_is_the_cause_of_a_failure(
 ) -> None:
     """They leave the next time."""
     door, failures = PlainDoor(), iter([ArithmeticError()])
-    room = Acceptor([door], Journal(tmp_path / "daemon.log"), DaemonStats())
+    room = close_after_test(Acceptor([door], Journal(tmp_path / "daemon.log"), DaemonStats()))
     clients = [knock(door, WHOLE[:5]) for _ in range(2)]
     eventually("they were let in", lambda: room.poll_requests(0.01) or len(room) == 2)
     first, last = room._connections
@@ -137,7 +138,7 @@ def test_who_has_asked_is_not_lost_when_another_is_the_cause_of_a_failure(
 def test_there_is_room_for_another_process_when_every_door_is_shut(tmp_path: Path) -> None:
     """And not before: it would find its place taken, and leave."""
     doors, found = [PlainDoor(), PlainDoor()], []
-    room = Acceptor(doors, Journal(tmp_path / "daemon.log"), DaemonStats())
+    room = close_after_test(Acceptor(doors, Journal(tmp_path / "daemon.log"), DaemonStats()))
 
     def closing(door: PlainDoor) -> Callable[[], None]:
         return lambda: (found.append(room.is_closed), door.sock.close())[1]
@@ -155,7 +156,7 @@ def test_who_is_sent_away_while_it_sends_is_listened_to_for_a_while(
 ) -> None:
     """Over http: hung up on at once, it would miss its answer and run the tool."""
     door = HttpListener(0, tmp_path, {}, deadline_seconds=0.0 if late == "due" else 600.0)
-    room = Acceptor([door], Journal(tmp_path / "daemon.log"), DaemonStats())
+    room = close_after_test(Acceptor([door], Journal(tmp_path / "daemon.log"), DaemonStats()))
     client = knock(door, b"POST /hook/claude/PreToolUse HTTP/1.1\r\n")
     eventually("it was let in", lambda: room.poll_requests(0.01) or len(room))
     (each,) = room._connections
@@ -187,7 +188,7 @@ def test_who_has_not_asked_to_the_end_when_the_process_goes_may_turn_to_another(
     """Nothing was decided."""
     monkeypatch.setattr(acceptor, "SWEEP_SECONDS", 0.0)
     door = PlainDoor()
-    room = Acceptor([door], Journal(tmp_path / "daemon.log"), DaemonStats())
+    room = close_after_test(Acceptor([door], Journal(tmp_path / "daemon.log"), DaemonStats()))
     client = knock(door, WHOLE[:5])
     eventually("it was let in", lambda: room.poll_requests(0.01) or len(room))
     room.close_listeners()
@@ -200,7 +201,7 @@ def test_who_has_not_asked_to_the_end_when_the_process_goes_may_turn_to_another(
 def test_where_no_descriptor_is_left_who_has_not_asked_makes_room_also_when_the_process_goes(tmp_path: Path) -> None:
     """And nobody does for anything else that is wrong at a door."""
     door = PlainDoor()
-    room = Acceptor([door], journal := Journal(tmp_path / "daemon.log"), DaemonStats())
+    room = close_after_test(Acceptor([door], journal := Journal(tmp_path / "daemon.log"), DaemonStats()))
     silent = knock(door, WHOLE[:5])
     eventually("it was let in", lambda: room.poll_requests(0.01) or len(room))
     room._handle_accept_error(door, OSError(errno.EPROTO, "broken"))
@@ -220,7 +221,7 @@ def test_a_door_that_is_shut_is_looked_at_until_nobody_stands_there(tmp_path: Pa
     """And not again: it would be ready for ever."""
     residence, journal = DaemonInstance(tmp_path / "run"), Journal(tmp_path / "daemon.log")
     assert residence.acquire_lock()
-    room = Acceptor([UnixListener(residence, lambda _: True, journal)], journal, DaemonStats())
+    room = close_after_test(Acceptor([UnixListener(residence, lambda _: True, journal)], journal, DaemonStats()))
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(str(residence.socket_path))
         client.sendall(WHOLE)
@@ -235,7 +236,7 @@ def test_a_door_that_is_shut_is_looked_at_until_nobody_stands_there(tmp_path: Pa
 def test_who_may_not_come_in_is_counted_and_hung_up_on(tmp_path: Path) -> None:
     """Also when nobody can tell who it is."""
     door, pulse = PlainDoor(), DaemonStats()
-    room = Acceptor([door], Journal(tmp_path / "daemon.log"), pulse)
+    room = close_after_test(Acceptor([door], Journal(tmp_path / "daemon.log"), pulse))
     door.accept_client = lambda sock, _: sock.close()  # type: ignore[method-assign]
     refused = knock(door, b"")
     room.poll_requests(20)
@@ -256,7 +257,7 @@ def test_who_may_not_come_in_is_counted_and_hung_up_on(tmp_path: Path) -> None:
 def test_of_too_many_clients_the_oldest_goes_at_once(tmp_path: Path) -> None:
     """It is told, and not listened to any more: its place is wanted."""
     door = HttpListener(0, tmp_path, {})
-    room = Acceptor([door], Journal(tmp_path / "daemon.log"), DaemonStats(), 1)
+    room = close_after_test(Acceptor([door], Journal(tmp_path / "daemon.log"), DaemonStats(), 1))
     oldest = knock(door, b"POST ")
     eventually("it was let in", lambda: room.poll_requests(0.01) or len(room))
     first = next(iter(room._connections))

@@ -3,6 +3,7 @@
 import threading
 import time
 
+from tests.cleanup import close_after_test
 from tests.contract.warm import eventually
 from verdikt.daemon import leader
 from verdikt.daemon.leader import LeaderLock
@@ -24,7 +25,7 @@ def test_the_lead_is_taken_from_nobody_but_who_lends_it() -> None:
             held.reclaim()
             turns[0] += 1
 
-    held = LeaderLock(work)
+    held = close_after_test(LeaderLock(work))
     assert held.add_follower()
     eventually(
         "there were many turns",
@@ -43,7 +44,7 @@ def test_who_does_not_lend_the_lead_keeps_it() -> None:
         leading.append(threading.get_ident())
         over.wait(60)
 
-    held = LeaderLock(work)
+    held = close_after_test(LeaderLock(work))
     held.add_follower()
     eventually("somebody leads", lambda: leading)
     held.replace_slow_leader(time.monotonic() + 1000)
@@ -65,7 +66,7 @@ def test_a_thread_that_is_at_something_leaves_no_room_although_it_lends_no_more(
             found.append(held.has_capacity())
             over.wait(60)
 
-    held = LeaderLock(work, 1)
+    held = close_after_test(LeaderLock(work, 1))
     held.add_follower()
     eventually("it is lent", lambda: held._yielded_since)
     assert held.has_capacity()
@@ -85,7 +86,7 @@ def test_there_are_never_more_threads_than_may_be_nor_more_that_wait_than_are_of
             time.sleep(0.0005)
             held.reclaim()
 
-    held, later = LeaderLock(work, 4), time.monotonic() + 10_000
+    held, later = close_after_test(LeaderLock(work, 4)), time.monotonic() + 10_000
     held.add_follower()
     eventually("all are busy", lambda: (held.replace_slow_leader(later), len(held._yielded_since) == 5)[1])
     held.replace_slow_leader(later)
@@ -106,7 +107,7 @@ def test_a_thread_that_waits_leads_where_no_more_can_be_started() -> None:
         over.wait(60)
         held.reclaim()
 
-    held = LeaderLock(work, 1)
+    held = close_after_test(LeaderLock(work, 1))
     assert (held.add_follower(), held.add_follower(), held.add_follower()) == (True, True, False)
     first = eventually(
         "one is busy and one waits", lambda: held._waiting_count == 1 and held._yielded_since and held._leader_ident
@@ -128,7 +129,7 @@ def test_the_lead_is_seized_from_nobody_but_who_lends_it() -> None:
         over.wait(60)
         led.append(held.reclaim())
 
-    held = LeaderLock(work)
+    held = close_after_test(LeaderLock(work))
     held.add_follower()
     eventually("somebody leads", lambda: led)
     assert not held.force()

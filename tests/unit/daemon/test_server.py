@@ -46,6 +46,13 @@ class Running:
         )
         self.thread = threading.Thread(target=self.server.serve, daemon=True)
         self.thread.start()
+        close_after_test(self)
+
+    def close(self) -> None:
+        """Stop the server, wait for its thread and release what it holds."""
+        self.server.request_stop("the test is over")
+        self.thread.join(60)
+        self.server.close()
 
     def begin(
         self, body: bytes = b"{}", path: str = "/hook/claude/PreToolUse", *, length: int = -1, token: str = ""
@@ -222,8 +229,15 @@ def test_it_goes_as_soon_as_nobody_is_left(tmp_path: Path, monkeypatch: pytest.M
     residence, journal = DaemonInstance(tmp_path / "run"), Journal(tmp_path / "daemon.log")
     assert residence.acquire_lock()
     doors = [HttpListener(0, tmp_path, {}), UnixListener(residence, lambda _: True, journal)]
-    loop = Server(
-        doors, lambda _: DeferredReply(ALLOWED), journal, owns_socket=lambda: True, extra_stats=dict, idle_seconds=600.0
+    loop = close_after_test(
+        Server(
+            doors,
+            lambda _: DeferredReply(ALLOWED),
+            journal,
+            owns_socket=lambda: True,
+            extra_stats=dict,
+            idle_seconds=600.0,
+        )
     )
     thread = threading.Thread(target=loop.serve, daemon=True)
     thread.start()
@@ -326,13 +340,15 @@ class AtWork:
 def test_why_a_process_leaves(tmp_path: Path, case: AtWork) -> None:
     """Because something hangs, nobody asks, or another is in its place; and for nothing else."""
     now = time.monotonic()
-    loop = Server(
-        [],
-        lambda _: DeferredReply(ALLOWED),
-        Journal(tmp_path / "daemon.log"),
-        owns_socket=lambda: case.ours,
-        extra_stats=dict,
-        idle_seconds=600.0,
+    loop = close_after_test(
+        Server(
+            [],
+            lambda _: DeferredReply(ALLOWED),
+            Journal(tmp_path / "daemon.log"),
+            owns_socket=lambda: case.ours,
+            extra_stats=dict,
+            idle_seconds=600.0,
+        )
     )
     connection = Connection(socket.socket(), Peer(0, 0), now)
     loop._last_request_at = now - case.idle
@@ -672,13 +688,15 @@ def test_what_can_wait_holds_nobody_up(tmp_path: Path, release: threading.Event)
 
 def test_who_has_failed_lends_the_lead_no_more(tmp_path: Path) -> None:
     """Or another would lead as well."""
-    loop = Server(
-        [],
-        lambda _: DeferredReply(ALLOWED),
-        Journal(tmp_path / "log"),
-        owns_socket=lambda: True,
-        extra_stats=dict,
-        idle_seconds=1.0,
+    loop = close_after_test(
+        Server(
+            [],
+            lambda _: DeferredReply(ALLOWED),
+            Journal(tmp_path / "log"),
+            owns_socket=lambda: True,
+            extra_stats=dict,
+            idle_seconds=1.0,
+        )
     )
     loop._leader.yield_()
     loop._handle_leader_failure(ArithmeticError())
