@@ -12,8 +12,7 @@ from pathlib import Path
 from tarfile import TarFile
 
 from verdikt.errors import LedgerError
-from verdikt.ledger.data_directory import write_all
-from verdikt.ledger.session_filename import encode_session_filename
+from verdikt.ledger.data_directory import encode_session_filename, write_all
 from verdikt.model.lazy_regex import compile_lazily
 
 _ARTIFACT_NAME = compile_lazily(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")

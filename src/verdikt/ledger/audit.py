@@ -11,7 +11,7 @@ from verdikt.ledger.audit_finding import AuditFinding, Corruption, Witness
 from verdikt.ledger.chain_verifier import ChainReport, verify_chain
 from verdikt.ledger.keys import Keyring
 from verdikt.ledger.log_reader import LogReader
-from verdikt.ledger.projection import Projection
+from verdikt.ledger.projections import Projection
 from verdikt.ledger.state_database import StateDatabase
 from verdikt.ledger.store import OPERATOR, ChainHead
 from verdikt.model.canonical_json import encode_canonical, sha256_hex

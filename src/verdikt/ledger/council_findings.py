@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from verdikt.ledger.projection import Projection
+from verdikt.ledger.projections import FINDINGS
 from verdikt.model.entry import EntryKind
 
 if TYPE_CHECKING:
     from verdikt.ledger.store import LogStore
-    from verdikt.model.entry import Entry
 
 FindingLog = Callable[[str, EntryKind, Mapping[str, Any]], None]
 
@@ -37,27 +36,7 @@ def create_finding_log(open_store: Callable[[], LogStore]) -> FindingLog:
     return log_finding
 
 
-def _fold_findings(state: dict[str, str], entry: Entry) -> dict[str, str]:
-    if entry.kind is EntryKind.FINDING_CLEARED:
-        return {id: level for id, level in state.items() if id != entry.body.get("id")}
-    finding = entry.body.get("finding")
-    if not isinstance(finding, Mapping):
-        return state
-    gone = {str(id) for id in finding.get("supersedes") or ()}
-    kept = {id: level for id, level in state.items() if id not in gone}
-    return kept | {str(finding.get("id")): str(finding.get("level"))}
-
-
-FINDINGS = Projection(
-    name="findings",
-    initial={},
-    fold=_fold_findings,
-    kinds=frozenset({EntryKind.FINDING, EntryKind.FINDING_CLEARED}),
-)
-"""What stands against a plan: id → level. A verdict file that lacks one of them was changed by hand."""
-
-
 def find_open_findings(store: LogStore, plan_hash: str) -> dict[str, str]:
     """The findings that were recorded for a plan and neither cleared nor superseded: id → level."""
-    found: dict[str, str] = store.read_projection("findings", to_council_session(plan_hash)) or {}
+    found: dict[str, str] = store.read_projection(FINDINGS.name, to_council_session(plan_hash)) or {}
     return found

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.operator_log import find_operator_entry
-from verdikt.ledger.projection import Projection
+from verdikt.ledger.projections import GRANTS
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind
 from verdikt.model.grant import parse_grant
@@ -16,27 +16,6 @@ if TYPE_CHECKING:
     from verdikt.ledger.files import FileStore
     from verdikt.model.entry import Entry
     from verdikt.model.grant import Grant
-
-
-def _fold_grants(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
-    body = entry.body
-    if entry.session != OPERATOR:
-        return state  # a grant is the operator's word: said elsewhere, it is nobody's
-    kept = {id: known for id, known in state.items() if known["expires"] > entry.timestamp_seconds}
-    if "revoke" in body:
-        kept.pop(str(body["revoke"]), None)
-    elif isinstance(body.get("grant"), Mapping):
-        grant = body["grant"]
-        kept[str(grant.get("id"))] = {
-            "seq": entry.seq,
-            "expires": grant.get("expires", 0),
-            "session": grant.get("session", ""),
-        }
-    return kept
-
-
-GRANTS = Projection(name="grants", initial={}, fold=_fold_grants, kinds=frozenset({EntryKind.GRANT}))
-"""Grants that have neither expired nor been revoked: id → where its entry stands. An index, never believed by itself."""
 
 
 def add_grant(store: FileStore, grant: Grant) -> Entry:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.chain_reader import GAP_LOST, GAP_REWRITTEN
-from verdikt.ledger.projection import index_by_name
+from verdikt.ledger.log_file import read_last_archived_line
+from verdikt.ledger.projections import index_by_name
 from verdikt.ledger.state_database import StateRow
 from verdikt.ledger.store import ChainHead
 from verdikt.model.canonical_json import encode_canonical
@@ -22,7 +23,7 @@ from verdikt.model.entry import decode_entry
 if TYPE_CHECKING:
     from verdikt.ledger.log_file import LogFile
     from verdikt.ledger.log_reader import LogReader
-    from verdikt.ledger.projection import Projection
+    from verdikt.ledger.projections import Projection
     from verdikt.ledger.state_database import HeadRow, StateDatabase
     from verdikt.ledger.store import LogWriter
 
@@ -173,7 +174,7 @@ class LogIndex:
     def _find_last_head(self, session: str, damaged_line: bytes) -> ChainHead:
         """Where the chain ends when the hot file has no legible last line."""
         if not damaged_line:
-            line = self._reader.read_last_archived_line(session)
+            line = read_last_archived_line(self._reader.ledger, session)
             entry = decode_entry(line) if line else None
         else:
             entry = None

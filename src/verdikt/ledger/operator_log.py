@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.errors import ChainBroken
 from verdikt.ledger.chain_reader import GAP_LOST, GAP_REWRITTEN, read_chain
-from verdikt.ledger.segment import parse_seq
+from verdikt.ledger.log_reader import parse_seq
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.operator_log import find_operator_entry
-from verdikt.ledger.projection import Projection
+from verdikt.ledger.projections import PAUSE
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind
 
 if TYPE_CHECKING:
     from verdikt.ledger.files import FileStore
-    from verdikt.model.entry import Entry
 
 MAX_PAUSE_SECONDS = 8 * 3600
 """A pause is for an errand, not for a way of life."""
@@ -31,17 +30,6 @@ class Pause:
     def __post_init__(self) -> None:
         if not self.reason.strip():
             raise LedgerError("expected a reason for the pause, found none; say why with --reason")
-
-
-def _fold_pause(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
-    pause = entry.body.get("pause")
-    if entry.session != OPERATOR or not isinstance(pause, Mapping):
-        return state
-    return {"seq": entry.seq, "until": pause.get("until", 0)}
-
-
-PAUSE = Projection(name="pause", initial={}, fold=_fold_pause, kinds=frozenset({EntryKind.GRANT}))
-"""Where the last word on pausing stands. An index, never believed by itself."""
 
 
 def begin_pause(store: FileStore, *, seconds: float, reason: str, by: str) -> Pause:

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.archive import Archiver, write_gzip
-from verdikt.ledger.data_directory import sync_directory
+from verdikt.ledger.data_directory import encode_session_filename, sync_directory
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.segment import ArchiveSegment, iterate_archives, iterate_lines
-from verdikt.ledger.session_filename import encode_session_filename
+from verdikt.ledger.log_file import ArchiveSegment, iterate_archives
+from verdikt.ledger.log_reader import iterate_lines
 from verdikt.ledger.store import OPERATOR, ChainHead
 from verdikt.model.entry import Entry, EntryKind, decode_entry
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 AGENT_VARIABLES: dict[str, tuple[str, ...]] = {
@@ -24,19 +23,6 @@ AGENT_VARIABLES: dict[str, tuple[str, ...]] = {
     "an agent": ("AI_AGENT", "AGENT"),
 }
 """Agent → variables that it sets for the commands it runs. Settings that people keep in their shells (CODEX_HOME …) are not among them."""
-
-
-HOST_PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
-"""Variables in which hosts tell their hooks where the session was started."""
-
-
-def find_host_project(env: Mapping[str, str]) -> str:
-    """The project that the host was started in, when it says so and it is there."""
-    for name in HOST_PROJECT_VARIABLES:
-        place = env.get(name)
-        if place and os.path.isdir(place):
-            return place
-    return ""
 
 
 def detect_agent(env: Mapping[str, str]) -> str:

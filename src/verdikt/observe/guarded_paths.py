@@ -7,8 +7,6 @@ import stat
 from collections.abc import Mapping
 from functools import lru_cache
 
-from verdikt.observe.agent_environment import find_host_project
-
 _SYSTEM_PATHS = (
     "/etc/verdikt",
     "/etc/claude-code",
@@ -53,6 +51,9 @@ _HOME_PATHS = (
 )
 
 
+HOST_PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
+"""Variables in which hosts tell their hooks where the session was started."""
+
 _VARIABLES = (
     "HOME",
     "XDG_CONFIG_HOME",
@@ -63,6 +64,15 @@ _VARIABLES = (
     "CLAUDE_CONFIG_DIR",
     "CODEX_HOME",
 )
+
+
+def find_host_project(env: Mapping[str, str]) -> str:
+    """The project that the host was started in, when it says so and it is there."""
+    for name in HOST_PROJECT_VARIABLES:
+        place = env.get(name)
+        if place and os.path.isdir(place):
+            return place
+    return ""
 
 
 def list_guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from verdikt.errors import PolicyError
 from verdikt.model.yaml_document import MAX_BYTES
-from verdikt.observe.agent_environment import find_host_project
+from verdikt.observe.guarded_paths import find_host_project
 
 POLICY_FILENAME = "governance.yaml"
 MANAGED_POLICY_PATH = "/etc/verdikt/" + POLICY_FILENAME

@@ -186,3 +186,29 @@ def _classify_mode(mode: int) -> str:
     if stat.S_ISREG(mode):
         return "file"
     return "dir" if stat.S_ISDIR(mode) else "other"
+
+
+def digest_file(path: str) -> str:
+    """SHA-256 of a regular file's contents; empty when there is none, or it is too large."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return ""
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > STAMP_LIMIT:
+            return ""
+        with open(fd, "rb", closefd=False) as file:
+            return sha256_hex(file.read(STAMP_LIMIT + 1))
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)
+
+
+def expand_user(path: str, env: Mapping[str, str]) -> str:
+    """The path with `~` as a process in this environment would read it."""
+    home = env.get("HOME")
+    if home and (path == "~" or path.startswith("~/")):
+        return home.rstrip("/") + path[1:] or "/"
+    return os.path.expanduser(path)

@@ -3,14 +3,19 @@
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+from verdikt.observe.crash_log import CRASH_FILE
+
 CHUNK_BYTES = 64 * 1024
 DAY_SECONDS = 24 * 3600
 MONTH_SECONDS = 31 * DAY_SECONDS
+HOUR_SECONDS = 3600
+CRASH_MARKER_FILE = "_hook_crash_breach.json"
 
 
 def read_recent_lines(path: Path, since: float) -> Iterator[dict[str, Any]]:
@@ -117,3 +122,14 @@ def append_note(memory: str, name: str, title: str, text: str, notices: str = ""
         with open(notices, "a", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.write(f"{text}\n")
+
+
+def note_crashes(home: Path, hook: str, now: float, *, threshold: int, memory: str, notices: str = "") -> bool:
+    """Writes a note of its own for a hook that crashed too often in the last hour; whether it did."""
+    count = sum(1 for line in read_recent_lines(home / CRASH_FILE, now - HOUR_SECONDS) if line.get("hook") == hook)
+    if count < threshold or not mark_first_breach(home / CRASH_MARKER_FILE, hook, now, day_start(now)):
+        return False
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", hook)[:80]
+    text = f"- the hook `{hook}` crashed {count} times within an hour, last at {int(now)}; run `verdikt doctor`."
+    append_note(memory, f"feedback_hook_crash_{name}.md", f"crashes of the hook {hook}", text, notices)
+    return True
