@@ -1,4 +1,4 @@
-"""Content-addressed caches in the data directory: files that can be computed again, found by the content they came from.
+"""Content-addressed caches in the data directory: computed files, found by the content they were computed from.
 
 A cache file is readable by its owner only and carries a checksum; one that other users could have written, or that does
 not match its checksum, counts as absent.

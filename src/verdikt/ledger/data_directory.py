@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from urllib.parse import unquote_to_bytes
 
 from verdikt.errors import LedgerError
 
@@ -52,9 +53,9 @@ def make_private_directory(directory: Path) -> Path:
 def encode_session_filename(session: str) -> str:
     """Return a file name, without suffix, that no other session id has.
 
-    Lower-case letters, digits, `-`, `_` and `.` stay as they are; every other byte is %XX, so the names differ even on a
-    file system that ignores case. A leading `_` or `.` is escaped too, which reserves `_archive`. Very long ids end in
-    their digest.
+    Lower-case letters, digits, `-`, `_` and `.` stay as they are; every other byte is %XX, so the names differ even on
+    a file system that ignores case. A leading `_` or `.` is escaped too, which reserves `_archive`. Very long ids end
+    in their digest.
     """
     try:
         raw = session.encode()
@@ -78,9 +79,6 @@ def decode_session_filename(name: str) -> str | None:
     """Return the session id of a file name; None when the name is foreign, or ends in the digest of a long id."""
     if "~" in name:
         return None
-    # Only `verdikt ledger` commands list sessions; urllib would slow down every hook.
-    from urllib.parse import unquote_to_bytes
-
     try:
         session = unquote_to_bytes(name).decode()
     except UnicodeDecodeError:
@@ -107,7 +105,7 @@ def has_stored_policy(home: Path, digest: str) -> bool:
 
 
 def create_database_file(path: str | Path) -> None:
-    """Create an empty file that only its owner can read, if there is none; SQLite copies its mode to `-wal` and `-shm`."""
+    """Create an empty file for SQLite that only its owner can read, unless there is one."""
     # An existing file is not even opened: closing any descriptor of it would drop every POSIX lock that this process
     # holds on it, those of an open connection included. Another process would then believe that it is the last user
     # of the database, and delete its write-ahead log.

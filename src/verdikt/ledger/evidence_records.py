@@ -45,6 +45,7 @@ def record_overrides(home: Path, session: str, matches: Sequence[tuple[str, str]
         0o600,
     )
     try:
+        # One write call with O_APPEND: lines of parallel hooks do not mix.
         os.write(fd, json.dumps(line).encode() + b"\n")
     finally:
         os.close(fd)
@@ -80,6 +81,7 @@ def record_extraction(home: Path, *, session: str, status: str, text_empty: bool
     try:
         size = os.fstat(fd).st_size
         if size > MAX_EXTRACTION_LOG_BYTES:
+            # Truncated in place: parallel hooks have the same file open for appending.
             half = MAX_EXTRACTION_LOG_BYTES // 2
             newest_lines = os.pread(fd, half, size - half).partition(b"\n")[2]
             os.ftruncate(fd, 0)

@@ -210,6 +210,7 @@ class FileStore:
         for log in logs:
             log.close()
         self.state.close()
+        self.artifacts.close()
 
     def _open_log(self, session: str) -> LogFile:
         if os.getpid() != self._pid:

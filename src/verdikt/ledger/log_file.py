@@ -1,4 +1,4 @@
-"""The files of one session's log: the hot file, its lock, its tail and the durable write at its end; and its archives."""
+"""The files of one session's log: the hot file with its lock and its durable writes, and the archives."""
 
 from __future__ import annotations
 

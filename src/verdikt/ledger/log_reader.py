@@ -118,6 +118,7 @@ class LogReader:
         """Return every session that has a file which is not empty, sorted."""
         names = {name for name, _ in iterate_archives(self.ledger)}
         names |= {path.name.removesuffix(".jsonl") for path in self.list_hot_files() if path.stat().st_size > 0}
+        # Names of very long ids hold only a digest; their first entry has the id.
         return sorted(filter(None, map(self.find_session_id, names)))
 
     def find_session_id(self, filename: str) -> str | None:
@@ -163,6 +164,7 @@ def iterate_lines(fd: int, *, offset: int = 0) -> Iterator[bytes]:
         if b"\n" not in chunk:
             incomplete.append(chunk)
             continue
+        # Lines are joined once they are complete: a line may be longer than a chunk.
         first, *parts = chunk.split(b"\n")
         yield b"".join([*incomplete, first, b"\n"])
         incomplete = [parts.pop()]

@@ -1,4 +1,4 @@
-"""The policies that decided, stored by their digest, so that a decision can be replayed after its policy has changed."""
+"""Policies stored by their digest, so that a decision can be replayed after its policy has changed."""
 
 from __future__ import annotations
 

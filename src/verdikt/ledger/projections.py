@@ -1,7 +1,8 @@
 """Projections: what is computed from the log, entry by entry, and stored beside it in `state.db`.
 
 A projection folds the entries of one session into a state of plain data. The folds of all projections are here, because
-every process that writes to a log must apply the same ones; a new one is a `Projection` and its place in `_PROJECTIONS`.
+every process that writes to a log must apply the same ones; a new one is a `Projection` and its place in
+`_PROJECTIONS`.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ def _fold_session(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
     action = receipt["action"]
     newest = {
         "kind": action["kind"],
+        # Cut, because the whole history is written with every decision.
         "tool": str(action["tool"])[:200],
         "path": extract_path(action["payload"])[:400],
         "call_id": str(entry.body.get("call_id", ""))[:200],
@@ -119,6 +121,7 @@ def _fold_grants(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
     body = entry.body
     if entry.session != OPERATOR:
         return state  # only the operator's session can grant anything
+    # Expired grants are dropped here, which keeps the state of bounded size.
     live = {id: grant for id, grant in state.items() if grant["expires"] > entry.timestamp_seconds}
     if "revoke" in body:
         live.pop(str(body["revoke"]), None)
@@ -187,12 +190,13 @@ def _fold_memory(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
 
 
 def _fold_calls(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
-    """Fold decisions into the number of calls by caller, the number of delegated tasks, and the last refusal's advice."""
+    """Fold decisions into calls by caller, delegated tasks, and the advice of the last refusal."""
     receipt = entry.body.get("receipt")
     if not isinstance(receipt, Mapping):
         return state
     action, verdict = receipt.get("action") or {}, receipt.get("verdict") or {}
     counts = dict(state["by"])
+    # Bounded, because the names come from the agent.
     names = {str(action.get(field) or "")[:80] for field in ("agent", "task_type")} - {""}
     for name in sorted(names):
         counter = name if name in counts or len(counts) < _MAX_CALLER_NAMES else ""

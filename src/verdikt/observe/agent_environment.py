@@ -1,4 +1,4 @@
-"""Whether an agent started this process, and where that agent was started."""
+"""Detection of the agent that started this process, by its environment variables."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ AGENT_VARIABLES: dict[str, tuple[str, ...]] = {
     "Augment": ("AUGMENT_AGENT",),
     "an agent": ("AI_AGENT", "AGENT"),
 }
-"""Agent → variables that it sets for the commands it runs. Settings that people keep in their shells (CODEX_HOME …) are not among them."""
+"""Agent → variables that it sets for the commands it runs."""
 
 
 def detect_agent(env: Mapping[str, str]) -> str:
-    """The agent whose environment this is, or nothing."""
+    """Return the agent whose environment this is; empty when there is none."""
     return next((agent for agent, marks in AGENT_VARIABLES.items() if any(env.get(mark) for mark in marks)), "")

@@ -10,10 +10,10 @@ class Clock(Protocol):
     """The port through which time comes in."""
 
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Return the seconds since the epoch."""
 
     def sleep(self, seconds: float) -> None:
-        """Waits."""
+        """Wait that many seconds."""
 
 
 class SystemClock:
