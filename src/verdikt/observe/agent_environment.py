@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+# Only variables that agents set for their commands: settings that people keep in their shells (CODEX_HOME …)
+# would make every terminal look like an agent.
 AGENT_VARIABLES: dict[str, tuple[str, ...]] = {
     "Claude Code": ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION"),
     "Codex": (

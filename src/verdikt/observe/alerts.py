@@ -32,6 +32,7 @@ def read_recent_lines(path: Path, since: float) -> Iterator[dict[str, Any]]:
         while end > 0:
             start = max(0, end - CHUNK_BYTES)
             parts = (os.pread(fd, end - start, start) + incomplete).split(b"\n")
+            # A line longer than a chunk is cut and will not parse, which bounds the memory.
             end, incomplete = start, parts[0][-CHUNK_BYTES:]
             for part in reversed(parts[1:] if start else parts):
                 try:
@@ -40,6 +41,7 @@ def read_recent_lines(path: Path, since: float) -> Iterator[dict[str, Any]]:
                     continue
                 if not isinstance(line, dict) or not isinstance(line.get("ts"), int | float):
                     continue
+                # Lines are appended in order of time, so nothing before this one is newer.
                 if line["ts"] < since:
                     return
                 yield line
@@ -119,6 +121,7 @@ def append_note(memory: str, name: str, title: str, text: str, notices: str = ""
         with open(index, "a+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
+            # The link is added once; the note itself grows.
             if f"({name})" not in file.read():
                 file.write(f"- [{title}]({name})\n")
     if notices:
@@ -132,6 +135,7 @@ def note_crashes(home: Path, hook: str, now: float, *, threshold: int, memory: s
     count = sum(1 for line in read_recent_lines(home / CRASH_FILE, now - HOUR_SECONDS) if line.get("hook") == hook)
     if count < threshold or not mark_first_breach(home / CRASH_MARKER_FILE, hook, now, day_start(now)):
         return False
+    # The hook's name comes from a host's configuration and becomes part of a file name.
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", hook)[:80]
     text = f"- the hook `{hook}` crashed {count} times within an hour, last at {int(now)}; run `verdikt doctor`."
     append_note(memory, f"feedback_hook_crash_{name}.md", f"crashes of the hook {hook}", text, notices)

@@ -37,5 +37,6 @@ def record_crash(directory: Path, hook: str, error: BaseException, *, note: str 
 def _error_text(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:  # an error of somebody else's may fail in any way when it is to be told
+    # A foreign exception's `__str__` may raise anything, and this is the last place that can record it.
+    except Exception:
         return ""

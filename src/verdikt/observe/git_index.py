@@ -27,9 +27,10 @@ class GitIndex:
         if not self.root:
             raise FindingError(f"expected a git repository, found none around `{directory}`")
         self._env = {key: env[key] for key in ("PATH", "HOME", "XDG_CONFIG_HOME") if key in env}
+        # A reading git must not lock the index against the commit that is under way, nor ask for a password.
         self._env |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
         self.is_work_tree_index = not file
-        """Whether it is the index of the work tree, and not one made from a commit."""
+        """Whether this is the work tree's own index, and not one made from a commit."""
         # `git commit -a` and `git commit FILE` give their hooks an index of their own.
         if index_file := file or env.get("GIT_INDEX_FILE", ""):
             self._env["GIT_INDEX_FILE"] = os.path.join(self.root, index_file)
@@ -113,6 +114,7 @@ class GitIndex:
 
     def find_hooks_directory(self) -> str:
         """Return the directory in which git looks for this repository's hooks."""
+        # Without SAFE_OPTIONS, which replace the very setting that is asked for.
         path = os.fsdecode(self._run_command(("rev-parse", "--git-path", "hooks"), options=())).removesuffix("\n")
         return os.path.join(self.root, path)
 

@@ -19,6 +19,7 @@ SAFE_OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", 
 """Overrides for settings with which a repository could have git run its own programs."""
 
 
+# The daemon answers several users at once, one in each thread.
 class _GitUser(threading.local):
     user: tuple[int, int] | None = None
 
@@ -28,7 +29,7 @@ _GIT_USER = _GitUser()
 
 @contextmanager
 def use_git_user(uid: int, gid: int) -> Iterator[None]:
-    """Inside, this thread runs git as another user; where it may not do that, git is not run, and what it knows is unknown."""
+    """Run git as another user in this thread; where that is not permitted, every answer of git is unknown."""
     _GIT_USER.user = (uid, gid)
     try:
         yield
@@ -56,6 +57,7 @@ def read_path_state(path: str, env: Mapping[str, str]) -> str:
     root = find_work_tree(path if os.path.isdir(path) else os.path.dirname(path))
     if not root:
         return ""
+    # git has no state for its own directory, whose loss cannot be undone either.
     if f"{path}/".startswith(f"{root}/.git/"):
         return "untracked"
     listing = run_git(root, env, "status", "--porcelain=v1", "-z", "--ignored=matching", "--no-renames", "--", path)
@@ -115,6 +117,7 @@ def _parse_settings(listing: str) -> dict[str, str]:
 def run_git(root: str, env: Mapping[str, str], *arguments: str) -> str | None:
     """Return what git prints, or None when it fails or takes too long."""
     git_env = {key: env[key] for key in ("PATH", "HOME", "XDG_CONFIG_HOME") if key in env}
+    # No lock that a parallel git would stumble over, no prompt, messages in English.
     git_env |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     user, group = _GIT_USER.user or (None, None)
     try:
@@ -132,6 +135,7 @@ def run_git(root: str, env: Mapping[str, str], *arguments: str) -> str | None:
         )
     except (OSError, subprocess.SubprocessError, ValueError):
         return None
+    # 1 means no: no such setting, not a branch.
     if completed.returncode not in (0, 1):
         return None
     return completed.stdout.decode("utf-8", "replace")

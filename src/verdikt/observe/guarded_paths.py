@@ -81,6 +81,7 @@ def list_guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, 
     host_project = find_host_project(env)
     roots = (project_root, host_project) if host_project and host_project != project_root else (project_root,)
     variables = (*map(env.get, _VARIABLES),)
+    # Read on every call: a work tree may be added or moved within a session.
     repositories = tuple([_find_git_directory(root) for root in roots if root])
     try:
         return _collect_paths(roots, variables, "", repositories)
@@ -163,5 +164,7 @@ def _read_beginning(path: str) -> str:
 def _list_package_paths(project_root: str) -> list[str]:
     """Return the installed package, unless it is the source tree that the project is about."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    # Someone who works on verdikt itself must be able to edit it; an installed copy inside a project's
+    # virtual environment stays guarded.
     inside = package.startswith(os.path.join(project_root, ""))
     return [package] if not inside or "site-packages" in package.split(os.sep) else []

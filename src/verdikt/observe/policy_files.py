@@ -41,6 +41,7 @@ def read_policy_file(path: str) -> bytes | None:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise PolicyError("expected a file, found something else in its place", where=path)
 
+            # One byte more than allowed, so that the parser can tell that the file is too long.
             return file.read(MAX_BYTES + 1)
     except OSError as error:
         raise PolicyError(f"expected a file that can be read, found: {_describe_error(error)}", where=path) from error
@@ -63,6 +64,7 @@ def _join_policy_path(config: str, home: str) -> str:
 def resolve_directory(directory: str) -> str:
     """Return a directory without links in its path."""
     try:
+        # The kernel resolves the whole path in one call; realpath needs one lstat for each part.
         descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except (AttributeError, OSError, ValueError):
         return os.path.realpath(directory)
@@ -171,6 +173,7 @@ def read_policy_places(places: Iterable[tuple[str, str]]) -> list[PolicyFile]:
         except PolicyError as error:
             faults += error.faults
             continue
+        # A managed file may be named twice, by the system and by the environment.
         if data is not None and all(path != other.path for other in files):
             files.append(PolicyFile(layer, path, data))
     if faults:

@@ -43,6 +43,7 @@ def detect_project_checks(cwd: str, home: str = "") -> dict[str, str]:
     for kind, target in (("test", "test"), ("test", "check"), ("build", "build"), ("build", "all"), ("lint", "lint")):
         if target in targets:
             commands.setdefault(kind, f"make {target}")
+    # Later rows are weaker than earlier ones and than what the project names itself.
     for name, checks in _CHECKS_BY_FILE:
         if os.path.exists(os.path.join(root, name)):
             commands = {**checks, **commands}
@@ -60,6 +61,7 @@ def _parse_scripts(text: str) -> Mapping[str, object]:
 
 def _read_text(path: str) -> str:
     try:
+        # O_NONBLOCK: a pipe of that name must not block the hook.
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return ""

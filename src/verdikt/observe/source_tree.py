@@ -17,7 +17,10 @@ LARGE_FILE_BYTES = 1024 * 1024
 """Size from which a file is identified by size and time instead of its contents."""
 
 _SKIPPED_DIRECTORIES = frozenset(
-    "node_modules bower_components venv env virtualenv site-packages __pycache__ target build dist out coverage htmlcov vendor tmp".split()
+    (
+        "node_modules bower_components venv env virtualenv site-packages __pycache__ target build dist out"
+        " coverage htmlcov vendor tmp"
+    ).split()
 )
 
 
@@ -27,6 +30,7 @@ def read_source_tree(cwd: str, env: Mapping[str, str] = os.environ) -> SourceTre
     if not os.path.isabs(cwd) or not os.path.isdir(cwd):
         return None
     root = find_project_root(os.path.realpath(cwd), home)
+    # A stray marker file in a shared directory does not make all of it one project.
     if root in ("/", home, "/tmp", "/var/tmp"):
         root = os.path.realpath(cwd)
     if root in ("/", home):
@@ -66,6 +70,7 @@ def _stamp_by_git(root: str, env: Mapping[str, str]) -> FileStamps | None:
             files_to_read.add(path)
     if len(files_to_read) > MAX_FILES:
         return None
+    # SHA-1 or SHA-256 repositories: new files are hashed like the known ones.
     size = len(next((blob for blob in files.values() if blob), ""))
     modification_times: dict[str, float] = {}
     for path in files_to_read:
@@ -112,6 +117,7 @@ def _walk_files(root: str) -> Iterator[str]:
 def _stamp_file(path: str, size: int) -> tuple[str, float]:
     """Return a stamp of a file's contents and its modification time; empty when it is not a file."""
     try:
+        # A link is stamped as a link: following it could leave the project or block on a pipe.
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return _stamp_link(path)

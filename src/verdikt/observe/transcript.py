@@ -62,6 +62,7 @@ def read_transcript(path: str) -> Transcript:
                 if text and not texts:
                     texts.append(text)
                 uses += reversed(message_uses)
+            # The turn began with the person's prompt; everything before belongs to earlier turns.
             elif kind == "user" and _is_prompt(record, message):
                 break
     except FileNotFoundError:
@@ -70,9 +71,10 @@ def read_transcript(path: str) -> Transcript:
         return Transcript("unreadable")
     if lines and not parsed:
         return Transcript("unparseable")
+    # The assistant speaks in a format that we do not know: the host has changed it.
     if speakers and not recognised:
         return Transcript("schema_drift")
-    # Where nobody has spoken yet, the host has only begun to write.
+    # Without any assistant line, the host has only begun to write.
     return Transcript("ok", texts[0] if texts else "", tuple(reversed(uses)), unfinished or not speakers)
 
 
@@ -83,6 +85,7 @@ def _is_from_assistant(record: Mapping[str, Any]) -> bool:
 
 
 def _parse_record(line: bytes) -> Mapping[str, Any] | None:
+    # Checked before parsing: most lines of other formats are recognised by their first byte.
     if len(line) > LONGEST_LINE or not line.lstrip().startswith(b"{"):
         return None
     try:
@@ -153,6 +156,7 @@ def _read_backwards(path: str) -> Iterator[bytes]:
             parts = data.split(b"\n") if data.strip() else [b"", b""] if b"\n" in data else [b""]
             end = start
             if len(parts) == 1 and len(incomplete) > LONGEST_LINE:
+                # The line goes on: only its length matters, so its bytes are dropped.
                 overlong = True
                 continue
             parts[-1] += incomplete

@@ -114,6 +114,7 @@ class RealWorld:
             return None
         finally:
             os.close(fd)
+        # A file with NUL bytes is not a script that a shell would read to its end.
         if len(data) > TEXT_LIMIT or b"\0" in data:
             return None
         return data.decode("utf-8-sig", "replace")  # a mark at the beginning is none of the text
@@ -182,6 +183,7 @@ def _resolve_path(path: str) -> str:
         return path
 
 
+# Sockets, pipes and devices are all "other".
 def _classify_mode(mode: int) -> str:
     if stat.S_ISREG(mode):
         return "file"
