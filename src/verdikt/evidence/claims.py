@@ -31,9 +31,12 @@ _TOLD = compile_lazily(r"^(?!\W*(?:I|we)\b)(?!.*\bwhat w).*\b(?:was|were) \w+", 
 """That something was done, and not by whom or that it is so now: alone in a story, it is what happened once."""
 
 _LOOKED = any_pattern(
-    r"^\W*(?:I|we)(?:'ve| have)? (?:reviewed|looked (?:at|into|through)|read|went through|gone through|inspected|compared|audited|analy[sz]ed|investigated|traced|took a look)\b",
-    r"\b(?:haven't|have not|didn't|did not)(?: yet)? (?:changed?|touch(?:ed)?|implement(?:ed)?|modif(?:y|ied)|edit(?:ed)?|start(?:ed)?|ma[kd]e|appl(?:y|ied)|saved?) (?:any|anything|a thing|it|them|this|that)\b",
-    r"\b(?:no|nothing) (?:changes?|edits?|(?:has|have) been|was|were|is|are)(?: (?:has|have) been| was| were| is| are)? (?:needed|necessary|required|made|changed|touched)\b",
+    r"^\W*(?:I|we)(?:'ve| have)? (?:reviewed|looked (?:at|into|through)|read|went through|gone through|inspected"
+    r"|compared|audited|analy[sz]ed|investigated|traced|took a look)\b",
+    r"\b(?:haven't|have not|didn't|did not)(?: yet)? (?:changed?|touch(?:ed)?|implement(?:ed)?|modif(?:y|ied)"
+    r"|edit(?:ed)?|start(?:ed)?|ma[kd]e|appl(?:y|ied)|saved?) (?:any|anything|a thing|it|them|this|that)\b",
+    r"\b(?:no|nothing) (?:changes?|edits?|(?:has|have) been|was|were|is|are)(?: (?:has|have) been| was| were| is"
+    r"| are)? (?:needed|necessary|required|made|changed|touched)\b",
     r"\b(?:what follows|this|below) is (?:only |just )?(?:an? |my )(?:proposal|suggestion|sketch|review|plan)\b",
     r"^\W*(?:here is|here's|below is) (?:my|the) (?:review|analysis|proposal|assessment)\b",
     r"\b(?:nothing|no need) (?:for you )?to do\b",
@@ -45,17 +48,20 @@ _LOOKED = any_pattern(
     r"\blet me (?:walk you through|explain|describe)\b|^\W*here's how\b",
     r"^\W*(?:yes and no|not (?:quite|exactly|really)|it depends|no)[,.;:]",
     r"^\W*(?:(?:I(?:'ve| have)? )?no idea|I don't know|hard to say|it's hard to say)\b",
-    r"^\W*(?:the |this |your |overall )?(?:diff|pr|change|patch|code|branch|implementation) looks (?:good|fine|solid|right|ok)\b",
+    r"^\W*(?:the |this |your |overall )?(?:diff|pr|change|patch|code|branch|implementation) looks (?:good|fine|solid"
+    r"|right|ok)\b",
     r"\bapproved from my side\b",
     r"\blgtm\b",
     r"^\W*could (?:the|it|this|that)\b[^?]* be\b[^?]*\?",
-    r"^\W*(?:is|was) (?:that|this) (?:right|correct|the (?:situation|case|plan)|what you|intended|complete|on purpose|accurate)\b[^?]*\?",
+    r"^\W*(?:is|was) (?:that|this) (?:right|correct|the (?:situation|case|plan)|what you|intended|complete|on purpose"
+    r"|accurate)\b[^?]*\?",
     r"^\W*(?:right|correct|did I (?:get|understand) (?:that|this|it)\b[^?]*)\?",
 )
 """That the agent looked, or proposes, and changed nothing."""
 
 _SEEN = compile_lazily(
-    r"^(?!\W*(?:I|we)\b)(?!.*\b(?:pass\w*|green|clean|fixed|resolved|solved|done|complete\w*|finished|works?|working|now|no (?:errors|warnings|problems|issues))\b).*\b(?:\w*s|are|were|have|can|\w+n't)\b",
+    r"^(?!\W*(?:I|we)\b)(?!.*\b(?:pass\w*|green|clean|fixed|resolved|solved|done|complete\w*|finished|works?|working"
+    r"|now|no (?:errors|warnings|problems|issues))\b).*\b(?:\w*s|are|were|have|can|\w+n't)\b",
     re.IGNORECASE,
 )
 """How a thing is: of one who only looked, what was found and not what was done."""

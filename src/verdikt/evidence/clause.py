@@ -59,25 +59,33 @@ _SPLIT = any_pattern(
     r"(?<!\(\w)\)\s",
 )
 _LEAD = compile_lazily(
-    r"^(?:(?:and|but|so|then|also|plus|now|yes|ok(?:ay)?|great|good news|perfect|alright|finally|well)\b[,!:]?\s+)+|^(?:understood|agreed|sure|yep|yup|thanks|thank you|of course|absolutely|no problem|makes sense)[,!:]\s+",
+    r"^(?:(?:and|but|so|then|also|plus|now|yes|ok(?:ay)?|great|good news|perfect|alright|finally|well)\b[,!:]?\s+)+"
+    r"|^(?:understood|agreed|sure|yep|yup|thanks|thank you|of course|absolutely|no problem|makes sense)[,!:]\s+",
     re.I,
 )
 _ASKS = compile_lazily(
-    r"^\W*(?:should|shall|do|does|did|want|would|could|can|will|is|are|am|was|were|has|have|what|which|how|why|where|who|when|right|ok|or|any|may)\b",
+    r"^\W*(?:should|shall|do|does|did|want|would|could|can|will|is|are|am|was|were|has|have|what|which|how|why|where"
+    r"|who|when|right|ok|or|any|may)\b",
     re.IGNORECASE,
 )
 CONDITION = compile_lazily(
-    r"^\W*(?:if|unless|once|when|whenever|until|provided|assuming|suppose|in case|imagine|as soon as|as long as|so long as|only if|let's say|say)\b",
+    r"^\W*(?:if|unless|once|when|whenever|until|provided|assuming|suppose|in case|imagine|as soon as|as long as"
+    r"|so long as|only if|let's say|say)\b",
     re.I,
 )
 TEMPORAL = compile_lazily(
     r"^\W*(?:when|once|as soon as) (?:I|we) (?:\w+ed|ran|re-?ran|made|did|took|put|got|wrote)\b", re.I
 )
 _LABEL = compile_lazily(
-    r"^\W*(?:goal|acceptance criteria|definition of done|(?:expected|actual|desired)(?: \w+)?|plan|next(?: steps?| up)?|to-?do|steps?|remaining|requirement|pending"
-    r"|(?:for )?context|background|history|timeline|root cause|why\b[^:]{0,60}|what (?:went wrong|happened|broke)|question|example|e\.g\.|for example|note to self|hypothesis|idea|option \w+|proposal|suggested \w+(?: \w+)?|title|subject"
-    r"|commit message|(?:pr|issue|ticket) (?:title|description)|branch|quote|tip|test plan|criteri(?:a|on)|in progress|blocked by|later|not done"
-    r"|changelog|release notes?|upstream|(?:step|phase|stage|milestone|week|sprint) \d+(?: \([^)]*\)?)?|legend|log|error|input|prompt|task)\s*$",
+    r"^\W*(?:goal|acceptance criteria|definition of done|(?:expected|actual|desired)(?: \w+)?|plan|next(?: steps?"
+    r"| up)?|to-?do|steps?|remaining|requirement|pending"
+    r"|(?:for )?context|background|history|timeline|root cause|why\b[^:]{0,60}|what (?:went wrong|happened|broke)"
+    r"|question|example|e\.g\.|for example|note to self|hypothesis|idea|option \w+|proposal|suggested \w+(?: \w+)?"
+    r"|title|subject"
+    r"|commit message|(?:pr|issue|ticket) (?:title|description)|branch|quote|tip|test plan|criteri(?:a|on)"
+    r"|in progress|blocked by|later|not done"
+    r"|changelog|release notes?|upstream|(?:step|phase|stage|milestone|week|sprint) \d+(?: \([^)]*\)?)?|legend|log"
+    r"|error|input|prompt|task)\s*$",
     re.IGNORECASE,
 )
 
@@ -144,7 +152,8 @@ def _in_part(text: str) -> bool:
 
 
 _NAMED = compile_lazily(
-    r"\b(?:(?:the|that|this|those|these|all|every|each|both|an?|your)(?: [\w§'-]+){1,4}?|everything|all|anything)(?: that| which)? (?:you|they|he|she|I|we|was|were|users?|customers?)"
+    r"\b(?:(?:the|that|this|those|these|all|every|each|both|an?|your)(?: [\w§'-]+){1,4}?|everything|all"
+    r"|anything)(?: that| which)? (?:you|they|he|she|I|we|was|were|users?|customers?)"
     r"(?:'d| had| have|'ve)?(?: \w+ly)? $",
     FLAGS,
 )
@@ -153,7 +162,8 @@ _NAMED = compile_lazily(
 _THING = any_pattern(
     r"\b(?:the|an?|your|our|this|my|each|every|final|new|weekly|error)(?: [\w-]+)? (?:report|message|notification)$",
     r"\b(?:release|meeting|patch|field|the|my|your|some|these) notes$",
-    r"\b(?:the|an?|every|each|all|this|that|both|any) (?:reported|described|mentioned|listed|requested|noted|suggested|promised)$",
+    r"\b(?:the|an?|every|each|all|this|that|both|any) (?:reported|described|mentioned|listed|requested|noted"
+    r"|suggested|promised)$",
 )
 
 

@@ -46,8 +46,10 @@ _POSSIBLE = compile_lazily(
 _SOURCE = any_pattern(
     r"^\W*in (?:(?:the|most|some|that|such) )+(?:\w+ )?cases?\b",
     r"^\W*that(?:'s| is| was) (?:how|where|when|what)\b(?!.*\b(?:I|we)\b)",
-    r"^\W*(?:in (?:the|this|that|your|our) (?:\w+ )?(?:example|scenario|diagram|sketch)|according to|per the|as per|in (?:the|your) (?:issue|ticket|readme|docs))\b",
-    r"^\W*to \w+[^,]{0,60}, (?:you|just|simply|run|push|use|set|add|open|click|install|call|pass|create|make|start|merge|go|type|edit|enable|execute)\b",
+    r"^\W*(?:in (?:the|this|that|your|our) (?:\w+ )?(?:example|scenario|diagram|sketch)|according to|per the|as per"
+    r"|in (?:the|your) (?:issue|ticket|readme|docs))\b",
+    r"^\W*to \w+[^,]{0,60}, (?:you|just|simply|run|push|use|set|add|open|click|install|call|pass|create|make|start"
+    r"|merge|go|type|edit|enable|execute)\b",
     r"\b(?:in the sense|to the extent) that\b",
     r"\binsofar as\b",
 )
@@ -89,7 +91,10 @@ def _introduces(lead: str) -> bool:
     ):
         return True
     if re.match(
-        r"^\W*(?:the |our |your )?(?:previous|former|last|old) (?:maintainers?|developers?|authors?|team|owners?|agent|session|engineers?)\b|^\W*(?:someone|somebody|another \w+)\b|^\W*(?:their|his|her|your (?:\w+ )?(?:colleagues?|teams?|predecessor)'s|upstream|\w+'s|\w+s') (?:branch|pr|pull request|fork|version|patch|commit|repo)\b",
+        r"^\W*(?:the |our |your )?(?:previous|former|last|old) (?:maintainers?|developers?|authors?|team|owners?"
+        r"|agent|session|engineers?)\b|^\W*(?:someone|somebody|another \w+)\b|^\W*(?:their|his|her"
+        r"|your (?:\w+ )?(?:colleagues?|teams?|predecessor)'s|upstream|\w+'s|\w+s') (?:branch|pr|pull request|fork"
+        r"|version|patch|commit|repo)\b",
         lead,
         FLAGS,
     ):
@@ -215,7 +220,9 @@ def _by_headline(clause: Clause) -> Iterator[tuple[int, int]]:
             has_other_subject(match[0][: match.start(1)])
             or (p.FINITE.search(match[0][: match.start(1)]) and re.match(r" in\b", match[0][match.end(1) :], FLAGS))
             or re.match(
-                r"^\W*(?:is|are|was|were|be|get|it|they|he|she|you|I|we|mark|keep|the|a|an|this|that|run|make|check|review|use|see)\b(?! (?:task|migration|build|deployment|refactor|work|fix|feature|implementation|tests?|release|pr|job|change)s?\b)",
+                r"^\W*(?:is|are|was|were|be|get|it|they|he|she|you|I|we|mark|keep|the|a|an|this|that|run|make|check"
+                r"|review|use|see)\b(?! (?:task|migration|build|deployment|refactor|work|fix|feature|implementation"
+                r"|tests?|release|pr|job|change)s?\b)",
                 text,
                 FLAGS,
             )

@@ -26,7 +26,8 @@ _VETOES = (
     Veto(
         "before",
         compile_lazily(
-            r"^(?!\W*(?:I|we)\b).*\b(?:makes?|making|lets?|letting|helps?|gets?|getting)(?: the| all| your| both| these)?\s*$",
+            r"^(?!\W*(?:I|we)\b).*\b(?:makes?|making|lets?|letting|helps?|gets?|getting)(?: the| all| your| both"
+            r"| these)?\s*$",
             FLAGS,
         ),
     ),
@@ -39,7 +40,8 @@ _VETOES = (
     Veto(
         "before",
         compile_lazily(
-            r"\b(?:your|this|that|either|each|their) (?:\w+ )?(?:approach|idea|suggestion|proposal|design|method|example|code)\s*$",
+            r"\b(?:your|this|that|either|each|their) (?:\w+ )?(?:approach|idea|suggestion|proposal|design|method"
+            r"|example|code)\s*$",
             FLAGS,
         ),
         (p.ENDED,),
@@ -47,7 +49,8 @@ _VETOES = (
     Veto(
         "sentence",
         compile_lazily(
-            r"\b(?:call|request|query|response|upload|download|login|command|deploy\w*|job|first \w+) (?:succeeded|completed|went through|finished|passed)\b[^,;]{0,40}, but (?:the|it|no|nothing|there)\b",
+            r"\b(?:call|request|query|response|upload|download|login|command|deploy\w*|job|first \w+) (?:succeeded"
+            r"|completed|went through|finished|passed)\b[^,;]{0,40}, but (?:the|it|no|nothing|there)\b",
             FLAGS,
         ),
         (p.ENDED,),

@@ -1,4 +1,4 @@
-"""Words by which a prompt tries to talk the agent past its checks. They are audited and never obeyed. Pure."""
+"""Detection of prompts that try to talk the agent past its checks. They are audited and never obeyed. Pure."""
 
 import re
 
@@ -31,7 +31,7 @@ _QUESTION = compile_lazily(
 
 def find_overrides(prompt: str) -> tuple[tuple[str, str], ...]:
     """(kind, words) of each attempt to get past a check; code, quotations and questions about it are none."""
-    found: list[tuple[str, str]] = []
+    overrides: list[tuple[str, str]] = []
     for sentence in split_sentences(prompt[:64_000]):
         text = sentence.text
         if sentence.is_question and _QUESTION.match(text):
@@ -39,7 +39,7 @@ def find_overrides(prompt: str) -> tuple[tuple[str, str], ...]:
         for name, pattern in _PATTERNS:
             match = pattern.search(text)
             if match and (name == "no_tests" or not _NEGATION.search(text[: match.start()])):
-                found.append((name, match[0][:200]))
-    if "--no-verify" in prompt and not any(name == "no_verify" for name, _ in found):
-        found.append(("no_verify", "--no-verify"))
-    return tuple(dict.fromkeys(found))
+                overrides.append((name, match[0][:200]))
+    if "--no-verify" in prompt and not any(name == "no_verify" for name, _ in overrides):
+        overrides.append(("no_verify", "--no-verify"))
+    return tuple(dict.fromkeys(overrides))

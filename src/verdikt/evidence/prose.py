@@ -48,13 +48,20 @@ _END = compile_lazily(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)[.!?â€
 _PLANNED = compile_lazily(
     r"\b(?:next|to-?dos?|to do|remain\w*|plans?|planned|follow[- ]?ups?|future|pending|backlog|roadmap|propos\w+"
     r"|suggest\w*|recommend\w*|criteria|definition of done|requirements?|goals?|expected|checklist|left|missing"
-    r"|blockers?|known issues|limitations|options?|examples?|would|could|should|will|if|you can|needs?|i'll|i'd|going to"
-    r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify|causes?|reasons?|hypothes\w+|symptoms?|reproduce|possible|possibly|maybe|ideas?|alternatives?|assumptions?|what happens|happens when|works|walk (?:you )?through|when you|lifecycle|sequence|process|workflow|tried|attempts?|attempted|experiments?|tells? apart|test plan|as (?:it's|it is|they're|they are|things are))\b",
+    r"|blockers?|known issues|limitations|options?|examples?|would|could|should|will|if|you can|needs?|i'll|i'd"
+    r"|going to"
+    r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify"
+    r"|causes?|reasons?|hypothes\w+|symptoms?|reproduce|possible|possibly|maybe|ideas?|alternatives?|assumptions?"
+    r"|what happens|happens when|works|walk (?:you )?through|when you|lifecycle|sequence|process|workflow|tried"
+    r"|attempts?|attempted|experiments?|tells? apart|test plan|as (?:it's|it is|they're|they are|things are))\b",
     re.IGNORECASE,
 )
 _REPORTED = compile_lazily(
-    r"\b(?:says?|said|wrote|writes|report\w*|according|changelog|release notes|commit messages?|history|git log|previous\w*"
-    r"|upstream|readme|ticket|claims?|earlier|you (?:asked|wrote|said|mentioned)|transcript|quoting|quote|meeting|minutes|stand-?up|retro\w*|timeline|incident|root cause|background|in the last (?:week|month|year|sprint|quarter)|by author|what (?:went wrong|happened)|why)\b",
+    r"\b(?:says?|said|wrote|writes|report\w*|according|changelog|release notes|commit messages?|history|git log"
+    r"|previous\w*"
+    r"|upstream|readme|ticket|claims?|earlier|you (?:asked|wrote|said|mentioned)|transcript|quoting|quote|meeting"
+    r"|minutes|stand-?up|retro\w*|timeline|incident|root cause|background|in the last (?:week|month|year|sprint"
+    r"|quarter)|by author|what (?:went wrong|happened)|why)\b",
     re.IGNORECASE,
 )
 
