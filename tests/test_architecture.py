@@ -65,7 +65,7 @@ CLOCK = "observe/clock.py"
 
 
 def rooms_of(module: str) -> str:
-    """`verdikt.graph.engine` → `graph`; another package → ``."""
+    """`verdikt.engine` → `graph`; another package → ``."""
     parts = module.split(".")
     return parts[1] if parts[0] == "verdikt" and len(parts) > 1 else ""
 
@@ -129,7 +129,7 @@ def test_the_source_keeps_the_house_rules() -> None:
 @pytest.mark.parametrize(
     ("files", "fault"),
     [
-        ({"model/x.py": "import verdikt.graph.engine"}, "model may not import graph"),
+        ({"model/x.py": "import verdikt.engine"}, "model may not import graph"),
         ({"guards/x.py": "from verdikt.effects import classifier"}, "guards may not import effects"),
         ({"graph/x.py": "def f():\n    import os"}, "graph is pure and may not import os"),
         ({"shell/x.py": "from time import time"}, "only observe/clock.py reads the time"),

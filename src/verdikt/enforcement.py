@@ -9,7 +9,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from verdikt.engine import PolicyEngine
 from verdikt.errors import BlockedError
-from verdikt.graph import engine as graph
 from verdikt.graph.evaluation_result import EvaluationResult
 from verdikt.graph.guard import Guard, PolicyNode
 from verdikt.graph.guard_node import describe_error
@@ -29,14 +28,14 @@ class Enforcer:
 
     def __init__(
         self,
-        policy: graph.PolicyEngine | PolicyNode | Guard | Iterable[Guard | PolicyNode],
+        policy: PolicyEngine | PolicyNode | Guard | Iterable[Guard | PolicyNode],
         *,
         exit_code: int | None = None,
         ask: Callable[[EvaluationResult], bool] | None = None,
     ) -> None:
         if isinstance(policy, list | tuple):
             policy = Pipeline(policy)
-        self.engine = policy if isinstance(policy, graph.PolicyEngine) else PolicyEngine(policy)  # type: ignore[arg-type]
+        self.engine = policy if isinstance(policy, PolicyEngine) else PolicyEngine(policy)  # type: ignore[arg-type]
         self._exit_code = exit_code
         self._ask = ask
 

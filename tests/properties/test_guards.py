@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from tests.fakes import FakeWorld
 from verdikt.effects.classifier import classify
+from verdikt.engine import PolicyEngine
 from verdikt.graph.combinator import All
-from verdikt.graph.engine import PolicyEngine
 from verdikt.graph.guard import BaseGuard
 from verdikt.guards import SandboxGuard
 from verdikt.model.action import Action, ActionKind

@@ -183,17 +183,19 @@ def test_S2_042_each_fetch_tool_counts_once(scene: Scene) -> None:
     scene.ask("Find out what the billing server says and fix it")
     for number in range(4):
         scene.run(f"curl -f http://billing/{number}", "", 22)
-    first = scene.gov.proving.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"})
+    first = scene.gov.evidence_gate.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"})
     scene.run("ssh billing uptime", "", 255)
     scene.run("wget http://other/", "", 4)
     scene.run("ping -c1 billing", "1 received", 0)
-    second = scene.gov.proving.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"})
+    second = scene.gov.evidence_gate.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"})
     scene.read("billing.log", found=False)
 
     assert first.reason == "1 of 3 distinct ways that were tried and failed for `billing`: curl"
     assert second.reason.startswith("2 of 3")
-    assert scene.gov.proving.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"}).holds
-    other = scene.gov.proving.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "invoices"})
+    assert scene.gov.evidence_gate.validate_claim(
+        "s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"}
+    ).holds
+    other = scene.gov.evidence_gate.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "invoices"})
     assert (other.status, other.reason) == ("refused", "no argument shares a word with the objective")
 
 
@@ -202,7 +204,7 @@ def test_S2_042_every_hop_of_the_contracts_ladder_is_climbed(scene: Scene) -> No
     scene.ask("Install the package")
 
     def missing() -> str:
-        return scene.gov.proving.validate_claim("s1", "blocked", "ladder_exhaustion_proof", {}).reason
+        return scene.gov.evidence_gate.validate_claim("s1", "blocked", "ladder_exhaustion_proof", {}).reason
 
     assert missing().startswith("not tried yet: look in the project, run the tool")
     scene.read("setup.cfg")
@@ -228,7 +230,7 @@ def test_S2_042_the_failure_must_be_recent(scene: Scene) -> None:
     for number in range(10):
         scene.run(f"python step{number}.py")
 
-    proof = scene.gov.proving.validate_claim("s1", "blocked", "ladder_exhaustion_proof", {})
+    proof = scene.gov.evidence_gate.validate_claim("s1", "blocked", "ladder_exhaustion_proof", {})
 
     assert proof.reason == "nothing failed in the last 10 calls"
 

@@ -248,7 +248,7 @@ class EvidenceGate:
     def is_proven(self, log: LogWriter, name: str, arguments: Mapping[str, Any]) -> bool:
         """Whether a validator holds in the present turn."""
         validator = find_validator(name, self.settings.validators)
-        evidence = self.load_turn(log.session, log.read_projection("evidence"))
+        evidence = self.load_turn(log.session_id, log.read_projection("evidence"))
         given = {key: str(value) for key, value in arguments.items()}
         return validator is not None and run_validator(validator, given, evidence).holds
 

@@ -112,7 +112,7 @@ class GuidanceHooks:
         """What the completion checks may look at."""
         facts = Facts(self._world_factory(turn.cwd))
         return TaskCompletionContext(
-            session=SessionState.from_log(log.session, log.read_projection("session"))
+            session=SessionState.from_log(log.session_id, log.read_projection("session"))
             if log
             else SessionState(turn.session_id),
             tentative_output=turn.message,
@@ -126,7 +126,7 @@ class GuidanceHooks:
         )
 
     def _summarize_session(self, log: LogWriter) -> SessionSummary:
-        session = SessionState.from_log(log.session, log.read_projection("session"))
+        session = SessionState.from_log(log.session_id, log.read_projection("session"))
         return SessionSummary(session=session, now=self._evidence_gate.clock.now(), **log.read_projection("calls"))
 
     def _classify_effects(self, action: Action, facts: Facts) -> Effects:

@@ -10,9 +10,9 @@ import pytest
 
 from tests.fakes import FakeWorld
 from tests.graphs import ACTION, Says
+from verdikt.engine import MAX_HISTORY, RISK_DECAY_FACTOR, PolicyEngine
 from verdikt.graph.combinator import All, Any, Not, When
 from verdikt.graph.context import GovernanceContext, TraceEntry
-from verdikt.graph.engine import MAX_HISTORY, RISK_DECAY_FACTOR, PolicyEngine
 from verdikt.graph.rule import Rule, RuleSet
 from verdikt.graph.session_store import InMemorySessionStore
 from verdikt.graph.tracer import CollectingTracer, StdoutTracer

@@ -10,10 +10,10 @@ import yaml
 
 from tests.fakes import FakeWorld
 from tests.graphs import ACTION, Says
+from verdikt.engine import PolicyEngine
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import All
 from verdikt.graph.context import GovernanceContext
-from verdikt.graph.engine import PolicyEngine
 from verdikt.guards import (
     GUARDS,
     AuditGuard,
