@@ -34,7 +34,7 @@ def verdikt_engine(count: int) -> Decide:
     from verdikt.engine import PolicyEngine
     from verdikt.graph.rule import Rule, RuleSet
 
-    engine = PolicyEngine(RuleSet(*map(Rule.from_data, rules(count))))
+    engine = PolicyEngine(RuleSet(*map(Rule.from_data, rules(count))), classify=None, observe=None)
     write = ActionKind.WRITE
     return lambda path: engine.evaluate(Action(kind=write, tool="Write", payload={"file_path": path})).passed
 
@@ -47,7 +47,8 @@ def verdikt_file(count: int) -> Decide:
     from verdikt.engine import PolicyEngine
     from verdikt.policy import parse_policy
 
-    engine = PolicyEngine(parse_policy(json.dumps({"profile": "none", "rules": rules(count)})).root)
+    root = parse_policy(json.dumps({"profile": "none", "rules": rules(count)})).root
+    engine = PolicyEngine(root, classify=None, observe=None)
     write = ActionKind.WRITE
     return lambda path: engine.evaluate(Action(kind=write, tool="Write", payload={"file_path": path})).passed
 

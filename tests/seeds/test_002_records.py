@@ -71,7 +71,7 @@ def bash(env: dict[str, str], command: str, output: str) -> None:
 
 def test_S2_004_a_crash_of_any_hook_shows(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """No window in which hooks fail in silence: each leaves a line with its name."""
-    monkeypatch.setattr(scene.store, "update", _boom)
+    monkeypatch.setattr(scene.store, "session", _boom)
     monkeypatch.setattr("verdikt.evidence.contract.read_contract", _boom)
     monkeypatch.setattr("verdikt.evidence.claims.find_claims", _boom)
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "ls"}, session_id="s1")
