@@ -151,15 +151,17 @@ class Governance:
             world = self._world_factory(action.cwd)
             # All under the session's lock, so that parallel calls see each other's counts.
             with self.store.session(action.session_id) as session:
+                state = _read_state(session)
                 facts = Facts(world, secrets=secrets, memory=_read_memory(session))
                 posture = strictest_posture(self._session_posture(session), posture or Posture.INTERACTIVE)
                 # Classifies the effects, evaluates the policy, settles with the posture, builds decision and receipt.
-                decision = decide(action, facts, _read_state(session), posture, self.policy)
+                decision = decide(action, facts, state, posture, self.policy)
                 pause = None
                 if not decision.passed:
                     # Grants and pauses are read only here, because ordinary work passes and must not pay for them.
                     if grants := find_live_grants(self.store, action.session_id, self.clock.now()):
-                        decision = decide(action, facts, _read_state(session), posture, self.policy, grants=grants)
+                        state = _read_state(session)
+                        decision = decide(action, facts, state, posture, self.policy, grants=grants)
                     # No pause lifts a red line: what ran meanwhile could make the pause permanent.
                     pause = None if decision.verdict.red_line else find_active_pause(self.store)
                 if not has_stored_policy(self.store.home, self.policy.digest):
