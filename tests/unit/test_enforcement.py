@@ -6,9 +6,9 @@ import pytest
 
 from tests.graphs import ACTION, Says
 from verdikt.enforcement import Enforcer
+from verdikt.engine import PolicyEngine
 from verdikt.errors import BlockedError, PolicyError
 from verdikt.graph.combinator import Escalate
-from verdikt.graph.engine import PolicyEngine
 from verdikt.graph.pipeline import Pipeline
 from verdikt.guards import AuditGuard, BashSafetyGuard, BudgetGuard
 from verdikt.model.action import Action, ActionKind

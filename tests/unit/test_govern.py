@@ -195,7 +195,7 @@ def test_a_failure_that_cannot_be_told_of_is_a_failure_like_any_other(
     def fail(*given: object, **more: object) -> None:
         raise fault
 
-    monkeypatch.setattr(FileStore, "update", fail)
+    monkeypatch.setattr(FileStore, "session", fail)
     if not told:
         monkeypatch.setattr(EvidenceGate, "note_crash", fail)
     monkeypatch.setattr(EvidenceGate, "record_prompt", fail)

@@ -9,8 +9,8 @@ import pytest
 import verdikt
 from tests.policies import SHORT_SECTIONS
 from verdikt.cli.batch import observe_and_decide
+from verdikt.engine import PolicyEngine
 from verdikt.errors import PolicyError
-from verdikt.graph.engine import PolicyEngine
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.canonical_json import encode_canonical, parse_json
 from verdikt.model.verdict import VerdictKind
@@ -21,7 +21,7 @@ from verdikt.policy import build_policy, load_file, load_policy, parse_policy, r
 def loaded(text: str) -> set[str]:
     """The packages that loading a policy and asking it once brings in."""
     code = (
-        "import sys\nfrom verdikt.policy import parse_policy\nfrom verdikt.graph.engine import PolicyEngine\n"
+        "import sys\nfrom verdikt.policy import parse_policy\nfrom verdikt.engine import PolicyEngine\n"
         "from verdikt.model.action import Action, ActionKind\n"
         f"engine = PolicyEngine(parse_policy({text!r}).root)\n"
         "engine.evaluate(Action(kind=ActionKind.BASH, tool='Bash', payload={'command': 'ls'}))\n"

@@ -48,7 +48,7 @@ def test_every_public_name_is_typed() -> None:
         alias.asname: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names
     }
 
-    assert typed == verdikt._HOME, (
+    assert typed == verdikt._MODULES, (
         "add `from <module> import <name> as <name>` under TYPE_CHECKING in verdikt/__init__.py"
     )
 

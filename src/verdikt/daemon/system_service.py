@@ -167,7 +167,7 @@ class SystemHookService(HookService):
             base_directory=request.cwd,
             path_access=rights.assume_for_path,
         )
-        governance.proving.settings = _restrict_output_paths(governance.proving.settings, policy)
+        governance.evidence_gate.settings = _restrict_output_paths(governance.evidence_gate.settings, policy)
         return governance
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from tests.fakes import FakeWorld
 from tests.graphs import ACTION, Says
+from verdikt.engine import MAX_HISTORY, RISK_DECAY_FACTOR, PolicyEngine
 from verdikt.graph.combinator import All, Any, Not, When
 from verdikt.graph.context import GovernanceContext, TraceEntry
-from verdikt.graph.engine import MAX_HISTORY, RISK_DECAY_FACTOR, PolicyEngine
 from verdikt.graph.rule import Rule, RuleSet
 from verdikt.graph.session_store import InMemorySessionStore
 from verdikt.graph.tracer import CollectingTracer, StdoutTracer
@@ -156,7 +156,7 @@ def test_a_guard_sees_effects_facts_posture_and_time() -> None:
         asked.append((action, facts))
         return effects
 
-    PolicyEngine(guard).evaluate(ACTION)
+    PolicyEngine(guard, classify=None, observe=None).evaluate(ACTION)
     PolicyEngine(guard).evaluate(ACTION, effects=Effects(), facts=facts, posture=Posture.LOCKED)
     PolicyEngine(guard, classify=classify).evaluate(ACTION, facts=facts, now=8.0)
     PolicyEngine(guard, classify=classify).evaluate(ACTION, effects=Effects())
@@ -175,7 +175,7 @@ def test_a_classifier_that_fails_blocks() -> None:
     def classify(action: Action, facts: Facts | None) -> Effects:
         raise LookupError("no table")
 
-    result = PolicyEngine(Sees(), classify=classify).evaluate(ACTION)
+    result = PolicyEngine(Sees(), classify=classify, observe=None).evaluate(ACTION)
 
     assert result.reason == "the action could not be evaluated: LookupError: no table"
     assert result.verdict.error
@@ -345,7 +345,7 @@ ODD_PAYLOADS: dict[str, Anything] = {
 def test_any_payload_gets_a_verdict(kind: ActionKind, payload: Anything, every_guard: list[Anything]) -> None:
     """Of the wrong shape, ten megabytes long, with NUL, lone surrogates, a thousand levels deep."""
     facts = Facts(FakeWorld())
-    engine = PolicyEngine(All(*every_guard), tracer=StdoutTracer(io.StringIO()))
+    engine = PolicyEngine(All(*every_guard), tracer=StdoutTracer(io.StringIO()), classify=None, observe=None)
     for given in (None, facts):
         result = engine.evaluate(Action(kind=kind, payload=payload), facts=given)
         assert not result.verdict.error, result.reason
@@ -358,4 +358,4 @@ def test_any_field_gets_a_verdict(field: str, value: Anything, every_guard: list
     """Whatever a host puts there."""
     fields: dict[str, Anything] = {"kind": ActionKind.WRITE, "payload": {"file_path": "a"}, field: value}
 
-    assert PolicyEngine(All(*every_guard)).evaluate(Action(**fields)).verdict
+    assert PolicyEngine(All(*every_guard), classify=None, observe=None).evaluate(Action(**fields)).verdict

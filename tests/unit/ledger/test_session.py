@@ -12,9 +12,9 @@ import pytest
 
 from tests.cleanup import close_after_test
 from tests.graphs import ACTION, Says
+from verdikt.engine import PolicyEngine
 from verdikt.errors import SessionError
 from verdikt.graph.combinator import All
-from verdikt.graph.engine import PolicyEngine
 from verdikt.guards import BudgetGuard
 from verdikt.ledger.session import SQLiteSessionStore
 from verdikt.model.action import Action, ActionKind
