@@ -23,7 +23,9 @@ class LeaderLock:
         self._max_threads = max_threads
         self._leadership = threading.Lock()
         self._lock = threading.Lock()  # guards the attributes below
+        self._threads: list[threading.Thread] = []
         self._leader_ident = self._thread_count = self._waiting_count = 0
+        self._is_closed = False
         self._yielded_since: dict[int, float] = {}
         """When each thread that has yielded did so."""
 
@@ -72,13 +74,27 @@ class LeaderLock:
         with self._lock:
             return now - min(self._yielded_since.values(), default=now)
 
+    def close(self, timeout_seconds: float) -> None:
+        """End the followers at once and the leader after its turn, and wait for them."""
+        with self._lock:
+            self._is_closed = True
+            self._leader_ident = 0
+            # Wakes one follower; each wakes the next.
+            if self._leadership.locked():
+                self._leadership.release()
+        deadline = time.monotonic() + timeout_seconds
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
     def _spawn_follower(self) -> bool:
         if self._thread_count > self._max_threads:
             return False
+        thread = threading.Thread(target=self._follow, daemon=True)
         try:
-            threading.Thread(target=self._follow, daemon=True).start()
+            thread.start()
         except RuntimeError:
             return False  # the system's limit of threads is reached
+        self._threads = [*(each for each in self._threads if each.is_alive()), thread]
         self._thread_count += 1
         return True
 
@@ -89,9 +105,12 @@ class LeaderLock:
             self._leadership.acquire()
             with self._lock:
                 self._waiting_count -= 1
+                if self._is_closed:
+                    self._leadership.release()
+                    return
                 self._leader_ident = threading.get_ident()
             self._run_leader()
             with self._lock:
-                if self._waiting_count >= MAX_WAITING_THREADS:
+                if self._is_closed or self._waiting_count >= MAX_WAITING_THREADS:
                     self._thread_count -= 1
                     return

@@ -120,7 +120,9 @@ class Server:
         self._wakeup.notify()
 
     def close(self) -> None:
-        """Close sockets and pipes. No other thread may use the server any more."""
+        """End the threads and close sockets and pipes; `serve` must have returned."""
+        self._acceptor.wakeup.notify()
+        self._leader.close(SHUTDOWN_SECONDS)
         self._wakeup_selector.close()
         self._wakeup.close()
         self._acceptor.close()
