@@ -23,11 +23,11 @@ class LeaderLock:
         self._max_threads = max_threads
         self._leadership = threading.Lock()
         self._lock = threading.Lock()  # guards the attributes below
+        self._threads: list[threading.Thread] = []
         self._leader_ident = self._thread_count = self._waiting_count = 0
+        self._is_closed = False
         self._yielded_since: dict[int, float] = {}
         """When each thread that has yielded did so."""
-        self._threads: set[threading.Thread] = set()
-        self._is_closed = False
 
     def add_follower(self) -> bool:
         """Start a thread that waits for the lead and return whether that was possible."""
@@ -74,58 +74,45 @@ class LeaderLock:
         with self._lock:
             return now - min(self._yielded_since.values(), default=now)
 
-    def close(self, timeout_seconds: float = 10.0) -> bool:
-        """End the threads and return whether all of them ended in time; a blocked one ends when it is unblocked."""
+    def close(self, timeout_seconds: float) -> bool:
+        """End the followers at once and the leader after its turn; return whether all of them ended in time."""
         with self._lock:
             self._is_closed = True
-            threads = list(self._threads)
+            # Wakes one follower; each wakes the next. Without a leader, a follower has the lock already or finds it free.
             if self._leader_ident:
-                # In place of the leader, which never releases it. Each thread that gets it passes it on and ends.
                 self._leader_ident = 0
                 self._leadership.release()
-        end = time.monotonic() + timeout_seconds
-        for thread in threads:
-            thread.join(max(0.0, end - time.monotonic()))
-        return not any(thread.is_alive() for thread in threads)
+        deadline = time.monotonic() + timeout_seconds
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _spawn_follower(self) -> bool:
-        if self._thread_count > self._max_threads or self._is_closed:
+        if self._thread_count > self._max_threads:
             return False
         thread = threading.Thread(target=self._follow, daemon=True)
-        self._threads.add(thread)
         try:
             thread.start()
         except RuntimeError:
-            self._threads.discard(thread)
             return False  # the system's limit of threads is reached
+        self._threads = [*(each for each in self._threads if each.is_alive()), thread]
         self._thread_count += 1
         return True
 
     def _follow(self) -> None:
-        while self._wait_for_lead():
+        while True:
+            with self._lock:
+                self._waiting_count += 1
+            self._leadership.acquire()
+            with self._lock:
+                self._waiting_count -= 1
+                if self._is_closed:
+                    self._leadership.release()
+                    self._thread_count -= 1
+                    return
+                self._leader_ident = threading.get_ident()
             self._run_leader()
             with self._lock:
-                if self._waiting_count >= MAX_WAITING_THREADS:
-                    self._forget_thread()
+                if self._is_closed or self._waiting_count >= MAX_WAITING_THREADS:
+                    self._thread_count -= 1
                     return
-
-    def _wait_for_lead(self) -> bool:
-        """Wait until the calling thread leads; return False when it has to end instead."""
-        with self._lock:
-            if self._is_closed:
-                self._forget_thread()
-                return False
-            self._waiting_count += 1
-        self._leadership.acquire()
-        with self._lock:
-            self._waiting_count -= 1
-            if self._is_closed:
-                self._leadership.release()
-                self._forget_thread()
-                return False
-            self._leader_ident = threading.get_ident()
-            return True
-
-    def _forget_thread(self) -> None:
-        self._thread_count -= 1
-        self._threads.discard(threading.current_thread())

@@ -120,12 +120,10 @@ class Server:
         self._wakeup.notify()
 
     def close(self) -> None:
-        """End the threads and close sockets and pipes; `serve` must have returned.
-
-        While a decision hangs, its thread may still use the pipes. They then stay open until the process ends.
-        """
+        """End the threads and close sockets and pipes; `serve` must have returned."""
         self._acceptor.wakeup.notify()
         if not self._leader.close(SHUTDOWN_SECONDS):
+            # A thread that hangs in a decision would write to a descriptor that may belong to something else by then.
             return
         self._wakeup_selector.close()
         self._wakeup.close()
