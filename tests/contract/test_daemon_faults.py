@@ -118,10 +118,9 @@ def test_a_full_disk_blocks(place: WarmProcess) -> None:
     assert audit(place.data).is_intact
 
 
+@pytest.mark.root
 def test_a_full_file_system_blocks(place: WarmProcess, tmp_path: Path) -> None:
     """The same on a disk that is really full: a file system of one megabyte."""
-    if os.geteuid() != 0:
-        pytest.fail("mounting a small file system needs root: run the tests as root, as CI does")
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], check=False, capture_output=True)
@@ -203,10 +202,9 @@ def test_nothing_is_decided_for_a_client_that_has_hung_up(warm: WarmProcess) -> 
     assert warm.calls() == ["there"]
 
 
+@pytest.mark.root
 def test_a_process_of_another_user_is_not_believed(place: WarmProcess) -> None:
     """Whoever managed to listen in its place is nobody: the hook decides by itself."""
-    if os.geteuid() != 0:
-        pytest.fail("another user needs root: run the tests as root, as CI does")
     place.run.mkdir(parents=True, mode=0o700)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stranger:
         stranger.bind(place.path)

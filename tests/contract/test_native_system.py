@@ -12,6 +12,8 @@ from tests.contract.warm import bash
 from verdikt.hosts.wiring import json_settings, wrapper
 from verdikt.hosts.wiring.installation import Installation, apply_plan, plan_wiring
 
+pytestmark = pytest.mark.root
+
 
 class Managed(Machine):
     """A machine whose administrator has wired Claude Code for everybody, with the service's socket."""
