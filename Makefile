@@ -44,7 +44,7 @@ check: $(VENV)/installed-check test ## tests, ruff, ruff format, mypy --strict
 bench: $(VENV)/installed-bench ## benchmarks: ratios in one run
 	@for b in benchmarks/[a-z]*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
-docs: $(VENV)/installed-test ## writes the generated tables of the docs anew
+docs: $(VENV)/installed-test ## rewrites the generated tables of the docs
 	@$(BIN)/python -m tests.documents
 
 clean: ## takes .venv and caches away

@@ -1,7 +1,7 @@
 """Close what a test opens when the test ends.
 
-A fixture is the better place for what many tests share. This is for the store, server or process that one test, or one of
-its helpers, opens in passing: `store = close_after_test(FileStore(...))`.
+A fixture is the better place for what many tests share. This is for the store or server that one test, or one of its
+helpers, opens: `store = close_after_test(FileStore(...))`.
 """
 
 import os

@@ -24,7 +24,7 @@ OPEN = "profile: none\nunknown_tools: pass\nrules: [{name: none, tool: no_such_t
 
 @dataclass
 class Guided:
-    """One session under a definition. Every call opens the log anew, as every hook is a process of its own."""
+    """One session under a definition. Every call opens the log again, because every hook is its own process."""
 
     home: Path
     policy: str = ""
@@ -47,7 +47,7 @@ class Guided:
         )
 
     def store(self) -> FileStore:
-        """The log, opened anew."""
+        """Open the log, to be closed when the test ends."""
         return close_after_test(FileStore(self.home / "data", self.clock, load_projections(), durable=False))
 
     @contextmanager

@@ -55,7 +55,7 @@ def list_children() -> set[str]:
 
 
 def list_orphans() -> set[str]:
-    """Return the processes of this user that work in a directory of the tests, whoever their parent is.
+    """Return the processes of this user that work in a directory of the tests, children or not.
 
     A warm process leaves the process group of the hook that started it, so it is no child of the test worker. What it
     cannot hide is its directory, in its arguments, its environment or as its working directory.

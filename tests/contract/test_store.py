@@ -1,4 +1,4 @@
-"""One suite for every store: whoever writes the log, these hold."""
+"""One suite for every store of the log."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -56,7 +56,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LogStore]:
 
 
 def fill(store: LogStore, count: int, session: str = "s") -> list[Entry]:
-    """A session of tool calls."""
+    """Append tool calls to a session and return the entries."""
     return [store.append(session, "tool_call", {"tool": f"t{at}"}) for at in range(count)]
 
 
@@ -93,7 +93,7 @@ def test_reading_may_begin_after_a_seq(store: LogStore) -> None:
 
     assert list(store.read_entries("s", since=7)) == written[7:]
     assert list(store.read_entries("s", since=10)) == []
-    assert list(store.read_entries("nobody")) == []
+    assert list(store.read_entries("no such session")) == []
 
 
 def test_the_head_is_the_last_entry(store: LogStore) -> None:
@@ -120,7 +120,7 @@ def test_projections_follow_the_log(store: LogStore) -> None:
 
     assert store.read_projection("count", "s") == 6
     assert store.read_projection("tools", "s") == {"seen": ["t1", "t2", "t3", "t4"]}
-    assert store.read_projection("count", "nobody") == 0
+    assert store.read_projection("count", "no such session") == 0
 
 
 def test_a_projection_handed_out_is_a_copy(store: LogStore) -> None:
@@ -213,7 +213,7 @@ def test_an_unknown_kind_is_refused(store: LogStore) -> None:
 
 
 def test_an_empty_session_id_is_refused(store: LogStore) -> None:
-    """It could be anybody's."""
+    """An entry without a session id would belong to no chain."""
     with pytest.raises(LedgerError, match="expected a session id"):
         store.append("", "crash", {})
 
@@ -238,7 +238,7 @@ def test_threads_append_to_one_chain(store: LogStore) -> None:
 
 
 def test_reading_checks_the_chain(tmp_path: Path) -> None:
-    """Whoever reads a damaged log is told, and where."""
+    """Reading a damaged log raises `ChainBroken` with the session and the place."""
     store = close_after_test(_open_files(tmp_path))
     fill(store, 3)
     path = tmp_path / "home" / "ledger" / "s.jsonl"

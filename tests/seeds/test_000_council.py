@@ -59,7 +59,7 @@ RETRO = """\
 
 
 class Ticking:
-    """A clock that goes on by a second at each look."""
+    """A clock that advances by a second with each call."""
 
     def __init__(self) -> None:
         self.at = 1000.0
@@ -71,7 +71,7 @@ class Ticking:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Runs:
-    """An empty runs directory."""
+    """Return an empty runs directory."""
     return Runs(tmp_path / "runs", Ticking())
 
 
@@ -90,7 +90,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-un
 
 
 def found(level: str, title: str = "t", agent: str = "a", **more: object) -> Finding:
-    """A finding."""
+    """Build a finding."""
     return build_finding(level=level, title=title, agent=agent, **more)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Seed 001, the policy graph: its snippets as written, and each line of its checklist (S1-32 is in the tests of the hosts)."""
+"""Seed 001, the policy graph: its snippets as written, and its checklist (S1-32 is in the tests of the hosts)."""
 
 import subprocess
 import sys
@@ -55,7 +55,7 @@ RM = Action(kind=ActionKind.BASH, payload={"command": "rm -rf /"})
 
 
 def run(snippet: str, **names: Anything) -> dict[str, Anything]:
-    """Runs a snippet with what the text around it presupposes; gives the names it leaves."""
+    """Run a snippet with what the text around it presupposes; gives the names it leaves."""
     namespace = dict(names)
     exec(compile(snippet, "<seed 001>", "exec"), namespace)
     return namespace
@@ -232,7 +232,7 @@ SAMPLE = {"DeployChecklist": DeployChecklist, "AutoApprove": AutoApprove, "Defau
 
 
 def decision_tree() -> Anything:
-    """The tree at the head of the document."""
+    """Build the tree at the head of the document."""
     names = {**{name: getattr(verdikt, name) for name in ("All", "When", "Escalate")}, **SAMPLE}
     guards = {"FileBoundaryGuard": FileBoundaryGuard, "BashSafetyGuard": BashSafetyGuard, "BudgetGuard": BudgetGuard}
     return eval(DECISION_TREE.strip(), {**names, **guards})
@@ -405,10 +405,10 @@ def test_public_names_are_importable_from_where_the_document_says() -> None:
     """Every name is importable from the module in the document."""
     run(
         "from verdikt import Action, ActionKind, PolicyEngine, All, When, Escalate, Verdict, BaseGuard, "
-        "GovernanceContext, Outcome, InMemorySessionStore, SQLiteSessionStore, StdoutTracer, CollectingTracer, Any, Not, "
-        "Threshold, PolicyNode, SessionStore, TraceEntry, Pipeline, Enforcer, EvaluationResult\n"
-        "from verdikt.guards import FileBoundaryGuard, BashSafetyGuard, LayerIsolationGuard, SandboxGuard, BudgetGuard, "
-        "IntentGuard, AuditGuard\n"
+        "GovernanceContext, Outcome, InMemorySessionStore, SQLiteSessionStore, StdoutTracer, CollectingTracer, Any, "
+        "Not, Threshold, PolicyNode, SessionStore, TraceEntry, Pipeline, Enforcer, EvaluationResult\n"
+        "from verdikt.guards import FileBoundaryGuard, BashSafetyGuard, LayerIsolationGuard, SandboxGuard, "
+        "BudgetGuard, IntentGuard, AuditGuard\n"
         "from verdikt.layers import GovernanceLayer\n"
     )
 

@@ -16,9 +16,10 @@ from verdikt.model.entry import EntryKind
 from verdikt.model.hook_message import Prompt
 
 BEHAVIOUR = """
-S2-001 S2-002 S2-003 S2-004 S2-005 S2-010 S2-011 S2-012 S2-013 S2-014 S2-020 S2-021 S2-022 S2-023 S2-024 S2-025 S2-030 S2-031
-S2-040 S2-041 S2-042 S2-043 S2-044 S2-045 S2-046 S2-050 S2-051 S2-052 S2-060 S2-061 S2-062 S2-070 S2-071 S2-072 S2-073 S2-074
-S2-080 S2-085 S2-090 S2-095 S2-100 S2-101 S2-102 S2-103 W2-1 W2-2 W2-3 W2-4 W2-5 W2-6 W2-7 W2-8 W2-9 W2-10 W2-11 W2-12
+S2-001 S2-002 S2-003 S2-004 S2-005 S2-010 S2-011 S2-012 S2-013 S2-014 S2-020 S2-021 S2-022 S2-023 S2-024
+S2-025 S2-030 S2-031 S2-040 S2-041 S2-042 S2-043 S2-044 S2-045 S2-046 S2-050 S2-051 S2-052 S2-060 S2-061
+S2-062 S2-070 S2-071 S2-072 S2-073 S2-074 S2-080 S2-085 S2-090 S2-095 S2-100 S2-101 S2-102 S2-103 W2-1 W2-2
+W2-3 W2-4 W2-5 W2-6 W2-7 W2-8 W2-9 W2-10 W2-11 W2-12
 """.split()
 """Ids of the document that state behaviour, and the weaknesses it admits; each stands above a test."""
 
@@ -35,7 +36,7 @@ CLAIMS = ("done", "blocked", "delegation")
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
-    """A session under an enforcing gate."""
+    """Return a session under an enforcing gate."""
     return Scene(tmp_path)
 
 

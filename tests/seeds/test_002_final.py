@@ -17,13 +17,13 @@ DEPLOY = "Deploy the service to https://example.com"
 
 
 def fenced(block: object, name: str = "verdikt_final") -> str:
-    """A last message with that block."""
+    """Return a last message with that block."""
     body = block if isinstance(block, str) else json.dumps(block)
     return f"See below.\n\n```{name}\n{body}\n```\n"
 
 
 def stakes(place: Path, mode: str = "enforce", **more: str) -> Scene:
-    """A deployment that was really checked."""
+    """Play a deployment that was really checked."""
     lines = "".join(f"  {key}: {value}\n" for key, value in more.items())
     scene = Scene(place, more=f"  final_block: {mode}\n{lines}")
     scene.ask(DEPLOY)
@@ -32,7 +32,7 @@ def stakes(place: Path, mode: str = "enforce", **more: str) -> Scene:
 
 
 def receipt(scene: Scene, **more: object) -> dict[str, Any]:
-    """A block whose claim names a signed entry."""
+    """Return a block whose claim names a signed entry."""
     proof = scene.gov.evidence_gate.validate_claim("s1", "done", "http_2xx", {"url": "https://example.com"})
     claim = {"claim_type": "done", "object": "service", "validator_id": "http_2xx", "ledger_entry_id": proof.signed}
     rest = scene.entries(EntryKind.TOOL_CALL)[-1].body["streams"]["output"]["sha256"]

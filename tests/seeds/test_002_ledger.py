@@ -20,12 +20,12 @@ NOW = FakeClock().now()
 
 
 def opened(home: Path, days: float = 0) -> FileStore:
-    """A store as a new process would open it."""
+    """Open a store as a new process would."""
     return close_after_test(FileStore(home, FakeClock(NOW + days * DAY_SECONDS), durable=False))
 
 
 def aged(path: Path, days: float) -> None:
-    """Makes a file look older."""
+    """Make a file look older."""
     os.utime(path, (NOW - days * DAY_SECONDS, NOW - days * DAY_SECONDS))
 
 

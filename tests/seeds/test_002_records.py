@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.planted import made
+from tests.planted import fill_template
 from tests.scene import GREEN, Scene
 from verdikt.evidence.claims import find_claims
 from verdikt.evidence.section import EvidenceSettings
@@ -24,19 +24,19 @@ from verdikt.observe.alerts import note_crashes, read_recent_lines
 from verdikt.observe.crash_log import CRASH_FILE, record_crash
 
 HOUR = 3600
-SECRET = made("ghp_{A36}")
+SECRET = fill_template("ghp_{A36}")
 NOW = 1_750_000_000.0
 
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
-    """A session under an enforcing gate."""
+    """Return a session under an enforcing gate."""
     return Scene(tmp_path)
 
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    """A machine of one's own, whose policy enforces."""
+    """Return the environment of a home whose policy enforces."""
     (tmp_path / "project" / "src").mkdir(parents=True)
     (tmp_path / "project" / "governance.yaml").write_text("profile: standard\nevidence: {mode: enforce}\n")
     return {
@@ -48,7 +48,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 
 def verdikt(env: dict[str, str], *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
-    """The command, as a host or an agent calls it."""
+    """Run the command as a host or an agent does."""
     where = Path(env["VERDIKT_HOME"]).parent / "project"
     command = [sys.executable, "-m", "verdikt", *words]
     return subprocess.run(command, input=text, env=env, cwd=where, capture_output=True, text=True, check=False)
@@ -62,7 +62,7 @@ def hook(env: dict[str, str], event: str, **payload: object) -> subprocess.Compl
 
 
 def bash(env: dict[str, str], command: str, output: str) -> None:
-    """A command that Codex ran, before and after."""
+    """Report a command that Codex ran, before and after it."""
     told = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": command}
     hook(env, "PreToolUse", **told)
     hook(env, "PostToolUse", **told, tool_response=output)

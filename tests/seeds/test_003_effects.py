@@ -53,7 +53,7 @@ MANIFEST = parse_manifest(DOCUMENT)
 
 
 def declare(**changes: Any) -> Manifest:
-    """A manifest of one tool, `t`, with these fields."""
+    """Build a manifest of one tool, `t`, with these fields."""
     return parse_manifest({"tools": {"t": {"name": "t", "effects": ["read"], **changes}}})
 
 
@@ -414,7 +414,7 @@ def test_eight_moves_are_legal_and_staying_is_always_allowed(before: Posture, af
 
 
 def expected(posture: str, effect: str, confirm: bool, permitted: tuple[str, ...] | None) -> str:
-    """The seed's order of questions, written down a second time."""
+    """Decide by the document's order of questions, written down a second time."""
     if permitted is not None and posture not in permitted:
         return "deny"
     if posture in ("locked", "dry_run"):
@@ -598,7 +598,7 @@ def test_declarations_cannot_be_built_wrong_in_python_either() -> None:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """The command line beside a manifest `m.json`."""
+    """Return a function that runs the command line beside a manifest `m.json`."""
     (tmp_path / "m.json").write_text(json.dumps(DOCUMENT))
     (tmp_path / "bad.json").write_text('{"tools": {"t": {"name": "u", "effects": ["read"]}}}')
     monkeypatch.chdir(tmp_path)
@@ -616,7 +616,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
 def test_the_hook_prints_the_receipt_and_exits_by_disposition(
     run: Callable[..., Result], tool: str, posture: Posture, tmp_path: Path
 ) -> None:
-    """stdout is the canonical receipt and a newline, stderr is empty, nothing is recorded; twice is the same."""
+    """Stdout is the canonical receipt and a newline, stderr is empty, nothing is recorded; twice is the same."""
     payload = json.dumps({"tool": tool, "arguments": {"x": "—"}, "ignored": 1})
     words = ("check", "--manifest", "m.json", "--posture", posture.value)
 

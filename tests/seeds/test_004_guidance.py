@@ -41,12 +41,12 @@ DONE = Outcome(success=True)
 
 
 def context(memory: Memory | None = None, world: FakeWorld | None = None) -> PolicyContext:
-    """What a policy sees."""
+    """Build what a policy sees."""
     return PolicyContext(memory=memory or Memory(), filesystem=Facts(world) if world else None)
 
 
 class Denies:
-    """A policy of a user's own."""
+    """A policy that denies the tool `never` and counts results."""
 
     name = "denies"
 
@@ -54,9 +54,11 @@ class Denies:
         self.reason = reason
 
     def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
+        """Deny the tool `never`."""
         return PolicyDecision(tool != "never", self.reason)
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
+        """Count the result."""
         context.memory.keep((context.memory.get(self.name, "seen") or 0) + 1, self.name, "seen")
 
 
@@ -152,7 +154,7 @@ def test_a_decision_says_whether_and_why() -> None:
 
 # S4-60
 def test_a_denial_without_a_reason_has_the_default(tmp_path: Path) -> None:
-    """`Denied by policy.`"""
+    """The default reason is `Denied by policy.`."""
     assert Guided(tmp_path, definition={"tool_policies": [Denies()]}).call("never") == "Denied by policy."
 
 
@@ -228,7 +230,10 @@ def test_without_a_filesystem_it_is_denied() -> None:
 # S4-65
 def test_policies_are_asked_in_order_and_scoped_by_name(tmp_path: Path) -> None:
     """One for a named agent leaves the others alone."""
-    policy = "tool_policies:\n  - once: {tool: ship}\n    agents: [builder]\n  - rate_limit: {tool: x, max_calls: 1, per_seconds: 9}\n"
+    policy = (
+        "tool_policies:\n  - once: {tool: ship}\n    agents: [builder]\n"
+        "  - rate_limit: {tool: x, max_calls: 1, per_seconds: 9}\n"
+    )
     builder, other = (Guided(tmp_path, policy, session=name, agent=name) for name in ("builder", "other"))
     gov = builder.governance()
 
@@ -535,13 +540,13 @@ def test_a_deadline_lies_at_least_a_second_ahead() -> None:
 
 
 def files(*names: str) -> TaskCompletionContext:
-    """A project with these files."""
+    """Return a project with these files."""
     world = FakeWorld(texts={f"/home/dev/project/{name}": "x" for name in names})
     return TaskCompletionContext(filesystem=Facts(world))
 
 
 def completions(agent: Guided) -> list[Entry]:
-    """What the log holds of the checks at stop."""
+    """Return what the log holds of the checks at stop."""
     found = [entry for entry in agent.store().read_entries("s") if entry.kind is EntryKind.COMPLETION]
     return [entry for entry in found if entry.body["by"] == "completion"]
 
@@ -732,7 +737,7 @@ def test_feedback_comes_back_with_the_call_that_triggered_it(tmp_path: Path) -> 
 
 # S4-41, S4-81
 def test_a_checker_sees_what_is_about_to_be_given(tmp_path: Path) -> None:
-    """Session, tentative output, filesystem, adapter and stop reason; and a refusal without words gets the default ones."""
+    """A checker gets session, output, file system, adapter and stop reason; a refusal without feedback has a default."""
     seen: list[TaskCompletionContext] = []
 
     class Looks:
