@@ -160,7 +160,7 @@ def test_full_file_system_blocks_until_there_is_room(place: WarmProcess, tmp_pat
 
 
 class suppress_full_disk:  # noqa: N801 (used like `contextlib.suppress`)
-    """Suppress `No space remaining_bytes on device`."""
+    """Suppress `No space left on device`."""
 
     def __enter__(self) -> None:
         return None
@@ -174,7 +174,7 @@ def test_one_of_several_daemons_started_at_once_stays(place: WarmProcess, count:
     """Of several processes started at once one serves and the others end with status 0."""
     started = [place.start(wait=False) for _ in range(count)]
     eventually("one listens", place.reachable)
-    eventually("the others remaining_bytes", lambda: sum(process.poll() is None for process in started) == 1)
+    eventually("the others ended", lambda: sum(process.poll() is None for process in started) == 1)
 
     assert sorted(process.poll() is None for process in started) == [False] * (count - 1) + [True]
     assert all(process.returncode == 0 for process in started if process.poll() is not None)
@@ -192,7 +192,7 @@ def test_hook_blocks_when_the_daemon_is_stopped_by_sigstop(warm: WarmProcess) ->
         warm.started[0].send_signal(signal.SIGCONT)
 
     assert is_block(before)
-    assert "the warm process did not reply_data in time" in json.loads(before.stdout)["reason"]
+    assert "the warm process did not answer in time" in json.loads(before.stdout)["reason"]
     assert (after.code, after.stdout) == (0, b"{}\n")
     assert warm.ask(bash("ls", call="awake again")).code == 0
 

@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import socket
+import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -183,20 +184,17 @@ FEW_EXAMPLES = settings(
 )
 HOOK_ARGUMENTS = "20 closed /bin/false -m verdikt.hosts.hook claude PreToolUse".split()
 
-REPLIES = (
-    st.binary(max_size=60)
-    | st.builds(
-        lambda magic, kind, status, out, err, lengths: (
-            magic + bytes([kind, status]) + (lengths or len(out).to_bytes(4, "big") + len(err).to_bytes(4, "big")) + out + err
-        ),
-        st.sampled_from([b"VDK1", b"VDK1", b"VDK1", b"VDK2"]),
-        st.sampled_from([0, 0, 0, 2, 3, 255]),
-        st.sampled_from([0, 2, 1, 255]),
-        DOCUMENTS | st.sampled_from([b"{}\n", b'{"decision":"block","reason":"no"}\n']),
-        st.binary(max_size=20),
-        st.none() | st.binary(min_size=8, max_size=8),
-    )
-)  # fmt: skip
+REPLIES = st.binary(max_size=60) | st.builds(
+    lambda magic, kind, status, out, err, lengths: b"".join(
+        [magic, bytes([kind, status]), lengths or struct.pack(">II", len(out), len(err)), out, err]
+    ),
+    st.sampled_from([b"VDK1", b"VDK1", b"VDK1", b"VDK2"]),
+    st.sampled_from([0, 0, 0, 2, 3, 255]),
+    st.sampled_from([0, 2, 1, 255]),
+    DOCUMENTS | st.sampled_from([b"{}\n", b'{"decision":"block","reason":"no"}\n']),
+    st.binary(max_size=20),
+    st.none() | st.binary(min_size=8, max_size=8),
+)
 
 
 def parse_reply(reply: bytes) -> tuple[int, bytes] | None:
@@ -232,7 +230,7 @@ def test_any_output_of_a_hook_ends_in_a_decision(subject: Subject, replies: byte
     if is_one_object(replies):
         assert (completed_process.returncode, completed_process.stdout) == (0, replies.removesuffix(b"\n") + b"\n")
     else:
-        assert b"it did not reply with one decision" in completed_process.stdout
+        assert b"it did not answer with one decision" in completed_process.stdout
 
 
 ARGUMENTS = st.sampled_from(
