@@ -173,7 +173,8 @@ def print_contention(directory: Path) -> None:
         f" counter {count:,}, chain {'intact' if audit(home).is_intact else 'BROKEN'}"
     )
     print(
-        f"appends per second with fsync: {4000 / seconds:,.0f} from eight processes, {500 / seconds_alone:,.0f} from one,"
+        f"appends per second with fsync: {4000 / seconds:,.0f} from eight processes,"
+        f" {500 / seconds_alone:,.0f} from one,"
         f" {4000 / seconds * seconds_alone / 500:.2f}× as many"
     )
 
