@@ -1,4 +1,7 @@
-"""What it costs to understand a command: against a bare tree-sitter parse of the same text, and as texts grow."""
+"""What the analysis of a command costs, as a multiple of a bare tree-sitter parse, and as scripts grow.
+
+make bench      or      .venv/bin/python benchmarks/shell.py
+"""
 
 import statistics
 import time
@@ -21,13 +24,13 @@ from verdikt.shell import analyse
 COMMANDS: list[str] = yaml.safe_load(Path(__file__).with_name("commands.yaml").read_text(encoding="utf-8"))
 
 ROUNDS = 15
-WARM = 5
-"""Passes over everything before it counts: the process behind the hooks has seen commands before."""
+# Passes over everything before it counts, because the warm process has seen commands before.
+WARM_UP_PASSES = 5
 
 SCRIPT = """set -e
 NAME=${1:-world}
 if [ -f "$NAME.txt" ]; then
-  rm -f "$NAME.txt"   # made anew below
+  rm -f "$NAME.txt"   # written again below
 fi
 find . -name '*.o' | xargs rm -f
 cat <<END > out.txt
@@ -38,18 +41,18 @@ sudo apt-get install -y jq && echo "ok: $((1 + 2))"
 """
 
 
-def best(run: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """The shortest of several rounds: what else the machine does is not ours to measure."""
+def measure_least(run: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Return the seconds of the fastest of several rounds, which other processes have disturbed least."""
     shortest = float("inf")
     for _ in range(ROUNDS):
-        start = clock()
+        started_at = clock()
         run()
-        shortest = min(shortest, clock() - start)
+        shortest = min(shortest, clock() - started_at)
     return shortest
 
 
-def measure(command: str, parser: Parser, facts: Facts, policy: PolicyNode) -> tuple[float, ...]:
-    """Seconds for a bare parse, for the analysis, for everything (analysis, effects, decision), for the effects again."""
+def measure_command(command: str, parser: Parser, facts: Facts, policy: PolicyNode) -> tuple[float, ...]:
+    """Return the seconds of a bare parse, the analysis, everything with the decision, and the effects again."""
     source = command.encode()
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=facts.cwd)
 
@@ -57,24 +60,24 @@ def measure(command: str, parser: Parser, facts: Facts, policy: PolicyNode) -> t
         effects = classify_shell_text(command, facts)
         return policy.evaluate(action, GovernanceContext(action=action, effects=effects, facts=facts))
 
-    floor = best(lambda: parser.parse(source))
+    floor = measure_least(lambda: parser.parse(source))
     return (
         floor,
-        best(lambda: analyse(command, home=facts.home, cwd=facts.cwd)),
-        best(decide),
-        best(lambda: classify(action, facts.copy_without_answers())),
+        measure_least(lambda: analyse(command, home=facts.home, cwd=facts.cwd)),
+        measure_least(decide),
+        measure_least(lambda: classify(action, facts.copy_without_answers())),
     )
 
 
 def main() -> None:
-    """Prints ratios."""
+    """Print the ratios."""
     parser = Parser(Language(tree_sitter_bash.language()))
     facts = Facts(RealWorld("/nowhere/project", home="/nowhere"))
     policy = parse_policy("profile: standard").root
-    for _ in range(WARM):
+    for _ in range(WARM_UP_PASSES):
         for command in COMMANDS:
-            measure(command, parser, facts, policy)
-    times = [measure(command, parser, facts, policy) for command in COMMANDS]
+            measure_command(command, parser, facts, policy)
+    times = [measure_command(command, parser, facts, policy) for command in COMMANDS]
     print(f"{len(COMMANDS)} ordinary commands against a bare parse of the same text:")
     for column, name in enumerate(
         ("shell analysis", "analysis, effects, decision (≤ 12×)", "effects of a command met before"), start=1
@@ -92,7 +95,7 @@ def main() -> None:
         ("analysis and effects (≤ 120×)", lambda text: classify_shell_text(text, facts)),
     )
     for name, run in runs:
-        growth = best(lambda run=run: run(large), time.process_time) / best(
+        growth = measure_least(lambda run=run: run(large), time.process_time) / measure_least(
             lambda run=run: run(small), time.process_time
         )
         print(f"{len(large)} letters of script against {len(small)}, {name}: {growth:.0f}× the time")

@@ -6,20 +6,23 @@ something new appeared, so that the report can name the test that has to close i
 
 import gc
 import os
+import re
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from pathlib import Path
 
 GRACE_SECONDS = 10.0
 """A thread that was told to stop and a process that was killed may need this long to disappear."""
 
-_watched_directories: set[bytes] = set()
+_watched_directories: set[Path] = set()
 
 
 def watch_directory(directory: Path) -> None:
     """Treat every process that works in this directory as one that a test started."""
-    _watched_directories.add(os.fsencode(directory))
+    _watched_directories.add(directory)
 
 
 def list_descriptors() -> set[str]:
@@ -45,33 +48,42 @@ def list_threads() -> set[str]:
 
 def list_children() -> set[str]:
     """Return the child processes of this process."""
-    pids: set[int] = set()
-    for children in Path("/proc/self/task").glob("*/children"):
-        try:
-            pids.update(int(pid) for pid in children.read_text().split())
-        except OSError:
-            continue  # the thread ended meanwhile
-    return {_describe_process(pid) for pid in pids if not _is_resource_tracker(pid)}
+    return {_describe_process(pid) for pid in _list_child_pids() if not _is_resource_tracker(pid)}
 
 
 def list_orphans() -> set[str]:
-    """Return the processes of this user that work in a directory of the tests, children or not.
+    """Return the processes that work in a directory of the tests, whether they are children of this process or not."""
+    processes = find_processes(_watched_directories)
+    return {f"{_describe_process(pid)} in {path}" for pid, path in processes.items() if pid not in _list_child_pids()}
 
-    A warm process leaves the process group of the hook that started it, so it is no child of the test worker. What it
-    cannot hide is its directory, in its arguments, its environment or as its working directory.
+
+def find_processes(directories: Iterable[Path]) -> dict[int, str]:
+    """Return the processes that work below one of the directories, each with the path that shows it.
+
+    A warm process leaves the process group of the hook that started it, and outlives it. Its directory stays visible
+    in its arguments, in its environment or as its working directory.
     """
-    orphans = set()
+    below = re.compile(b"|".join(re.escape(os.fsencode(each)) + rb"(?:/[^\0:]*)?(?=[\0:]|$)" for each in directories))
+    processes = {}
     for process in Path("/proc").glob("[0-9]*"):
-        if process.name == str(os.getpid()):
-            continue
         try:
-            parts = [process.joinpath(part).read_bytes() for part in ("cmdline", "environ")]
-            parts.append(os.fsencode(os.readlink(process / "cwd")))
+            visible = [process.joinpath(part).read_bytes() for part in ("environ", "cmdline")]
+            visible.append(os.fsencode(os.readlink(process / "cwd")))
         except OSError:
-            continue  # another user's, or gone
-        if any(directory in part for directory in _watched_directories for part in parts):
-            orphans.add(_describe_process(int(process.name)))
-    return orphans
+            continue  # another user's, or it has just ended
+        if int(process.name) != os.getpid() and (match := below.search(b"\0".join(visible))):
+            processes[int(process.name)] = os.fsdecode(match[0])
+    return processes
+
+
+def reap_children() -> bool:
+    """Take the exit status of children that have ended, and return whether no child is left."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return True
+    return not list_children()
 
 
 def list_resources() -> set[str]:
@@ -79,16 +91,22 @@ def list_resources() -> set[str]:
     return list_descriptors() | list_threads() | list_children()
 
 
-def _resource_tracker_descriptor() -> int:
-    from multiprocessing import resource_tracker
+def _list_child_pids() -> set[int]:
+    pids: set[int] = set()
+    for children in Path("/proc/self/task").glob("*/children"):
+        try:
+            pids.update(int(pid) for pid in children.read_text().split())
+        except OSError:
+            continue  # the thread ended meanwhile
+    return pids
 
+
+def _resource_tracker_descriptor() -> int:
     descriptor = resource_tracker._resource_tracker._fd  # type: ignore[attr-defined]
     return -1 if descriptor is None else int(descriptor)
 
 
 def _is_resource_tracker(pid: int) -> bool:
-    from multiprocessing import resource_tracker
-
     return bool(resource_tracker._resource_tracker._pid == pid)  # type: ignore[attr-defined]
 
 
