@@ -28,7 +28,8 @@ def watch_directory(directory: Path) -> None:
 def list_descriptors() -> set[str]:
     """Return the open file descriptors of this process, each with what it refers to."""
     descriptors = set()
-    for number in os.listdir("/proc/self/fd"):
+    # Without /proc, as on macOS, only threads are checked.
+    for number in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
         try:
             target = os.readlink(f"/proc/self/fd/{number}")
         except OSError:
