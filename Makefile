@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test clients check bench docs clean
+.PHONY: help run test clients check bench docs dist clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s%s\n", $$1, $$2}' Makefile
@@ -44,8 +44,15 @@ check: $(VENV)/installed-check test ## tests, ruff, ruff format, mypy --strict
 bench: $(VENV)/installed-bench ## benchmarks: ratios in one run
 	@for b in benchmarks/[a-z]*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
-docs: $(VENV)/installed-test ## writes the generated tables of the docs anew
+docs: $(VENV)/installed-test ## rewrites the generated tables of the docs
 	@$(BIN)/python -m tests.documents
 
-clean: ## takes .venv and caches away
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+$(VENV)/installed-dist: $(VENV)/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dist]'
+	touch $@
+
+dist: $(VENV)/installed-dist ## source distribution, pure wheel and manylinux wheel in dist/, checked by twine
+	$(BIN)/python -m tools.build_dist
+
+clean: ## removes .venv, caches and built packages
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -118,8 +118,12 @@ _SAMPLE_EFFECT = Effect(cls=EffectClass.WRITE, what="fs.write", targets=(Target(
 
 @lru_cache(maxsize=1)
 def _make_environment() -> Any:
-    from cel_expr_python import cel  # loaded only when a policy has a condition
-    from cel_expr_python.ext import ext_strings
+    # Loaded only when a policy has a condition, and installed only by those who write conditions.
+    try:
+        from cel_expr_python import cel
+        from cel_expr_python.ext import ext_strings
+    except ImportError as error:
+        raise PolicyError("`if` needs the CEL library: install it with `pip install 'verdikt[cel]'`") from error
 
     kinds = {
         "string": cel.Type.STRING,

@@ -1,5 +1,7 @@
 """CEL conditions: what they may say, and what is found out before they are used."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -118,3 +120,19 @@ def test_any_payload_can_be_looked_at() -> None:
     action = Action(kind=ActionKind.OTHER, payload=deep)
     with pytest.raises(ValueError, match="at most 32 levels"):
         condition(action, context(action))
+
+
+def test_a_condition_without_the_library_is_an_error_of_the_policy() -> None:
+    """The message says what to install, because the library is an extra."""
+    code = (
+        "import sys; sys.modules['cel_expr_python'] = None\n"
+        "from verdikt import parse_policy\n"
+        "from verdikt.errors import PolicyError\n"
+        "try:\n"
+        "    parse_policy('rules: [{name: r, if: risk > 0.5, verdict: block, reason: r, fix: f}]')\n"
+        "except PolicyError as error:\n"
+        "    print(error)\n"
+    )
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert "pip install 'verdikt[cel]'" in completed.stdout
