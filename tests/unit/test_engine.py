@@ -1,4 +1,4 @@
-"""The engine as users import it: it finds out by itself what actions would do."""
+"""The engine as users import it, with facts and effects from this machine."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from verdikt.guards import BashSafetyGuard, FileBoundaryGuard
 
 
 def bash(command: str, cwd: Path) -> Action:
-    """A shell command in a project."""
+    """Return a shell command in a project."""
     return Action(kind=ActionKind.BASH, payload={"command": command}, cwd=str(cwd))
 
 
@@ -38,8 +38,8 @@ def bash(command: str, cwd: Path) -> Action:
         ("echo profile: none > governance.yaml", "block"),
     ],
 )
-def test_guards_judge_what_a_command_does(tmp_path: Path, command: str, verdict: str) -> None:
-    """Not how it is written."""
+def test_command_is_judged_by_its_effects(tmp_path: Path, command: str, verdict: str) -> None:
+    """Guards judge what a command does, however it is written."""
     (tmp_path / ".git").mkdir()
     (tmp_path / "auth.py").write_text("")
     engine = PolicyEngine(All(BashSafetyGuard(), FileBoundaryGuard(red_line_files=["auth.py"])))
@@ -48,8 +48,8 @@ def test_guards_judge_what_a_command_does(tmp_path: Path, command: str, verdict:
     assert result.verdict.kind.word == verdict, result.reason
 
 
-def test_a_link_is_followed(tmp_path: Path) -> None:
-    """As the disk has it."""
+def test_write_through_a_symbolic_link_is_judged_by_its_destination(tmp_path: Path) -> None:
+    """A path is judged where the disk puts it."""
     (tmp_path / ".git").mkdir()
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "out").symlink_to("/usr")
@@ -60,8 +60,8 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cwd", ["", "/no/such/place", "\0", "\ud800", "x" * 100_000])
-def test_any_directory_gets_a_verdict(cwd: str) -> None:
-    """Also one that cannot be."""
+def test_action_in_an_impossible_directory_is_judged(cwd: str) -> None:
+    """A directory that cannot exist still gets a verdict without an error."""
     result = PolicyEngine(BashSafetyGuard()).evaluate(
         Action(kind=ActionKind.BASH, payload={"command": "rm -rf /"}, cwd=cwd)
     )
@@ -82,8 +82,8 @@ def test_any_directory_gets_a_verdict(cwd: str) -> None:
         ["bash", "-lc", "sudo ls"],
     ],
 )
-def test_a_blocked_prefix_is_found_however_it_is_written(tmp_path: Path, command: str | list[str]) -> None:
-    """Quotes, variables and directories are no way around it; nor is a host that gives words instead of a text."""
+def test_blocked_prefix_is_found_in_every_notation(tmp_path: Path, command: str | list[str]) -> None:
+    """Quotes, variables, directories and word lists do not hide a blocked prefix."""
     action = Action(kind=ActionKind.BASH, payload={"command": command}, cwd=str(tmp_path))
     engine = PolicyEngine(BashSafetyGuard(blocked_prefixes=["sudo"], defaults=False))
 
@@ -91,8 +91,8 @@ def test_a_blocked_prefix_is_found_however_it_is_written(tmp_path: Path, command
 
 
 @pytest.mark.parametrize("command", [["rm", "-rf", "/"], ["bash", "-lc", "rm -rf /"]])
-def test_a_command_of_words_is_judged_like_a_text(command: list[str]) -> None:
-    """By engine and by guard alone."""
+def test_command_given_as_words_is_judged_like_text(command: list[str]) -> None:
+    """Engine and guard judge a list of words like the text it stands for."""
     action = Action(kind=ActionKind.BASH, payload={"command": command})
 
     assert not PolicyEngine(BashSafetyGuard()).evaluate(action).passed
@@ -100,8 +100,8 @@ def test_a_command_of_words_is_judged_like_a_text(command: list[str]) -> None:
 
 
 @pytest.mark.parametrize("kind", list(ActionKind))
-def test_a_payload_too_deep_to_print_gets_a_verdict(kind: ActionKind) -> None:
-    """A thousand lists in each other, in every field that somebody reads."""
+def test_payload_nested_a_thousand_levels_is_judged(kind: ActionKind) -> None:
+    """A payload that is nested too deeply to print gets a verdict without an error, in every field that is read."""
     deep: object = "rm -rf /"
     for _ in range(1000):
         deep = [deep]
