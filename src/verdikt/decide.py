@@ -106,6 +106,7 @@ def _decide_recordable(
     verdict = apply_posture(granted, posture, dominant)
 
     # Build the decision and its receipt.
+    # An OBSERVE guard that failed passes, but its failure must not stay unseen.
     warnings = tuple(v for v in ctx.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error))
     fields: dict[str, Any] = {
         "verdict": verdict,
@@ -164,6 +165,7 @@ def block_unevaluated(error: BaseException) -> Verdict:
 
 def _redact_for_guards(action: Action, facts: Facts) -> Action:
     """Return the action as guards may see it: secrets masked, and without the host's call id, which no receipt has."""
+    # A guard that decided by the call id could not be replayed, because the receipt does not have it.
     if not action.call_id and not facts.secrets:
         return action
     return Action(
@@ -238,6 +240,7 @@ def _apply_grants(ruling: Verdict, ctx: GovernanceContext, grants: tuple[Grant, 
     """Return what remains of the policy's verdict when objections that a grant covers are lifted."""
     if not grants or ctx.facts is None:
         return ruling
+    # All objections, not only the deciding one: a grant for one guard must not silence the others.
     objections = [verdict for verdict in (ruling, *list_objections(ctx.trace)) if not verdict.passed]
     covers = [find_covering_grant(grants, verdict, ctx.action, ctx.facts.now, ctx.effects) for verdict in objections]
     uncovered = [verdict for verdict, grant in zip(objections, covers, strict=True) if grant is None]

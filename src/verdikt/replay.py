@@ -61,6 +61,7 @@ def read_decision(entry: Entry) -> RecordedDecision | None:
     receipt, sha = body.get("receipt"), body.get("receipt_sha256")
     if not isinstance(receipt, Mapping) or not isinstance(sha, str):
         raise LedgerError(f"entry {entry.seq} of `{entry.session}`: expected a receipt and its hash, found none")
+    # A newer receipt may have inputs that this release ignores: replaying it would report false differences.
     if receipt.get("v") != RECEIPT_VERSION:
         raise LedgerError(
             f"entry {entry.seq} of `{entry.session}`: expected a receipt of version {RECEIPT_VERSION},"
@@ -76,6 +77,7 @@ def replay(past: RecordedDecision, policy: Policy) -> Decision:
     facts = record["facts"]
     return decide(
         action,
+        # `now` serves a policy that reads the time where the recorded one did not.
         Facts(RecordedWorld(facts, now=past.seconds), secrets=tuple(facts["secrets"])),
         SessionState(session_id=action.session_id, **record["session"]),
         Posture(record["posture"]["before"]),
@@ -141,6 +143,7 @@ class PolicyComparison:
     def add_decision(self, past: RecordedDecision, decision: Decision) -> None:
         """Count one decision, and keep it if its outcome changes."""
         self.total += 1
+        # By group, because pass and warn both let the action happen.
         if _GROUPS[past.kind] != _GROUPS[decision.verdict.kind]:
             self.changes.append(DecisionChange(past, decision))
 
