@@ -231,3 +231,35 @@ def test_load_applies_the_layers_of_the_directory(tmp_path: Path) -> None:
     )
 
     assert (decision.verdict.kind, decision.guard) == (VerdictKind.BLOCK, "no_make")
+
+
+def list_open_files(directory: Path) -> list[str]:
+    """Return the files below a directory that this process has open."""
+    links = [Path(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")]
+    targets = [str(link.readlink()) for link in links if link.is_symlink()]
+    return [target for target in targets if target.startswith(str(directory))]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc to list open files")
+def test_close_releases_the_store_that_load_opened_and_leaves_a_given_one_open(tmp_path: Path) -> None:
+    """`load` owns its store; a store that the caller gave stays the caller's to close."""
+    env = {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "own"), "PATH": os.environ["PATH"]}
+    with Governance.load(cwd=str(tmp_path), env=env) as governance:
+        governance.before(bash("ls"))
+        assert list_open_files(tmp_path / "own")
+    assert list_open_files(tmp_path / "own") == []
+
+    with FileStore(tmp_path / "given", FakeClock(), load_projections()) as store:
+        with Governance(governance.policy, store, world_factory=lambda cwd: FakeWorld()) as governance:
+            governance.before(bash("ls"))
+        assert list_open_files(tmp_path / "given")
+    assert list_open_files(tmp_path / "given") == []
+
+
+def test_before_inside_a_block_on_the_same_session_is_a_block(gov: Governance, store: FileStore) -> None:
+    """A decision that cannot lock its session fails closed instead of waiting for itself."""
+    with store.session("s1"):
+        decision = gov.before(bash("ls"))
+
+    assert (decision.verdict.kind, decision.verdict.error) == (VerdictKind.BLOCK, True)
+    assert "already under way" in decision.verdict.reason
