@@ -18,7 +18,6 @@ from pathlib import Path
 from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
-from verdikt.ledger.store import LogWriter
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.decision import Decision
 from verdikt.policy import parse_policy
@@ -82,13 +81,11 @@ class Warm:
         for _, body in pairs:
             body.pop("artifacts", None)
 
-        def write(log: LogWriter) -> None:
-            for _ in range(STEP):
-                for kind, body in pairs:
-                    log.append(kind, body)
-
         for _ in range(calls // STEP):
-            self.store.update(session, write)
+            with self.store.session(session) as log:
+                for _ in range(STEP):
+                    for kind, body in pairs:
+                        log.append(kind, body)
 
 
 def cpu(work: Callable[[], object]) -> float:

@@ -1,7 +1,7 @@
 """CPU µs per decision by 1, 10, 100 and 1,000 equality rules, beside cedarpy, regopy and casbin in the same run.
 
 Each engine gets the same rules (a write to the path of rule i is denied), parsed once, and is then asked about a path that
-only the last rule names, and about one that none names. verdikt is measured through `verdikt.graph.engine.PolicyEngine.evaluate`,
+only the last rule names, and about one that none names. verdikt is measured through `verdikt.engine.PolicyEngine.evaluate`,
 with session counting and trace as in use, and like the others without looking at the disk or telling effects; `verdikt, from a file` is the same policy loaded from `governance.yaml`.
 
     make bench      or      .venv/bin/python benchmarks/policy.py
@@ -31,10 +31,10 @@ def rules(count: int) -> list[dict[str, object]]:
 def verdikt_engine(count: int) -> Decide:
     """verdikt, the graph built in Python."""
     from verdikt import Action, ActionKind
-    from verdikt.graph.engine import PolicyEngine
+    from verdikt.engine import PolicyEngine
     from verdikt.graph.rule import Rule, RuleSet
 
-    engine = PolicyEngine(RuleSet(*map(Rule.from_data, rules(count))))
+    engine = PolicyEngine(RuleSet(*map(Rule.from_data, rules(count))), classify=None, observe=None)
     write = ActionKind.WRITE
     return lambda path: engine.evaluate(Action(kind=write, tool="Write", payload={"file_path": path})).passed
 
@@ -44,10 +44,11 @@ def verdikt_file(count: int) -> Decide:
     import json
 
     from verdikt import Action, ActionKind
-    from verdikt.graph.engine import PolicyEngine
+    from verdikt.engine import PolicyEngine
     from verdikt.policy import parse_policy
 
-    engine = PolicyEngine(parse_policy(json.dumps({"profile": "none", "rules": rules(count)})).root)
+    root = parse_policy(json.dumps({"profile": "none", "rules": rules(count)})).root
+    engine = PolicyEngine(root, classify=None, observe=None)
     write = ActionKind.WRITE
     return lambda path: engine.evaluate(Action(kind=write, tool="Write", payload={"file_path": path})).passed
 

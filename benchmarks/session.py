@@ -14,7 +14,6 @@ from typing import Any
 from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
-from verdikt.ledger.store import LogWriter
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
 from verdikt.model.session_memory import MAX_MARKS, Memory
@@ -81,19 +80,19 @@ class Sessions:
         entries = [entry for entry in self.gov.store.read_entries(session) if entry.kind in ENTRIES]
         pairs = [(entry.kind, _slim(dict(entry.body))) for entry in entries]
 
-        def write(log: LogWriter) -> None:
-            for kind, found in pairs * (STEP // 8):
-                body = found
-                if kind is EntryKind.TOOL_CALL:
-                    self.calls[session] += 1
-                    if body["tool"] == "Read":
-                        memory = Memory()
-                        memory.set_mark("0123456789abcdef", "read_before_write", str(self.calls[session]))
-                        body = {**body, "kept": {**body.get("kept", {}), **memory.changes}}
-                log.append(kind, body)
-
         while self.calls[session] < calls:
-            self.gov.store.update(session, write)
+            with self.gov.store.session(session) as log:
+                for kind, body in pairs * (STEP // 8):
+                    log.append(kind, self._mark_read(session, body) if kind is EntryKind.TOOL_CALL else body)
+
+    def _mark_read(self, session: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Count one call and return its body, with the mark that a read leaves."""
+        self.calls[session] += 1
+        if body["tool"] != "Read":
+            return body
+        memory = Memory()
+        memory.set_mark("0123456789abcdef", "read_before_write", str(self.calls[session]))
+        return {**body, "kept": {**body.get("kept", {}), **memory.changes}}
 
     def after(self, session: str, *, fresh: bool) -> float:
         """CPU seconds of one after moment; without fsync there is little else, and a busy machine does not show in them."""

@@ -1,4 +1,4 @@
-"""verdikt: one policy between an AI agent and the world. The public names, each loaded when first used."""
+"""verdikt: one policy between an AI agent and the world. The public names, each imported when first used."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -85,7 +85,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOME = {
+# Imported on first use: a hook starts a process for each tool call and must not load the names it does not need.
+_MODULES = {
     "Action": "verdikt.model.action",
     "Governance": "verdikt.govern",
     "ActionKind": "verdikt.model.action",
@@ -166,12 +167,12 @@ _HOME = {
     "Budget": "verdikt.guidance.budget",
 }
 
-__all__ = sorted(_HOME)  # noqa: PLE0605 (the table above is the list)
+__all__ = sorted(_MODULES)  # noqa: PLE0605 (the table above is the list)
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module `verdikt` has no attribute `{name}`")
 
 

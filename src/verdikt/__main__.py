@@ -1,4 +1,4 @@
-"""`verdikt` and `python -m verdikt`."""
+"""The entry point of `verdikt` and `python -m verdikt`."""
 
 import sys
 
@@ -6,10 +6,10 @@ from verdikt.hosts.hook import main as hook
 
 
 def main() -> None:
-    """Runs the hook without loading the command line, and everything else with it."""
+    """Run the hook without importing the command line; run everything else with it."""
     if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv:
         hook(sys.argv[2:])
-    from verdikt.cli import main as command
+    from verdikt.cli import main as command  # imports click, which a hook does not need
 
     command()
 

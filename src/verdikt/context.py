@@ -1,4 +1,4 @@
-"""What flows through the graph. Another name for what lives in the rooms."""
+"""Public import path of the evaluation context and the session state."""
 
 from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.model.session_state import SessionState

@@ -1,14 +1,15 @@
-"""The pure core: an action, the facts, a session, a posture and a policy in; a decision with its receipt out.
+"""The pure core: an action, facts, a session, a posture and a policy in; a decision with its receipt out.
 
-`govern` and `verdikt check` call it with the world as it is, `replay` with the world as it was recorded: what is recorded
-was decided here, and can be decided here again.
+`Governance.before` and `verdikt check` call `decide` with the world as it is, `replay` with the world as it was
+recorded. Every decision is made here, so every recorded decision can be made again here, with the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from verdikt import __version__
@@ -16,7 +17,7 @@ from verdikt.effects.classifier import classify
 from verdikt.errors import CanonicalError
 from verdikt.graph.combinator import strictest_verdict
 from verdikt.graph.context import GovernanceContext, TraceEntry
-from verdikt.graph.evaluation_result import EvaluationResult
+from verdikt.graph.evaluation_result import list_objections
 from verdikt.graph.guard_node import FAILURE_FIX, describe_error
 from verdikt.graph.session_history import RISK_DECAY_FACTOR, record_verdict
 from verdikt.model.action import Action
@@ -31,16 +32,17 @@ from verdikt.model.verdict import Verdict, VerdictKind
 
 if TYPE_CHECKING:
     from verdikt.effects.manifest import Manifest, ToolDeclaration
+    from verdikt.graph.guard import PolicyNode
     from verdikt.graph.policy import Policy
     from verdikt.model.facts import Facts
     from verdikt.model.grant import Grant
     from verdikt.model.posture import Posture
 
 UNRECORDABLE = "unrecordable"
-"""The one payload field of an action whose own payload has no canonical bytes; it says why."""
+"""The only payload field of an action whose own payload has no canonical bytes; its value says why."""
 
 SESSION_COUNTERS = ("action_count", "block_count", "consecutive_blocks", "risk")
-"""What of a session every receipt holds; history and slots are there only when a guard looked at them."""
+"""The session fields in every receipt; history and slots are added only when a guard read them."""
 
 
 def decide(
@@ -53,64 +55,70 @@ def decide(
     grants: Collection[Grant] = (),
     engine: str = __version__,
 ) -> Decision:
-    """The decision on an action whose secrets are already replaced; `session` moves on by this action.
+    """Return the decision on an action whose secrets are already redacted, and count it in `session`.
 
-    Whatever fails on the way is a block. `engine` is the version that the receipt names.
+    A failure on the way is a block, never an exception. `engine` is the version that the receipt names.
     """
+    attempt = partial(_decide_recordable, session=session, posture=posture, policy=policy, grants=grants, engine=engine)
     try:
-        return _decide_once(action, facts, session, posture, policy, grants=grants, engine=engine)
+        return attempt(action, facts)
     except CanonicalError:
+        # 64-bit ids are ordinary input, but a double cannot hold them: the receipt has them as text.
         action = replace(action, payload=stringify_big_integers(action.payload))
     try:
-        return _decide_once(
-            action, facts.copy_without_answers(), session, posture, policy, grants=grants, engine=engine
-        )
+        return attempt(action, facts.copy_without_answers())
     except CanonicalError as error:
-        return _decide_once(
-            _build_unrecordable_action(action, error),
-            facts.copy_without_answers(),
-            session,
-            posture,
-            policy,
-            grants=grants,
-            engine=engine,
-        )
+        return attempt(_build_unrecordable_action(action, error), facts.copy_without_answers())
 
 
-def _decide_once(
+def _decide_recordable(
     action: Action,
     facts: Facts,
+    *,
     session: SessionState,
     posture: Posture,
     policy: Policy,
-    *,
     grants: Collection[Grant],
     engine: str,
 ) -> Decision:
-    judged = _redact_for_guards(action, facts)
-    asked = _RecordingSession(session)
-    inputs = {name: getattr(session, name) for name in SESSION_COUNTERS}
+    """Decide an action, or raise `CanonicalError`, with `session` unchanged, when it cannot be written to a receipt."""
+    visible_action = _redact_for_guards(action, facts)
+    visible_session = _RecordingSession(session)
+    counters = {name: getattr(session, name) for name in SESSION_COUNTERS}
     ctx = _LazyTimeContext(
-        judged, session=asked, facts=facts, posture=posture, risk_score=session.risk * RISK_DECAY_FACTOR
+        visible_action,
+        session=visible_session,
+        facts=facts,
+        posture=posture,
+        risk_score=session.risk * RISK_DECAY_FACTOR,
+        # A grant overrides one guard, so all other guards must be heard even after the first block.
+        thorough=bool(grants),
     )
-    ctx.thorough = bool(grants)  # a grant gets past one guard, so every other must have had its say
-    ruled = _evaluate_policy(judged, ctx, policy)
-    considered = () if ruled.passed else tuple(grants)
-    allowed = _apply_grants(EvaluationResult(ruled, ctx), considered)
+
+    # Classify the effects, evaluate the policy.
+    ruling = _evaluate_policy(visible_action, facts, ctx, policy)
+
+    # Settle: the operator's grants can lift an objection, the posture can only make the verdict stricter.
+    considered_grants = () if ruling.passed else tuple(grants)
+    granted = _apply_grants(ruling, ctx, considered_grants)
     classes = ctx.effects.classes
     dominant = classes[0] if classes else None
-    verdict = apply_posture(allowed, posture, dominant)
+    verdict = apply_posture(granted, posture, dominant)
+
+    # Build the decision and its receipt.
+    # An OBSERVE guard that failed passes, but its failure must not stay unseen.
     warnings = tuple(v for v in ctx.verdicts if v.kind is VerdictKind.WARN or (v.passed and v.error))
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "verdict": verdict,
         "effects": ctx.effects,
         "dominant": dominant,
         "posture": posture,
         "posture_after": posture,
         "warnings": warnings,
-        "approved": verdict.kind is VerdictKind.PASS and not warnings and policy.approves_action(judged, ctx),
-        "would_be": allowed if posture in READ_ONLY_POSTURES and verdict is not allowed else None,
+        "approved": verdict.kind is VerdictKind.PASS and not warnings and policy.approves_action(visible_action, ctx),
+        "would_be": granted if posture in READ_ONLY_POSTURES and verdict is not granted else None,
     }
+    slots_read = "slots" in visible_session.answers
     receipt = Receipt.from_body(
         {
             "v": RECEIPT_VERSION,
@@ -118,21 +126,46 @@ def _decide_once(
             "policy": policy.digest,
             "action": action_to_record(action),
             "facts": facts.to_canonical_record(),
-            "session": inputs | asked.answers,
-            "grants": [grant.to_record() for grant in considered],
-            "ruled": None if ruled is verdict else verdict_to_record(ruled),
-            **build_decision_record(**said, classes=classes),
-            "after": {"risk": ctx.risk_score, **({"slots": session.slots} if "slots" in asked.answers else {})},
+            "session": counters | visible_session.answers,
+            "grants": [grant.to_record() for grant in considered_grants],
+            "ruled": None if ruling is verdict else verdict_to_record(ruling),
+            **build_decision_record(**fields, classes=classes),
+            "after": {"risk": ctx.risk_score, **({"slots": session.slots} if slots_read else {})},
         }
     )
+
+    # Only now, because building the receipt may fail: a second attempt must find the session as it was.
     ctx.action = action
     session.action_count += 1
     record_verdict(session, ctx, verdict)
-    return Decision(receipt=receipt, **said)
+    return Decision(receipt=receipt, **fields)
+
+
+def evaluate_graph(
+    root: PolicyNode, action: Action, ctx: GovernanceContext, classify_effects: Callable[[], Effects] | None = None
+) -> Verdict:
+    """Classify the effects into `ctx`, then return the graph's verdict; a failure in either is a block.
+
+    The only evaluator of graphs: `decide` uses it for a policy, `PolicyEngine` for any graph. Without
+    `classify_effects` the graph sees the effects that `ctx` holds.
+    """
+    try:
+        if classify_effects is not None:
+            ctx.effects, ctx.classified = classify_effects(), True
+        return root.evaluate(action, ctx)
+    except (Exception, SystemExit) as error:  # a node that exits must not end the process with status 0
+        return block_unevaluated(error)
+
+
+def block_unevaluated(error: BaseException) -> Verdict:
+    """Return the block for an action whose evaluation failed."""
+    reason = f"the action could not be evaluated: {describe_error(error)}"
+    return Verdict.block(guard="engine", reason=reason, fix=FAILURE_FIX, error=True)
 
 
 def _redact_for_guards(action: Action, facts: Facts) -> Action:
-    """The action as guards see it: what was a secret is untold, and the host's id for the call, which no receipt has, is gone."""
+    """Return the action as guards may see it: secrets masked, and without the host's call id, which no receipt has."""
+    # A guard that decided by the call id could not be replayed, because the receipt does not have it.
     if not action.call_id and not facts.secrets:
         return action
     return Action(
@@ -147,8 +180,8 @@ def _redact_for_guards(action: Action, facts: Facts) -> Action:
     )
 
 
-def _evaluate_policy(action: Action, ctx: GovernanceContext, policy: Policy) -> Verdict:
-    """The policy's own verdict: effects first, then the graph. A failure in either is a block, never permission."""
+def _evaluate_policy(action: Action, facts: Facts, ctx: GovernanceContext, policy: Policy) -> Verdict:
+    """Return the policy's verdict before grants and posture: the graph's and, for a declared tool, the manifest's."""
     if isinstance(action.payload, dict) and action.payload.keys() == {UNRECORDABLE}:
         return Verdict.block(
             guard="record",
@@ -156,36 +189,34 @@ def _evaluate_policy(action: Action, ctx: GovernanceContext, policy: Policy) -> 
             fix="send the tool input as plain JSON: finite numbers, valid Unicode, not nested too deeply",
             error=True,
         )
-    try:
-        manifest: Manifest | None = policy.section("manifest")
-        declared = manifest.tools.get(action.tool) if manifest else None
-        assert ctx.facts is not None
-        ctx.effects, ctx.classified = _classify_effects(action, ctx.facts, policy, declared), True
-        verdict = policy.root.evaluate(action, ctx)
-        return strictest_verdict([verdict, _check_declaration(declared, ctx)]) if declared else verdict
-    except (Exception, SystemExit) as error:
-        reason = f"the action could not be evaluated: {describe_error(error)}"
-        return Verdict.block(guard="engine", reason=reason, fix=FAILURE_FIX, error=True)
+    manifest: Manifest | None = policy.section("manifest")
+    declaration = manifest.tools.get(action.tool) if manifest else None
+    classify_effects = partial(_classify_effects, action, facts, policy, declaration)
+    verdict = evaluate_graph(policy.root, action, ctx, classify_effects)
+    return strictest_verdict([verdict, _check_declaration(declaration, ctx)]) if declaration else verdict
 
 
 def _classify_effects(action: Action, facts: Facts, policy: Policy, declaration: ToolDeclaration | None) -> Effects:
-    """What the action would do. The highest layer can say what a tool does; what a lower one declares can only add to it."""
+    """Return the effects of an action. Only the highest layer may define a tool; lower layers can add effects to it."""
     if declaration is None:
         return classify(action, facts)
-    said = classify(action, facts, manifest={declaration.name: declaration.dump()})
-    at = next(
-        at for at, layer in enumerate(policy.layers) if action.tool in getattr(layer.section("manifest"), "tools", ())
+    declared_effects = classify(action, facts, manifest={declaration.name: declaration.dump()})
+    layer_index = next(
+        index
+        for index, layer in enumerate(policy.layers)
+        if action.tool in getattr(layer.section("manifest"), "tools", ())
     )
-    if at == 0:
-        return said
-    found = classify(action, facts).items
-    if policy.unknown_tools_above(at) is VerdictKind.PASS:
-        found = tuple(effect for effect in found if effect.what != "unknown.tool")
-    return Effects((*found, *(effect for effect in said if effect not in found)))
+    if layer_index == 0:
+        return declared_effects
+    # A project's manifest must not make a dangerous tool harmless: what is known without it stays.
+    effects = classify(action, facts).items
+    if policy.unknown_tools_above(layer_index) is VerdictKind.PASS:
+        effects = tuple(effect for effect in effects if effect.what != "unknown.tool")
+    return Effects((*effects, *(effect for effect in declared_effects if effect not in effects)))
 
 
 def _check_declaration(tool: ToolDeclaration, ctx: GovernanceContext) -> Verdict:
-    """What the manifest itself says of a declared tool. The posture alone is settled later, for every tool."""
+    """Return the manifest's own verdict on a declared tool; the posture itself is applied later, for every tool."""
     if tool.permitted_postures is not None and ctx.posture not in tool.permitted_postures:
         verdict = Verdict.block(
             guard="manifest",
@@ -205,22 +236,22 @@ def _check_declaration(tool: ToolDeclaration, ctx: GovernanceContext) -> Verdict
     return verdict
 
 
-def _apply_grants(result: EvaluationResult, grants: tuple[Grant, ...]) -> Verdict:
-    """What is left of the policy's objections once the operator's grants are taken off."""
-    ruled, ctx = result.verdict, result.context
+def _apply_grants(ruling: Verdict, ctx: GovernanceContext, grants: tuple[Grant, ...]) -> Verdict:
+    """Return what remains of the policy's verdict when objections that a grant covers are lifted."""
     if not grants or ctx.facts is None:
-        return ruled
-    objections = [verdict for verdict in (ruled, *result.objections) if not verdict.passed]
+        return ruling
+    # All objections, not only the deciding one: a grant for one guard must not silence the others.
+    objections = [verdict for verdict in (ruling, *list_objections(ctx.trace)) if not verdict.passed]
     covers = [find_covering_grant(grants, verdict, ctx.action, ctx.facts.now, ctx.effects) for verdict in objections]
-    left = [verdict for verdict, grant in zip(objections, covers, strict=True) if grant is None]
-    if left or covers[0] is None:
-        return strictest_verdict(left)
-    said = f"{ruled.reason}; let through by the operator's grant `{covers[0].id}`: {covers[0].reason}"
-    return Verdict.warn(guard=ruled.guard, reason=said, fix=ruled.fix)
+    uncovered = [verdict for verdict, grant in zip(objections, covers, strict=True) if grant is None]
+    if uncovered or covers[0] is None:
+        return strictest_verdict(uncovered)
+    reason = f"{ruling.reason}; let through by the operator's grant `{covers[0].id}`: {covers[0].reason}"
+    return Verdict.warn(guard=ruling.guard, reason=reason, fix=ruling.fix)
 
 
 def _build_unrecordable_action(action: Action, error: CanonicalError) -> Action:
-    """The action as far as it can be written down, with what is wrong in place of its payload."""
+    """Return the action as far as it can be recorded, with the error in place of its payload."""
 
     def escape_surrogates(text: str) -> str:
         return str(text).encode("utf-8", "backslashreplace").decode()
@@ -238,7 +269,7 @@ def _build_unrecordable_action(action: Action, error: CanonicalError) -> Action:
 
 
 class _RecordingSession(SessionState):
-    """A session as guards see it, this action counted, that remembers what they looked at."""
+    """The session as guards see it, with this action counted; records which of its fields they read."""
 
     __slots__ = ("answers",)
 
@@ -251,21 +282,22 @@ class _RecordingSession(SessionState):
         value = object.__getattribute__(self, name)
         if name in ("history", "slots"):
             answers = object.__getattribute__(self, "answers")
+            # Copied before the guard can change it: the receipt must hold what the guard was shown.
             if name not in answers:
                 answers[name] = deepcopy(value)
         return value
 
 
 class _LazyTimeContext(GovernanceContext):
-    """A context that asks for the time only when a guard does, so that it is in the receipt only then."""
+    """A context that reads the time only when a guard does, because a receipt holds the time only then."""
 
     __slots__ = ()
 
     @property
     def now(self) -> float:
-        """Seconds since the epoch, when the action was looked at."""
+        """Seconds since the epoch, when the facts were collected."""
         return self.facts.now if self.facts is not None else 0.0
 
     @now.setter
     def now(self, value: float) -> None:
-        """The facts alone know the time."""
+        """Ignore the assignment: the time comes from the facts alone."""

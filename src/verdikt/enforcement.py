@@ -1,4 +1,4 @@
-"""Turns a refusal into an exception or an exit, for callers who want the program to stop there."""
+"""`Enforcer`: turn a refusal into an exception or an exit of the program."""
 
 import inspect
 import sys
@@ -9,7 +9,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from verdikt.engine import PolicyEngine
 from verdikt.errors import BlockedError
-from verdikt.graph import engine as graph
 from verdikt.graph.evaluation_result import EvaluationResult
 from verdikt.graph.guard import Guard, PolicyNode
 from verdikt.graph.guard_node import describe_error
@@ -22,30 +21,30 @@ R = TypeVar("R")
 
 
 class Enforcer:
-    """Lets an action go on or stops the program: `BlockedError`, or an exit when `exit_code` is given.
+    """Let an action go on, or raise `BlockedError`; with `exit_code`, exit the program instead.
 
-    `ask` is called when a person must decide and says whether they agreed; without it, an ask is a block.
+    `ask` is called when a person must decide and returns whether they agreed; without it, an ask is a block.
     """
 
     def __init__(
         self,
-        policy: graph.PolicyEngine | PolicyNode | Guard | Iterable[Guard | PolicyNode],
+        policy: PolicyEngine | PolicyNode | Guard | Iterable[Guard | PolicyNode],
         *,
         exit_code: int | None = None,
         ask: Callable[[EvaluationResult], bool] | None = None,
     ) -> None:
         if isinstance(policy, list | tuple):
             policy = Pipeline(policy)
-        self.engine = policy if isinstance(policy, graph.PolicyEngine) else PolicyEngine(policy)  # type: ignore[arg-type]
+        self.engine = policy if isinstance(policy, PolicyEngine) else PolicyEngine(policy)  # type: ignore[arg-type]
         self._exit_code = exit_code
         self._ask = ask
 
     def enforce(self, action: Action) -> EvaluationResult:
-        """Returns only if the action may go on."""
+        """Return the result if the action may go on; otherwise raise or exit."""
         result = self.engine.evaluate(action)
         if result.passed:
             return result
-        # Only a plain `True` is agreement.
+        # Only a plain `True` is agreement: a callback that returns a text or a mock by mistake must not let it pass.
         if result.verdict.kind is VerdictKind.ASK and self._ask is not None and self._ask(result) is True:
             return result
         verdict = result.verdict
@@ -57,7 +56,7 @@ class Enforcer:
 
     @contextmanager
     def governing(self, action: Action) -> Iterator[EvaluationResult]:
-        """The block is entered only if the action may go on; how it ends is recorded as the outcome."""
+        """Enter the block only if the action may go on, and record how the block ends as the outcome."""
         result = self.enforce(action)
         try:
             yield result
@@ -69,9 +68,10 @@ class Enforcer:
     def tool(
         self, kind: ActionKind = ActionKind.OTHER, *, name: str = "", session_id: str = "default", **fields: str
     ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-        """Makes a function a governed tool: its arguments by name are the payload, and it runs only if that passes.
+        """Return a decorator that runs a function only if an action with its arguments as payload passes.
 
-        `fields` renames: `tool(ActionKind.BASH, command="cmd")` gives the argument `cmd` as payload field `command`.
+        `fields` renames arguments: `tool(ActionKind.BASH, command="cmd")` puts the argument `cmd` into the payload
+        field `command`.
         """
 
         def decorate(function: Callable[P, R]) -> Callable[P, R]:

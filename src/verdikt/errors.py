@@ -1,8 +1,8 @@
-"""The error tree.
+"""All exceptions that verdikt raises on purpose, as one tree.
 
     VerdiktError
     ├── PolicyError           a policy, a graph or a rule that cannot be built
-    ├── ManifestError         a tool manifest that cannot be read, or a tool it does not declare
+    ├── ManifestError         a tool manifest that cannot be read, or a tool it doesn't declare
     ├── PostureError          a move between postures that is not allowed
     ├── HookError             a payload that is not a tool call
     ├── WiringError           a host's settings that cannot be changed
@@ -10,13 +10,13 @@
     ├── BlockedError          an action that a policy blocked, raised by `Enforcer`
     ├── SessionError          a session's state that cannot be read or written
     ├── LedgerError           a log that cannot be written or read
-    │   ├── ChainBroken       a log whose links do not hold
-    │   └── KeyringError      a key that is missing, unreadable or not ours
+    │   ├── ChainBroken       a log with a broken hash chain
+    │   └── KeyringError      a key that is missing, unreadable or not trusted
     ├── DaemonError           a warm process that cannot be started or reached
     ├── FindingError          a finding, plan or verdict that cannot be used
     └── GuidanceError         a tool policy, feedback provider or checker that cannot be built
 
-A refusal is a value (a `Verdict`), never an exception; only `Enforcer` turns one into the other, because its caller asked for it.
+A refusal is a value (a `Verdict`), never an exception; only `Enforcer` turns it into one, because that is its purpose.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from collections.abc import Sequence
 
 
 class VerdiktError(Exception):
-    """Everything verdikt raises on purpose."""
+    """The base of all exceptions that verdikt raises on purpose."""
 
 
 class PolicyError(VerdiktError):
-    """A policy that cannot be built; `where` names file, line and column when it came from a file.
+    """A policy that cannot be built; `where` is the file, line and column when it came from a file.
 
-    `faults` holds one error for each fault found; its text has a line for each.
+    `faults` has one error for each fault; the message has a line for each.
     """
 
     def __init__(self, message: str, *, where: str = "") -> None:
@@ -42,7 +42,7 @@ class PolicyError(VerdiktError):
 
     @classmethod
     def from_faults(cls, faults: Sequence[PolicyError]) -> PolicyError:
-        """All these faults as one error."""
+        """Return one error for all these faults."""
         if len(faults) == 1:
             return faults[0]
         error = cls("\n".join(map(str, faults)))
@@ -71,11 +71,11 @@ class WiringError(VerdiktError):
 
 
 class CanonicalError(VerdiktError):
-    """A value that has no canonical bytes: NaN, a lone surrogate, a key twice."""
+    """A value that has no canonical bytes: NaN, a lone surrogate, a duplicate key."""
 
 
 class BlockedError(VerdiktError):
-    """An action that a policy blocked, with what the deciding guard said."""
+    """An action that a policy blocked, with name, reason and fix of the deciding guard."""
 
     def __init__(self, message: str, *, guard: str = "", reason: str = "", fix: str = "") -> None:
         super().__init__(message)
@@ -93,11 +93,11 @@ class LedgerError(VerdiktError):
 
 
 class ChainBroken(LedgerError):
-    """A log whose links do not hold."""
+    """A log with a broken hash chain."""
 
 
 class KeyringError(LedgerError):
-    """A key that is missing, unreadable or not ours."""
+    """A key that is missing, unreadable or not trusted."""
 
 
 class FindingError(VerdiktError, ValueError):

@@ -1,15 +1,14 @@
-"""THE FLOW: one short method for each of the five moments."""
+"""The flow: `Governance`, with one short method for each of the five moments (before, after, prompt, stop, commit)."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from verdikt.council.config import Councils
 from verdikt.council.runs import Runs, runs_directory
@@ -64,13 +63,13 @@ if TYPE_CHECKING:
     from verdikt.observe.clock import Clock
 
 WorldFactory = Callable[[str], World]
-"""The world as seen from a directory."""
+"""Return the world as seen from a directory."""
 
 PathAccess = Callable[[str], "AbstractContextManager[object]"]
-"""Inside, what is at a path is read with the rights of whoever asks; `PermissionError` when it is not for them."""
+"""Return a context in which a path is read with the caller's rights; `PermissionError` when they do not suffice."""
 
 ARTIFACT_LIMIT = 1024 * 1024
-"""Bytes of an output that are kept; its digest is always that of all of it."""
+"""Bytes of an output that are stored; its digest always covers all of it."""
 
 _COMPLETION_UNKNOWN = (
     "whether the work is complete could not be told: say so, and ask the person to run `verdikt doctor`"
@@ -78,7 +77,10 @@ _COMPLETION_UNKNOWN = (
 
 
 class Governance:
-    """The one object a user holds: a policy, a log, and what happens at each moment."""
+    """A policy, a log, and a method for each moment at which a host calls verdikt.
+
+    A context manager: `close` closes the store, if `load` opened it.
+    """
 
     def __init__(
         self,
@@ -94,14 +96,16 @@ class Governance:
         base_directory: str = "",
         path_access: PathAccess = nullcontext,
     ) -> None:
-        """`here` is where relative paths start from; by default the working directory of this process.
+        """Govern by a policy, recording in a store that the caller closes.
 
-        `look` is with whose rights files are read for which there is no world; by default this process's own.
+        Relative paths start from `base_directory`, by default the working directory of this process. `path_access`
+        gives the rights with which files are read that do not go through a world, by default those of this process.
         """
         if tool_policies:
             policy = add_tool_policies(policy, tool_policies)
         self.policy = policy
         self.store = store
+        self._owns_store = False
         self._feedback = tuple(feedback)
         self._completion = completion
         self.clock = clock or SystemClock()
@@ -119,62 +123,106 @@ class Governance:
         env: Mapping[str, str] = os.environ,
         clock: Clock | None = None,
     ) -> Governance:
-        """Governance by one policy file, or by the layers in force at `cwd`; a `PolicyError` holds every fault."""
+        """Govern by one policy file, or by the layers in force at `cwd`; a `PolicyError` lists every fault."""
         policy = load_file(str(path)) if path else load_cached_policy(cwd, env)
-        return cls(policy, FileStore(get_data_directory(env), clock, load_projections()), clock=clock, env=env)
+        store = FileStore(get_data_directory(env), clock, load_projections())
+        governance = cls(policy, store, clock=clock, env=env)
+        governance._owns_store = True
+        return governance
+
+    def close(self) -> None:
+        """Close the store that `load` opened; a store that was given stays open."""
+        if self._owns_store:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     def before(self, action: Action, *, posture: Posture | None = None) -> Decision:
-        """May this happen? The decision is in the log before it is given; whatever fails on the way is a block."""
+        """Decide whether an action may happen.
+
+        The decision is in the log before it is returned, and a failure anywhere on the way is a block.
+        """
         try:
-            clean, secrets = redact_action(action)
-            world = self._world_factory(clean.cwd)
-
-            def decide_in_session(log: LogWriter) -> Decision:
-                facts = Facts(world, secrets=secrets, memory=StoredMemory(partial(log.read_projection, "memory")))
-                return self._decide_and_record(log, clean, facts, posture)
-
-            return self.store.update(clean.session_id, decide_in_session)
+            action, secrets = redact_action(action)
+            world = self._world_factory(action.cwd)
+            # All under the session's lock, so that parallel calls see each other's counts.
+            with self.store.session(action.session_id) as session:
+                state = _read_state(session)
+                facts = Facts(world, secrets=secrets, memory=_read_memory(session))
+                # A host can only tighten the posture (a run without a person is autonomous), never relax it.
+                posture = strictest_posture(self._session_posture(session), posture or Posture.INTERACTIVE)
+                # Classifies the effects, evaluates the policy, settles with the posture, builds decision and receipt.
+                decision = decide(action, facts, state, posture, self.policy)
+                pause = None
+                if not decision.passed:
+                    # Grants and pauses are read only here, because ordinary work passes and must not pay for them.
+                    if grants := find_live_grants(self.store, action.session_id, self.clock.now()):
+                        state = _read_state(session)
+                        decision = decide(action, facts, state, posture, self.policy, grants=grants)
+                    # No pause lifts a red line: what ran meanwhile could make the pause permanent.
+                    pause = None if decision.verdict.red_line else find_active_pause(self.store)
+                # Replay needs the policy document, so it is stored before the first entry that names its digest.
+                if not has_stored_policy(self.store.home, self.policy.digest):
+                    store_policy(self.store.home, self.policy.digest, self.policy.document)
+                session.append(EntryKind.DECISION, _build_decision_record(decision, action, pause))
+            return _allow_during_pause(decision, pause) if pause and not decision.passed else decision
         except Exception as error:
             self._record_crash("before", error)
             return decision_from_error(error)
 
     def after(self, action: Action, outcome: Outcome) -> Answer:
-        """It happened: what came of it is logged, and the agent is told what it should know now.
+        """Record what came of an action, and return what the agent should know now.
 
-        Never stands in the way; what cannot be logged leaves a gap.
+        Never refuses; what cannot be recorded leaves a gap entry.
         """
         try:
-            clean, _ = redact_action(action)
-            return self.store.update(clean.session_id, lambda log: self._record_call(log, clean, outcome))
+            action, _ = redact_action(action)
+            with self.store.session(action.session_id) as session:
+                body, artifacts = _build_call_record(action, outcome)
+                body["evidence"] = self.evidence_gate.collect_call_evidence(action, outcome)
+                if self.guidance_hooks is not None:
+                    return self.guidance_hooks.after_call(session, action, outcome, body, artifacts)
+                session.append(EntryKind.TOOL_CALL, body, artifacts=artifacts)
+                return Answer()
         except Exception as error:
             self._record_crash("after", error, action.session_id)
             return Answer()
 
     def prompt(self, prompt: Prompt) -> Answer:
-        """A person asked: what for is kept as a contract, and words that try to get past a check are audited. Never in the way."""
+        """Record a person's request as a contract, and audit phrases that try to get past a check; never refuse."""
         try:
             if prompt.human:
-                self.proving.record_prompt(prompt)
+                self.evidence_gate.record_prompt(prompt)
         except Exception as error:
             self._record_crash("prompt", error, prompt.session_id)
         return Answer()
 
     def stop(self, turn: Turn) -> Answer:
-        """The agent wants to finish: may it? A failure refuses once; asked again, it lets go, so that nothing goes round for ever."""
+        """Decide whether the agent may finish: first the completion checks, then the evidence gate.
+
+        A failure refuses once per turn and then lets go, so that an agent cannot be held in a loop.
+        """
         try:
-            guiding = self.guidance_hooks
-            incomplete = guiding and self.store.update(turn.session_id, partial(guiding.check_completion, turn=turn))
-            return incomplete or self.proving.judge_stop(turn)
+            if self.guidance_hooks is not None:
+                with self.store.session(turn.session_id) as session:
+                    refusal = self.guidance_hooks.check_completion(session, turn)
+                if refusal is not None:
+                    return refusal
+            return self.evidence_gate.judge_stop(turn)
         except Exception as error:
             self._record_crash("stop", error, turn.session_id)
-            held = self.guidance is not None or self.proving.settings.mode == "enforce"
-            if not held or turn.stop_hook_active or not self.proving.is_first_failure(turn):
+            enforced = self.guidance is not None or self.evidence_gate.settings.mode == "enforce"
+            if not enforced or turn.stop_hook_active or not self.evidence_gate.is_first_failure(turn):
                 return Answer()
             return Answer(allowed=False, reason=_COMPLETION_UNKNOWN, guard="verdikt")
 
     @cached_property
-    def proving(self) -> EvidenceGate:
-        """What is asked for, what proves it, and the gate between the two."""
+    def evidence_gate(self) -> EvidenceGate:
+        """The gate that holds what the agent claims against what the log proves."""
         settings = self.policy.section("evidence") or EvidenceSettings()
         return EvidenceGate(
             settings,
@@ -186,53 +234,48 @@ class Governance:
         )
 
     def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> tuple[ToolPolicy, ...]:
-        """The tool policies that have a say about a tool, in the order in which they are asked."""
+        """Return the tool policies that apply to a tool, in the order in which they are evaluated."""
         return self.guidance.policies_for_tool(name, agent=agent, prompt=prompt) if self.guidance else ()
 
     def try_completion(self, session: str, cwd: str) -> tuple[TaskCompletionResult, ...]:
-        """What each completion check says now of the work in a directory; nothing is refused, counted or recorded."""
-        guiding, turn = self.guidance_hooks, Turn(session_id=session, cwd=cwd)
-        if guiding is None:
+        """Return what each completion check says now about a directory; refuse, count and record nothing."""
+        turn = Turn(session_id=session, cwd=cwd)
+        if self.guidance_hooks is None:
             return ()
         if not session or not self.store.reader.has_session(session):
-            return guiding.preview_completion(None, turn)
-        return self.store.update(session, partial(guiding.preview_completion, turn=turn))
+            return self.guidance_hooks.preview_completion(None, turn)
+        with self.store.session(session) as log:
+            return self.guidance_hooks.preview_completion(log, turn)
 
     @property
     def feedback_providers(self) -> tuple[FeedbackProviderConfig, ...]:
-        """Who tells the agent something, and when."""
+        """The feedback providers, with their triggers."""
         return self.guidance.feedback if self.guidance else ()
 
     @property
     def task_completion_checker(self) -> TaskCompletionChecker | None:
-        """What must be true before the agent may stop; None when nothing must."""
+        """The check that must pass before the agent may stop; None when there is none."""
         return self.guidance.checker if self.guidance else None
 
     @cached_property
     def guidance(self) -> Guidance | None:
-        """Tool policies, feedback and completion of this definition; None when it has none of them."""
-        sections = ("tool_policies", "feedback", "completion")
-        given = {name: self.policy.section(name) for name in sections}
-        loaded = "verdikt.guidance.tool_policy" in sys.modules  # or no tool policy can stand in the graph
-        if not (any(given.values()) or loaded or self._feedback or self._completion):
-            return None
-
+        """Tool policies, feedback and completion checks of the policy and the constructor; None when there are none."""
         own = self._completion
-        made = own if own is None or isinstance(own, Completion) else Completion(checker=own)
-        found = Guidance(
+        own_completion = own if own is None or isinstance(own, Completion) else Completion(checker=own)
+        guidance = Guidance(
+            # From the graph, not from the section: a program can put tool policies into its graph directly.
             policies=tuple(find_policy_guards(self.policy.nodes)),
-            feedback=(*(given["feedback"] or ()), *self._feedback),
-            completions=(*(given["completion"] or ()), *([made] if made else [])),
+            feedback=(*(self.policy.section("feedback") or ()), *self._feedback),
+            completions=(*(self.policy.section("completion") or ()), *([own_completion] if own_completion else [])),
         )
-        return found if found else None
+        return guidance if guidance else None
 
     @cached_property
     def guidance_hooks(self) -> GuidanceHooks | None:
-        """Guidance at work; None when this definition has none."""
+        """The guidance, connected to the log; None when there is no guidance."""
         if self.guidance is None:
             return None
-
-        return GuidanceHooks(self.guidance, self.policy, self.proving, self._world_factory)
+        return GuidanceHooks(self.guidance, self.policy, self.evidence_gate, self._world_factory)
 
     def commit(
         self,
@@ -244,33 +287,40 @@ class Governance:
         run: bool = False,
         progress: ProgressCallback | None = None,
     ) -> Answer:
-        """May this become history? Where a guardrail stands, only with a fresh verdict below HIGH; whatever fails is a no.
+        """Decide whether staged work may be committed.
 
-        Judges the index against HEAD or `base`, or the commit `at` against `base`; `run` first calls the command
-        reviewers that have not reported.
+        With a guardrail council, only after a fresh verdict below HIGH, and a failure refuses. Reviews the index
+        against HEAD or `base`, or the commit `at` against `base`; `run` first runs the command reviewers that have not
+        reported.
         """
+        # With council_run these take 80 ms to import (urllib.request, ssl, email), and only a commit needs them.
         from verdikt.report.commit_refusal import render_refusal
         from verdikt.report.findings import explain
 
-        called = self.councils.find_by_trigger(trigger)
+        councils = self.councils.find_by_trigger(trigger)
         try:
-            with self.open_council_runner(repo).at_commit(at) as chamber:
-                judged = [
-                    chamber.evaluate_current(council, self._open_findings, base=base, run=run, progress=progress)
-                    for council in called
+            with self.open_council_runner(repo).at_commit(at) as runner:
+                reviews = [
+                    runner.evaluate_current(council, self._open_findings, base=base, run=run, progress=progress)
+                    for council in councils
                 ]
         except Exception as error:
             self._record_crash("commit", error)
-            words = str(error) if isinstance(error, VerdiktError) else type(error).__name__
-            closed = any(council.guardrail for council in called)
-            said = f"the councils could not be asked: {words}"
-            return Answer(allowed=not closed, reason=said if closed else "", context=said, guard="council")
-        stopping = [one for one in judged if one.blocks]
+            detail = str(error) if isinstance(error, VerdiktError) else type(error).__name__
+            guarded = any(council.guardrail for council in councils)
+            message = f"the councils could not be asked: {detail}"
+            return Answer(allowed=not guarded, reason=message if guarded else "", context=message, guard="council")
+        blocking = [review for review in reviews if review.blocks]
         reason = "\n\n".join(
-            render_refusal(one.council.name, one.plan.plan_hash, one.verdict, one.faults) for one in stopping
+            render_refusal(review.council.name, review.plan.plan_hash, review.verdict, review.faults)
+            for review in blocking
         )
-        shown = [explain(one.verdict) for one in judged if not one.blocks and one.verdict and one.verdict.findings]
-        return Answer(allowed=not stopping, reason=reason, context="\n".join(shown), guard="council" if judged else "")
+        context = "\n".join(
+            explain(review.verdict)
+            for review in reviews
+            if not review.blocks and review.verdict and review.verdict.findings
+        )
+        return Answer(allowed=not blocking, reason=reason, context=context, guard="council" if reviews else "")
 
     @property
     def councils(self) -> Councils:
@@ -278,8 +328,8 @@ class Governance:
         return self.policy.section("councils") or Councils()
 
     def open_council_runner(self, repo: str) -> CouncilRunner:
-        """Where the councils of a repository meet."""
-        from verdikt.council.council_run import CouncilRunner
+        """Return the runner of the councils for a repository."""
+        from verdikt.council.council_run import CouncilRunner  # slow to import, see `commit`
 
         log = create_finding_log(lambda: self.store)
         directory = runs_directory(self._env, self.councils.runs_dir)
@@ -288,86 +338,67 @@ class Governance:
     def _open_findings(self, plan_hash: str) -> Mapping[str, str]:
         return find_open_findings(self.store, plan_hash)
 
-    def _decide_and_record(self, log: LogWriter, action: Action, facts: Facts, posture: Posture | None) -> Decision:
-        """Decides and records under the session's lock, so that parallel calls see one another's counts."""
-        stance = strictest_posture(self._current_posture(log), posture or Posture.INTERACTIVE)
-        decision = decide(
-            action, facts, SessionState.from_log(log.session, log.read_projection("session")), stance, self.policy
-        )
-        pause = None
-        if not decision.passed:
-            # Only when something stands in the way is it worth asking whether an operator let it through.
-            if grants := find_live_grants(self.store, action.session_id, self.clock.now()):
-                decision = decide(
-                    action,
-                    facts,
-                    SessionState.from_log(log.session, log.read_projection("session")),
-                    stance,
-                    self.policy,
-                    grants=grants,
-                )
-            # Nor does it take red lines away: what was let through meanwhile could make the pause one for ever.
-            pause = None if decision.verdict.red_line else find_active_pause(self.store)
-        if not has_stored_policy(self.store.home, self.policy.digest):
-            store_policy(self.store.home, self.policy.digest, self.policy.document)
-        log.append(EntryKind.DECISION, _build_decision_record(decision, action, pause))
-        if pause and not decision.passed:
-            said = f"paused by {pause.by or 'the operator'}: {pause.reason}"
-            return replace(decision, verdict=Verdict.warn(guard="pause", reason=said))
-        return decision
-
-    def _record_call(self, log: LogWriter, action: Action, outcome: Outcome) -> Answer:
-        """Logs a call, with what guidance learned from it and has to say."""
-        body, artifacts = _build_call_record(action, outcome)
-        body["evidence"] = self.proving.collect_call_evidence(action, outcome)
-        if self.guidance_hooks is not None:
-            return self.guidance_hooks.after_call(log, action, outcome, body, artifacts)
-        log.append(EntryKind.TOOL_CALL, body, artifacts=artifacts)
-        return Answer()
-
-    def _current_posture(self, log: LogWriter) -> Posture:
-        kept = log.read_projection("posture")
-        return Posture(kept) if kept else self.policy.posture
+    def _session_posture(self, session: LogWriter) -> Posture:
+        """Return the posture that was set for the session, or else the policy's."""
+        posture = session.read_projection("posture")
+        return Posture(posture) if posture else self.policy.posture
 
     def _observe_world(self, cwd: str) -> World:
-        here = to_absolute(cwd if cwd.startswith("/") else os.path.join(self.base_directory, cwd))
+        directory = to_absolute(cwd if cwd.startswith("/") else os.path.join(self.base_directory, cwd))
         home = self._env.get("HOME", "")
-        root = find_project_root(here, home)
+        root = find_project_root(directory, home)
         guarded = list_guarded_paths(root, self._env)
-        return RealWorld(here, env=self._env, guarded=guarded, clock=self.clock, root=root if home else "")
+        # Without HOME the world assumes another home directory, and must look for the root again from there.
+        return RealWorld(directory, env=self._env, guarded=guarded, clock=self.clock, root=root if home else "")
 
     def _record_crash(self, moment: str, error: Exception, session: str = "") -> None:
-        """Leaves a trace where it can: beside the log always, in the log when it still takes entries."""
+        """Record a failure: always beside the log, and in the log if it can still be written."""
         record_crash(self.store.home, moment, error)
+        # Each step by itself: a second failure must neither hide the first nor reach the host.
         try:
-            self.proving.note_crash(moment)
-        except Exception as again:
-            record_crash(self.store.home, f"{moment}.note", again)
+            self.evidence_gate.note_crash(moment)
+        except Exception as second_error:
+            record_crash(self.store.home, f"{moment}.note", second_error)
         if session:
             try:
                 note = {"moment": moment, "error": type(error).__name__}
                 self.store.append(session, EntryKind.GAP, note)
-            except Exception as again:
-                record_crash(self.store.home, f"{moment}.gap", again)
+            except Exception as second_error:
+                record_crash(self.store.home, f"{moment}.gap", second_error)
+
+
+def _read_state(session: LogWriter) -> SessionState:
+    return SessionState.from_log(session.session_id, session.read_projection("session"))
+
+
+def _read_memory(session: LogWriter) -> StoredMemory:
+    return StoredMemory(partial(session.read_projection, "memory"))
+
+
+def _allow_during_pause(decision: Decision, pause: Pause) -> Decision:
+    """Return the decision with a warning in place of its verdict; the receipt keeps the policy's own."""
+    reason = f"paused by {pause.by or 'the operator'}: {pause.reason}"
+    return replace(decision, verdict=Verdict.warn(guard="pause", reason=reason))
 
 
 def _build_decision_record(decision: Decision, action: Action, pause: Pause | None) -> dict[str, Any]:
-    """A decision as the log keeps it. The receipt is the policy's own word, whether or not a pause let the action through."""
+    """Return the body of a decision entry. The receipt is the policy's own verdict, whatever a pause lets through."""
     body = {
         "receipt": decision.receipt.canonical_text,
         "receipt_sha256": decision.receipt.sha256,
         "call_id": action.call_id,
     }
-    if made := _mark_created_files(decision):
-        body["kept"] = made
+    if marks := _mark_created_files(decision):
+        body["kept"] = marks
     return body | ({"paused": {"until": pause.until, "reason": pause.reason}} if pause else {})
 
 
+# Marks of one command. A session keeps 256, and one command that creates many files must not drop all older ones.
 _MAX_CREATED_MARKS = 16
 
 
 def _mark_created_files(decision: Decision) -> dict[str, Any]:
-    """Marks for the files that an action puts where there were none, so that the session may take them away again."""
+    """Return a mark for each file that the action creates, so that the same session may delete it again."""
     if not decision.passed:
         return {}
     paths = [
@@ -381,11 +412,12 @@ def _mark_created_files(decision: Decision) -> dict[str, Any]:
 
 
 def _build_call_record(action: Action, outcome: Outcome) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """A tool call as the log keeps it: what was called, what came of it, and the output as an artifact."""
+    """Return the body of a tool-call entry, and the outputs as its artifacts."""
     artifacts = {}
     digests = {}
     for name, text in (("output", outcome.output), ("error", outcome.error)):
         if text:
+            # The digest is that of the redacted text: one of the original could confirm a guessed secret.
             data = redact_text(text)[0].encode("utf-8", "backslashreplace")
             artifacts[name] = data[:ARTIFACT_LIMIT]
             digests[name] = {"sha256": sha256_hex(data), "bytes": len(data)}

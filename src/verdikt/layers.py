@@ -1,4 +1,4 @@
-"""The four layers of governance, from the hardest limit to mere observation."""
+"""The four layers of governance, from hard limits to observation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class GovernanceLayer(enum.IntEnum):
-    """Where a guard stands: layers are consulted in this order, and only OBSERVE may fail without blocking."""
+    """The layer of a guard. Pipelines run layers in this order; only an OBSERVE guard may fail without blocking."""
 
     BOUNDARY = 1
     RESOURCE = 2

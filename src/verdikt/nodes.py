@@ -1,4 +1,4 @@
-"""The nodes of the policy graph. Another name for what lives in the rooms."""
+"""Public import path of the nodes of the policy graph."""
 
 from verdikt.graph.combinator import All, Any, Escalate, Not, Threshold, When
 from verdikt.graph.guard import PolicyNode

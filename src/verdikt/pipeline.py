@@ -1,4 +1,4 @@
-"""Guards in a line. Another name for what lives in the rooms."""
+"""Public import path of `Pipeline`."""
 
 from verdikt.graph.pipeline import Pipeline
 

@@ -1,4 +1,4 @@
-"""Loading a policy: files are read, names are bound to guards and sections, layers are put together."""
+"""Load a policy: read files, bind names to guards and sections, combine layers."""
 
 import os
 import sys
@@ -26,7 +26,7 @@ from verdikt.observe.policy_files import MANAGED_POLICY_PATH, PolicyFile, read_p
 DEFAULT_PROFILE = "standard"
 
 NAMED_FILE_LAYER = "file"
-"""The layer of a policy that was named, and not found where an agent works."""
+"""The layer name of a policy file that was given explicitly, not found in the project."""
 
 SECTIONS: dict[str, str | Section] = {
     "tool_policies": "verdikt.guidance.section:TOOL_POLICIES",
@@ -41,15 +41,15 @@ SECTIONS: dict[str, str | Section] = {
 
 
 class _LazySections(Mapping[str, Section]):
-    """The table above, of which only what is used is loaded."""
+    """The table `SECTIONS`, with each section imported when it is first used."""
 
     def __getitem__(self, name: str) -> Section:
-        found = SECTIONS[name]
-        section: Section = load_object(found) if isinstance(found, str) else found
+        definition = SECTIONS[name]
+        section: Section = load_object(definition) if isinstance(definition, str) else definition
         return section
 
     def __contains__(self, name: object) -> bool:
-        return name in SECTIONS  # without loading it
+        return name in SECTIONS  # without importing the section, unlike the inherited method
 
     def __iter__(self) -> Iterator[str]:
         return iter(SECTIONS)
@@ -60,30 +60,31 @@ class _LazySections(Mapping[str, Section]):
 
 @lru_cache(maxsize=1)
 def get_registry() -> PolicyRegistry:
-    """Everything a policy file may name."""
-    guards = {name: f"verdikt.guards.{name}:{made}" for name, made in GUARDS.items()}
+    """Return everything that a policy file may name."""
+    guards = {name: f"verdikt.guards.{name}:{class_name}" for name, class_name in GUARDS.items()}
     return PolicyRegistry(guards=guards, sections=_LazySections(), effects=EFFECT_CATALOG, load=load_object)
 
 
 def load_object(path: str) -> Any:
-    """What `package.module:Name` names. The working directory is no place to import from: an agent can write there."""
-    module, _, name = path.partition(":")
-    kept = sys.path[:]
-    here = os.path.realpath(os.curdir)
-    sys.path[:] = [entry for entry in kept if entry and os.path.realpath(entry) != here]
+    """Import and return what `package.module:Name` names, never from the working directory."""
+    module_name, _, name = path.partition(":")
+    original_path = sys.path[:]
+    working_directory = os.path.realpath(os.curdir)
+    # An agent can write to the working directory: a module there could replace a guard.
+    sys.path[:] = [entry for entry in original_path if entry and os.path.realpath(entry) != working_directory]
     try:
-        found = import_module(module)
+        module = import_module(module_name)
     finally:
-        sys.path[:] = kept
+        sys.path[:] = original_path
     try:
-        return getattr(found, name)
+        return getattr(module, name)
     except AttributeError:
-        raise ImportError(f"`{module}` has no `{name}`{suggest_name(name, dir(found))}") from None
+        raise ImportError(f"`{module_name}` has no `{name}`{suggest_name(name, dir(module))}") from None
 
 
 def read_profile(name: str, cache: DocumentCache | None = None) -> YamlDocument:
-    """A shipped profile."""
-    # Beside this file rather than through importlib.resources, whose import costs more than reading the profile.
+    """Return a shipped profile."""
+    # Not through importlib.resources, whose import takes longer than reading the profile.
     data = read_policy_file(os.path.join(os.path.dirname(__file__), "profiles", f"{name}.yaml"))
     if data is None:
         raise PolicyError(f"expected the profile `{name}` to be installed, found none: install verdikt again")
@@ -91,7 +92,7 @@ def read_profile(name: str, cache: DocumentCache | None = None) -> YamlDocument:
 
 
 def open_document_cache(environ: Mapping[str, str]) -> DocumentCache | None:
-    """The policy files that were read before; None where verdikt has no place for its data."""
+    """Return the cache of parsed policy files; None when there is no data directory."""
     try:
         return DocumentCache(get_data_directory(environ), __version__)
     except LedgerError:
@@ -99,7 +100,7 @@ def open_document_cache(environ: Mapping[str, str]) -> DocumentCache | None:
 
 
 def read_document(data: bytes, file: str, cache: DocumentCache | None = None) -> YamlDocument:
-    """The document in a file's bytes: the one kept from an earlier reading, or else the YAML, which is then kept."""
+    """Return the document in a file's bytes, from the cache or, when it is not there, parsed and put there."""
     if cache is None or len(data) > MAX_BYTES:
         return parse_document(data, file)
     document = YamlDocument.load(file, cache.get(data))
@@ -112,17 +113,17 @@ def read_document(data: bytes, file: str, cache: DocumentCache | None = None) ->
 def load_policy(
     start: str = "", *, environ: Mapping[str, str] | None = None, managed: str = MANAGED_POLICY_PATH
 ) -> Policy:
-    """The policy in force at a directory: managed, user and project layers, and `standard` when the highest names no profile.
+    """Return the policy in force at a directory, from its managed, user and project layers.
 
-    A `PolicyError` holds every fault of every file.
+    The profile is `standard` when the highest layer names none. A `PolicyError` lists every fault of every file.
     """
     environ = os.environ if environ is None else environ
-    kept = open_document_cache(environ)
-    return build_policy(read_policy_files(start or os.getcwd(), environ, managed=managed), cache=kept)
+    files = read_policy_files(start or os.getcwd(), environ, managed=managed)
+    return build_policy(files, cache=open_document_cache(environ))
 
 
 def load_file(path: str) -> Policy:
-    """The policy of one file by itself, named by whoever runs verdikt."""
+    """Return the policy of one file by itself, without the layers in force."""
     data = read_policy_file(path)
     if data is None:
         raise PolicyError("expected a policy file, found none", where=path)
@@ -130,7 +131,7 @@ def load_file(path: str) -> Policy:
 
 
 def parse_policy(text: str | bytes, file: str = "governance.yaml") -> Policy:
-    """The policy that a text describes."""
+    """Return the policy in a YAML text."""
     return build_policy(
         [PolicyFile(NAMED_FILE_LAYER, file, text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)]
     )
@@ -142,13 +143,13 @@ def build_policy(
     read_profile_document: ReadProfile | None = None,
     cache: DocumentCache | None = None,
 ) -> Policy:
-    """Layers from files, the highest first."""
+    """Return the policy of these files, the highest layer first."""
     registry = registry or get_registry()
     read_profile_document = read_profile_document or partial(read_profile, cache=cache)
     layers: list[PolicyLayer] = []
     faults: list[PolicyError] = []
-    # The highest layer gets a profile when it names none, and no lower layer can take that away: nobody is unprotected by
-    # forgetting a line.
+    # The highest layer gets a profile when it names none, and no lower layer can remove it: forgetting a line must not
+    # leave a machine unprotected.
     default = DEFAULT_PROFILE
     for file in list(files) or [PolicyFile("default", f"profile {DEFAULT_PROFILE}", b"")]:
         try:
@@ -163,7 +164,7 @@ def build_policy(
             read_profile_document,
             trusted=not file.layer.startswith("project"),
             default=default,
-            # A file that a person or a program named is taken at its word; where an agent is governed, verdikt guards itself.
+            # A file given explicitly means what it says; where an agent is governed, verdikt's own red lines hold too.
             red_lines=NO_PROFILE if file.layer == NAMED_FILE_LAYER else default,
         )
         default = NO_PROFILE
@@ -175,33 +176,35 @@ def build_policy(
     return Policy(layers=tuple(layers), section_definitions=registry.sections)
 
 
+# A layer's name decides whether it is trusted, here as in `build_policy`: a document must restore to the same policy.
 def restore_policy(document: Mapping[str, Any]) -> Policy:
-    """The policy whose `document` this is, profiles included, whatever the files say today."""
-    names = get_registry()
+    """Return the policy of a stored `document`, profiles included, independent of the files of today."""
+    registry = get_registry()
     layers: list[PolicyLayer] = []
-    for kept in document["layers"]:
-        own, base = YamlDocument(file=kept["layer"], value=kept["policy"]), kept["profile"]
+    for stored in document["layers"]:
+        own, base = YamlDocument(file=stored["layer"], value=stored["policy"]), stored["profile"]
         layer = read_layer(
-            kept["layer"],
+            stored["layer"],
             own,
-            names,
+            registry,
             lambda name, base=base: YamlDocument(file=f"profile {name}", value=base or {}),  # type: ignore[misc]
-            trusted=not kept["layer"].startswith("project"),
+            trusted=not stored["layer"].startswith("project"),
             default=NO_PROFILE if base is None else DEFAULT_PROFILE,
             red_lines=NO_PROFILE if base is None else DEFAULT_PROFILE,
         )
         own.raise_errors()
         layers += [layer] if layer else []
-    return Policy(layers=tuple(layers), section_definitions=names.sections)
+    return Policy(layers=tuple(layers), section_definitions=registry.sections)
 
 
 def add_tool_policies(policy: Policy, tool_policies: Iterable[Any]) -> Policy:
-    """The policy with tool policies that a program made; a `ToolPolicyGuard` says for whom one is meant.
+    """Return the policy with tool policies of a program added as its lowest layer.
 
-    They are a layer like any other, written down as a file would have them, so that decisions can be made again.
+    A `ToolPolicyGuard` restricts one to an audience. The layer has a document like one from a file, so decisions by it
+    can be replayed.
     """
     guards = merge_policies(
-        [[made if isinstance(made, ToolPolicyGuard) else ToolPolicyGuard(made) for made in tool_policies]]
+        [[item if isinstance(item, ToolPolicyGuard) else ToolPolicyGuard(item) for item in tool_policies]]
     )
     if not guards:
         return policy

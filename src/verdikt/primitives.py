@@ -1,4 +1,4 @@
-"""The guard primitive: actions, verdicts, guards. Another name for what lives in the rooms."""
+"""Public import path of actions, verdicts and guards."""
 
 from verdikt.graph.guard import BaseGuard, Guard
 from verdikt.model.action import Action, ActionKind, Outcome

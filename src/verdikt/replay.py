@@ -1,8 +1,9 @@
-"""The same core from a recorded decision instead of the world: what was decided can be decided again."""
+"""Replay: make a recorded decision again from its receipt, and compare policies over recorded decisions."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from verdikt.decide import decide
@@ -19,12 +20,12 @@ from verdikt.model.session_state import SessionState
 from verdikt.model.verdict import VerdictKind
 
 ABSENT = "(absent)"
-"""What a difference shows where one side has no such field."""
+"""Shown in a difference where one side lacks the field."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedDecision:
-    """A decision as the log holds it."""
+    """A decision as the log has it."""
 
     session: str
     seq: int
@@ -34,18 +35,18 @@ class RecordedDecision:
 
     @property
     def kind(self) -> VerdictKind:
-        """What was decided."""
+        """The kind of the recorded verdict."""
         return VerdictKind[self.receipt["verdict"]["kind"].upper()]
 
     @property
     def policy(self) -> str:
-        """The digest of the policy that decided."""
+        """The digest of the policy that was in force."""
         return str(self.receipt["policy"])
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One field in which a decision made again differs from the recorded one."""
+    """One field in which a replayed decision differs from the recorded one."""
 
     field: str
     recorded: Any
@@ -53,13 +54,14 @@ class Difference:
 
 
 def read_decision(entry: Entry) -> RecordedDecision | None:
-    """The decision in an entry, or None when the entry holds none."""
+    """Return the decision in an entry; None when the entry is of another kind."""
     if entry.kind is not EntryKind.DECISION:
         return None
     body = entry.body
     receipt, sha = body.get("receipt"), body.get("receipt_sha256")
     if not isinstance(receipt, Mapping) or not isinstance(sha, str):
         raise LedgerError(f"entry {entry.seq} of `{entry.session}`: expected a receipt and its hash, found none")
+    # A newer receipt may have inputs that this release ignores: replaying it would report false differences.
     if receipt.get("v") != RECEIPT_VERSION:
         raise LedgerError(
             f"entry {entry.seq} of `{entry.session}`: expected a receipt of version {RECEIPT_VERSION},"
@@ -69,12 +71,13 @@ def read_decision(entry: Entry) -> RecordedDecision | None:
 
 
 def replay(past: RecordedDecision, policy: Policy) -> Decision:
-    """The decision made again from what was recorded, by this policy."""
+    """Return the decision that this policy makes from the recorded inputs."""
     record = past.receipt
     action = action_from_record(record["action"])
     facts = record["facts"]
     return decide(
         action,
+        # `now` serves a policy that reads the time where the recorded one did not.
         Facts(RecordedWorld(facts, now=past.seconds), secrets=tuple(facts["secrets"])),
         SessionState(session_id=action.session_id, **record["session"]),
         Posture(record["posture"]["before"]),
@@ -85,11 +88,11 @@ def replay(past: RecordedDecision, policy: Policy) -> Decision:
 
 
 def find_differences(past: RecordedDecision, decision: Decision) -> list[Difference]:
-    """Where a decision made again is not what was recorded, field by field; empty when every byte is the same."""
-    # The log keeps receipts in canonical order, so that writing them down plainly nearly always gives the canonical bytes.
-    plainly = json.dumps(past.receipt, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-    found = decision.receipt.bytes
-    if found != plainly and found != encode_canonical(past.receipt):
+    """Return the fields in which a replayed decision differs from the recorded one; empty when all bytes agree."""
+    # The log has receipts in canonical order, so `json.dumps` nearly always gives the canonical bytes, and is faster.
+    plain_bytes = json.dumps(past.receipt, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    replayed_bytes = decision.receipt.bytes
+    if replayed_bytes != plain_bytes and replayed_bytes != encode_canonical(past.receipt):
         return list(_compare_fields("", past.receipt, decision.receipt.dump()))
     if decision.receipt.sha256 != past.sha256:
         return [Difference("receipt_sha256", past.sha256, decision.receipt.sha256)]
@@ -99,27 +102,26 @@ def find_differences(past: RecordedDecision, decision: Decision) -> list[Differe
 def _compare_fields(path: str, recorded: Any, replayed: Any) -> Iterator[Difference]:
     if isinstance(recorded, Mapping) and isinstance(replayed, Mapping):
         for key in sorted({*recorded, *replayed}):
-            where = f"{path}.{key}" if path else str(key)
-            yield from _compare_fields(where, recorded.get(key, ABSENT), replayed.get(key, ABSENT))
+            key_path = f"{path}.{key}" if path else str(key)
+            yield from _compare_fields(key_path, recorded.get(key, ABSENT), replayed.get(key, ABSENT))
     elif isinstance(recorded, list) and isinstance(replayed, list):
-        for at in range(max(len(recorded), len(replayed))):
-            left = recorded[at] if at < len(recorded) else ABSENT
-            right = replayed[at] if at < len(replayed) else ABSENT
-            yield from _compare_fields(f"{path}[{at}]", left, right)
+        pairs = zip_longest(recorded, replayed, fillvalue=ABSENT)
+        for index, (recorded_item, replayed_item) in enumerate(pairs):
+            yield from _compare_fields(f"{path}[{index}]", recorded_item, replayed_item)
     elif recorded != replayed:
         yield Difference(path, recorded, replayed)
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionChange:
-    """A past decision that another policy would have made otherwise."""
+    """A recorded decision that another policy would have made differently."""
 
     past: RecordedDecision
     decision: Decision
 
     @property
     def group(self) -> str:
-        """`blocked`, `asked` or `allowed`: what is new about it."""
+        """The new outcome: `blocked`, `asked` or `allowed`."""
         return _GROUPS[self.decision.verdict.kind]
 
 
@@ -133,28 +135,29 @@ _GROUPS = {
 
 @dataclass(slots=True)
 class PolicyComparison:
-    """How another policy would have decided the same past."""
+    """The decisions that another policy would have made on the same recorded actions."""
 
     total: int = 0
     changes: list[DecisionChange] = field(default_factory=list)
 
     def add_decision(self, past: RecordedDecision, decision: Decision) -> None:
-        """Takes one more decision into account."""
+        """Count one decision, and keep it if its outcome changes."""
         self.total += 1
+        # By group, because pass and warn both let the action happen.
         if _GROUPS[past.kind] != _GROUPS[decision.verdict.kind]:
             self.changes.append(DecisionChange(past, decision))
 
     def changes_in_group(self, name: str) -> list[DecisionChange]:
-        """The changes that are newly `blocked`, `asked` or `allowed`."""
+        """Return the changes whose new outcome is `blocked`, `asked` or `allowed`."""
         return [change for change in self.changes if change.group == name]
 
     def count_changes(self, old_group: str, new_group: str) -> int:
-        """How many went from one group to the other."""
+        """Return the number of decisions that went from one group to another."""
         return sum(_GROUPS[change.past.kind] == old_group and change.group == new_group for change in self.changes)
 
     @property
     def summary(self) -> str:
-        """What the change of policy comes to, in words."""
+        """One sentence that sums up the changes."""
         removed = self.count_changes("asked", "allowed") + self.count_changes("asked", "blocked")
         parts = [
             (removed, "removed {} prompt{}"),
@@ -163,16 +166,20 @@ class PolicyComparison:
             (self.count_changes("blocked", "allowed"), "let {} thing{} through that {} blocked"),
             (self.count_changes("blocked", "asked"), "asked about {} thing{} that {} blocked"),
         ]
-        said = [text.format(n, "" if n == 1 else "s", "was" if n == 1 else "were") for n, text in parts if n]
-        if not said:
+        phrases = [
+            template.format(count, "" if count == 1 else "s", "was" if count == 1 else "were")
+            for count, template in parts
+            if count
+        ]
+        if not phrases:
             return "this policy would have changed nothing"
-        head, last = said[:-1], said[-1]
-        return "this policy would have " + (", ".join(head) + " and " + last if head else last)
+        first_phrases, last_phrase = ", ".join(phrases[:-1]), phrases[-1]
+        return "this policy would have " + (f"{first_phrases} and {last_phrase}" if first_phrases else last_phrase)
 
 
 def compare_policy(decisions: Iterable[RecordedDecision], policy: Policy) -> PolicyComparison:
-    """What another policy would have made of recorded decisions."""
-    found = PolicyComparison()
-    for each in decisions:
-        found.add_decision(each, replay(each, policy))
-    return found
+    """Return how another policy would have decided recorded actions."""
+    comparison = PolicyComparison()
+    for decision in decisions:
+        comparison.add_decision(decision, replay(decision, policy))
+    return comparison

@@ -1,4 +1,4 @@
-"""Where sessions are kept. Another name for what lives in the rooms."""
+"""Public import path of the session stores."""
 
 from verdikt.graph.session_store import InMemorySessionStore, SessionStore
 from verdikt.ledger.session import SQLiteSessionStore

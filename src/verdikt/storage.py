@@ -1,4 +1,4 @@
-"""What is kept in SQLite. Another name for what lives in the rooms."""
+"""Public import path of the SQLite session store."""
 
 from verdikt.ledger.session import SQLiteSessionStore
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.graphs import ACTION, Says
-from verdikt.graph.engine import PolicyEngine
+from verdikt.engine import PolicyEngine
 from verdikt.graph.session_store import InMemorySessionStore, SessionStore
 from verdikt.ledger.session import SQLiteSessionStore
 

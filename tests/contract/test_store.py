@@ -13,7 +13,7 @@ from verdikt.ledger.files import FileStore
 from verdikt.ledger.keys import Keyring
 from verdikt.ledger.memory_store import MemoryStore
 from verdikt.ledger.projection import Projection
-from verdikt.ledger.store import LogStore, LogWriter
+from verdikt.ledger.store import LogStore
 from verdikt.model.entry import GENESIS_HASH, Entry, EntryKind
 
 COUNT = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
@@ -131,41 +131,46 @@ def test_an_unknown_projection_is_refused(store: LogStore) -> None:
         store.read_projection("nothing", "s")
 
 
-def test_an_update_reads_and_appends_as_one(store: LogStore) -> None:
-    """What it has appended, it can read."""
+def test_session_block_that_appends_reads_its_own_entries(store: LogStore) -> None:
+    """Projections read inside a session block include the entries that the block has appended."""
+    with store.session("s") as session:
+        before = session.read_projection("count")
+        session.append("tool_call", {"tool": "x"})
+        session.append("tool_call", {"tool": "y"})
+        after = session.read_projection("count")
 
-    def decide(log: LogWriter) -> tuple[Any, Any]:
-        before = log.read_projection("count")
-        log.append("tool_call", {"tool": "x"})
-        log.append("tool_call", {"tool": "y"})
-        return before, log.read_projection("count")
-
-    assert store.update("s", decide) == (0, 2)
+    assert (before, after) == (0, 2)
     assert [entry.body["tool"] for entry in store.read_entries("s")] == ["x", "y"]
 
 
-def test_an_update_that_raises_leaves_nothing(store: LogStore) -> None:
-    """All or nothing."""
+def test_session_block_that_raises_writes_nothing(store: LogStore) -> None:
+    """The entries of a session block are written all or, when it raises, not at all."""
     fill(store, 1)
 
-    def fail(log: LogWriter) -> None:
-        log.append("tool_call", {"tool": "x"}, artifacts={"out": b"x"})
+    with pytest.raises(RuntimeError), store.session("s") as session:
+        session.append("tool_call", {"tool": "x"}, artifacts={"out": b"x"})
         raise RuntimeError("no")
-
-    with pytest.raises(RuntimeError):
-        store.update("s", fail)
 
     assert [entry.seq for entry in store.read_entries("s")] == [1]
     assert store.read_projection("count", "s") == 1
     assert [entry.seq for entry in fill(store, 1)] == [2]
 
 
-def test_an_update_inside_an_update_is_refused(store: LogStore) -> None:
-    """It would wait for itself."""
-    with pytest.raises(LedgerError, match="already under way"):
-        store.update("s", lambda log: store.append("s", "crash", {}))
+def test_session_block_inside_one_of_the_same_session_is_refused(store: LogStore) -> None:
+    """A nested block on the same session would wait for itself, so it raises at once."""
+    with pytest.raises(LedgerError, match="already under way"), store.session("s"):
+        store.append("s", "crash", {})
 
     assert fill(store, 1)[0].seq == 1
+
+
+def test_store_used_as_context_manager_can_be_closed_twice(store: LogStore) -> None:
+    """Closing releases what the store holds and loses no entry."""
+    with store as same_store:
+        entries = fill(same_store, 2)
+    store.close()
+
+    assert [entry.hash for entry in store.read_entries("s")] == [entry.hash for entry in entries]
 
 
 def test_artifacts_are_kept_and_under_the_hash(store: LogStore) -> None:

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from tests.graphs import ACTION, build, graphs
 from tests.reference.evaluator import judge
+from verdikt.engine import PolicyEngine
 from verdikt.graph.combinator import All, Any, Threshold
-from verdikt.graph.engine import PolicyEngine
 from verdikt.model.verdict import Verdict, VerdictKind
 
 several = st.lists(graphs, min_size=1, max_size=4)

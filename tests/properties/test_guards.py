@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from tests.fakes import FakeWorld
 from verdikt.effects.classifier import classify
+from verdikt.engine import PolicyEngine
 from verdikt.graph.combinator import All
-from verdikt.graph.engine import PolicyEngine
 from verdikt.graph.guard import BaseGuard
 from verdikt.guards import SandboxGuard
 from verdikt.model.action import Action, ActionKind
@@ -40,8 +40,10 @@ actions = st.builds(
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_action_makes_a_guard_fail(action: Any, every_guard: list[BaseGuard]) -> None:
     """With facts and without, with effects and without: a verdict that is no error."""
-    engine = PolicyEngine(All(*every_guard))
-    informed = PolicyEngine(All(*every_guard), classify=lambda a, facts: classify(a, facts or Facts(FakeWorld())))
+    engine = PolicyEngine(All(*every_guard), classify=None, observe=None)
+    informed = PolicyEngine(
+        All(*every_guard), classify=lambda a, facts: classify(a, facts or Facts(FakeWorld())), observe=None
+    )
     for result in (
         engine.evaluate(action),
         engine.evaluate(action, facts=Facts(FakeWorld())),
@@ -56,4 +58,4 @@ def test_no_code_makes_the_sandbox_fail(code: str) -> None:
     """What cannot be parsed is blocked by a plain verdict."""
     action = Action(kind=ActionKind.EXECUTE_CODE, payload={"code": code})
 
-    assert not PolicyEngine(SandboxGuard()).evaluate(action).verdict.error
+    assert not PolicyEngine(SandboxGuard(), classify=None, observe=None).evaluate(action).verdict.error

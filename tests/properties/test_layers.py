@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from tests.fakes import FakeWorld
 from tests.policies import policy
+from verdikt.engine import PolicyEngine
 from verdikt.graph.context import GovernanceContext
-from verdikt.graph.engine import PolicyEngine
 from verdikt.graph.policy import Policy
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Effect, EffectClass, Effects, Target, Zone

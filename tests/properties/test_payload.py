@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdikt.graph.engine import PolicyEngine
+from verdikt.engine import PolicyEngine
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.verdict import Verdict
 from verdikt.policy import parse_policy

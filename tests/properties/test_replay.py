@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.planted import PLANTED
 from tests.unit.test_decide import RULED, STANDARD
-from tests.unit.test_replay import past_of
+from tests.unit.test_replay import record_decision
 from verdikt.model.action import Action
 from verdikt.model.posture import Posture
 from verdikt.model.tool_kind import classify_tool
@@ -56,6 +56,6 @@ def test_what_was_decided_is_decided_again(tool: str, payload: Any, posture: Pos
     """Any payload, any posture, with secrets and without: the same bytes from the entry alone."""
     what = Action(kind=classify_tool(tool), tool=tool, payload=payload, session_id="s", cwd="/home/dev/project")
 
-    past = past_of(what, policy, posture, action_count=count)
+    past = record_decision(what, policy, posture, action_count=count)
 
     assert find_differences(past, replay(past, policy)) == []

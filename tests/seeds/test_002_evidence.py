@@ -243,11 +243,11 @@ def test_S2_042_pytest_pass_counts_runs_of_its_target(scene: Scene) -> None:
     wanted = {"target": "tests/test_x.py::test_y", "required_runs": "3"}
     for command in ("pytest tests/test_x.py", "pytest -q", "pytest tests/test_other.py"):
         scene.run(command, GREEN)
-    two = scene.gov.proving.validate_claim("s1", "done", "pytest_pass", wanted)
+    two = scene.gov.evidence_gate.validate_claim("s1", "done", "pytest_pass", wanted)
     scene.run("pytest tests/test_x.py::test_y", "1 passed in 0.1s")
 
     assert two.reason == "2 of 3 green runs of pytest"
-    assert scene.gov.proving.validate_claim("s1", "done", "pytest_pass", wanted).holds
+    assert scene.gov.evidence_gate.validate_claim("s1", "done", "pytest_pass", wanted).holds
 
 
 @pytest.mark.parametrize("path", ["a", "/", ".", "p", "py"])
@@ -291,11 +291,11 @@ def test_S2_046_the_arguments_of_the_sample(scene: Scene) -> None:
     """`command_substring` and `keyword` must both be in the command that ran."""
     scene.ask("Run `make verify` for the billing service")
     scene.run("make verify SERVICE=accounts")
-    wrong = scene.gov.proving.validate_claim("s1", "done", "command_zero_exit", SAMPLE)
+    wrong = scene.gov.evidence_gate.validate_claim("s1", "done", "command_zero_exit", SAMPLE)
     scene.run("make verify billing")
 
     assert wrong.status == "fail"
-    assert scene.gov.proving.validate_claim("s1", "done", "command_zero_exit", SAMPLE).holds
+    assert scene.gov.evidence_gate.validate_claim("s1", "done", "command_zero_exit", SAMPLE).holds
 
 
 def test_S2_046_each_claim_names_its_validators_and_their_arguments() -> None:
@@ -588,7 +588,9 @@ class TestPublicFailures:
         scene.ask("Deploy to https://shop.example.com/health")
         scene.run("./deploy.sh production", "ok")
         scene.fetch("https://staging.example.com/health")
-        proof = scene.gov.proving.validate_claim("s1", "done", "http_2xx", {"url": "https://shop.example.com/health"})
+        proof = scene.gov.evidence_gate.validate_claim(
+            "s1", "done", "http_2xx", {"url": "https://shop.example.com/health"}
+        )
 
         assert proof.reason == "no fetch of `https://shop.example.com/health`"
 

@@ -33,7 +33,7 @@ def stakes(place: Path, mode: str = "enforce", **more: str) -> Scene:
 
 def receipt(scene: Scene, **more: object) -> dict[str, Any]:
     """A block whose claim names a signed entry."""
-    proof = scene.gov.proving.validate_claim("s1", "done", "http_2xx", {"url": "https://example.com"})
+    proof = scene.gov.evidence_gate.validate_claim("s1", "done", "http_2xx", {"url": "https://example.com"})
     claim = {"claim_type": "done", "object": "service", "validator_id": "http_2xx", "ledger_entry_id": proof.signed}
     rest = scene.entries(EntryKind.TOOL_CALL)[-1].body["streams"]["output"]["sha256"]
     return {"type": "done", "summary": "deployed", "claims": [claim | {"artifact_hash": rest} | more]}
@@ -123,7 +123,7 @@ def test_S2_101_blocked_and_delegation_need_their_validator(tmp_path: Path, kind
     for command in ("curl -f https://example.com/deploy", "ssh web1 deploy", "kubectl apply -f deploy.yml"):
         scene.run(command, "no deploy", 1)
     block = {"type": kind, "summary": "no access", "claims": []}
-    proof = scene.gov.proving.validate_claim("s1", kind, validator, {"keyword": "deploy"})
+    proof = scene.gov.evidence_gate.validate_claim("s1", kind, validator, {"keyword": "deploy"})
     claim = {"claim_type": kind, "validator_id": validator, "ledger_entry_id": proof.signed}
 
     assert f"expected one with validator `{validator}`, found none" in scene.say(fenced(block)).reason

@@ -71,7 +71,7 @@ def bash(env: dict[str, str], command: str, output: str) -> None:
 
 def test_S2_004_a_crash_of_any_hook_shows(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """No window in which hooks fail in silence: each leaves a line with its name."""
-    monkeypatch.setattr(scene.store, "update", _boom)
+    monkeypatch.setattr(scene.store, "session", _boom)
     monkeypatch.setattr("verdikt.evidence.contract.read_contract", _boom)
     monkeypatch.setattr("verdikt.evidence.claims.find_claims", _boom)
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "ls"}, session_id="s1")
@@ -183,17 +183,19 @@ def test_S2_042_each_fetch_tool_counts_once(scene: Scene) -> None:
     scene.ask("Find out what the billing server says and fix it")
     for number in range(4):
         scene.run(f"curl -f http://billing/{number}", "", 22)
-    first = scene.gov.proving.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"})
+    first = scene.gov.evidence_gate.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"})
     scene.run("ssh billing uptime", "", 255)
     scene.run("wget http://other/", "", 4)
     scene.run("ping -c1 billing", "1 received", 0)
-    second = scene.gov.proving.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"})
+    second = scene.gov.evidence_gate.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"})
     scene.read("billing.log", found=False)
 
     assert first.reason == "1 of 3 distinct ways that were tried and failed for `billing`: curl"
     assert second.reason.startswith("2 of 3")
-    assert scene.gov.proving.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"}).holds
-    other = scene.gov.proving.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "invoices"})
+    assert scene.gov.evidence_gate.validate_claim(
+        "s1", "delegation", "fetch_attempt_proof", {"keyword": "billing"}
+    ).holds
+    other = scene.gov.evidence_gate.validate_claim("s1", "delegation", "fetch_attempt_proof", {"keyword": "invoices"})
     assert (other.status, other.reason) == ("refused", "no argument shares a word with the objective")
 
 
@@ -202,7 +204,7 @@ def test_S2_042_every_hop_of_the_contracts_ladder_is_climbed(scene: Scene) -> No
     scene.ask("Install the package")
 
     def missing() -> str:
-        return scene.gov.proving.validate_claim("s1", "blocked", "ladder_exhaustion_proof", {}).reason
+        return scene.gov.evidence_gate.validate_claim("s1", "blocked", "ladder_exhaustion_proof", {}).reason
 
     assert missing().startswith("not tried yet: look in the project, run the tool")
     scene.read("setup.cfg")
@@ -228,7 +230,7 @@ def test_S2_042_the_failure_must_be_recent(scene: Scene) -> None:
     for number in range(10):
         scene.run(f"python step{number}.py")
 
-    proof = scene.gov.proving.validate_claim("s1", "blocked", "ladder_exhaustion_proof", {})
+    proof = scene.gov.evidence_gate.validate_claim("s1", "blocked", "ladder_exhaustion_proof", {})
 
     assert proof.reason == "nothing failed in the last 10 calls"
 

@@ -166,7 +166,7 @@ class SystemHookService(HookService):
             base_directory=request.cwd,
             path_access=rights.assume_for_path,
         )
-        made.proving.settings = _restrict_output_paths(made.proving.settings, policy)
+        made.evidence_gate.settings = _restrict_output_paths(made.evidence_gate.settings, policy)
         return made
 
 

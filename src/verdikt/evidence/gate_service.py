@@ -1,4 +1,4 @@
-"""The evidence gate at work: reads the log and the transcript, asks the pure parts, writes down what they said."""
+"""The I/O of the evidence gate: read the log and the transcript, call the pure parts, record their results."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -47,25 +47,25 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_ROOTS = 3
-"""Projects of one turn whose sources are looked at when it ends."""
+"""Projects of one turn whose source trees are hashed when it ends."""
 
 GATE_CRASHES = "_gate_crash.json"
-"""Sessions that a failure of the gate has held up in their present turn."""
+"""File with the sessions that a failure of the gate has refused in their current turn."""
 
 _CHECK_KINDS = frozenset({"test", "build", "lint", "commit"})
-"""Runs after which the sources are looked at, so that a later change of them shows whoever made it."""
+"""Kinds of runs after which the source tree is hashed, so that a later change shows, by any program."""
 
 _MAX_CONTINUATIONS = 20
-"""Requests to go on that are followed back to what was asked for."""
+"""Maximum number of continued requests to follow back to the first."""
 
 _MAX_TRANSCRIPT_READS = 30
-"""How often a transcript is looked at again whose last words are not written yet."""
+"""Maximum number of reads of a transcript whose last message is not written yet."""
 
 _UNREADABLE_REASONS = {"unparseable": "holds no JSON", "schema_drift": "has no message of a known type"}
 
 
 class EvidenceGate:
-    """What is asked for in a session, what proves it, and the gate between the two."""
+    """Record what a session is asked for and what proves it; decide at stop whether the two agree."""
 
     def __init__(
         self,
@@ -85,18 +85,20 @@ class EvidenceGate:
         self._path_access = path_access
 
     def record_prompt(self, prompt: Prompt) -> None:
-        """Keeps what a person asked for as a contract, and audits words that try to get past a check."""
+        """Record what a person asked for as a contract, and audit phrases that try to get past a check."""
+        # Redacted before anything is recorded: people paste secrets into prompts.
         session, text = prompt.session_id, redact_text(prompt.text)[0]
+        # A prompt starts a new turn, in which a failure of the gate may refuse once more.
         clear_mark(self.store.home / GATE_CRASHES, session)
         self._audit_overrides(session, text)
         contract = read_contract(text)
         state = self.store.read_projection("evidence", session)
-        known = self.store.reader.read_entry(session, state["contract"]) if state["contract"] else None
-        before = Contract.from_record(known.body) if known else None
+        entry = self.store.reader.read_entry(session, state["contract"]) if state["contract"] else None
+        previous = Contract.from_record(entry.body) if entry else None
         extends = 0
-        if before and (state["open"] or is_continuation(text)):
-            contract, extends = (extend_contract(before, contract) if contract else before), state["contract"]
-            if state["open"] and contract == before:
+        if previous and (state["open"] or is_continuation(text)):
+            contract, extends = (extend_contract(previous, contract) if contract else previous), state["contract"]
+            if state["open"] and contract == previous:
                 return
         if contract is not None:
             body = contract.record() | {"extends": extends}
@@ -106,115 +108,144 @@ class EvidenceGate:
             write_contract(self.store.home, session, entry.seq, to_yaml({"session": session, "seq": entry.seq, **body}))
 
     def _audit_overrides(self, session: str, text: str) -> None:
-        found = find_overrides(text)
-        if not found:
+        overrides = find_overrides(text)
+        if not overrides:
             return
         now = self.clock.now()
-        self.store.append(session, EntryKind.OVERRIDE, {"found": [list(one) for one in found]})
-        record_overrides(self.store.home, session, found, now)
+        self.store.append(session, EntryKind.OVERRIDE, {"found": [list(override) for override in overrides]})
+        record_overrides(self.store.home, session, overrides, now)
         note_overrides(self.store.home, now, threshold=self.settings.overrides_per_day, **self._notice_paths())
 
     def collect_call_evidence(self, action: Action, outcome: Outcome) -> dict[str, Any]:
-        """What the log keeps of a call so that it can prove something later."""
+        """Return what the log must hold of a call so that the call can prove a claim later."""
         edited = tuple(
             path if path == "*" else os.path.normpath(os.path.join(action.cwd, expand_user(path, self.env)))
             for path in list_edits(action)
         )
         written = {path: digest for path in edited if path != "*" and (digest := self._digest_file(path))}
-        found = build_call_evidence(action, outcome, written=written, ended=self.clock.now(), edited=edited)
-        where = self._find_checked_directory(action.cwd, found.get("runs", ()))
-        if where and (tree := self._observe_tree(os.path.join(self._base_directory, where))):
-            found["tree"] = {"root": tree.root, "sha256": tree.digest}
-        return found
+        evidence = build_call_evidence(action, outcome, written=written, ended=self.clock.now(), edited=edited)
+        directory = self._find_checked_directory(action.cwd, evidence.get("runs", ()))
+        if directory and (tree := self._observe_tree(os.path.join(self._base_directory, directory))):
+            evidence["tree"] = {"root": tree.root, "sha256": tree.digest}
+        return evidence
 
     def _find_checked_directory(self, cwd: str, runs: Sequence[Mapping[str, Any]]) -> str:
-        """Where a run took place that may prove something about the sources; empty when there is none."""
-        wanted = [tuple(one.argv) for custom in self.settings.validators for one in read_runs(custom.command)]
+        """Return the directory of the first run that can prove something about the sources; empty without one."""
+        prefixes = [tuple(run.argv) for custom in self.settings.validators for run in read_runs(custom.command)]
         for run in runs:
             argv = tuple(run["argv"])
-            if run["kind"] in _CHECK_KINDS or any(argv[: len(want)] == want for want in wanted):
+            if run["kind"] in _CHECK_KINDS or any(argv[: len(prefix)] == prefix for prefix in prefixes):
                 return os.path.normpath(os.path.join(cwd, run["cwd"] or "."))
         return ""
 
     def judge_stop(self, turn: Turn) -> Answer:
-        """Holds what the agent claims against the log of the turn; proofs are signed, refusals counted."""
-        settings = self.settings
+        """Compare what the agent claims with the log of the turn; sign the proofs, record and count refusals."""
+        settings, session = self.settings, turn.session_id
         if settings.mode == "off":
             return Answer()
 
-        session, path = turn.session_id, turn.transcript_path
-        transcript = self._read_transcript(path) if path else Transcript("unreadable")
-        for _ in range(_MAX_TRANSCRIPT_READS):
-            if turn.message is not None or not transcript.is_unfinished:
-                break
-            self.clock.sleep(0.05)
-            transcript = self._read_transcript(path)
+        transcript = self._read_finished_transcript(turn)
         if turn.message is None and not transcript.message.strip():
             self._record_empty_transcript(turn, transcript.status)
         if turn.message is None and transcript.status in _UNREADABLE_REASONS:
             return self._refuse_unreadable(turn, transcript.status)
+
+        # A message in the hook's payload is newer than the transcript, which some hosts write later.
         message = redact_text(transcript.message if turn.message is None else turn.message)[0]
         state = self.store.read_projection("evidence", session)
-        evidence = replace(
-            self.load_turn(session, state), usual=self._find_usual_checks(os.path.join(self._base_directory, turn.cwd))
-        )
-        holes = self._find_undecided_calls(session, state, transcript.tool_uses, evidence.decision_call_ids)
+        usual_checks = self._find_usual_checks(os.path.join(self._base_directory, turn.cwd))
+        evidence = replace(self.load_turn(session, state), usual=usual_checks)
+        undecided_calls = self._find_undecided_calls(session, state, transcript.tool_uses, evidence.decision_call_ids)
         faults = self._check_final_block(message, evidence.contract, session)
-        judged = judge_turn(
+        judgement = judge_turn(
             find_claims(message),
             evidence,
             settings,
             GateState.from_record(state),
-            undecided_calls=holes if settings.coverage != "off" else (),
+            undecided_calls=undecided_calls if settings.coverage != "off" else (),
             stop_hook_active=turn.stop_hook_active,
             faults=faults if settings.final_block == "enforce" else (),
             has_disclaimer=has_disclaimer(message),
         )
-        enforced = settings.mode == "enforce"
-        signed = [
-            self.store.append(session, EntryKind.VALIDATOR_PASS, build_proof_record(claims, proof)).seq
-            for proof, claims in judged.group_proofs()
-        ]
-        if signed and faults and judged.reason:
-            judged = replace(
-                judged, reason=f"{judged.reason}\nSigned and ready to be named: {', '.join(map(str, signed))}"
-            )
-        body = judged.record() | {"enforced": enforced, "parse_status": transcript.status, "host": turn.host}
-        if faults:
-            body["final_block"] = {"enforced": enforced and settings.final_block == "enforce", "faults": list(faults)}
-        if turn.background:
-            body["background"] = [redact_text(session)[0] for session in turn.background]
-        self.store.append(session, EntryKind.COMPLETION, body)
-        parent = turn.raw.get("session_id")
-        if turn.agent and isinstance(parent, str) and parent and parent != session:
-            self.store.append(parent, EntryKind.COMPLETION, {"child": session, "result": judged.result.value})
-            for proof in _collect_parent_proofs(judged, evidence):
-                self.store.append(parent, EntryKind.VALIDATOR_PASS, {**proof, "child": session})
-        if enforced and judged.result is GateResult.REFUSED:
-            return Answer(allowed=False, reason=judged.reason, guard="evidence")
+
+        judgement = self._sign_proofs(session, judgement, faults)
+        self._record_judgement(turn, judgement, transcript.status, faults)
+        self._report_to_parent(turn, judgement, evidence)
+        if settings.mode == "enforce" and judgement.result is GateResult.REFUSED:
+            return Answer(allowed=False, reason=judgement.reason, guard="evidence")
         return Answer()
 
+    def _read_finished_transcript(self, turn: Turn) -> Transcript:
+        """Return the transcript, once its last message is written or the wait for it is over."""
+        path = turn.transcript_path
+        transcript = self._read_transcript(path) if path else Transcript("unreadable")
+        for _ in range(_MAX_TRANSCRIPT_READS):
+            if turn.message is not None or not transcript.is_unfinished:
+                break
+            # Hosts call the stop hook before they have flushed the last message to the file.
+            self.clock.sleep(0.05)
+            transcript = self._read_transcript(path)
+        return transcript
+
+    def _sign_proofs(self, session: str, judgement: "GateJudgement", faults: Sequence[str]) -> "GateJudgement":
+        """Sign every proof into the log; name the new entries in the refusal of a faulty final block."""
+        seqs = [
+            self.store.append(session, EntryKind.VALIDATOR_PASS, build_proof_record(claims, proof)).seq
+            for proof, claims in judgement.group_proofs()
+        ]
+        if not (seqs and faults and judgement.reason):
+            return judgement
+        reason = f"{judgement.reason}\nSigned and ready to be named: {', '.join(map(str, seqs))}"
+        return replace(judgement, reason=reason)
+
+    def _record_judgement(
+        self, turn: Turn, judgement: "GateJudgement", parse_status: str, faults: Sequence[str]
+    ) -> None:
+        enforced = self.settings.mode == "enforce"
+        body = judgement.record() | {"enforced": enforced, "parse_status": parse_status, "host": turn.host}
+        if faults:
+            block_enforced = enforced and self.settings.final_block == "enforce"
+            body["final_block"] = {"enforced": block_enforced, "faults": list(faults)}
+        if turn.background:
+            body["background"] = [redact_text(task)[0] for task in turn.background]
+        self.store.append(turn.session_id, EntryKind.COMPLETION, body)
+
+    def _report_to_parent(self, turn: Turn, judgement: "GateJudgement", evidence: "TurnEvidence") -> None:
+        """Record a sub-agent's result and proofs in the session that started it, which may build on them."""
+        session, parent = turn.session_id, turn.raw.get("session_id")
+        if not turn.agent or not isinstance(parent, str) or not parent or parent == session:
+            return
+        self.store.append(parent, EntryKind.COMPLETION, {"child": session, "result": judgement.result.value})
+        for proof in _collect_parent_proofs(judgement, evidence):
+            self.store.append(parent, EntryKind.VALIDATOR_PASS, {**proof, "child": session})
+
     def load_turn(self, session: str, state: Mapping[str, Any]) -> "TurnEvidence":
-        """The present turn of a session, from the log."""
+        """Return the evidence of a session's current turn, from the log."""
         entries = self.store.read_entries(session, since=state["turn"])
         turn = read_turn(entries, best_test_counts=state["best"], is_trusted=self._has_valid_signature)
-        if (asked := self._find_first_request(session, state["contract"])) and asked < state["turn"]:
-            before = (entry for entry in self.store.read_entries(session, since=asked) if entry.seq <= state["turn"])
-            turn = replace(turn, earlier=read_turn(before).calls)
-        looked = [*(one.tree[0] for one in turn.validator_passes), *(call.tree[0] for call in turn.calls)]
-        roots = list(dict.fromkeys(root for root in reversed(looked) if root))[:MAX_ROOTS]
-        trees = {root: tree for root in roots if (tree := self._observe_tree(root)) and tree.root == root}
+        first_request = self._find_first_request(session, state["contract"])
+        # A continued request may be proven by calls of the turns before this one.
+        if first_request and first_request < state["turn"]:
+            earlier = self.store.read_entries(session, since=first_request)
+            turn = replace(turn, earlier=read_turn(entry for entry in earlier if entry.seq <= state["turn"]).calls)
+        tree_roots = [
+            *(validator_pass.tree[0] for validator_pass in turn.validator_passes),
+            *(call.tree[0] for call in turn.calls),
+        ]
+        newest_roots = list(dict.fromkeys(root for root in reversed(tree_roots) if root))[:MAX_ROOTS]
+        trees = {root: tree for root in newest_roots if (tree := self._observe_tree(root)) and tree.root == root}
         return replace(turn, trees=trees) if trees else turn
 
     def _find_first_request(self, session: str, contract: int) -> int:
-        """Where the person asked for what the present turn goes on with; 0 when it goes on with nothing."""
+        """Return the seq of the request that the current turn continues; 0 when it continues none."""
         first = 0
         for _ in range(_MAX_CONTINUATIONS):
             entry = self.store.reader.read_entry(session, contract)
-            before = entry.body.get("extends", 0) if entry and entry.kind is EntryKind.CONTRACT else 0
-            if not isinstance(before, int) or not 0 < before < contract:
+            extends = entry.body.get("extends", 0) if entry and entry.kind is EntryKind.CONTRACT else 0
+            # Only ever backwards: a damaged entry that points to itself must not make a loop.
+            if not isinstance(extends, int) or not 0 < extends < contract:
                 break
-            first = contract = before
+            first = contract = extends
         return first
 
     def _find_undecided_calls(
@@ -224,20 +255,18 @@ class EvidenceGate:
         tool_uses: Sequence[tuple[str, str]],
         decision_call_ids: frozenset[str],
     ) -> list[str]:
-        """The tool uses of a transcript's turn that were never decided on.
-
-        For a transcript a turn lasts until the next prompt, for the log until the agent is let go; so what is missing
-        since then is looked for since the prompt.
-        """
-        open_uses = [(id, tool) for id, tool in tool_uses if id and id not in decision_call_ids]
-        if open_uses and 0 < state["contract"] < state["turn"]:
-            before = self.store.read_entries(session, since=state["contract"])
-            known = {str(entry.body.get("call_id", "")) for entry in before if entry.kind is EntryKind.DECISION}
-            open_uses = [(id, tool) for id, tool in open_uses if id not in known]
-        return [f"{tool} {id}" for id, tool in open_uses]
+        """Return the tool uses of the transcript's turn for which the log has no decision."""
+        undecided = [(id, tool) for id, tool in tool_uses if id and id not in decision_call_ids]
+        # A transcript's turn starts at the last prompt, the log's turn at the last stop that was allowed: calls between
+        # the two are in the transcript's turn only, so the log is searched from the prompt on.
+        if undecided and 0 < state["contract"] < state["turn"]:
+            entries = self.store.read_entries(session, since=state["contract"])
+            known = {str(entry.body.get("call_id", "")) for entry in entries if entry.kind is EntryKind.DECISION}
+            undecided = [(id, tool) for id, tool in undecided if id not in known]
+        return [f"{tool} {id}" for id, tool in undecided]
 
     def validate_claim(self, session: str, claim: str, name: str, arguments: Mapping[str, str]) -> "Proof":
-        """What a validator says of an explicit claim in the present turn; a pass is signed into the log."""
+        """Return a validator's result for an explicit claim in the current turn; sign a pass into the log."""
         state = self.store.read_projection("evidence", session)
         proof = validate(name, claim, arguments, self.load_turn(session, state), self.settings.validators)
         if proof.holds:
@@ -245,15 +274,15 @@ class EvidenceGate:
             return replace(proof, signed=self.store.append(session, EntryKind.VALIDATOR_PASS, body).seq)
         return proof
 
-    def is_proven(self, log: LogWriter, name: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether a validator holds in the present turn."""
+    def is_proven(self, session: LogWriter, name: str, arguments: Mapping[str, Any]) -> bool:
+        """Return whether a validator passes in the current turn."""
         validator = find_validator(name, self.settings.validators)
-        evidence = self.load_turn(log.session, log.read_projection("evidence"))
-        given = {key: str(value) for key, value in arguments.items()}
-        return validator is not None and run_validator(validator, given, evidence).holds
+        evidence = self.load_turn(session.session_id, session.read_projection("evidence"))
+        texts = {key: str(value) for key, value in arguments.items()}
+        return validator is not None and run_validator(validator, texts, evidence).holds
 
     def is_first_failure(self, turn: Turn) -> bool:
-        """Whether a failure of the gate has not yet held this turn up; a prompt begins another."""
+        """Return whether no failure of the gate has refused this turn yet; a prompt starts the next turn."""
         now = self.clock.now()
         try:
             return mark_first_breach(self.store.home / GATE_CRASHES, turn.session_id, now, now - DAY_SECONDS)
@@ -261,12 +290,13 @@ class EvidenceGate:
             return False
 
     def note_crash(self, hook: str) -> None:
-        """Makes it known when a hook crashes again and again."""
-        now = SystemClock().now()  # the crash file is written by the machine's clock
+        """Notify the operator when a hook crashes repeatedly."""
+        # Not `self.clock`: the crash file has the times of the machine's clock.
+        now = SystemClock().now()
         note_crashes(self.store.home, hook, now, threshold=self.settings.crashes_per_hour, **self._notice_paths())
 
     def _record_empty_transcript(self, turn: Turn, status: str) -> None:
-        """Leaves a line about a stop at which the transcript gave no words."""
+        """Record a stop at which the transcript held no message."""
         record_extraction(
             self.store.home,
             session=turn.session_id,
@@ -277,7 +307,7 @@ class EvidenceGate:
         )
 
     def read_path(self, path: str, read: Callable[[str], T], default: T) -> T:
-        """What is at a path, seen with the rights of whoever asks; `otherwise` when it is not for them."""
+        """Return `read(path)`, read with the rights of the user who asks; `default` when those do not suffice."""
         try:
             with self._path_access(path):
                 return read(path)
@@ -297,12 +327,12 @@ class EvidenceGate:
         return self.read_path(directory, partial(detect_project_checks, home=self.env.get("HOME", "")), {})
 
     def _notice_paths(self) -> dict[str, str]:
-        """Where somebody is told of what happens again and again."""
-        wanted = self.settings
-        return {"memory": expand_user(wanted.memory, self.env), "notices": expand_user(wanted.notices, self.env)}
+        """Return the files in which repeated events are reported."""
+        memory, notices = self.settings.memory, self.settings.notices
+        return {"memory": expand_user(memory, self.env), "notices": expand_user(notices, self.env)}
 
     def _refuse_unreadable(self, turn: Turn, status: str) -> Answer:
-        """A transcript that is there and says nothing that can be read: what was claimed cannot be known."""
+        """Refuse a stop whose transcript exists but cannot be read, because its claims are unknown."""
         enforced = self.settings.mode == "enforce" and not turn.stop_hook_active
         body = {"by": "evidence", "result": "unread", "parse_status": status, "enforced": enforced}
         self.store.append(turn.session_id, EntryKind.COMPLETION, body)
@@ -315,7 +345,7 @@ class EvidenceGate:
         return Answer(allowed=False, reason=reason, guard="evidence")
 
     def _check_final_block(self, message: str, contract: Any, session: str) -> tuple[str, ...]:
-        """What is wrong with the fenced final block, where one is asked for."""
+        """Return the faults of the fenced final block, where the settings require one."""
         if self.settings.final_block == "off":
             return ()
 
@@ -324,9 +354,10 @@ class EvidenceGate:
     def _validator_pass_lookup(self, session: str) -> "ValidatorPassLookup":
         def look_up(seq: int) -> Mapping[str, Any] | None:
             entry = self.store.reader.read_entry(session, seq)
+            # Only a signed pass counts: anyone who can write to the file can append an unsigned entry.
             if entry is None or entry.kind is not EntryKind.VALIDATOR_PASS or not self._has_valid_signature(entry):
                 return None
-            calls = [self.store.reader.read_entry(session, one) for one in entry.body.get("entries", ())]
+            calls = [self.store.reader.read_entry(session, call_seq) for call_seq in entry.body.get("entries", ())]
             streams = [stream for call in calls if call for stream in call.body.get("streams", {}).values()]
             hashes = {entry.hash, *(call.hash for call in calls if call), *(stream["sha256"] for stream in streams)}
             return {**entry.body, "hashes": hashes}
@@ -334,7 +365,7 @@ class EvidenceGate:
         return look_up
 
     def _has_valid_signature(self, entry: Entry) -> bool:
-        """Whether an entry's signature is by a key of ours."""
+        """Return whether an entry is signed by a key of this store's key ring."""
         return (
             bool(entry.sig)
             and self.store.keyring.check_entry_signature(entry.kid, entry.hash, entry.sig, entry.ts) is None
@@ -342,13 +373,14 @@ class EvidenceGate:
 
 
 def _collect_parent_proofs(judgement: "GateJudgement", evidence: "TurnEvidence") -> list[dict[str, Any]]:
-    """What a sub-agent proved, for its parent to rest on, with the sources that it is about."""
+    """Return a sub-agent's proofs for its parent session, each with the source tree that it covers."""
     if judgement.result.value != "proven":
         return []
-    known = {call.seq: call.tree for call in evidence.calls if call.tree[0]}
-    found = []
+    trees = {call.seq: call.tree for call in evidence.calls if call.tree[0]}
+    proofs = []
     for claim, proof in judgement.proofs:
-        root, digest = next((known[seq] for seq in proof.entries if seq in known), ("", ""))
+        root, digest = next((trees[seq] for seq in proof.entries if seq in trees), ("", ""))
+        # The sub-agent's sequence numbers mean nothing in the parent's log.
         body = {"claim": claim.type.value, "explicit": True, **proof.record(), "entries": []}
-        found.append(body | ({"tree": {"root": root, "sha256": digest}} if root else {}))
-    return found
+        proofs.append(body | ({"tree": {"root": root, "sha256": digest}} if root else {}))
+    return proofs

@@ -55,14 +55,19 @@ class EvaluationResult:
 
     @property
     def objections(self) -> list[Verdict]:
-        """The verdicts that were not overruled: at each node, those of children no stricter than the node itself."""
-        found: list[Verdict] = []
-        path: list[VerdictKind | None] = []  # of each node above: its kind, or None once overruled
-        for entry in self.trace:
-            del path[entry.depth :]
-            above = path[-1] if path else VerdictKind.BLOCK
-            overruled = above is None or entry.verdict.kind > above
-            path.append(None if overruled else entry.verdict.kind)
-            if not overruled:
-                found.append(entry.verdict)
-        return found
+        """The verdicts that were not overruled."""
+        return list_objections(self.trace)
+
+
+def list_objections(trace: list[TraceEntry]) -> list[Verdict]:
+    """Return the verdicts that were not overruled: at each node, those of children no stricter than the node itself."""
+    objections: list[Verdict] = []
+    path: list[VerdictKind | None] = []  # of each node above: its kind, or None once overruled
+    for entry in trace:
+        del path[entry.depth :]
+        above = path[-1] if path else VerdictKind.BLOCK
+        overruled = above is None or entry.verdict.kind > above
+        path.append(None if overruled else entry.verdict.kind)
+        if not overruled:
+            objections.append(entry.verdict)
+    return objections

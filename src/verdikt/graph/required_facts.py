@@ -1,4 +1,4 @@
-"""What a graph looks at, so that nothing is looked up for nobody."""
+"""Whether a graph reads effects or facts, so that an engine collects them only when they are used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def needs_effects(node: object) -> bool:
-    """Whether any part of a graph may look at effects or facts; what cannot be told counts as yes."""
+    """Return whether any node of a graph may read effects or facts; True when that cannot be known."""
     if isinstance(node, GuardNode):
         return node.contextual and bool(getattr(node.guard, "uses_effects", True))
     if isinstance(node, RuleSet):
@@ -24,6 +24,7 @@ def needs_effects(node: object) -> bool:
     if isinstance(node, When) and node.contextual:
         return True
     children = getattr(node, "children", None)
+    # A node of another library without `children` may read anything.
     return not isinstance(children, tuple) or any(map(needs_effects, children))
 
 

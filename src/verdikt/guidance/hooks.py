@@ -1,4 +1,4 @@
-"""Guidance at work: reads the log, asks the pure parts, writes down what they said."""
+"""The I/O of guidance: read the log, call the pure parts, record their results."""
 
 import os
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class GuidanceHooks:
-    """What the tool policies learn from a call, what the agent is told after it, and whether its work is complete."""
+    """Update tool policies after a call, give the agent feedback, and check at stop whether its work is complete."""
 
     def __init__(
         self, guidance: Guidance, policy: Policy, evidence_gate: EvidenceGate, world_factory: "WorldFactory"
@@ -40,10 +40,10 @@ class GuidanceHooks:
         self._world_factory = world_factory
 
     def after_call(
-        self, log: LogWriter, action: Action, outcome: Outcome, body: dict[str, Any], artifacts: Mapping[str, bytes]
+        self, session: LogWriter, action: Action, outcome: Outcome, body: dict[str, Any], artifacts: Mapping[str, bytes]
     ) -> Answer:
-        """Logs a call with what was learned from it; then what there is to say about it, which is logged too."""
-        memory = _load_memory(log)
+        """Record a call with what the tool policies learned from it; record and return the feedback on it."""
+        memory = _load_memory(session)
         failures: dict[str, str] = {}
         facts = None
         try:
@@ -52,82 +52,87 @@ class GuidanceHooks:
                 action, outcome, memory, facts, partial(self._classify_effects, action, facts)
             )
             encode_canonical(memory.changes)
-        except Exception as error:
+        except Exception as error:  # part of the flow: the call has happened and must be recorded whatever fails here
             failures, memory = {"guidance": describe_error(error)}, Memory()
-        kept = {"kept": memory.changes} if memory.changes else {}
-        log.append(EntryKind.TOOL_CALL, body | kept, artifacts=artifacts)
+        changes = {"kept": memory.changes} if memory.changes else {}
+        session.append(EntryKind.TOOL_CALL, body | changes, artifacts=artifacts)
         if failures:
-            log.append(EntryKind.GAP, {"moment": "after", "failures": failures})
-        return self._give_feedback(log, action, facts)
+            session.append(EntryKind.GAP, {"moment": "after", "failures": failures})
+        return self._give_feedback(session, action, facts)
 
-    def _give_feedback(self, log: LogWriter, action: Action, facts: Facts | None) -> Answer:
-        """What the agent is told after a call; it is remembered only if it is delivered."""
+    def _give_feedback(self, session: LogWriter, action: Action, facts: Facts | None) -> Answer:
+        """Return the feedback after a call; it counts as given only if it could be recorded."""
         if not self.guidance.feedback:
             return Answer()
-        memory = _load_memory(log)
+        memory = _load_memory(session)
         try:
+            # Computed only if a provider asks, because it reads the newest review runs from the disk.
             findings = partial(self._list_open_findings, facts.project_root if facts else "")
-            told = self.guidance.collect_feedback(
-                action, memory, facts, self._summarize_session(log), lambda: [title for _, title in findings()]
+            collected = self.guidance.collect_feedback(
+                action, memory, facts, self._summarize_session(session), lambda: [title for _, title in findings()]
             )
-            given = [
-                {"provider": each.provider_name, "severity": each.severity, "text": redact_text(each.render())[0]}
-                for each in told.feedback
+            delivered = [
+                {
+                    "provider": feedback.provider_name,
+                    "severity": feedback.severity,
+                    "text": redact_text(feedback.render())[0],
+                }
+                for feedback in collected.feedback
             ]
-            body = {"given": given, "failures": dict(told.failures), "kept": memory.changes}
+            body = {"given": delivered, "failures": dict(collected.failures), "kept": memory.changes}
+            # Before anything is appended: what cannot be written must not take the call's own entry down with it.
             encode_canonical(body)
         except Exception as error:
-            log.append(EntryKind.GAP, {"moment": "after", "failures": {"feedback": describe_error(error)}})
+            session.append(EntryKind.GAP, {"moment": "after", "failures": {"feedback": describe_error(error)}})
             return Answer()
-        if given or told.failures:
-            log.append(EntryKind.FEEDBACK, body)
-        return Answer(context="\n\n".join(each["text"] for each in given))
+        if delivered or collected.failures:
+            session.append(EntryKind.FEEDBACK, body)
+        return Answer(context="\n\n".join(feedback["text"] for feedback in delivered))
 
-    def check_completion(self, log: LogWriter, turn: Turn) -> Answer | None:
-        """The refusal of a stop whose work is incomplete; None when the completion checks have nothing against it."""
+    def check_completion(self, session: LogWriter, turn: Turn) -> Answer | None:
+        """Return the refusal of a stop whose work is incomplete; None when all completion checks pass."""
         if not any(completion.applies_to(turn.agent) for completion in self.guidance.completions):
             return None
-        memory = _load_memory(log)
-        settled = self.guidance.decide_stop(
-            self._build_completion_context(log, turn), memory, self._summarize_session(log), agent=turn.agent
+        memory = _load_memory(session)
+        decision = self.guidance.decide_stop(
+            self._build_completion_context(session, turn), memory, self._summarize_session(session), agent=turn.agent
         )
-        text = redact_text(settled.text)[0]
+        text = redact_text(decision.text)[0]
+        # The allowed stops are recorded too, so that the log shows which checks ran.
         body = {
             "by": "completion",
-            "allowed": settled.allowed,
+            "allowed": decision.allowed,
             "text": text,
-            "skipped": settled.skipped,
-            "unfinished": settled.unfinished,
+            "skipped": decision.skipped,
+            "unfinished": decision.unfinished,
         }
-        log.append(EntryKind.COMPLETION, body | {"kept": memory.changes})
-        return None if settled.allowed else Answer(allowed=False, reason=text, guard="completion")
+        session.append(EntryKind.COMPLETION, body | {"kept": memory.changes})
+        return None if decision.allowed else Answer(allowed=False, reason=text, guard="completion")
 
-    def preview_completion(self, log: LogWriter | None, turn: Turn) -> tuple[TaskCompletionResult, ...]:
-        """What each completion check says now; nothing is refused, counted or recorded. Without a log, nothing happened yet."""
-        memory = _load_memory(log) if log else Memory()
-        past = self._summarize_session(log) if log else SessionSummary(now=self._evidence_gate.clock.now())
-        return self.guidance.run_checks(self._build_completion_context(log, turn), memory, past)
+    def preview_completion(self, session: LogWriter | None, turn: Turn) -> tuple[TaskCompletionResult, ...]:
+        """Return what each completion check says now; without a session, as before its first action. Record nothing."""
+        memory = _load_memory(session) if session else Memory()
+        summary = self._summarize_session(session) if session else SessionSummary(now=self._evidence_gate.clock.now())
+        return self.guidance.run_checks(self._build_completion_context(session, turn), memory, summary)
 
-    def _build_completion_context(self, log: LogWriter | None, turn: Turn) -> TaskCompletionContext:
-        """What the completion checks may look at."""
+    def _build_completion_context(self, session: LogWriter | None, turn: Turn) -> TaskCompletionContext:
+        """Return what the completion checks may read."""
         facts = Facts(self._world_factory(turn.cwd))
         return TaskCompletionContext(
-            session=SessionState.from_log(log.session, log.read_projection("session"))
-            if log
-            else SessionState(turn.session_id),
+            session=_load_state(session) if session else SessionState(turn.session_id),
             tentative_output=turn.message,
             filesystem=facts,
             adapter=turn.host,
             stop_reason=str(turn.raw.get("stop_reason") or "") or None,
             proven=lambda validator, arguments: (
-                log is not None and self._evidence_gate.is_proven(log, validator, arguments)
+                session is not None and self._evidence_gate.is_proven(session, validator, arguments)
             ),
             findings=lambda level: self._count_findings(facts.project_root, level),
         )
 
-    def _summarize_session(self, log: LogWriter) -> SessionSummary:
-        session = SessionState.from_log(log.session, log.read_projection("session"))
-        return SessionSummary(session=session, now=self._evidence_gate.clock.now(), **log.read_projection("calls"))
+    def _summarize_session(self, session: LogWriter) -> SessionSummary:
+        calls = session.read_projection("calls")
+        return SessionSummary(session=_load_state(session), now=self._evidence_gate.clock.now(), **calls)
 
     def _classify_effects(self, action: Action, facts: Facts) -> Effects:
         manifest = self._policy.section("manifest")
@@ -135,22 +140,26 @@ class GuidanceHooks:
         return classify(action, facts, manifest={declared.name: declared.dump()} if declared else None)
 
     def _list_open_findings(self, root: str) -> list[tuple[Level, str]]:
-        """The open findings about files below a directory, the worst first."""
+        """Return severity and title of the open findings about files below a directory, the most severe first."""
         verdicts, _ = Runs(runs_directory(self._evidence_gate.env), self._evidence_gate.clock.now).recent(limit=20)
-        found = [
+        findings = [
             (finding.severity, finding.title)
             for verdict in verdicts
             for finding in verdict.findings
             if any(
-                self._evidence_gate.read_path(os.path.join(root, place.file), os.path.exists, default=False)
-                for place in finding.evidence
+                self._evidence_gate.read_path(os.path.join(root, location.file), os.path.exists, default=False)
+                for location in finding.evidence
             )
         ]
-        return sorted(found, key=lambda each: -each[0])
+        return sorted(findings, key=lambda finding: -finding[0])
 
     def _count_findings(self, root: str, level: str) -> int:
         return sum(severity >= Level.from_name(level) for severity, _ in self._list_open_findings(root))
 
 
-def _load_memory(log: LogWriter) -> Memory:
-    return Memory(StoredMemory(partial(log.read_projection, "memory")))
+def _load_state(session: LogWriter) -> SessionState:
+    return SessionState.from_log(session.session_id, session.read_projection("session"))
+
+
+def _load_memory(session: LogWriter) -> Memory:
+    return Memory(StoredMemory(partial(session.read_projection, "memory")))

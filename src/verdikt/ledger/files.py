@@ -1,16 +1,16 @@
-"""The embedded store: `ledger/<session>.jsonl` as the log, `artifacts/` beside it, `state.db` for what is computed from it."""
+"""The store in files: `ledger/<session>.jsonl` is the log, `artifacts/` its outputs, `state.db` the projections."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from json import loads as load
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from verdikt.errors import KeyringError, LedgerError
 from verdikt.ledger.artifact_store import ArtifactStore
@@ -33,21 +33,20 @@ if TYPE_CHECKING:
     from verdikt.model.entry import Entry
     from verdikt.observe.clock import Clock
 
-T = TypeVar("T")
-
 CHECKPOINT_INTERVAL = 256
-"""How many entries may stand in a session before the next signed checkpoint."""
+"""Number of entries of a session from one signed checkpoint to the next."""
 
+# Open log files that a store keeps. A process has 1,024 descriptors on most systems, and the host needs some too.
 _MAX_OPEN_FILES = 64
 
 
 def open_store(home: Path, clock: Clock | None = None, projections: tuple[Projection, ...] = ()) -> FileStore:
-    """The store in a data directory, made if need be. Cheap: nothing is read before it is asked for."""
+    """Return the store in a data directory, which is created if it does not exist. Opening reads no log."""
     return FileStore(home, clock, projections)
 
 
 class FileStore:
-    """The log in files. Appending costs the same whatever the length; many threads and processes may append at once."""
+    """The log in files. Appending costs the same at any length; threads and processes may append concurrently."""
 
     def __init__(
         self,
@@ -60,7 +59,7 @@ class FileStore:
         wal_limit_bytes: int = WAL_LIMIT_BYTES,
         group_commit: GroupCommit | None = None,
     ) -> None:
-        """With `later`, threads may put off their wait for the disk, and heads are recorded when `record` is called."""
+        """Open a store. With `group_commit`, threads may defer their fsync, and heads wait for `record_heads`."""
         self.home = make_private_directory(Path(home))
         self.reader = LogReader(make_private_directory(self.home / "ledger"))
         self.artifacts = ArtifactStore(self.home / "artifacts")
@@ -77,7 +76,7 @@ class FileStore:
 
     @property
     def keyring(self) -> Keyring:
-        """The keys that sign this log."""
+        """The key ring that signs this log."""
         if self._keyring is None:
             self._keyring = Keyring(self.home / "keys", self.clock)
         return self._keyring
@@ -91,62 +90,65 @@ class FileStore:
         sign: bool = False,
         artifacts: Mapping[str, bytes] | None = None,
     ) -> Entry:
-        """Adds one entry and returns it once it is on the disk; `LedgerError` when it could not be written."""
-        return self.update(session, lambda log: log.append(kind, body, sign=sign, artifacts=artifacts))
+        """Add one entry and return it once it is on the disk; raise `LedgerError` when it could not be written."""
+        with self.session(session) as log:
+            return log.append(kind, body, sign=sign, artifacts=artifacts)
 
-    def update(self, session: str, fn: Callable[[LogWriter], T]) -> T:
-        """Runs `fn` alone on the session: what it reads stays true until what it appends is in the log, all or nothing."""
+    @contextmanager
+    def session(self, session_id: str) -> Iterator[LogWriter]:
+        """Lock one session for a `with` block; its entries are on the disk, all or none, when the block has ended."""
         database = self._ensure_database()
-        log = self._open_log(session)
+        log = self._open_log(session_id)
         with log.lock_file():
             try:
-                writer, torn = self._begin_update(session, log, database)
-                before = writer.head.seq
-                result = fn(writer)
-                if writer.head.seq // self._checkpoint_every > before // self._checkpoint_every:
-                    # Without a key the log goes on; `verify` tells how much of it no signature covers.
-                    with suppress(KeyringError):
-                        writer.append(EntryKind.CHECKPOINT, {"reason": "interval"})
+                writer, torn_bytes = self._open_writer(session_id, log, database)
+                first_seq = writer.head.seq
+                yield writer
+                self._append_due_checkpoint(writer, first_seq)
                 if writer.lines or writer.change_seqs:
-                    self._commit_update(log, writer, torn)
+                    self._commit_entries(log, writer, torn_bytes)
             except BaseException:
-                log.head = None  # what was found wrong on opening it is not written yet: the next one looks again
+                # Damage that was found on opening has not been written as a gap yet: the next block must look again.
+                log.head = None
                 raise
-            written = log.write_count
-        if writer.lines and not (self._group_commit and self._group_commit.defer_sync(log, written)):
-            log.sync(written)
+            write_count = log.write_count
+        # Outside the lock, so that other threads append meanwhile and one fsync serves all of them.
+        if writer.lines and not (self._group_commit and self._group_commit.defer_sync(log, write_count)):
+            log.sync(write_count)
             self.state.truncate_long_wal()
-        return result
 
     def read_entries(self, session: str, *, since: int = 0) -> Iterator[Entry]:
-        """The entries after seq `since`, oldest first, each checked against the one before; `ChainBroken` where one fails."""
+        """Yield the entries after seq `since`, oldest first; raise `ChainBroken` at the first that does not verify."""
         return self.reader.read_entries(session, since=since)
 
     def read_head(self, session: str) -> ChainHead:
-        """The last entry's place; seq 0 when there is none."""
+        """Return the head of a session's chain; seq 0 when it has no entries."""
         return self.reader.read_head(session)
 
     def list_sessions(self) -> list[str]:
-        """Every session with at least one entry, sorted."""
+        """Return the ids of all sessions that have at least one entry, sorted."""
         return self.reader.list_sessions()
 
     def read_projection(self, name: str, session: str) -> Any:
-        """The state of a projection after the last entry; the caller's own copy."""
+        """Return a copy of the state of a projection after the last entry."""
+        # Locking a session creates its file: one that was never written to must not appear by being read.
         if name in self._index.projections and not self.reader.has_session(session):
             return self._index.projections[name].create_initial_state()
-        return load(encode_canonical(self.update(session, lambda log: log.read_projection(name))))
+        with self.session(session) as log:
+            state = log.read_projection(name)
+        return load(encode_canonical(state))
 
     def read_artifact(self, session: str, seq: int, name: str) -> bytes:
-        """What was kept under that name with that entry."""
+        """Return the artifact that was stored under that name with that entry."""
         return self.artifacts.read_artifact(session, seq, name)
 
     def append_checkpoint(self, session: str, reason: str = "session_end") -> Entry:
-        """A signed entry that covers everything before it."""
+        """Append a signed entry that covers everything before it."""
         return self.append(session, EntryKind.CHECKPOINT, {"reason": reason})
 
     @contextmanager
     def lock_session(self, session: str) -> Iterator[None]:
-        """Alone on the session's files, to replace them; what is remembered of them is looked at anew afterwards."""
+        """Lock a session's files for a block that replaces them; they are read again afterwards."""
         log = self._open_log(session)
         with log.lock_file():
             try:
@@ -155,7 +157,7 @@ class FileStore:
                 log.head = None
 
     def refold_session(self, session: str) -> None:
-        """Takes account of archives that were deleted: the projections are folded from what remains, if anything does."""
+        """Rebuild a session's projections from the files that remain, after archives were deleted."""
         if self.reader.hot_file_path(session).exists():
             with self.lock_session(session):
                 self._index.refold_session(session, self.reader.read_head(session))
@@ -166,10 +168,10 @@ class FileStore:
                 db.forget_session(session)
 
     def reindex(self) -> int:
-        """Rebuilds `state.db` from the log; how many sessions it took.
+        """Rebuild `state.db` from the log and return the number of sessions.
 
-        A head that the log no longer reaches is written into the log as a gap before it is forgotten, and a session whose
-        file is gone keeps its head, so rebuilding hides nothing.
+        A head that the log no longer reaches is written into the log as a gap before it is dropped, and a session whose
+        file is missing keeps its head, so rebuilding hides no loss.
         """
         self._index.move_damaged_aside(self.clock.now())
         self._ensure_database()
@@ -181,39 +183,46 @@ class FileStore:
             log = self._open_log(session)
             with self.lock_session(session):
                 log.head = None
-                writer, torn = self._begin_update(session, log, self.state.read_identity())
+                writer, torn_bytes = self._open_writer(session, log, self.state.read_identity())
                 if writer.lines or writer.change_seqs:
-                    self._commit_update(log, writer, torn)
+                    self._commit_entries(log, writer, torn_bytes)
                 self._index.refold_session(session, writer.head)
             log.sync(log.write_count)
         return len(sessions)
 
     def record_heads(self) -> None:
-        """Puts heads that were put off into `state.db`; what cannot be put there now is next time, and the log has it anyway."""
+        """Write deferred heads to `state.db`; a head that cannot be written now stays deferred, and the log has it."""
         self._index.record_heads()
 
     def flush_projections(self) -> None:
-        """Stores the projections of every open session that `state.db` is behind with; what cannot be is folded later."""
+        """Write the projections of all open sessions to `state.db`; what cannot be written is folded later."""
         with self._lock:
             logs = list(self._logs.items())
         self._index.flush_projections(logs)
 
     def close(self) -> None:
-        """Lets go of every file."""
+        """Write what was deferred, and close every file; a later use opens them again."""
+        # A forked child must not write the parent's deferred heads.
         if os.getpid() == self._pid:
             self.record_heads()
             self.flush_projections()
         with self._lock:
             logs = list(self._logs.values())
             self._logs.clear()
-        # Not under our lock, which an update that a log waits for may want.
+        # Not under our lock: closing waits for a session block, which may need the lock to open another session.
         for log in logs:
             log.close()
         self.state.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
     def _open_log(self, session: str) -> LogFile:
         if os.getpid() != self._pid:
-            # A fork shares our descriptors, and with them our locks: the child needs its own.
+            # A forked child shares the parent's descriptors, and with them its file locks: it needs its own.
             self._pid, self._lock, self._logs = os.getpid(), threading.Lock(), OrderedDict()
             self._index.reset_after_fork()
         with self._lock:
@@ -227,13 +236,13 @@ class FileStore:
                 self._logs.move_to_end(session)
             return log
 
-    def _begin_update(self, session: str, log: LogFile, database: tuple[int, int] | None) -> tuple[LogWriter, int]:
-        """A writer at the end of the session, with a gap entry for whatever was found wrong there."""
-        wrong: list[PendingGap] = []
+    def _open_writer(self, session: str, log: LogFile, database: tuple[int, int] | None) -> tuple[LogWriter, int]:
+        """Return a writer at the end of a session, with gap entries for damage found, and the number of torn bytes."""
+        gaps: list[PendingGap] = []
         stale: dict[str, int] = {}
-        torn = 0
+        torn_bytes = 0
         if not log.is_unchanged() or log.database_identity != database or database is None:
-            wrong, torn, stale = self._index.reconcile_session(session, log)
+            gaps, torn_bytes, stale = self._index.reconcile_session(session, log)
         assert log.head is not None
         writer = LogWriter(
             session,
@@ -246,31 +255,42 @@ class FileStore:
         for name, seq in stale.items():
             writer.read_projection(name)
             writer.change_seqs[name] = seq
-        for each in wrong:
-            writer.append(EntryKind.GAP, each.body, artifacts=each.artifacts or None)
-        return writer, torn
+        for gap in gaps:
+            writer.append(EntryKind.GAP, gap.body, artifacts=gap.artifacts or None)
+        return writer, torn_bytes
 
     def _load_signer(self) -> Signer:
         return self.keyring.get_signing_key()
 
-    def _commit_update(self, log: LogFile, writer: LogWriter, torn_bytes: int) -> None:
+    def _append_due_checkpoint(self, writer: LogWriter, first_seq: int) -> None:
+        if writer.head.seq // self._checkpoint_every > first_seq // self._checkpoint_every:
+            # Without a key the log goes on; `verify` reports how much of it no signature covers.
+            with suppress(KeyringError):
+                writer.append(EntryKind.CHECKPOINT, {"reason": "interval"})
+
+    def _commit_entries(self, log: LogFile, writer: LogWriter, torn_bytes: int) -> None:
         write = partial(self._write_entries, log, writer, torn_bytes)
         self._index.commit_update(log, writer, write, defer_head=bool(self._group_commit))
 
     def _write_entries(self, log: LogFile, writer: LogWriter, torn_bytes: int) -> None:
         if not writer.lines:
             return
+        # Artifacts first: an entry whose artifact is missing would look like tampering.
         for seq, artifacts in writer.artifacts:
             try:
-                self.artifacts.write_artifacts(writer.session, seq, artifacts, durable=self._durable)
+                self.artifacts.write_artifacts(writer.session_id, seq, artifacts, durable=self._durable)
             except OSError as error:
                 raise LedgerError(
-                    f"cannot write artifacts in `{self.artifacts.directory}`: {error.strerror}; free some space or make it writable"
+                    f"cannot write artifacts in `{self.artifacts.directory}`: {error.strerror};"
+                    " free some space or make it writable"
                 ) from error
         log.append_bytes(b"".join(writer.lines), torn_bytes=torn_bytes)
 
     def _ensure_database(self) -> tuple[int, int] | None:
-        """Which `state.db` there is. One that had to be begun anew is told in the log: heads that only it knew went with it."""
+        """Return the identity of `state.db`, which is created if it is missing.
+
+        Its loss is recorded as a gap when there is a log, because deferred heads that only it held are lost with it.
+        """
         database = self.state.read_identity()
         if database is not None:
             return database

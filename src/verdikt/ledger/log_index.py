@@ -106,7 +106,7 @@ class LogIndex:
         else:
             write_log()
             with self._lock:
-                self._deferred_logs[writer.session] = log
+                self._deferred_logs[writer.session_id] = log
         log.head = log.last_written_head = writer.head
         log.states, log.stale_projections = states, {} if complete else behind
 
@@ -225,10 +225,10 @@ class LogIndex:
         folded = self._labels if complete else self._select_current_labels(frozenset(behind))
         with self._state.write_transaction() as db:
             if complete:
-                self._store_projections(db, writer.session, log, states, behind)
+                self._store_projections(db, writer.session_id, log, states, behind)
             else:
-                self._put_lags(db, writer.session, log, behind)
-            db.put_head(writer.session, writer.head, folded)
+                self._put_lags(db, writer.session_id, log, behind)
+            db.put_head(writer.session_id, writer.head, folded)
             write_log()
         log.current_labels, log.database_head, log.lagging_projections = (
             folded,

@@ -3,7 +3,8 @@
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from contextlib import contextmanager
+from typing import Any, Self
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.chain_reader import read_chain
@@ -13,11 +14,9 @@ from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.observe.clock import Clock, SystemClock
 
-T = TypeVar("T")
-
 
 class MemoryStore:
-    """The log in lists. The same contract as the file store, without durability."""
+    """The log in lists. Fulfils the contract of `LogStore` without durability."""
 
     def __init__(
         self,
@@ -32,6 +31,7 @@ class MemoryStore:
         self._heads: dict[str, ChainHead] = {}
         self._states: dict[tuple[str, str], Any] = {}
         self._artifacts: dict[tuple[str, int, str], bytes] = {}
+        # Reentrant, so that a nested block in the same thread reaches the check of `_busy` instead of hanging.
         self._lock = threading.RLock()
         self._busy = False
 
@@ -44,66 +44,77 @@ class MemoryStore:
         sign: bool = False,
         artifacts: Mapping[str, bytes] | None = None,
     ) -> Entry:
-        """Adds one entry and returns it."""
-        return self.update(session, lambda log: log.append(kind, body, sign=sign, artifacts=artifacts))
+        """Add one entry and return it."""
+        with self.session(session) as log:
+            return log.append(kind, body, sign=sign, artifacts=artifacts)
 
-    def update(self, session: str, fn: Callable[[LogWriter], T]) -> T:
-        """Runs `fn` alone on the store; what it appends is added when it returns, all or nothing."""
-        if not session:
+    @contextmanager
+    def session(self, session_id: str) -> Iterator[LogWriter]:
+        """Lock the store for a `with` block; its entries are added when it ends without an error."""
+        if not session_id:
             raise LedgerError("expected a session id, found an empty one")
         with self._lock:
             if self._busy:
-                raise LedgerError(f"an update of session `{session}` is already under way in this thread")
+                raise LedgerError(f"an update of session `{session_id}` is already under way in this thread")
             self._busy = True
             try:
                 writer = LogWriter(
-                    session,
-                    self._heads.get(session, ChainHead()),
+                    session_id,
+                    self._heads.get(session_id, ChainHead()),
                     now=self._clock.now,
                     signer=self._signer,
                     projections=self._projections,
-                    load_state=lambda name: self._load_state(name, session),
+                    load_state=lambda name: self._load_state(name, session_id),
                 )
-                result = fn(writer)
+                yield writer
             finally:
                 self._busy = False
             self._store_entries(writer)
-        return result
 
     def _store_entries(self, writer: LogWriter) -> None:
         if not writer.lines:
             return
-        self._lines.setdefault(writer.session, []).extend(writer.lines)
-        self._heads[writer.session] = writer.head
+        self._lines.setdefault(writer.session_id, []).extend(writer.lines)
+        self._heads[writer.session_id] = writer.head
         for name in writer.change_seqs:
-            self._states[writer.session, name] = json.loads(encode_canonical(writer.states[name]))
+            # Stored as a copy of plain data, so that nothing a caller holds can change it later.
+            self._states[writer.session_id, name] = json.loads(encode_canonical(writer.states[name]))
         for seq, artifacts in writer.artifacts:
             for name, data in artifacts.items():
-                self._artifacts[writer.session, seq, name] = data
+                self._artifacts[writer.session_id, seq, name] = data
 
     def read_entries(self, session: str, *, since: int = 0) -> Iterator[Entry]:
-        """The entries after `since`, oldest first."""
+        """Yield the entries after `since`, oldest first."""
         return read_chain(list(self._lines.get(session, ()))[since:], session)
 
     def read_head(self, session: str) -> ChainHead:
-        """The last entry's place; seq 0 when there is none."""
+        """Return the head of a session's chain; seq 0 when it has no entries."""
         return self._heads.get(session, ChainHead())
 
     def list_sessions(self) -> list[str]:
-        """Every session with at least one entry, sorted."""
+        """Return the ids of all sessions that have at least one entry, sorted."""
         return sorted(self._lines)
 
     def read_projection(self, name: str, session: str) -> Any:
-        """The state of a projection after the last entry; the caller's own copy."""
-        with self._lock:
-            return json.loads(encode_canonical(self.update(session, lambda log: log.read_projection(name))))
+        """Return a copy of the state of a projection after the last entry."""
+        with self.session(session) as log:
+            return json.loads(encode_canonical(log.read_projection(name)))
 
     def read_artifact(self, session: str, seq: int, name: str) -> bytes:
-        """What was kept under that name with that entry."""
+        """Return the artifact that was stored under that name with that entry."""
         try:
             return self._artifacts[session, seq, name]
         except KeyError:
             raise LedgerError(f"no artifact `{name}` with entry {seq} of session `{session}`") from None
+
+    def close(self) -> None:
+        """Do nothing: the store holds no file, and its entries stay readable."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     def _load_state(self, name: str, session: str) -> Any:
         key = (session, name)

@@ -1,10 +1,11 @@
-"""The port to the log: what every store offers, and the writer that an update works with."""
+"""The port to the log: what every store offers, and the writer of one locked session."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from verdikt.errors import LedgerError
 from verdikt.model.canonical_json import sha256_hex
@@ -14,33 +15,34 @@ if TYPE_CHECKING:
     from verdikt.ledger.projection import Projection
     from verdikt.model.entry import Entry
 
-T = TypeVar("T")
-
 OPERATOR = "operator"
-"""The session that holds what concerns no session in particular: grants, key rotations, expired archives."""
+"""The session of entries that belong to no agent session: grants, pauses, key rotations, expired archives."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChainHead:
-    """Where a session's chain ends."""
+    """The last entry of a session's chain: its sequence number and hash."""
 
     seq: int = 0
     hash: str = GENESIS_HASH
 
 
 class Signer(Protocol):
-    """The current key."""
+    """The current signing key."""
 
     @property
     def kid(self) -> str:
-        """Its id."""
+        """The id of the key."""
 
     def sign(self, message: bytes) -> str:
-        """The signature, in lower-case hex."""
+        """Return the signature of a message in lower-case hex."""
 
 
 class LogStore(Protocol):
-    """A log of many sessions, each a chain. Safe for many threads and processes at once."""
+    """A log of many sessions, each a hash chain. Safe for concurrent threads and processes.
+
+    A store is a context manager that closes itself.
+    """
 
     def append(
         self,
@@ -51,33 +53,47 @@ class LogStore(Protocol):
         sign: bool = False,
         artifacts: Mapping[str, bytes] | None = None,
     ) -> Entry:
-        """Adds one entry and returns it once it is durable; `LedgerError` when it could not be written."""
+        """Add one entry and return it once it is durable; raise `LedgerError` when it could not be written."""
 
-    def update(self, session: str, fn: Callable[[LogWriter], T]) -> T:
-        """Runs `fn` alone on the session: what it reads stays true until what it appends is in the log, all or nothing."""
+    def session(self, session_id: str) -> AbstractContextManager[LogWriter]:
+        """Lock one session for a `with` block, in which its projections are read and entries are appended.
+
+        The projections do not change under the block, except by its own appends. The entries are written when the block
+        ends without an error: all of them or, when it raises, none. A second block on the same session in the same
+        thread is refused, because it would wait for itself.
+        """
 
     def read_entries(self, session: str, *, since: int = 0) -> Iterator[Entry]:
-        """The entries after seq `since`, oldest first, each checked against the one before; `ChainBroken` where one fails."""
+        """Yield the entries after seq `since`, oldest first; raise `ChainBroken` at the first that does not verify."""
 
     def read_head(self, session: str) -> ChainHead:
-        """The last entry's place; seq 0 when there is none."""
+        """Return the head of a session's chain; seq 0 when it has no entries."""
 
     def list_sessions(self) -> list[str]:
-        """Every session with at least one entry, sorted."""
+        """Return the ids of all sessions that have at least one entry, sorted."""
 
     def read_projection(self, name: str, session: str) -> Any:
-        """The state of a projection after the last entry; the caller's own copy."""
+        """Return a copy of the state of a projection after the last entry."""
 
     def read_artifact(self, session: str, seq: int, name: str) -> bytes:
-        """What was kept under that name with that entry."""
+        """Return the artifact that was stored under that name with that entry."""
+
+    def close(self) -> None:
+        """Release all resources; the store may be closed more than once."""
+
+    def __enter__(self) -> Self:
+        """Return the store itself."""
+
+    def __exit__(self, *exception: object) -> None:
+        """Close the store."""
 
 
 class LogWriter:
-    """One session under its lock: reads its projections, collects the entries to be written."""
+    """One session under its lock: read its projections, collect the entries to be written."""
 
     def __init__(
         self,
-        session: str,
+        session_id: str,
         head: ChainHead,
         *,
         now: Callable[[], float],
@@ -85,7 +101,7 @@ class LogWriter:
         projections: Mapping[str, Projection],
         load_state: Callable[[str], Any],
     ) -> None:
-        self.session = session
+        self.session_id = session_id
         self.head = head
         self.lines: list[bytes] = []
         self.artifacts: list[tuple[int, Mapping[str, bytes]]] = []
@@ -97,7 +113,7 @@ class LogWriter:
         self._load_state = load_state
 
     def read_projection(self, name: str) -> Any:
-        """The state of a projection, the entries appended so far included; not to be changed in place."""
+        """Return the state of a projection, this block's appends included. The caller must not change it in place."""
         if name not in self._projections:
             known = ", ".join(sorted(self._projections)) or "none"
             raise LedgerError(f"no projection `{name}`; this store has: {known}")
@@ -113,25 +129,28 @@ class LogWriter:
         sign: bool = False,
         artifacts: Mapping[str, bytes] | None = None,
     ) -> Entry:
-        """Adds an entry; it is written when the update ends without an error."""
+        """Add an entry; it is written when the `session` block ends without an error."""
         kind = _to_entry_kind(kind)
         body = dict(body)
         seq = self.head.seq + 1
         if artifacts:
+            # The digests are part of the hashed body, so a changed artifact shows like a changed entry.
             body["artifacts"] = {
                 name: {"bytes": len(data), "sha256": sha256_hex(data)} for name, data in artifacts.items()
             }
         signer = self._signer() if sign or kind in SIGNED_KINDS else None
         entry, line = build_entry(
             seq=seq,
+            # Microseconds as an integer, which every JSON reader gives back exactly.
             ts=int(self._now() * 1_000_000),
-            session=self.session,
+            session=self.session_id,
             kind=kind,
             body=body,
             prev=self.head.hash,
             kid=signer.kid if signer else "",
             sign=signer.sign if signer else None,
         )
+        # Folded at once, so that what the block reads next includes this entry.
         for name, projection in self._projections.items():
             if projection.kinds is None or kind in projection.kinds:
                 self.states[name] = projection.fold(self.read_projection(name), entry)

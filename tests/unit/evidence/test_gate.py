@@ -91,7 +91,7 @@ def test_a_linter_asked_by_name_says_nothing_about_tests(scene: Scene) -> None:
     scene.ask("Fix src/app.py and run the linter")
     scene.edit("src/app.py")
     scene.run("ruff check .", "All checks passed!")
-    assert scene.gov.proving.validate_claim("s1", "done", "lint_clean", {}).holds
+    assert scene.gov.evidence_gate.validate_claim("s1", "done", "lint_clean", {}).holds
 
     assert not scene.say("All tests pass.").allowed
     assert scene.say("The linter is clean.").allowed
@@ -165,7 +165,9 @@ def test_a_command_that_only_looks_proves_nothing(scene: Scene) -> None:
     scene.edit("src/app.py")
     scene.run("echo make verify")
 
-    assert not scene.gov.proving.validate_claim("s1", "done", "command_zero_exit", {"command": "make verify"}).holds
+    assert not scene.gov.evidence_gate.validate_claim(
+        "s1", "done", "command_zero_exit", {"command": "make verify"}
+    ).holds
 
 
 @pytest.mark.parametrize(("status", "proven"), [(200, True), (204, True), (301, False), (304, False), (500, False)])
@@ -175,7 +177,7 @@ def test_only_2xx_is_an_answer(scene: Scene, status: int, proven: bool) -> None:
     scene.run("curl -i https://example.com/health", f"HTTP/1.1 {status} X", 0)
 
     assert (
-        scene.gov.proving.validate_claim("s1", "done", "http_2xx", {"url": "https://example.com/health"}).holds
+        scene.gov.evidence_gate.validate_claim("s1", "done", "http_2xx", {"url": "https://example.com/health"}).holds
         is proven
     )
 
@@ -186,7 +188,7 @@ def test_a_failed_write_is_no_edit(scene: Scene) -> None:
     path = str(scene.project / "src/app.py")
     scene._call(ActionKind.WRITE, "Write", {"file_path": path, "content": "x"}, status=1)
 
-    assert not scene.gov.proving.validate_claim("s1", "done", "file_diff_present", {"path": "src/app.py"}).holds
+    assert not scene.gov.evidence_gate.validate_claim("s1", "done", "file_diff_present", {"path": "src/app.py"}).holds
 
 
 def test_one_test_of_a_file_is_not_the_file(scene: Scene) -> None:
@@ -196,9 +198,9 @@ def test_one_test_of_a_file_is_not_the_file(scene: Scene) -> None:
     scene.run("pytest tests/test_app.py::test_one", GREEN)
     target = {"target": "tests/test_app.py"}
 
-    assert not scene.gov.proving.validate_claim("s1", "done", "pytest_pass", target).holds
+    assert not scene.gov.evidence_gate.validate_claim("s1", "done", "pytest_pass", target).holds
     scene.run("pytest tests/test_app.py", GREEN)
-    assert scene.gov.proving.validate_claim("s1", "done", "pytest_pass", target).holds
+    assert scene.gov.evidence_gate.validate_claim("s1", "done", "pytest_pass", target).holds
 
 
 @pytest.mark.parametrize(
@@ -291,7 +293,7 @@ def test_a_dry_run_of_the_command_that_was_asked_for_proves_nothing(scene: Scene
     scene.edit("src/app.py")
     scene.run("pytest --collect-only", "42 tests collected")
 
-    assert not scene.gov.proving.validate_claim("s1", "done", "command_zero_exit", {"command": "pytest"}).holds
+    assert not scene.gov.evidence_gate.validate_claim("s1", "done", "command_zero_exit", {"command": "pytest"}).holds
 
 
 def test_a_command_in_running_text_ends_where_english_goes_on() -> None:
@@ -320,10 +322,10 @@ def test_a_command_that_was_asked_for_goes_stale_too(scene: Scene) -> None:
     scene.edit("src/app.py")
     scene.run("make verify")
     wanted = {"command": "make verify"}
-    assert scene.gov.proving.validate_claim("s1", "done", "command_zero_exit", wanted).holds
+    assert scene.gov.evidence_gate.validate_claim("s1", "done", "command_zero_exit", wanted).holds
     scene.edit("src/app.py", "x = 2\n")
 
-    assert "ran before" in scene.gov.proving.validate_claim("s1", "done", "command_zero_exit", wanted).reason
+    assert "ran before" in scene.gov.evidence_gate.validate_claim("s1", "done", "command_zero_exit", wanted).reason
 
 
 def test_files_that_are_not_for_whoever_asks_are_as_good_as_none(scene: Scene) -> None:

@@ -117,7 +117,7 @@ def test_an_edit_that_was_taken_back_leaves_the_proof_standing(scene: Scene) -> 
 
 def test_a_check_by_name_goes_stale_like_any(scene: Scene) -> None:
     """A signed pass is about the sources as they were."""
-    assert scene.gov.proving.validate_claim("s1", "done", "tests_pass", {}).holds
+    assert scene.gov.evidence_gate.validate_claim("s1", "done", "tests_pass", {}).holds
     write(scene, APP, "x = 9\n")
     scene.run("python tools/rewrite.py")
 

@@ -22,7 +22,7 @@ def scene(tmp_path: Path) -> Scene:
 def ask(scene: Scene, name: str, claim: str = "done", **arguments: str) -> Proof:
     """The validator's answer on the present turn."""
     state = scene.store.read_projection("evidence", scene.session)
-    return validate(name, claim, arguments, scene.gov.proving.load_turn(scene.session, state))
+    return validate(name, claim, arguments, scene.gov.evidence_gate.load_turn(scene.session, state))
 
 
 PASSES = [

@@ -6,10 +6,10 @@ from functools import partial
 import pytest
 
 from tests.graphs import ACTION, Says, fails
+from verdikt.engine import PolicyEngine
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import All, Any, Child, Escalate, Not, Threshold, When
 from verdikt.graph.context import GovernanceContext
-from verdikt.graph.engine import PolicyEngine
 from verdikt.graph.evaluation_result import EvaluationResult
 from verdikt.graph.guard_node import to_node
 from verdikt.layers import GovernanceLayer

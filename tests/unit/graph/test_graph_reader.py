@@ -3,10 +3,10 @@
 import pytest
 
 from tests.policies import SHORT_SECTIONS, policy
+from verdikt.engine import PolicyEngine
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import All, Escalate, Not, Threshold, When
 from verdikt.graph.combinator import Any as AnyOf
-from verdikt.graph.engine import PolicyEngine
 from verdikt.graph.rule import RuleSet
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.verdict import VerdictKind

@@ -4,8 +4,8 @@ import pytest
 
 from tests.fakes import FakeWorld
 from tests.policies import policy
+from verdikt.engine import PolicyEngine
 from verdikt.graph.context import GovernanceContext
-from verdikt.graph.engine import PolicyEngine
 from verdikt.graph.policy import Policy
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Effects, Target, Zone

@@ -6,10 +6,10 @@ import pytest
 
 from tests.fakes import FakeWorld
 from tests.graphs import Says
+from verdikt.engine import PolicyEngine
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import Escalate
 from verdikt.graph.context import GovernanceContext
-from verdikt.graph.engine import PolicyEngine
 from verdikt.graph.rule import Rule, RuleSet
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Certainty, Effect, EffectClass, Effects, Target, Zone

@@ -10,10 +10,10 @@ import yaml
 
 from tests.fakes import FakeWorld
 from tests.graphs import ACTION, Says
+from verdikt.engine import PolicyEngine
 from verdikt.errors import PolicyError
 from verdikt.graph.combinator import All
 from verdikt.graph.context import GovernanceContext
-from verdikt.graph.engine import PolicyEngine
 from verdikt.guards import (
     GUARDS,
     AuditGuard,
@@ -57,7 +57,7 @@ def test_case(case: dict[str, Any]) -> None:
         facts = world(project_root=root)
     guard = guard_class(case["guard"])(**case.get("with", {}))
 
-    verdict = PolicyEngine(guard).evaluate(action, facts=facts).verdict
+    verdict = PolicyEngine(guard, classify=None, observe=None).evaluate(action, facts=facts).verdict
 
     assert not verdict.error, verdict.reason
     assert verdict.kind.word == case["verdict"], verdict.reason

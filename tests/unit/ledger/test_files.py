@@ -20,7 +20,7 @@ from verdikt.ledger.log_index import STORE_INTERVAL
 from verdikt.ledger.projection import Projection
 from verdikt.ledger.projections import PROJECTIONS, load_projections
 from verdikt.ledger.state_database import StateRow
-from verdikt.ledger.store import OPERATOR, LogWriter
+from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind
 
 COUNT = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
@@ -100,12 +100,9 @@ def test_what_was_found_wrong_is_written_although_the_first_who_found_it_failed(
     path.write_bytes(b"".join(whole[:3]) + b'{"torn')
     store = opened(tmp_path, COUNT, CALLS)
 
-    def failing(_: LogWriter) -> None:
-        raise ArithmeticError
-
     for _ in range(2):
-        with pytest.raises(ArithmeticError):
-            store.update("s", failing)
+        with pytest.raises(ArithmeticError), store.session("s"):
+            raise ArithmeticError
     store.append("s", "tool_call", {})
 
     gaps = [entry.body["reason"] for entry in store.reader.read_intact_entries("s") if entry.kind is EntryKind.GAP]
@@ -121,11 +118,8 @@ def test_states_that_were_behind_are_caught_up_although_the_first_who_saw_it_fai
     other.close()
     store = opened(tmp_path, COUNT, CALLS)
 
-    def failing(_: LogWriter) -> None:
+    with pytest.raises(ArithmeticError), store.session("s"):
         raise ArithmeticError
-
-    with pytest.raises(ArithmeticError):
-        store.update("s", failing)
     store.append("s", "gap", {"reason": "test"})
     store.close()
 
@@ -366,12 +360,9 @@ def test_what_a_caller_holds_changes_nothing_that_is_kept(tmp_path: Path) -> Non
     entry = store.append("s", "tool_call", body)
     body["seen"].append(3)
 
-    def fails(log: LogWriter) -> None:
-        log.append("tool_call", {"seen": "lost"})
+    with pytest.raises(ValueError, match="changed its mind"), store.session("s") as session:
+        session.append("tool_call", {"seen": "lost"})
         raise ValueError("changed its mind")
-
-    with pytest.raises(ValueError, match="changed its mind"):
-        store.update("s", fails)
 
     assert entry.body == {"seen": [1, [2, 1]]}
     assert store.read_projection("last", "s") == [1, [2, 1]]

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.graphs import ACTION, Says
+from verdikt.engine import PolicyEngine
 from verdikt.errors import SessionError
 from verdikt.graph.combinator import All
-from verdikt.graph.engine import PolicyEngine
 from verdikt.guards import BudgetGuard
 from verdikt.ledger.session import SQLiteSessionStore
 from verdikt.model.action import Action, ActionKind

@@ -177,7 +177,13 @@ def test_a_call_that_takes_long_is_not_taken_for_another_process(
     store = FileStore(tmp_path)
     monkeypatch.setattr("verdikt.ledger.log_file.WAIT_SECONDS", 0.01)
     inside, go_on = threading.Event(), threading.Event()
-    worker = threading.Thread(target=lambda: store.update("s", lambda _: (inside.set(), go_on.wait(60))))
+
+    def hold_session() -> None:
+        with store.session("s"):
+            inside.set()
+            go_on.wait(60)
+
+    worker = threading.Thread(target=hold_session)
     worker.start()
     assert inside.wait(60)
     with pytest.raises(LedgerError, match="still being written for another call; check the disk"):
@@ -191,13 +197,14 @@ def test_closing_waits_for_nobody_who_waits_for_it(tmp_path: Path) -> None:
     store = FileStore(tmp_path)
     inside, closing = threading.Event(), threading.Event()
 
-    def updated(log: object) -> None:
-        inside.set()
-        closing.wait(10)
-        time.sleep(0.1)
-        store.append("other", EntryKind.GAP, {})
+    def append_to_other_session() -> None:
+        with store.session("s"):
+            inside.set()
+            closing.wait(10)
+            time.sleep(0.1)
+            store.append("other", EntryKind.GAP, {})
 
-    worker = threading.Thread(target=lambda: store.update("s", updated), daemon=True)
+    worker = threading.Thread(target=append_to_other_session, daemon=True)
     worker.start()
     inside.wait(10)
     closer = threading.Thread(target=lambda: (closing.set(), store.close()), daemon=True)

@@ -1,4 +1,4 @@
-"""Tool names → kinds of action."""
+"""The kind of action for a tool name."""
 
 import pytest
 
@@ -25,6 +25,6 @@ from verdikt.model.tool_kind import classify_tool
         ("", ActionKind.OTHER),
     ],
 )
-def test_a_tool_has_one_kind_and_an_unknown_one_is_other(tool: str, kind: ActionKind) -> None:
-    """Nothing is guessed from how a name looks, except that MCP servers share a prefix."""
+def test_tool_name_maps_to_one_kind_and_unknown_names_to_other(tool: str, kind: ActionKind) -> None:
+    """No kind is guessed from a name, except that MCP tools share a prefix."""
     assert classify_tool(tool) is kind
