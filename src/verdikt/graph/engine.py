@@ -10,13 +10,18 @@ from verdikt.graph.context import GovernanceContext
 from verdikt.graph.evaluation_result import EvaluationResult
 from verdikt.graph.guard_node import FAILURE_FIX, describe_error, to_node
 from verdikt.graph.required_facts import needs_effects
-from verdikt.graph.session_history import RISK_DECAY_FACTOR, find_pending_entry, make_history_entry, record_verdict
 from verdikt.graph.session_store import InMemorySessionStore
 from verdikt.model.action import Action
 from verdikt.model.effect import Effects
 from verdikt.model.facts import Facts
 from verdikt.model.posture import Posture
-from verdikt.model.session_state import MAX_HISTORY
+from verdikt.model.session_state import (
+    MAX_HISTORY,
+    RISK_DECAY_FACTOR,
+    find_pending_entry,
+    make_history_entry,
+    record_verdict,
+)
 from verdikt.model.verdict import Verdict, VerdictKind
 
 if TYPE_CHECKING:
@@ -77,7 +82,7 @@ class PolicyEngine:
                 ctx.risk_score = session.risk * RISK_DECAY_FACTOR
                 session.action_count += 1
                 verdict = self.root.evaluate(action, ctx)
-                record_verdict(session, ctx, verdict)
+                record_verdict(session, action, verdict, ctx.risk_score)
         except (Exception, SystemExit) as error:
             if verdict is None or verdict.kind is not VerdictKind.BLOCK:
                 reason = f"the action could not be evaluated: {describe_error(error)}"

@@ -12,8 +12,8 @@ from verdikt.graph.combinator import All
 from verdikt.graph.matcher import Matcher
 from verdikt.graph.rule import Rule, RuleSet
 from verdikt.model.canonical_json import hash_canonical
-from verdikt.model.posture import Posture, strictest_posture
-from verdikt.model.verdict import VerdictKind
+from verdikt.model.posture import Posture
+from verdikt.model.verdict import VerdictKind, strictest_posture
 
 if TYPE_CHECKING:
     from verdikt.graph.context import GovernanceContext

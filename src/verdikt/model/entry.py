@@ -18,8 +18,7 @@ from json import loads as load
 from typing import Any
 
 from verdikt.errors import ChainBroken, LedgerError
-from verdikt.model.canonical_json import encode_canonical, sha256_hex
-from verdikt.model.immutable import fields_of
+from verdikt.model.canonical_json import encode_canonical, fields_of, sha256_hex
 
 ENTRY_VERSION = 1
 GENESIS_HASH = "0" * 64

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from verdikt.model.canonical_json import CanonicalText, encode_canonical
-from verdikt.model.immutable import fields_of
+from verdikt.model.canonical_json import CanonicalText, encode_canonical, fields_of
 from verdikt.model.redaction import escape_forged_tokens, mask_tokens, redact_text, redact_value
-from verdikt.model.session_memory import mark_key
+from verdikt.model.session_state import mark_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

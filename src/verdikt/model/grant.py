@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import LedgerError
-from verdikt.model.immutable import fields_of
+from verdikt.model.canonical_json import fields_of
 
 if TYPE_CHECKING:
     from verdikt.model.action import Action

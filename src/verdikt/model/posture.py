@@ -66,10 +66,3 @@ HOST_MODE_POSTURES: dict[str, Posture] = {
     "plan": Posture.DRY_RUN,
 }
 """A host's permission mode → the posture it amounts to. A mode that is not here says nothing about who is there."""
-
-_STRICTNESS = {posture: rank for rank, posture in enumerate(Posture)}
-
-
-def strictest_posture(*postures: Posture) -> Posture:
-    """The strictest of these: locked, then dry_run, then autonomous, then interactive."""
-    return max(postures, key=_STRICTNESS.__getitem__, default=Posture.INTERACTIVE)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from verdikt.model.canonical_json import encode_canonical, sha256_hex
-from verdikt.model.immutable import fields_of, freeze, thaw
+from verdikt.model.canonical_json import encode_canonical, fields_of, freeze, sha256_hex, thaw
 
 if TYPE_CHECKING:
     from verdikt.model.effect import EffectClass
