@@ -308,7 +308,7 @@ def _read_threshold(reader: GraphReader, node: YamlNode, options: dict[str, Any]
         node.add_error(
             f"`threshold`: expected the key `at_least` (or `n`) once, found {'both' if counts else 'neither'}"
         )
-    count = counts[0].read_int(least=1) if len(counts) == 1 else None
+    count = counts[0].read_int(minimum=1) if len(counts) == 1 else None
     if count is None or not children:
         return None
     return node.try_build(lambda: Threshold(count, *children, **_extract_options("threshold", options)))

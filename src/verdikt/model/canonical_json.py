@@ -188,7 +188,7 @@ def _format_number(value: float) -> str:
 
 
 def _format_big_integer(value: int) -> str:
-    """Return an integer beyond 2⁵³ if a double holds it exactly: JSON numbers are doubles, and no digit may be lost."""
+    """Return an integer beyond 2⁵³ if a double holds it: JSON numbers are doubles, and no digit may be lost."""
     try:
         text = _format_number(float(value))
     except OverflowError:

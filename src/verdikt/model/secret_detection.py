@@ -266,7 +266,7 @@ _PAGE_TOKEN_NAMES = (
 
 
 def is_plausible_secret(value: str, kind: str, *, literal: bool) -> bool:
-    """Return whether an assigned value looks like a secret; `literal` means it cannot be a variable or an expression."""
+    """Return whether an assigned value looks like a secret; `literal`: it is no variable or expression."""
     if (
         _REFERENCE.match(value)
         or _PLACEHOLDER.search(value)
