@@ -2,5 +2,6 @@
 
 from __future__ import annotations
 
-from verdikt.model.verdict import RECEIPT_VERSION as RECEIPT_VERSION
-from verdikt.model.verdict import Receipt as Receipt
+from verdikt.model.verdict import RECEIPT_VERSION, Receipt
+
+__all__ = ["RECEIPT_VERSION", "Receipt"]

@@ -158,12 +158,14 @@ SECRET_FORMATS: tuple[tuple[str, str, str], ...] = (
     (
         "password",
         "login",
-        r"\b(?:docker|podman|helm|az|oc|skopeo|buildah|crane)\b[^|;&\n]{0,100}?\blogin\b[^|;&\n]{0,200}?\s-p\s{1,4}[\"']?([^\s'\"$`;|&<>(){}]{3,})",
+        r"\b(?:docker|podman|helm|az|oc|skopeo|buildah|crane)\b[^|;&\n]{0,100}?\blogin\b"
+        r"[^|;&\n]{0,200}?\s-p\s{1,4}[\"']?([^\s'\"$`;|&<>(){}]{3,})",
     ),
     (
         "password",
         "curl",
-        r"\bcurl\b[^|;&\n]{0,500}?\s(?:-u|--user|-U|--proxy-user)[\s=]{0,4}[\"']?[^\s:\"'$]{1,200}:([^\s\"'$`;|&<>(){}]{3,300})",
+        r"\bcurl\b[^|;&\n]{0,500}?\s(?:-u|--user|-U|--proxy-user)"
+        r"[\s=]{0,4}[\"']?[^\s:\"'$]{1,200}:([^\s\"'$`;|&<>(){}]{3,300})",
     ),
     (
         "password",

@@ -70,8 +70,8 @@ def test_every_value_knows_its_place() -> None:
         ("a: 99999999999999999999", "p.yaml:1:4: expected a number up to 9007199254740991"),
         (b"a: 1\nb: \xff\xfe", "p.yaml:2: expected UTF-8 text, found other bytes"),
         ("a: \udc80", "p.yaml: expected Unicode text, found a lone surrogate"),
-        ("a: \x00", "p.yaml:?.*expected YAML"),
-        ("\t- a", "expected YAML"),
+        ("a: \x00", "p.yaml:?.*invalid YAML"),
+        ("\t- a", "invalid YAML"),
         (b"x" * (MAX_BYTES + 1), "p.yaml: expected at most 1048576 bytes"),
     ],
 )
