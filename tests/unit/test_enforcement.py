@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.graphs import ACTION, Says
+from tests.graphs import ACTION, ScriptedGuard
 from verdikt.enforcement import Enforcer
 from verdikt.errors import BlockedError, PolicyError
 from verdikt.graph.combinator import Escalate
@@ -16,19 +16,23 @@ from verdikt.model.action import Action, ActionKind
 
 def test_a_pipeline_runs_in_the_order_of_layers_and_stops_at_a_block() -> None:
     """OBSERVE guards see every action all the same."""
-    audit, intent = AuditGuard(), Says("pass", "intent")
+    audit, intent = AuditGuard(), ScriptedGuard("pass", "intent")
     pipeline = Pipeline([audit, intent, BudgetGuard(max_tasks=9), BashSafetyGuard()])
     result = PolicyEngine(pipeline).evaluate(Action(kind=ActionKind.BASH, payload={"command": "rm -rf /"}))
 
     assert [entry.node for entry in result.trace] == ["pipeline", "bash_safety", "audit"]
-    assert (intent.asked, len(audit.records)) == (0, 1)
+    assert (intent.call_count, len(audit.records)) == (0, 1)
     assert [child.name for child in pipeline.children] == ["bash_safety", "budget", "intent", "audit"]
     assert pipeline.evaluate(ACTION).passed
 
 
 def test_a_pipeline_hides_no_red_line_from_escalate() -> None:
     """Under `Escalate` it goes on to the end."""
-    assert not PolicyEngine(Escalate(Pipeline([Says("block"), Says("red")]), Says("pass"))).evaluate(ACTION).passed
+    assert (
+        not PolicyEngine(Escalate(Pipeline([ScriptedGuard("block"), ScriptedGuard("red")]), ScriptedGuard("pass")))
+        .evaluate(ACTION)
+        .passed
+    )
 
 
 def test_an_empty_pipeline_cannot_be_built() -> None:
@@ -40,7 +44,7 @@ def test_an_empty_pipeline_cannot_be_built() -> None:
 def test_a_block_is_raised_with_what_the_guard_said() -> None:
     """Reason and fix, in the message and apart."""
     with pytest.raises(BlockedError) as caught:
-        Enforcer(Says("block", "boss")).enforce(ACTION)
+        Enforcer(ScriptedGuard("block", "boss")).enforce(ACTION)
 
     assert str(caught.value) == "boss: boss says so\nfix: ask boss nicely"
     assert (caught.value.guard, caught.value.reason, caught.value.fix) == ("boss", "boss says so", "ask boss nicely")
@@ -49,20 +53,20 @@ def test_a_block_is_raised_with_what_the_guard_said() -> None:
 @pytest.mark.parametrize(("answer", "goes_on"), [(True, True), (False, False), (None, False), ("yes", False)])
 def test_a_person_may_agree_to_an_ask(answer: object, goes_on: bool) -> None:
     """And only a plain yes counts; nobody is asked about a block."""
-    enforcer = Enforcer(Says("ask"), ask=lambda result: answer)  # type: ignore[arg-type, return-value]
+    enforcer = Enforcer(ScriptedGuard("ask"), ask=lambda result: answer)  # type: ignore[arg-type, return-value]
     if goes_on:
         assert not enforcer.enforce(ACTION).passed
     else:
         with pytest.raises(BlockedError):
             enforcer.enforce(ACTION)
     with pytest.raises(BlockedError):
-        Enforcer(Says("block"), ask=lambda result: True).enforce(ACTION)
+        Enforcer(ScriptedGuard("block"), ask=lambda result: True).enforce(ACTION)
 
 
 def test_an_ask_without_anybody_to_ask_is_a_block() -> None:
     """Nobody is there to answer."""
     with pytest.raises(BlockedError):
-        Enforcer(Says("ask")).enforce(ACTION)
+        Enforcer(ScriptedGuard("ask")).enforce(ACTION)
 
 
 def test_a_function_becomes_a_governed_tool() -> None:

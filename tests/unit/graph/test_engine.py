@@ -1,4 +1,4 @@
-"""The engine: what is counted, what is kept, and that it always answers."""
+"""The engine: what it counts and records, and that it always returns a verdict."""
 
 import io
 import threading
@@ -9,7 +9,7 @@ from typing import Any as Anything
 import pytest
 
 from tests.fakes import FakeWorld
-from tests.graphs import ACTION, Says
+from tests.graphs import ACTION, ScriptedGuard
 from verdikt.graph.combinator import All, Any, Not, When
 from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.graph.engine import MAX_HISTORY, RISK_DECAY_FACTOR, PolicyEngine
@@ -25,8 +25,8 @@ from verdikt.model.session_state import SessionState
 from verdikt.model.verdict import Verdict
 
 
-class Sees:
-    """A guard that keeps the context it was given."""
+class ContextRecorder:
+    """A guard that stores the context it got."""
 
     name = "sees"
 
@@ -41,9 +41,9 @@ class Sees:
         return Verdict.pass_(guard=self.name)
 
 
-def test_counts_are_kept_per_session() -> None:
-    """Another session knows nothing of this one, and an earlier result does not change."""
-    engine = PolicyEngine(Says("block"))
+def test_counts_are_separate_for_each_session() -> None:
+    """Sessions do not share counts, and an earlier result does not change."""
+    engine = PolicyEngine(ScriptedGuard("block"))
     first = engine.evaluate(Action(kind=ActionKind.READ, session_id="a"))
     second = engine.evaluate(Action(kind=ActionKind.READ, session_id="a"))
     other = engine.evaluate(Action(kind=ActionKind.READ, session_id="b"))
@@ -53,9 +53,9 @@ def test_counts_are_kept_per_session() -> None:
     assert second.context.session.consecutive_blocks == 2
 
 
-def test_consecutive_blocks_end_with_the_first_action_that_is_not_blocked() -> None:
+def test_consecutive_blocks_are_reset_by_an_action_that_is_not_blocked() -> None:
     """An ask is not a block."""
-    guard = Says("block")
+    guard = ScriptedGuard("block")
     engine = PolicyEngine(guard)
     engine.evaluate(ACTION)
     guard.word = "ask"
@@ -65,8 +65,8 @@ def test_consecutive_blocks_end_with_the_first_action_that_is_not_blocked() -> N
 
 
 def test_history_is_bounded_and_holds_no_command() -> None:
-    """The newest actions, oldest first, without what may hold secrets."""
-    engine = PolicyEngine(Says("pass"))
+    """It lists the newest actions, oldest first, without anything that may hold secrets."""
+    engine = PolicyEngine(ScriptedGuard("pass"))
     for number in range(MAX_HISTORY + 5):
         action = Action(kind=ActionKind.BASH, payload={"command": "echo $TOKEN"}, call_id=str(number))
         result = engine.evaluate(action)
@@ -85,18 +85,18 @@ def test_history_is_bounded_and_holds_no_command() -> None:
     }
 
 
-def test_the_outcome_is_recorded_with_its_action() -> None:
-    """The one that was evaluated last and has none yet; an action nobody evaluated is recorded too."""
+def test_outcome_is_recorded_with_its_action() -> None:
+    """The outcome belongs to the newest evaluation without one; an action that was not evaluated is recorded too."""
     tracer = CollectingTracer()
-    engine = PolicyEngine(Says("pass"), tracer=tracer)
-    one = Action(kind=ActionKind.READ, payload={"path": "a"})
-    other = Action(kind=ActionKind.READ, payload={"path": "b"})
-    for action in (one, other, one):
+    engine = PolicyEngine(ScriptedGuard("pass"), tracer=tracer)
+    first = Action(kind=ActionKind.READ, payload={"path": "a"})
+    second = Action(kind=ActionKind.READ, payload={"path": "b"})
+    for action in (first, second, first):
         engine.evaluate(action)
-    engine.post_action(one, Outcome(success=False))
-    engine.post_action(one, Outcome(success=True))
-    engine.post_action(one, Outcome(success=True))
-    history = engine.evaluate(other).context.session.history
+    engine.post_action(first, Outcome(success=False))
+    engine.post_action(first, Outcome(success=True))
+    engine.post_action(first, Outcome(success=True))
+    history = engine.evaluate(second).context.session.history
 
     assert [(entry["path"], entry["success"]) for entry in history] == [
         ("a", True),
@@ -108,9 +108,9 @@ def test_the_outcome_is_recorded_with_its_action() -> None:
     assert [outcome.success for _, outcome in tracer.outcomes] == [False, True, True]
 
 
-def test_risk_accumulates_within_bounds_and_fades() -> None:
+def test_risk_accumulates_within_bounds_and_decays() -> None:
     """An evaluation begins with what is left of the session's risk."""
-    guard = Sees(0.5)
+    guard = ContextRecorder(0.5)
     engine = PolicyEngine(All(guard, guard, guard))
     assert engine.evaluate(ACTION).context.risk_score == 1.0
     guard.risk = 0.0
@@ -119,18 +119,18 @@ def test_risk_accumulates_within_bounds_and_fades() -> None:
 
 
 @pytest.mark.parametrize("amount", [-0.1, float("nan")])
-def test_risk_never_falls_by_a_guard(amount: float) -> None:
+def test_risk_cannot_be_lowered_by_a_guard(amount: float) -> None:
     """A guard that tries to lower it fails, which blocks."""
-    result = PolicyEngine(Sees(amount)).evaluate(ACTION)
+    result = PolicyEngine(ContextRecorder(amount)).evaluate(ACTION)
 
     assert result.reason == f"guard `sees` failed: ValueError: expected a risk of 0 or more, found {amount}"
 
 
-def test_annotations_live_for_one_evaluation() -> None:
+def test_annotations_last_for_one_evaluation() -> None:
     """Guards of one evaluation share them; the next begins without."""
     seen = []
 
-    class Writes:
+    class AnnotatingGuard:
         name = "writes"
 
         def check(self, action: Action, ctx: GovernanceContext) -> Verdict:
@@ -138,57 +138,57 @@ def test_annotations_live_for_one_evaluation() -> None:
             ctx.annotations["note"] = "hello"
             return Verdict.pass_(guard=self.name)
 
-    engine = PolicyEngine(All(Writes(), Writes()))
+    engine = PolicyEngine(All(AnnotatingGuard(), AnnotatingGuard()))
     engine.evaluate(ACTION)
     engine.evaluate(ACTION)
 
     assert seen == [{}, {"note": "hello"}] * 2
 
 
-def test_a_guard_sees_effects_facts_posture_and_time() -> None:
-    """As given; effects told by nobody are not mistaken for none."""
-    guard = Sees()
+def test_guard_gets_effects_facts_posture_and_time() -> None:
+    """As passed in; unknown effects are not mistaken for none."""
+    guard = ContextRecorder()
     effects = Effects((Effect(cls=EffectClass.READ, what="fs.read"),))
     facts = Facts(FakeWorld(now=7.0))
-    asked = []
+    calls = []
 
     def classify(action: Action, facts: Facts | None) -> Effects:
-        asked.append((action, facts))
+        calls.append((action, facts))
         return effects
 
     PolicyEngine(guard).evaluate(ACTION)
     PolicyEngine(guard).evaluate(ACTION, effects=Effects(), facts=facts, posture=Posture.LOCKED)
     PolicyEngine(guard, classify=classify).evaluate(ACTION, facts=facts, now=8.0)
     PolicyEngine(guard, classify=classify).evaluate(ACTION, effects=Effects())
-    alone, given, classified, overruled = guard.contexts
+    alone, passed, classified, overruled = guard.contexts
 
     assert (alone.classified, alone.effects, alone.facts, alone.now) == (False, Effects(), None, 0.0)
-    assert (given.classified, given.facts, given.posture, given.now) == (True, facts, Posture.LOCKED, 7.0)
+    assert (passed.classified, passed.facts, passed.posture, passed.now) == (True, facts, Posture.LOCKED, 7.0)
     assert (classified.classified, classified.effects, classified.now) == (True, effects, 8.0)
     assert (overruled.classified, overruled.effects) == (True, Effects())
-    assert asked == [(ACTION, facts)]
+    assert calls == [(ACTION, facts)]
 
 
-def test_a_classifier_that_fails_blocks() -> None:
-    """What an action would do is not known, so it does not happen."""
+def test_classifier_that_fails_blocks() -> None:
+    """An action whose effects cannot be determined does not happen."""
 
     def classify(action: Action, facts: Facts | None) -> Effects:
         raise LookupError("no table")
 
-    result = PolicyEngine(Sees(), classify=classify).evaluate(ACTION)
+    result = PolicyEngine(ContextRecorder(), classify=classify).evaluate(ACTION)
 
     assert result.reason == "the action could not be evaluated: LookupError: no table"
     assert result.verdict.error
 
 
 @pytest.mark.parametrize(
-    ("root", "asked"),
+    ("root", "expected"),
     [
-        (Says("pass"), False),
-        (Sees(), True),
-        (All(Says("pass"), Any(Not(Sees()))), True),
-        (When(lambda a: True, Says("pass")), False),
-        (When(lambda a, ctx: True, Says("pass")), True),
+        (ScriptedGuard("pass"), False),
+        (ContextRecorder(), True),
+        (All(ScriptedGuard("pass"), Any(Not(ContextRecorder()))), True),
+        (When(lambda a: True, ScriptedGuard("pass")), False),
+        (When(lambda a, ctx: True, ScriptedGuard("pass")), True),
         (BudgetGuard(max_tasks=1), False),
         (BudgetGuard(max_seconds=1), True),
         (RuleSet(Rule.from_data({"name": "r", "tool": "x", "verdict": "block", "reason": "r", "fix": "f"})), False),
@@ -210,8 +210,8 @@ def test_a_classifier_that_fails_blocks() -> None:
         ),
     ],
 )
-def test_the_world_is_looked_at_only_if_the_graph_looks_at_it(root: Anything, asked: bool) -> None:
-    """A policy that compares names must not pay for an analysis."""
+def test_facts_and_effects_are_computed_only_if_the_graph_reads_them(root: Anything, expected: bool) -> None:
+    """A policy that compares names does not pay for an analysis."""
     calls: list[str] = []
 
     def classify(action: Action, facts: Facts | None) -> Effects:
@@ -224,12 +224,12 @@ def test_the_world_is_looked_at_only_if_the_graph_looks_at_it(root: Anything, as
 
     result = PolicyEngine(root, classify=classify, observe=observe).evaluate(ACTION)
 
-    assert calls == (["observe", "classify"] if asked else [])
-    assert result.context.now == (7.0 if asked else 0.0)
+    assert calls == (["observe", "classify"] if expected else [])
+    assert result.context.now == (7.0 if expected else 0.0)
 
 
-class BrokenStore:
-    """A store that fails when told to."""
+class FailingStore:
+    """A store that fails on entry or on exit."""
 
     def __init__(self, when: str) -> None:
         self.when = when
@@ -244,22 +244,22 @@ class BrokenStore:
 
 
 @pytest.mark.parametrize(("when", "text"), [("open", "no disk"), ("close", "disk full")])
-def test_a_store_that_fails_blocks(when: str, text: str) -> None:
+def test_store_that_fails_blocks(when: str, text: str) -> None:
     """An action that cannot be counted does not happen."""
-    result = PolicyEngine(Says("pass"), session_store=BrokenStore(when)).evaluate(ACTION)
+    result = PolicyEngine(ScriptedGuard("pass"), session_store=FailingStore(when)).evaluate(ACTION)
 
     assert not result.passed
     assert result.reason == f"the action could not be evaluated: OSError: {text}"
 
 
-def test_a_store_that_fails_hides_no_block() -> None:
-    """Nor its red line."""
-    result = PolicyEngine(Says("red"), session_store=BrokenStore("close")).evaluate(ACTION)
+def test_store_that_fails_keeps_a_block_and_its_red_line() -> None:
+    """The failure does not replace the policy's own block."""
+    result = PolicyEngine(ScriptedGuard("red"), session_store=FailingStore("close")).evaluate(ACTION)
 
     assert (result.reason, result.verdict.red_line) == ("red says so", True)
 
 
-class BrokenTracer:
+class FailingTracer:
     """A tracer that fails."""
 
     def on_evaluation(self, action: Action, trace: list[TraceEntry]) -> None:
@@ -272,9 +272,9 @@ class BrokenTracer:
 
 
 @pytest.mark.parametrize("word", ["pass", "block"])
-def test_a_tracer_that_fails_changes_nothing(word: str) -> None:
-    """It is noted, and the outcome is kept all the same."""
-    engine = PolicyEngine(Says(word), tracer=BrokenTracer())
+def test_tracer_that_fails_changes_no_verdict(word: str) -> None:
+    """The failure is annotated, and the outcome is recorded."""
+    engine = PolicyEngine(ScriptedGuard(word), tracer=FailingTracer())
     result = engine.evaluate(ACTION)
     engine.post_action(ACTION, Outcome(success=True))
 
@@ -283,10 +283,10 @@ def test_a_tracer_that_fails_changes_nothing(word: str) -> None:
     assert engine.evaluate(ACTION).context.session.history[0]["success"] is True
 
 
-def test_the_printed_trace_is_an_indented_tree() -> None:
-    """With what each node said; what no stream can write is escaped."""
+def test_stdout_tracer_prints_an_indented_tree() -> None:
+    """Each line has a node and its verdict; text that no stream can encode is escaped."""
     stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    engine = PolicyEngine(All(Says("warn", "odd \udcff"), name="root"), tracer=StdoutTracer(stream))
+    engine = PolicyEngine(All(ScriptedGuard("warn", "odd \udcff"), name="root"), tracer=StdoutTracer(stream))
     engine.evaluate(Action(kind=ActionKind.BASH, tool="Bash"))
     engine.post_action(Action(kind=ActionKind.BASH, tool="Bash"), Outcome(success=False))
     stream.seek(0)
@@ -296,9 +296,9 @@ def test_the_printed_trace_is_an_indented_tree() -> None:
     )
 
 
-def test_a_result_is_true_only_if_the_action_may_go_on() -> None:
-    """So that `if engine.evaluate(action)` means what it says."""
-    assert [bool(PolicyEngine(Says(word)).evaluate(ACTION)) for word in ("pass", "warn", "ask", "block")] == [
+def test_result_is_true_only_if_the_action_may_proceed() -> None:
+    """`if engine.evaluate(action)` means what it says."""
+    assert [bool(PolicyEngine(ScriptedGuard(word)).evaluate(ACTION)) for word in ("pass", "warn", "ask", "block")] == [
         True,
         True,
         False,
@@ -306,9 +306,9 @@ def test_a_result_is_true_only_if_the_action_may_go_on() -> None:
     ]
 
 
-def test_many_threads_lose_no_count() -> None:
-    """One session, eight threads."""
-    engine = PolicyEngine(Says("pass"), session_store=InMemorySessionStore())
+def test_counts_of_many_threads_are_complete() -> None:
+    """Eight threads share one session."""
+    engine = PolicyEngine(ScriptedGuard("pass"), session_store=InMemorySessionStore())
     threads = [threading.Thread(target=lambda: [engine.evaluate(ACTION) for _ in range(50)]) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -318,8 +318,8 @@ def test_many_threads_lose_no_count() -> None:
     assert engine.evaluate(ACTION).context.session.action_count == 401
 
 
-def nested(depth: int) -> Anything:
-    """A list in a list in a list …"""
+def nest_lists(depth: int) -> Anything:
+    """Return a list in a list in a list, to this depth."""
     value: Anything = "rm -rf /"
     for _ in range(depth):
         value = [value]
@@ -331,7 +331,7 @@ ODD_PAYLOADS: dict[str, Anything] = {
     "list": [1, 2],
     "text": "rm -rf /",
     "number": 7,
-    "deep": {"command": nested(1000), "file_path": nested(1000)},
+    "deep": {"command": nest_lists(1000), "file_path": nest_lists(1000)},
     "ten megabytes": {"command": "x" * 10_000_000, "file_path": "y/" * 5_000_000, "code": "a = 1\n" * 10_000},
     "NUL": {"command": "ls \0", "file_path": "a\0b", "code": "a = '\0'"},
     "lone surrogate": {"command": "ls \udcff\ud800", "file_path": "\ud800/../x", "code": "a = '\udcff'"},
@@ -343,7 +343,7 @@ ODD_PAYLOADS: dict[str, Anything] = {
 @pytest.mark.parametrize("payload", ODD_PAYLOADS.values(), ids=ODD_PAYLOADS.keys())
 @pytest.mark.parametrize("kind", list(ActionKind))
 def test_any_payload_gets_a_verdict(kind: ActionKind, payload: Anything, every_guard: list[Anything]) -> None:
-    """Of the wrong shape, ten megabytes long, with NUL, lone surrogates, a thousand levels deep."""
+    """Wrong shapes, ten megabytes, NUL, lone surrogates and a thousand levels are evaluated."""
     facts = Facts(FakeWorld())
     engine = PolicyEngine(All(*every_guard), tracer=StdoutTracer(io.StringIO()))
     for given in (None, facts):
@@ -354,8 +354,8 @@ def test_any_payload_gets_a_verdict(kind: ActionKind, payload: Anything, every_g
 
 @pytest.mark.parametrize("field", ["kind", "tool", "session_id", "cwd", "task_type", "call_id"])
 @pytest.mark.parametrize("value", [None, 7, [], "\ud800", "x" * 1_000_000])
-def test_any_field_gets_a_verdict(field: str, value: Anything, every_guard: list[Anything]) -> None:
-    """Whatever a host puts there."""
+def test_any_field_value_gets_a_verdict(field: str, value: Anything, every_guard: list[Anything]) -> None:
+    """A host may put anything into a field."""
     fields: dict[str, Anything] = {"kind": ActionKind.WRITE, "payload": {"file_path": "a"}, field: value}
 
     assert PolicyEngine(All(*every_guard)).evaluate(Action(**fields)).verdict
