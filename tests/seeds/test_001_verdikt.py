@@ -12,7 +12,7 @@ from typing import Any as Anything
 import pytest
 
 import verdikt
-from tests.graphs import Says
+from tests.graphs import ScriptedGuard
 from tests.policies import SHORT_SECTIONS
 from verdikt import (
     Action,
@@ -270,31 +270,33 @@ def test_S1_03_guards_are_leaves_and_children_directly() -> None:
 
 def test_S1_04_all() -> None:
     """AND; fail fast and named on request; nestable."""
-    unasked = Says("pass")
-    result = PolicyEngine(All(All(Says("pass")), Says("block"), unasked, short_circuit=True, name="strict")).evaluate(
-        LS
-    )
+    unasked = ScriptedGuard("pass")
+    result = PolicyEngine(
+        All(All(ScriptedGuard("pass")), ScriptedGuard("block"), unasked, short_circuit=True, name="strict")
+    ).evaluate(LS)
 
     assert not result.passed
-    assert unasked.asked == 0
+    assert unasked.call_count == 0
     assert result.trace[0].node == "strict"
 
 
 def test_S1_05_any() -> None:
     """OR."""
-    assert PolicyEngine(Any(Says("block"), Says("pass"))).evaluate(LS).passed
-    assert not PolicyEngine(Any(Says("block"), Says("block"))).evaluate(LS).passed
+    assert PolicyEngine(Any(ScriptedGuard("block"), ScriptedGuard("pass"))).evaluate(LS).passed
+    assert not PolicyEngine(Any(ScriptedGuard("block"), ScriptedGuard("block"))).evaluate(LS).passed
 
 
 def test_S1_06_not() -> None:
     """Inverts."""
-    assert PolicyEngine(Not(Says("block"))).evaluate(LS).passed
-    assert not PolicyEngine(Not(Says("pass"))).evaluate(LS).passed
+    assert PolicyEngine(Not(ScriptedGuard("block"))).evaluate(LS).passed
+    assert not PolicyEngine(Not(ScriptedGuard("pass"))).evaluate(LS).passed
 
 
 def test_S1_07_when() -> None:
     """By keyword, with a condition of action and context."""
-    node = When(condition=lambda a, ctx: a.task_type == "deploy", then=Says("block"), otherwise=Says("pass"))
+    node = When(
+        condition=lambda a, ctx: a.task_type == "deploy", then=ScriptedGuard("block"), otherwise=ScriptedGuard("pass")
+    )
 
     assert not PolicyEngine(node).evaluate(Action(kind=ActionKind.BASH, task_type="deploy")).passed
     assert PolicyEngine(node).evaluate(LS).passed
@@ -302,7 +304,7 @@ def test_S1_07_when() -> None:
 
 def test_S1_08_threshold() -> None:
     """N of M."""
-    votes = [Says("pass"), Says("block"), Says("pass")]
+    votes = [ScriptedGuard("pass"), ScriptedGuard("block"), ScriptedGuard("pass")]
 
     assert PolicyEngine(Threshold(2, *votes)).evaluate(LS).passed
     assert not PolicyEngine(Threshold(3, *votes)).evaluate(LS).passed
@@ -310,12 +312,12 @@ def test_S1_08_threshold() -> None:
 
 def test_S1_09_escalate() -> None:
     """The fallback is asked when the primary blocks, and only then."""
-    fallback = Says("pass")
+    fallback = ScriptedGuard("pass")
 
-    assert PolicyEngine(Escalate(Says("pass"), fallback)).evaluate(LS).passed
-    assert fallback.asked == 0
-    assert PolicyEngine(Escalate(Says("block"), fallback)).evaluate(LS).passed
-    assert fallback.asked == 1
+    assert PolicyEngine(Escalate(ScriptedGuard("pass"), fallback)).evaluate(LS).passed
+    assert fallback.call_count == 0
+    assert PolicyEngine(Escalate(ScriptedGuard("block"), fallback)).evaluate(LS).passed
+    assert fallback.call_count == 1
 
 
 # ---------------------------------------------------------------------------------------------------- state and flow
@@ -471,7 +473,7 @@ def test_S1_18_factories_of_verdicts() -> None:
 
 def test_S1_19_the_result() -> None:
     """Passed, reason, context; also verdict, fix, warnings, trace."""
-    result = PolicyEngine(All(Says("warn"), BashSafetyGuard())).evaluate(RM)
+    result = PolicyEngine(All(ScriptedGuard("warn"), BashSafetyGuard())).evaluate(RM)
 
     assert (result.passed, result.reason) == (False, r"Command matches blocked pattern: rm\s+-rf\s+/")
     assert result.context.action is RM

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.graphs import ACTION, Says
+from tests.graphs import ACTION, ScriptedGuard
 from verdikt.enforcement import Enforcer
 from verdikt.engine import PolicyEngine
 from verdikt.errors import BlockedError, PolicyError
@@ -14,21 +14,25 @@ from verdikt.guards import AuditGuard, BashSafetyGuard, BudgetGuard
 from verdikt.model.action import Action, ActionKind
 
 
-def test_pipeline_runs_guards_by_layer_and_stops_at_the_first_block() -> None:
-    """OBSERVE guards see every action, also after a block."""
-    audit, intent = AuditGuard(), Says("pass", "intent")
+def test_a_pipeline_runs_in_the_order_of_layers_and_stops_at_a_block() -> None:
+    """OBSERVE guards see every action all the same."""
+    audit, intent = AuditGuard(), ScriptedGuard("pass", "intent")
     pipeline = Pipeline([audit, intent, BudgetGuard(max_tasks=9), BashSafetyGuard()])
     result = PolicyEngine(pipeline).evaluate(Action(kind=ActionKind.BASH, payload={"command": "rm -rf /"}))
 
     assert [entry.node for entry in result.trace] == ["pipeline", "bash_safety", "audit"]
-    assert (intent.asked, len(audit.records)) == (0, 1)
+    assert (intent.call_count, len(audit.records)) == (0, 1)
     assert [child.name for child in pipeline.children] == ["bash_safety", "budget", "intent", "audit"]
     assert pipeline.evaluate(ACTION).passed
 
 
-def test_pipeline_under_escalate_runs_to_the_end() -> None:
-    """Under `Escalate` a pipeline goes on after a block, so that it cannot hide a red line."""
-    assert not PolicyEngine(Escalate(Pipeline([Says("block"), Says("red")]), Says("pass"))).evaluate(ACTION).passed
+def test_a_pipeline_hides_no_red_line_from_escalate() -> None:
+    """Under `Escalate` it goes on to the end."""
+    assert (
+        not PolicyEngine(Escalate(Pipeline([ScriptedGuard("block"), ScriptedGuard("red")]), ScriptedGuard("pass")))
+        .evaluate(ACTION)
+        .passed
+    )
 
 
 def test_pipeline_without_guards_is_refused() -> None:
@@ -40,29 +44,29 @@ def test_pipeline_without_guards_is_refused() -> None:
 def test_block_raises_an_error_with_reason_and_fix() -> None:
     """The error has guard, reason and fix, in its message and as attributes."""
     with pytest.raises(BlockedError) as caught:
-        Enforcer(Says("block", "boss")).enforce(ACTION)
+        Enforcer(ScriptedGuard("block", "boss")).enforce(ACTION)
 
     assert str(caught.value) == "boss: boss says so\nfix: ask boss nicely"
     assert (caught.value.guard, caught.value.reason, caught.value.fix) == ("boss", "boss says so", "ask boss nicely")
 
 
 @pytest.mark.parametrize(("answer", "goes_on"), [(True, True), (False, False), (None, False), ("yes", False)])
-def test_ask_goes_on_only_when_the_callback_returns_true(answer: object, goes_on: bool) -> None:
-    """Only a plain True counts as agreement, and a block is never asked about."""
-    enforcer = Enforcer(Says("ask"), ask=lambda result: answer)  # type: ignore[arg-type, return-value]
+def test_a_person_may_agree_to_an_ask(answer: object, goes_on: bool) -> None:
+    """And only a plain yes counts; nobody is asked about a block."""
+    enforcer = Enforcer(ScriptedGuard("ask"), ask=lambda result: answer)  # type: ignore[arg-type, return-value]
     if goes_on:
         assert not enforcer.enforce(ACTION).passed
     else:
         with pytest.raises(BlockedError):
             enforcer.enforce(ACTION)
     with pytest.raises(BlockedError):
-        Enforcer(Says("block"), ask=lambda result: True).enforce(ACTION)
+        Enforcer(ScriptedGuard("block"), ask=lambda result: True).enforce(ACTION)
 
 
 def test_ask_without_a_callback_raises() -> None:
     """An ask is a block when there is no callback that could answer it."""
     with pytest.raises(BlockedError):
-        Enforcer(Says("ask")).enforce(ACTION)
+        Enforcer(ScriptedGuard("ask")).enforce(ACTION)
 
 
 def test_decorated_function_runs_only_if_its_action_passes() -> None:

@@ -10,7 +10,7 @@ from typing import Any as Anything
 import pytest
 
 from tests.fakes import FakeWorld
-from tests.graphs import ACTION, Says
+from tests.graphs import ACTION, ScriptedGuard
 from verdikt.engine import MAX_HISTORY, RISK_DECAY_FACTOR, PolicyEngine
 from verdikt.graph.combinator import All, Any, Not, When
 from verdikt.graph.context import GovernanceContext, TraceEntry
@@ -44,7 +44,7 @@ class RecordingGuard:
 
 def test_counts_of_one_session_do_not_change_another() -> None:
     """Counts belong to one session, and an earlier result does not change later."""
-    engine = PolicyEngine(Says("block"))
+    engine = PolicyEngine(ScriptedGuard("block"))
     first = engine.evaluate(Action(kind=ActionKind.READ, session_id="a"))
     second = engine.evaluate(Action(kind=ActionKind.READ, session_id="a"))
     other = engine.evaluate(Action(kind=ActionKind.READ, session_id="b"))
@@ -56,7 +56,7 @@ def test_counts_of_one_session_do_not_change_another() -> None:
 
 def test_consecutive_blocks_end_at_the_first_action_that_is_not_blocked() -> None:
     """An ask is not a block."""
-    guard = Says("block")
+    guard = ScriptedGuard("block")
     engine = PolicyEngine(guard)
     engine.evaluate(ACTION)
     guard.word = "ask"
@@ -67,7 +67,7 @@ def test_consecutive_blocks_end_at_the_first_action_that_is_not_blocked() -> Non
 
 def test_history_holds_the_newest_actions_without_their_commands() -> None:
     """The history is bounded, oldest first, and has nothing in it that may hold a secret."""
-    engine = PolicyEngine(Says("pass"))
+    engine = PolicyEngine(ScriptedGuard("pass"))
     for number in range(MAX_HISTORY + 5):
         action = Action(kind=ActionKind.BASH, payload={"command": "echo $TOKEN"}, call_id=str(number))
         result = engine.evaluate(action)
@@ -89,7 +89,7 @@ def test_history_holds_the_newest_actions_without_their_commands() -> None:
 def test_outcome_is_recorded_with_the_newest_matching_action() -> None:
     """An outcome belongs to the newest evaluation without one; an action that was never evaluated is recorded too."""
     tracer = CollectingTracer()
-    engine = PolicyEngine(Says("pass"), tracer=tracer)
+    engine = PolicyEngine(ScriptedGuard("pass"), tracer=tracer)
     first = Action(kind=ActionKind.READ, payload={"path": "a"})
     other = Action(kind=ActionKind.READ, payload={"path": "b"})
     for action in (first, other, first):
@@ -185,11 +185,11 @@ def test_classifier_that_raises_is_a_block() -> None:
 @pytest.mark.parametrize(
     ("root", "observes"),
     [
-        (Says("pass"), False),
+        (ScriptedGuard("pass"), False),
         (RecordingGuard(), True),
-        (All(Says("pass"), Any(Not(RecordingGuard()))), True),
-        (When(lambda a: True, Says("pass")), False),
-        (When(lambda a, ctx: True, Says("pass")), True),
+        (All(ScriptedGuard("pass"), Any(Not(RecordingGuard()))), True),
+        (When(lambda a: True, ScriptedGuard("pass")), False),
+        (When(lambda a, ctx: True, ScriptedGuard("pass")), True),
         (BudgetGuard(max_tasks=1), False),
         (BudgetGuard(max_seconds=1), True),
         (RuleSet(Rule.from_data({"name": "r", "tool": "x", "verdict": "block", "reason": "r", "fix": "f"})), False),
@@ -247,7 +247,7 @@ class BrokenStore:
 @pytest.mark.parametrize(("when", "text"), [("open", "no disk"), ("close", "disk full")])
 def test_session_store_that_raises_is_a_block(when: str, text: str) -> None:
     """An action that cannot be counted does not happen."""
-    result = PolicyEngine(Says("pass"), session_store=BrokenStore(when)).evaluate(ACTION)
+    result = PolicyEngine(ScriptedGuard("pass"), session_store=BrokenStore(when)).evaluate(ACTION)
 
     assert not result.passed
     assert result.reason == f"the action could not be evaluated: OSError: {text}"
@@ -255,7 +255,7 @@ def test_session_store_that_raises_is_a_block(when: str, text: str) -> None:
 
 def test_session_store_that_raises_keeps_an_earlier_block() -> None:
     """A block keeps its reason and its red line when the store fails afterwards."""
-    result = PolicyEngine(Says("red"), session_store=BrokenStore("close")).evaluate(ACTION)
+    result = PolicyEngine(ScriptedGuard("red"), session_store=BrokenStore("close")).evaluate(ACTION)
 
     assert (result.reason, result.verdict.red_line) == ("red says so", True)
 
@@ -275,7 +275,7 @@ class BrokenTracer:
 @pytest.mark.parametrize("word", ["pass", "block"])
 def test_tracer_that_raises_changes_no_verdict(word: str) -> None:
     """The failure is noted in the annotations, and the outcome is recorded all the same."""
-    engine = PolicyEngine(Says(word), tracer=BrokenTracer())
+    engine = PolicyEngine(ScriptedGuard(word), tracer=BrokenTracer())
     result = engine.evaluate(ACTION)
     engine.post_action(ACTION, Outcome(success=True))
 
@@ -287,7 +287,7 @@ def test_tracer_that_raises_changes_no_verdict(word: str) -> None:
 def test_stdout_tracer_prints_an_indented_tree() -> None:
     """The tree has each node's verdict, and characters that no stream can write are escaped."""
     stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    engine = PolicyEngine(All(Says("warn", "odd \udcff"), name="root"), tracer=StdoutTracer(stream))
+    engine = PolicyEngine(All(ScriptedGuard("warn", "odd \udcff"), name="root"), tracer=StdoutTracer(stream))
     engine.evaluate(Action(kind=ActionKind.BASH, tool="Bash"))
     engine.post_action(Action(kind=ActionKind.BASH, tool="Bash"), Outcome(success=False))
     stream.seek(0)
@@ -299,7 +299,7 @@ def test_stdout_tracer_prints_an_indented_tree() -> None:
 
 def test_result_is_true_only_when_the_action_may_go_on() -> None:
     """`if engine.evaluate(action)` means: the action may go on."""
-    assert [bool(PolicyEngine(Says(word)).evaluate(ACTION)) for word in ("pass", "warn", "ask", "block")] == [
+    assert [bool(PolicyEngine(ScriptedGuard(word)).evaluate(ACTION)) for word in ("pass", "warn", "ask", "block")] == [
         True,
         True,
         False,
@@ -309,7 +309,7 @@ def test_result_is_true_only_when_the_action_may_go_on() -> None:
 
 def test_concurrent_evaluations_lose_no_count() -> None:
     """Eight threads that share one session count every action."""
-    engine = PolicyEngine(Says("pass"), session_store=InMemorySessionStore())
+    engine = PolicyEngine(ScriptedGuard("pass"), session_store=InMemorySessionStore())
     threads = [threading.Thread(target=lambda: [engine.evaluate(ACTION) for _ in range(50)]) for _ in range(8)]
     for thread in threads:
         thread.start()

@@ -54,7 +54,7 @@ def _resolve_hints(factory: Callable[..., Any]) -> dict[str, Any]:
         target = getattr(factory, "__init__", factory)
     try:
         return typing.get_type_hints(target, include_extras=True)
-    except Exception:
+    except (NameError, AttributeError, TypeError, ValueError, SyntaxError):
         # A custom guard may have hints that do not resolve here; its constructor still checks the values.
         return {}
 

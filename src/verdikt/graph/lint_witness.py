@@ -80,7 +80,7 @@ def find_witness(rule: Rule, names: EffectClasses | None = None) -> WitnessActio
         try:
             if rule.match_action(candidate.action, candidate.build_context()) is not None:
                 return candidate
-        except Exception:
+        except (ValueError, TypeError, LookupError, AttributeError, RuntimeError):
             # A condition that fails on this action may hold on another.
             continue
     return None

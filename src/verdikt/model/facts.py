@@ -221,7 +221,7 @@ class Facts:
 
     @property
     def guarded_paths(self) -> tuple[str, ...]:
-        """verdikt's own files and directories, absolute; recorded only if asked for, because there are many."""
+        """Absolute paths of verdikt's own files and directories; recorded only if asked for, because there are many."""
         self._place_keys.add("guarded")
         return tuple(self._place.get("guarded", ()))
 

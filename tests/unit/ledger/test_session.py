@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.graphs import ACTION, Says
+from tests.graphs import ACTION, ScriptedGuard
 from verdikt.engine import PolicyEngine
 from verdikt.errors import SessionError
 from verdikt.graph.combinator import All
@@ -49,7 +49,7 @@ def test_many_processes_share_one_budget(tmp_path: Path) -> None:
 def test_a_forked_child_uses_a_connection_of_its_own(tmp_path: Path) -> None:
     """SQLite connections do not survive a fork."""
     store = SQLiteSessionStore(tmp_path / "s.db")
-    engine = PolicyEngine(Says("pass"), session_store=store)
+    engine = PolicyEngine(ScriptedGuard("pass"), session_store=store)
     engine.evaluate(ACTION)
     pid = os.fork()
     if pid == 0:
@@ -74,7 +74,7 @@ def test_a_damaged_file_is_moved_aside_recorded_and_rebuilt(tmp_path: Path, dama
     """The action that finds it is blocked; the next goes on."""
     path = tmp_path / "s.db"
     path.write_bytes(damage)
-    engine = PolicyEngine(Says("pass"), session_store=SQLiteSessionStore(path))
+    engine = PolicyEngine(ScriptedGuard("pass"), session_store=SQLiteSessionStore(path))
 
     found = engine.evaluate(ACTION)
 
@@ -129,7 +129,7 @@ def test_a_row_that_is_no_state_is_started_anew(tmp_path: Path, text: str) -> No
     """Once blocked, recorded, and other sessions are left alone."""
     path = tmp_path / "s.db"
     store = SQLiteSessionStore(path)
-    engine = PolicyEngine(Says("pass"), session_store=store)
+    engine = PolicyEngine(ScriptedGuard("pass"), session_store=store)
     engine.evaluate(ACTION)
     engine.evaluate(Action(kind=ActionKind.READ, session_id="other"))
     connection = sqlite3.connect(path)
@@ -155,7 +155,7 @@ def test_slots_of_something_else_than_plain_data_are_refused(tmp_path: Path) -> 
 def test_a_place_that_cannot_be_written_blocks(tmp_path: Path) -> None:
     """With what to do about it."""
     (tmp_path / "file").write_text("")
-    engine = PolicyEngine(All(Says("pass")), session_store=SQLiteSessionStore(tmp_path / "file" / "s.db"))
+    engine = PolicyEngine(All(ScriptedGuard("pass")), session_store=SQLiteSessionStore(tmp_path / "file" / "s.db"))
     result = engine.evaluate(ACTION)
 
     assert not result.passed
@@ -166,7 +166,7 @@ def test_a_locked_store_blocks_after_the_timeout(tmp_path: Path) -> None:
     """It does not wait for ever, and does not pass."""
     path = tmp_path / "s.db"
     store = SQLiteSessionStore(path, timeout_seconds=0.01)
-    engine = PolicyEngine(Says("pass"), session_store=store)
+    engine = PolicyEngine(ScriptedGuard("pass"), session_store=store)
     engine.evaluate(ACTION)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

@@ -18,7 +18,7 @@ DOMINANT = [None, *EffectClass]
 
 
 @pytest.mark.parametrize(("kind", "posture", "dominant"), list(itertools.product(VERDICTS, Posture, DOMINANT)), ids=str)
-def test_the_whole_table(kind: str, posture: Posture, dominant: EffectClass | None) -> None:
+def test_apply_posture_follows_the_table(kind: str, posture: Posture, dominant: EffectClass | None) -> None:
     """4 verdicts × 4 postures × 6 effects and none."""
     verdict = VERDICTS[kind]
 
@@ -35,7 +35,7 @@ def test_the_whole_table(kind: str, posture: Posture, dominant: EffectClass | No
         assert final is verdict
 
 
-def test_an_ask_with_nobody_there_says_so() -> None:
+def test_apply_posture_ask_in_autonomous_says_that_no_person_answers() -> None:
     """The agent must learn that waiting is no use."""
     final = apply_posture(VERDICTS["ask"], Posture.AUTONOMOUS, EffectClass.WRITE)
 
@@ -50,8 +50,8 @@ def test_an_ask_with_nobody_there_says_so() -> None:
         ("ask", "live a person would have been asked first (a doubt)"),
     ],
 )
-def test_a_dry_run_says_what_would_have_happened_live(kind: str, says: str) -> None:
-    """A rehearsal that only says no teaches nothing."""
+def test_apply_posture_in_dry_run_says_what_would_have_happened_live(kind: str, says: str) -> None:
+    """The block of a dry run names the verdict that the policy would have given."""
     final = apply_posture(VERDICTS[kind], Posture.DRY_RUN, EffectClass.WRITE)
 
     assert final.reason == f"this is a dry run: only reads happen, and the effect here is `write`; {says}"
