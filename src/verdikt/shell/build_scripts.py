@@ -5,9 +5,8 @@ import re
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
-from verdikt.shell.redirection import read_contents
+from verdikt.shell.redirection import STDIN_NAMES, read_contents
 
-_STDIN_NAMES = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
 _MAX_MATCHES = 50
 _NINJA_COMMAND = compile_lazily(r"(?m)^\s+command\s*=\s*(.+)$")
 _CMAKE_PROCESS = compile_lazily(r"\bexecute_process\s*\(\s*COMMAND\s+([^()]*?)(?:\s+(?:WORKING_DIRECTORY|RESULT_VARIABLE|OUTPUT_\w+|ERROR_\w+|COMMAND)\b[^()]*)?\)", re.DOTALL)  # fmt: skip
@@ -26,7 +25,7 @@ def _read_option_file(call: CommandCall, *options: str) -> str | None:
     for place in range(1, len(words) - 1):
         if words[place].text in options:
             file = words[place + 1]
-            return call.frame.stdin if file.text in _STDIN_NAMES else read_contents(call.walker, file, call.scope)
+            return call.frame.stdin if file.text in STDIN_NAMES else read_contents(call.walker, file, call.scope)
     return None
 
 

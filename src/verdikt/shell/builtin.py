@@ -12,8 +12,8 @@ from verdikt.shell.output_prediction import predict_printf
 from verdikt.shell.scope import UNSET, Scope, VariableValue
 
 if TYPE_CHECKING:
+    from verdikt.shell.command_call import Frame
     from verdikt.shell.command_walker import CommandWalker
-    from verdikt.shell.frame import Frame
     from verdikt.shell.statement import RawAssignment
 
 _NAME = compile_lazily(r"[A-Za-z_]\w*")

@@ -5,10 +5,8 @@ from collections.abc import Callable, Mapping
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import builtin, exec_options, inner_commands, redirection
-from verdikt.shell.command import UNKNOWN, Code, Word
-from verdikt.shell.command_call import CommandCall
-from verdikt.shell.command_draft import CommandDraft
-from verdikt.shell.frame import Frame
+from verdikt.shell.command import UNKNOWN, Code, CommandDraft, Word
+from verdikt.shell.command_call import CommandCall, Frame
 from verdikt.shell.homoglyph import find_lookalike, guess_programs
 from verdikt.shell.lexer import TARGET, WORD, Lexer
 from verdikt.shell.output_prediction import predict_output
@@ -262,13 +260,11 @@ class CommandWalker(Expander):
             host=frame.host,
             stdin=frame.stdin,
             pipe_from=frame.pipe_from,
-            pipe_to=None,
             background=frame.background,
             conditional=frame.conditional,
             repeated=frame.repeated,
             span=call.span,
             depth=frame.depth,
-            feeds=None,
         )
         drafts.append(draft)
         if call.first_inner_index is not None:

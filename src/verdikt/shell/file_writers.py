@@ -1,5 +1,6 @@
 """Programs that put files where the text may run them next."""
 
+from collections.abc import Callable
 from posixpath import basename, join
 
 from verdikt.shell.command import Word
@@ -77,3 +78,11 @@ def trace_download(call: CommandCall) -> str | None:
 def _record_download(call: CommandCall, file: Word) -> None:
     if file.is_known and file.text not in ("", "-", "/dev/null", "/dev/stdout"):
         call.scope.record_file(resolve_path(call.walker, file.text, call.scope), None)
+
+
+FILE_WRITERS: dict[str, Callable[[CommandCall], str | None]] = {
+    **dict.fromkeys(("cp", "mv", "ln", "install"), trace_copy),
+    "tee": trace_tee,
+    **dict.fromkeys(("curl", "wget"), trace_download),
+}
+"""Programs that put something into files which a later command may run."""

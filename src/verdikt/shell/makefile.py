@@ -6,7 +6,7 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import parse_permuted_options
-from verdikt.shell.redirection import read_contents
+from verdikt.shell.redirection import STDIN_NAMES, read_contents
 from verdikt.shell.scope import Scope
 
 _MAX_LINES = 200
@@ -17,9 +17,6 @@ _SHELL_FUNCTION = compile_lazily(r"\$[({]shell\s+([^(){}]*(?:[({][^(){}]*[)}][^(
 _VALUED_OPTIONS = (
     "f --file --makefile C --directory I --include-dir j --jobs l --load-average o --old-file W --what-if --eval"
 )
-
-
-_STDIN_NAMES = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
 _DRY_RUN_OPTIONS = frozenset(
     ("-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "-v", "--version", "-h", "--help")
 )
@@ -118,7 +115,7 @@ def _read_makefile(call: CommandCall, chosen: dict[str, Word], scope: Scope) -> 
     """The makefile that is read, where we can see it."""
     named = chosen.get("-f") or chosen.get("--file") or chosen.get("--makefile")
     if named is not None:
-        return call.frame.stdin if named.text in _STDIN_NAMES else read_contents(call.walker, named, scope)
+        return call.frame.stdin if named.text in STDIN_NAMES else read_contents(call.walker, named, scope)
     found = (read_contents(call.walker, Word(name), scope) for name in ("GNUmakefile", "makefile", "Makefile"))
     return next((text for text in found if text is not None), None)
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from verdikt.shell.scope import Scope
     from verdikt.shell.statement import RawRedirect
 
+STDIN_NAMES = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
+"""File names that stand for standard input where a program takes a script."""
 _WRITE_OPERATORS = frozenset((">", ">>", ">|", "&>", "&>>"))
 _MAX_APPENDED_LENGTH = 1 << 18
 

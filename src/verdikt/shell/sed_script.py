@@ -1,7 +1,7 @@
 """The commands and files inside sed scripts: `e cmd`, `s/…/…/e`, `w file`."""
 
 from verdikt.model.lazy_regex import compile_lazily
-from verdikt.shell.command import UNKNOWN
+from verdikt.shell.command import UNKNOWN, Word
 from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import parse_options
 from verdikt.shell.redirection import read_contents
@@ -9,7 +9,19 @@ from verdikt.shell.redirection import read_contents
 _VALUED_OPTIONS = "e f l --expression --file --line-length"
 _ADDRESS = compile_lazily(r"[ \t;]*(?:(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*|[+~]\d+)[ \t]*,?[ \t]*)*!*[ \t]*")
 _MATCH_REFERENCE = compile_lazily(r"(?<!\\)&|\\\d")
+_PRINT_SCRIPT = compile_lazily(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*")
+_EDIT_SCRIPT = compile_lazily(r"\d+(?:,\d+)?d|s/[^/\\\n]*/[^/\\\n]*/g?")
 _MAX_SCRIPT_LENGTH = 50_000
+
+
+def is_inert_sed_command(words: list[Word]) -> bool:
+    """Whether a sed command has a script that only prints, deletes or replaces lines."""
+    if len(words) < 3 or words[-1].text[:1] == "-":
+        return False
+    option, script = words[1].text, words[2].text
+    return (option == "-n" and _PRINT_SCRIPT.fullmatch(script) is not None) or (
+        option == "-i" and _EDIT_SCRIPT.fullmatch(script) is not None
+    )
 
 
 def trace_sed(call: CommandCall) -> str | None:

@@ -3,9 +3,8 @@
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import redirection
 from verdikt.shell.command import UNKNOWN
-from verdikt.shell.command_call import CommandCall
+from verdikt.shell.command_call import CommandCall, Frame
 from verdikt.shell.command_walker import CommandWalker
-from verdikt.shell.frame import Frame
 from verdikt.shell.parser import parse_statements
 from verdikt.shell.scope import Scope, WildcardValue
 from verdikt.shell.statement import Branch, CommandGroup, CommandPipeline, Loop, SimpleCommand, Statement, StatementList
