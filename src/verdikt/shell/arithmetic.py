@@ -1,4 +1,4 @@
-"""Shell arithmetic over constants."""
+"""Evaluator of shell arithmetic over constants."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _INT64_LIMIT = 1 << 63
 
 
 def evaluate_arithmetic(text: str, look_up: Callable[[str], str]) -> int | None:
-    """The value of an expression, or None when it is not constant, assigns something or is not arithmetic."""
+    """Return the value of an expression; None when it is not constant, assigns something or is not arithmetic."""
     if len(text) > 400:
         return None
     tokens: list[str] = []

@@ -1,4 +1,4 @@
-"""The commands and files inside awk programs: `system(…)`, `print | "cmd"`, `"cmd" | getline`, `print > "file"`."""
+"""Find the commands and files in awk programs: `system(…)`, `print | "cmd"`, `"cmd" | getline`, `print > "file"`."""
 
 import re
 
@@ -25,7 +25,7 @@ _MAX_PROGRAM_LENGTH = 100_000
 
 
 def trace_awk(call: CommandCall) -> str | None:
-    """Goes inside an awk program."""
+    """Walk the commands inside an awk program."""
     given, at = parse_options(call.words, 1, _VALUED_OPTIONS)
     programs: list[str] = []
     known: dict[str, str] = {}
@@ -66,7 +66,7 @@ def _trace_program(call: CommandCall, program: str, variables: dict[str, str]) -
 
 
 def _evaluate_concatenation(expression: str, variables: dict[str, str]) -> str:
-    """A concatenation, with what is not constant unknown."""
+    """Return the value of a concatenation, with UNKNOWN for each part that is not constant."""
     done: list[str] = []
     depth = 0
     for part in _EXPRESSION_PART.finditer(expression):

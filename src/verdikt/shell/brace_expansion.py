@@ -1,4 +1,4 @@
-"""Brace expansion: `{a,b}`, `{1..9..2}`, nested, within quotes left alone."""
+"""Brace expansion: `{a,b}` and `{1..9..2}`, also nested; quoted braces are left alone."""
 
 import re
 from itertools import pairwise
@@ -19,7 +19,7 @@ _BRACE_TOKEN = compile_lazily(
 
 
 def expand_braces(raw: str) -> list[str]:
-    """The words that a word with braces stands for, in order; one that is unknown at the end when there are too many."""
+    """Return the words that a word with braces stands for, in order; the last is unknown when there are too many."""
     if len(raw) > _MAX_WORD_LENGTH:
         return [raw] if _find_first_brace(raw, 0) is None else [UNKNOWN]
     # A word that is long or holds commands is not multiplied as often: each of its copies is read, and runs them.
@@ -29,7 +29,7 @@ def expand_braces(raw: str) -> list[str]:
 
 
 def _expand_limited(raw: str, max_words: int, depth: int) -> list[str]:
-    """At most one word more than `most`."""
+    """Return at most `max_words` + 1 words."""
     done = [""]
     at = 0
     while len(done) <= max_words and depth < _MAX_DEPTH and (found := _find_first_brace(raw, at)) is not None:
@@ -44,7 +44,7 @@ def _expand_limited(raw: str, max_words: int, depth: int) -> list[str]:
 
 
 def _find_first_brace(raw: str, start: int) -> tuple[int, int, list[str]] | None:
-    """The first brace that expands: where it starts, where it ends, its alternatives."""
+    """Return the first brace that expands: its start, its end and its alternatives."""
     opened: list[tuple[int, list[int]]] = []
     closed: list[tuple[int, int, list[str]]] = []
     at, size = start, len(raw)

@@ -1,4 +1,4 @@
-"""What the shell's own commands change for the rest of the text: the directory, variables, arguments, aliases."""
+"""Effects of the shell's builtins on the text after them: directory, variables, arguments, aliases."""
 
 import re
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _MAX_PATH_LENGTH = 4096
 def evaluate_assignment(
     walker: "CommandWalker", assignment: "RawAssignment", scope: Scope, *, persist: bool
 ) -> tuple[str, Word]:
-    """An assignment as written; when `keep`, the rest of the text sees it."""
+    """Evaluate an assignment as written; with `persist`, the commands after it see the value."""
     name, subscript, op, raw = assignment
     if "$(" in subscript or "`" in subscript:
         walker.expand_quoted(subscript, scope)  # for the commands in it
@@ -167,7 +167,7 @@ def _apply_read(walker: "CommandWalker", words: list[Word], scope: Scope, frame:
 
 
 def _split_line(walker: "CommandWalker", line: str, max_pieces: int, scope: Scope) -> list[str] | None:
-    """A line cut into as many pieces as there are names; None when the separators are unusual."""
+    """Return a line split into as many pieces as there are names; None when the separators are unusual."""
     value = dict(walker.drafts[-1].assignments).get("IFS")
     separators = value.text if value is not None else scope.get_variable("IFS")
     if separators is None or separators == " \t\n":
@@ -215,14 +215,14 @@ def _apply_unalias(walker: "CommandWalker", words: list[Word], scope: Scope, fra
 
 
 def _apply_hash(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:
-    """`hash -p /bin/rm x`: `x` is then that program."""
+    """Apply `hash -p /bin/rm x`, after which `x` runs that program."""
     if len(words) == 4 and words[1].text == "-p" and words[2].is_known and words[3].is_known:
         walker.has_replacements = True
         scope.set_alias(words[3].text, words[2].text)
 
 
 def _forget_variables(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:
-    """`let`, `getopts`: sets variables to what we do not compute."""
+    """Apply `let` and `getopts`, which set variables to values that are not computed here."""
     for word in words[1:]:
         for name in _NAME.findall(word.text):
             scope.set_variable(name, UNKNOWN)

@@ -1,4 +1,4 @@
-"""Simple commands → drafts, with everything inside them."""
+"""Walker of simple commands: records each as a draft, together with the commands inside it."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ FileReader = Callable[[str], str | None]
 
 
 class CommandWalker(Expander):
-    """Runs simple commands in thought. What it finds is in `drafts`, `codes` and `problems`."""
+    """Walk simple commands; the result is in `drafts`, `codes` and `problems`."""
 
     local_variables: dict[str, VariableValue | None] | None = None  # what a function's own variables hid
     has_replacements = False  # there are aliases or functions
@@ -60,7 +60,7 @@ class CommandWalker(Expander):
 
     @property
     def has_no_file_execution(self) -> bool:
-        """Whether nothing in the text can run what it writes."""
+        """Whether no command in the text can run a file that the text writes."""
         if self._has_no_file_execution is None:
             mark = _COMMAND_SEPARATOR.search(self._outermost_text)
             self._has_no_file_execution = (
@@ -70,11 +70,11 @@ class CommandWalker(Expander):
 
     @abstractmethod
     def walk_text(self, text: str, scope: Scope, frame: Frame) -> str | None:
-        """Walks a text inside the text; its constant output when somebody reads it."""
+        """Walk a text inside the text; return its constant output when `frame.is_captured`."""
 
     @abstractmethod
     def walk_statement(self, statement: Statement, scope: Scope, frame: Frame) -> str | None:
-        """Walks a statement; its constant output when somebody reads it."""
+        """Walk a statement; return its constant output when `frame.is_captured`."""
 
     def _expand_all_words(self, raws: list[str], scope: Scope, frame: Frame) -> list[Word]:
         self._current_frame = frame
@@ -112,7 +112,7 @@ class CommandWalker(Expander):
         return self.walk_call(call, command.words)
 
     def _walk_test(self, text: str, scope: Scope) -> None:
-        """`[[ … ]]` and `(( … ))` run nothing but what stands inside their words; the latter may set variables."""
+        """Walk a `[[ … ]]` or `(( … ))`: it runs only what its words substitute, and the latter may set variables."""
         if text.startswith("(("):
             self.expand_quoted(text[2:-2], scope)
             for name in _ARITHMETIC_ASSIGNMENT.findall(text):
@@ -138,7 +138,7 @@ class CommandWalker(Expander):
     def _walk_alternatives(
         self, command: SimpleCommand, alternatives: list[tuple[str, tuple[str, ...]]], scope: Scope, frame: Frame
     ) -> None:
-        """Walks a command once for each value that its variables may have."""
+        """Walk a command once for each value that its variables may have."""
         layers: list[Scope] = []
         (name, values), rest = alternatives[0], alternatives[1:]
         for value in values:
@@ -183,7 +183,7 @@ class CommandWalker(Expander):
         return ""
 
     def _walk_replacement(self, name: str, call: CommandCall, source_words: list[str]) -> bool:
-        """Follows an alias or a function of that name; whether it certainly stands for the command."""
+        """Walk the alias or function of that name; return whether it certainly replaces the command."""
         alias = call.scope.find_alias(name)
         if alias is not None and source_words[0] == name and f"alias {name}" not in call.frame.via:
             # A shell that is not interactive runs the command itself, so both are looked at.
@@ -214,7 +214,7 @@ class CommandWalker(Expander):
         return predict_output(call) if output is None and call.frame.is_captured else output
 
     def _walk_unknown_name(self, call: CommandCall) -> None:
-        """What runs when an unknown part of the name is empty: `$SUDO rm x`, `r${x}m x`, `$VENV/bin/python x`."""
+        """Walk what runs when an unknown part of the name is empty: `$SUDO rm x`, `r${x}m x`, `$VENV/bin/python x`."""
         words = call.words
         known = words[0].text.replace(UNKNOWN, "")
         if not known and len(words) > 1 and words[0].raw[:1] == "$" and _PROGRAM_NAME.fullmatch(words[1].text):
@@ -227,7 +227,7 @@ class CommandWalker(Expander):
         call.walk_command(rest, label=words[0].raw)
 
     def _walk_wildcard_name(self, call: CommandCall) -> None:
-        """`/b?n/r?`: what a name made of wildcards may turn out to be."""
+        """Walk the programs that a name made of wildcards may match, as in `/b?n/r?`."""
         words = call.words
         call.frame = call.frame.as_conditional()
         for name in guess_programs(words[0].text):

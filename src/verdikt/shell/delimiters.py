@@ -1,4 +1,4 @@
-"""Where a quoted or bracketed piece of shell text ends. Linear in the text, whatever the nesting."""
+"""Ends of quoted and bracketed pieces of shell text, found in linear time whatever the nesting."""
 
 import re
 
@@ -94,7 +94,7 @@ def find_closing(text: str, start: int, opener: str, may_have_case: bool = True)
 
 
 def _skip_command_token(text: str, level: _Level, kind: str, start: int, at: int) -> int:
-    """Moves past what only means something where commands stand: comments, here-documents, `case`."""
+    """Return the index after a comment, here-document or `case`, which mean something only among commands."""
     if kind == "comment":
         if start and text[start - 1] in _BEFORE_COMMENT:
             newline = text.find("\n", at)
@@ -142,5 +142,5 @@ _QUOTED_PART = compile_lazily(r"""\\(.)|'([^']*)'|"([^"]*)"|(\$(?=["']))""", re.
 
 
 def unquote_delimiter(word: str) -> str:
-    """A here-document's delimiter without its quotes."""
+    """Return a here-document's delimiter without its quotes."""
     return _QUOTED_PART.sub(lambda found: found[1] or found[2] or found[3] or "", word)

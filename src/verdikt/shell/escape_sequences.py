@@ -1,4 +1,4 @@
-"""The backslash escapes of `$'…'`, `echo -e` and `printf`."""
+"""Backslash escapes of `$'…'`, `echo -e` and `printf`."""
 
 import re
 
@@ -25,7 +25,7 @@ _ESCAPE = compile_lazily(
 
 
 def decode_escapes(text: str, *, is_ansi_c: bool = False) -> str:
-    """The text with its escapes resolved; bytes that are not UTF-8 come out as surrogates, as in file names."""
+    """Return the text with its escapes resolved; bytes that are not UTF-8 become surrogates, as in file names."""
     if "\\" not in text:
         return text
     raw = False

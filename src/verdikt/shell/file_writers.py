@@ -1,4 +1,4 @@
-"""Programs that put files where the text may run them next."""
+"""Programs that write files which the text may run next: copies, `tee`, downloads."""
 
 from collections.abc import Callable
 from posixpath import basename, join
@@ -12,7 +12,7 @@ _PROGRAM_DIRECTORIES = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/loca
 
 
 def trace_copy(call: CommandCall) -> str | None:
-    """`cp a b`, `mv a b`, `ln a b`: what the text wrote to `a` is then in `b`."""
+    """Record that what the text wrote to `a` is in `b` after `cp a b`, `mv a b` or `ln a b`."""
     if call.walker.has_no_file_execution:
         return None
     given, words = parse_permuted_options(call.words, 1, "t --target-directory S --suffix m --mode o --owner g --group")
@@ -36,7 +36,7 @@ def trace_copy(call: CommandCall) -> str | None:
 
 
 def trace_tee(call: CommandCall) -> str | None:
-    """`tee file`: what it reads is then in the file."""
+    """Record that what `tee file` reads is in the file."""
     given, at = parse_options(call.words, 1, "")
     for word in call.words[at:]:
         if word.is_known and not word.glob:
@@ -54,7 +54,7 @@ _WGET_VALUED_OPTIONS = (
 
 
 def trace_download(call: CommandCall) -> str | None:
-    """`curl -o file`, `wget url`: something is then in the file, and nobody here knows what."""
+    """Record that `curl -o file` and `wget url` put unknown contents into a file."""
     if call.walker.has_no_file_execution:
         return None
     given, words = parse_permuted_options(

@@ -1,4 +1,4 @@
-"""The commands that git runs: aliases, pagers, editors, filters, `rebase --exec`, `bisect run`."""
+"""Commands that git runs: aliases, pagers, editors, filters, `rebase --exec`, `bisect run`."""
 
 import re
 
@@ -83,9 +83,9 @@ _INERT_SUBCOMMANDS = frozenset(
     "worktree",
     "reflog",
 }
-"""Subcommands that run nothing that their words name."""
+"""Subcommands that run nothing named by their words."""
 _COMMAND_WORD_PREFIXES = {verb: (*options.split(), "ext::") for verb, options in _COMMAND_OPTIONS.items()}
-"""How the words begin that make a quiet subcommand run something."""
+"""Prefixes of the words that make such a subcommand run something."""
 
 
 def is_inert_subcommand(subcommand: str, words: list[Word]) -> bool:
@@ -97,7 +97,7 @@ def is_inert_subcommand(subcommand: str, words: list[Word]) -> bool:
 
 
 def is_inert_git_command(words: list[Word]) -> bool:
-    """Whether a git command runs nothing that its words name, where git has no aliases."""
+    """Whether a git command runs nothing that its words name, provided that git has no aliases."""
     verb = words[1].text if len(words) > 1 else ""
     if verb in _INERT_SUBCOMMANDS:
         return not (verb == "rev-parse" and len(words) == 3 and words[2].text == "--show-toplevel")
@@ -112,7 +112,7 @@ def is_inert_git_command(words: list[Word]) -> bool:
 
 
 def trace_git(call: CommandCall) -> str | None:
-    """Goes inside a git command."""
+    """Walk the commands that a git command runs."""
     if [word.text for word in call.words[1:]] == ["rev-parse", "--show-toplevel"]:
         return _predict_toplevel(call)
     if len(call.words) > 1 and is_inert_subcommand(call.words[1].text, call.words):
@@ -137,14 +137,14 @@ def trace_git(call: CommandCall) -> str | None:
 
 
 def _predict_toplevel(call: CommandCall) -> str | None:
-    """The working tree's own directory, where that is the one we are in."""
+    """Return the directory of the working tree, when it is the current one."""
     place = call.scope.cwd if call.scope.cwd is not None else call.walker.start_directory
     here = place and read_contents(call.walker, Word(".git/HEAD"), call.scope) is not None
     return f"{place}\n" if here else None
 
 
 def _trace_subcommand(call: CommandCall, subcommand: str, words: list[Word], scope: Scope) -> None:
-    """Goes inside a subcommand."""
+    """Walk the commands that a git subcommand runs."""
     if (alias := call.scope.find_alias(f"git {subcommand}")) is not None and "git alias" not in call.frame.via:
         _trace_alias(call, alias, words[1:], scope)
     elif subcommand == "config":
@@ -165,7 +165,7 @@ def _trace_subcommand(call: CommandCall, subcommand: str, words: list[Word], sco
 
 
 def _trace_setting(call: CommandCall, key: str, value: str) -> None:
-    """A configuration value that git runs."""
+    """Walk a configuration value that git runs."""
     lowered = key.lower()
     if lowered.startswith("alias."):
         call.scope.set_alias(f"git {key[6:]}", value)
@@ -202,7 +202,7 @@ def _trace_alias(call: CommandCall, alias: str, arguments: list[Word], scope: Sc
 
 
 def _trace_callbacks(call: CommandCall, words: list[Word]) -> None:
-    """`git filter-repo --blob-callback 'code'`: Python."""
+    """Record the Python code of `git filter-repo --blob-callback 'code'`."""
     for place, word in enumerate(words):
         option, equals, value = word.text.partition("=")
         if option.startswith("--") and option.endswith("-callback"):
@@ -211,7 +211,7 @@ def _trace_callbacks(call: CommandCall, words: list[Word]) -> None:
 
 
 def _trace_subcommand_options(call: CommandCall, subcommand: str, words: list[Word], scope: Scope) -> None:
-    """Options of a subcommand whose value is a command."""
+    """Walk the values of the options that are commands."""
     names = _COMMAND_OPTIONS.get(subcommand, "").split()
     for place in range(1, len(words) if names else 0):
         text = words[place].text

@@ -1,4 +1,4 @@
-"""Names that are not what they seem: letters of other scripts that look like ASCII, wildcards that match a program."""
+"""Disguised program names: letters of other scripts that look like ASCII, wildcards that match a program."""
 
 import unicodedata
 
@@ -12,7 +12,7 @@ _INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad\u180e\u2061\u2062\u
 
 
 def find_lookalike(name: str) -> str:
-    """The ASCII name that a name could be taken for; empty when there is none."""
+    """Return the ASCII name that a name could be mistaken for; empty when there is none."""
     plain = unicodedata.normalize("NFKD", name).translate(_HOMOGLYPHS)
     plain = "".join(
         letter for letter in plain if letter not in _INVISIBLE and not unicodedata.combining(letter)

@@ -1,4 +1,4 @@
-"""Recipes of a justfile: `just x`, with what it needs."""
+"""Recipes of a justfile, as `just x` runs them with their dependencies."""
 
 import re
 
@@ -16,7 +16,7 @@ _RECIPE_HEADER = compile_lazily(r"@?(\w[\w-]*)((?:\s+[^:]+?)?)\s*:(?!=)\s*(.*)$"
 
 
 def trace_just(call: CommandCall) -> str | None:
-    """Goes inside the recipes of a justfile."""
+    """Walk the recipes that `just` would run."""
     given, at = parse_options(call.words, 1, "f --justfile d --working-directory --set --shell")
     if any(
         option in ("-n", "--dry-run", "-l", "--list", "-s", "--show", "--summary", "--version") for option, _ in given
@@ -40,7 +40,7 @@ def trace_just(call: CommandCall) -> str | None:
 
 
 class _Justfile:
-    """The recipes and variables of a justfile, as far as a line-by-line reading gives them."""
+    """Recipes and variables of a justfile, as far as a line-by-line reading shows them."""
 
     def __init__(self, text: str) -> None:
         self.variables: dict[str, str] = {}
@@ -60,7 +60,7 @@ class _Justfile:
                 self.dependencies[head[1]] = [need for need in head[3].split() if re.match(r"\w", need)]
 
     def trace_recipe(self, call: CommandCall, name: str, arguments: list[str], scope: Scope) -> None:
-        """Runs a recipe after what it needs, each once."""
+        """Walk a recipe after its dependencies, each once."""
         label = f"just {name}"
         if (
             name in self.finished_recipes

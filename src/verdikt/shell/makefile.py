@@ -1,4 +1,4 @@
-"""Recipes of a makefile: `make x`, with what it needs."""
+"""Recipes of a makefile, as `make x` runs them with their prerequisites."""
 
 import re
 
@@ -23,7 +23,7 @@ _DRY_RUN_OPTIONS = frozenset(
 
 
 class _Makefile:
-    """The rules and variables of a makefile, as far as a line-by-line reading gives them."""
+    """Rules and variables of a makefile, as far as a line-by-line reading shows them."""
 
     def __init__(self, text: str) -> None:
         self.variables: dict[str, str] = {"SHELL": "/bin/sh", "MAKE": "make", "RM": "rm -f", "CURDIR": "."}
@@ -63,7 +63,7 @@ class _Makefile:
         return targets
 
     def expand_variables(self, text: str, automatic_variables: dict[str, str] | None = None, depth: int = 0) -> str:
-        """Variables put in; functions of make are unknown, except `$(shell …)`, which becomes `$(…)`."""
+        """Return the text with variables expanded; `$(shell …)` becomes `$(…)`, other functions become unknown."""
 
         def expand_reference(found: re.Match[str]) -> str:
             name = found[1] or found[2] or found[3]
@@ -82,7 +82,7 @@ class _Makefile:
 
 
 def trace_make(call: CommandCall) -> str | None:
-    """Goes inside the recipes of the targets that `make` would make."""
+    """Walk the recipes of the targets that `make` would build."""
     for word in call.words[1:]:
         if word.text.startswith("SHELL=") and " " in word.text:
             call.walk_shell_text(word.text.removeprefix("SHELL="), inherit_stdin=False)
@@ -112,7 +112,7 @@ def trace_make(call: CommandCall) -> str | None:
 
 
 def _read_makefile(call: CommandCall, chosen: dict[str, Word], scope: Scope) -> str | None:
-    """The makefile that is read, where we can see it."""
+    """Return the makefile that is used; None when its contents are not known."""
     named = chosen.get("-f") or chosen.get("--file") or chosen.get("--makefile")
     if named is not None:
         return call.frame.stdin if named.text in STDIN_NAMES else read_contents(call.walker, named, scope)
@@ -121,7 +121,7 @@ def _read_makefile(call: CommandCall, chosen: dict[str, Word], scope: Scope) -> 
 
 
 def _trace_shell_functions(call: CommandCall, makefile: _Makefile, text: str, scope: Scope) -> None:
-    """What make asks a shell while it reads: `VERSION := $(shell …)`."""
+    """Walk the commands that make runs while it reads the makefile: `VERSION := $(shell …)`."""
     if "shell" not in text:
         return
     read = "\n".join(line for line in text.splitlines()[:5000] if not line.startswith("\t"))

@@ -1,4 +1,4 @@
-"""A command's options, told from its other words by which of them take a value."""
+"""Parser of command-line options, given which of them take a value."""
 
 from functools import lru_cache
 
@@ -7,16 +7,16 @@ from verdikt.shell.command import Word
 
 @lru_cache(maxsize=512)
 def parse_valued_options(spec: str) -> frozenset[str]:
-    """The options of a row that take a value, with their dashes; one that only takes it glued ends in `~`."""
+    """Return the options of a row that take a value, with their dashes; `~` marks one that takes it glued only."""
     return frozenset(name if name.startswith("-") else f"-{name}" for name in spec.split())
 
 
 ParsedOptions = list[tuple[str, Word | None]]
-"""Options with their values, as given."""
+"""Options in order, with their values."""
 
 
 def parse_options(words: list[Word], start: int, spec: str) -> tuple[ParsedOptions, int]:
-    """The options from `start` on, and the index of the first word that is none."""
+    """Return the options from `start` on, and the index of the first word after them."""
     takes = parse_valued_options(spec)
     found: ParsedOptions = []
     at, count = start, len(words)
@@ -41,7 +41,7 @@ def parse_options(words: list[Word], start: int, spec: str) -> tuple[ParsedOptio
 
 
 def parse_permuted_options(words: list[Word], start: int, spec: str) -> tuple[ParsedOptions, list[Word]]:
-    """Options wherever they stand, and the other words."""
+    """Return the options wherever they are, and the other words."""
     found: ParsedOptions = []
     others: list[Word] = []
     at = start
@@ -59,7 +59,7 @@ def _parse_long_option(text: str, word: Word) -> ParsedOptions:
 
 
 def _parse_short_options(text: str, word: Word, valued_options: frozenset[str]) -> ParsedOptions:
-    """`-xvf file` letter by letter: what follows a letter that takes a value is that value."""
+    """Parse `-xvf file` letter by letter: the text after a letter that takes a value is that value."""
     if text in valued_options:
         return [(text, None)]
     found: ParsedOptions = []

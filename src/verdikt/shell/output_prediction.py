@@ -1,4 +1,4 @@
-"""What a command would print when its words and its input are constants."""
+"""Prediction of a command's output from constant words and constant input."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _SILENT_PROGRAMS = frozenset(
 
 
 def predict_output(call: "CommandCall") -> str | None:
-    """The output of a command, perhaps with unknown parts; None when nothing is known of it."""
+    """Return the output of a command, perhaps with unknown parts; None when nothing is known of it."""
     if call.name not in PREDICTABLE_PROGRAMS:
         return None
     found = _predict_known_program(call)
@@ -87,7 +87,7 @@ def _predict_echo(args: list[str]) -> str | None:
 
 
 def predict_printf(args: list[str]) -> str | None:
-    """What `printf` prints; None when its format is one that we do not compute."""
+    """Return the output of `printf`; None for a format that is not computed here."""
     if args[:1] == ["--"]:
         args = args[1:]
     if not args or args[0] == "-v":
@@ -181,7 +181,7 @@ def _predict_dirname(args: list[str]) -> str | None:
 
 
 def _predict_realpath(args: list[str]) -> str | None:
-    """The same path: what links there are nobody knows here, and most paths hold none."""
+    """Return the same path: links are not visible here, and most paths contain none."""
     names = [arg for arg in args if not arg.startswith("-")]
     if len(names) != 1 or not names[0].startswith("/") or UNKNOWN in names[0]:
         return None
@@ -200,7 +200,7 @@ def _predict_which(args: list[str]) -> str | None:
 
 
 def _predict_mktemp(args: list[str]) -> str | None:
-    """A new name in the temporary directory: its beginning is known."""
+    """Return a name in the temporary directory, of which the beginning is known."""
     place, template = "/tmp", ""
     index = 0
     while index < len(args):
@@ -250,7 +250,7 @@ _PREDICTORS: dict[str, Callable[[list[str]], str | None]] = {
 }
 
 PREDICTABLE_PROGRAMS = _SILENT_PROGRAMS | _PREDICTORS.keys() | text_filters.FILTERS.keys() | {"cat", "pwd"}
-"""Programs whose output may be told without running them."""
+"""Programs whose output may be predicted."""
 
 INPUT_FREE_PROGRAMS = PREDICTABLE_PROGRAMS - text_filters.FILTERS.keys() - {"cat"}
-"""Those whose output may be told when nothing is known of what they read."""
+"""Programs whose output may be predicted even when their input is not known."""

@@ -1,4 +1,4 @@
-"""Scripts of `package.json`: `npm run x`, `pnpm x`, `yarn test`."""
+"""Scripts of `package.json`, as `npm run x`, `pnpm x` and `yarn test` run them."""
 
 import json
 
@@ -21,7 +21,7 @@ _VALUED_OPTIONS = "--prefix C --dir --cwd --workspace w --filter F --loglevel --
 
 
 def trace_package_script(call: CommandCall) -> str | None:
-    """Goes inside a script of `package.json`; None when the command is none."""
+    """Walk the scripts of `package.json` that a command runs."""
     given, at = parse_options(call.words, 1, _VALUED_OPTIONS)
     words = call.words[at:]
     if not words:

@@ -1,4 +1,4 @@
-"""`${…}`: defaults, trimming, replacing, slicing, case, indirection, arrays."""
+"""Expansion of `${…}`: defaults, trimming, replacing, slicing, case, indirection, arrays."""
 
 import re
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ _ALWAYS_SET = frozenset(("PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "HOS
 
 
 class _ParameterExpansion:
-    """One `${…}` being expanded."""
+    """One `${…}` under expansion."""
 
     __slots__ = ("expander", "quoted", "scope")
 
@@ -116,7 +116,7 @@ class _ParameterExpansion:
         return text[offset:stop]
 
     def transform_text(self, op: str, operand: str, text: str) -> str:
-        """Trims, replaces, slices or changes the case of one value."""
+        """Trim, replace, slice or change the case of one value."""
         if UNKNOWN in text:
             return UNKNOWN
         if op == ":":
@@ -141,7 +141,7 @@ class _ParameterExpansion:
 
 
 def expand_parameter(inside: str, scope: Scope, expander: "Expander", *, quoted: bool) -> tuple[VariableValue, bool]:
-    """The value of `${inside}`, and whether each element is a word of its own."""
+    """Return the value of `${inside}`, and whether each element is a word of its own."""
     found = _PARAMETER_FORM.match(inside)
     if found is None:
         return UNKNOWN, False
@@ -180,6 +180,6 @@ def _measure_length(value: VariableValue, counts_elements: bool) -> str:
 
 
 def _split_replacement(operand: str) -> tuple[str, str]:
-    """`old/new` at the first slash that is not quoted."""
+    """Split `old/new` at the first slash that is not quoted."""
     found = re.match(r"""((?:[^/\\'"]|\\.|'[^']*'|"[^"]*")*)/?(.*)""", operand, re.DOTALL)
     return (found[1], found[2]) if found else (operand, "")

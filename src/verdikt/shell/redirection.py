@@ -19,7 +19,7 @@ _MAX_APPENDED_LENGTH = 1 << 18
 def expand_redirects(
     walker: "CommandWalker", raw_redirects: "list[RawRedirect]", scope: "Scope"
 ) -> tuple[tuple[Redirect, ...], str | None, bool]:
-    """The redirections, the constant text on standard input, and whether they replace standard input."""
+    """Return the redirections, the constant text on standard input, and whether they replace standard input."""
     found: list[Redirect] = []
     stdin: str | None = None
     fed = False
@@ -41,12 +41,12 @@ def expand_redirects(
 
 
 def find_stdin_file(redirects: tuple[Redirect, ...]) -> Word | None:
-    """The file that standard input comes from."""
+    """Return the file that standard input comes from."""
     return next((one.target for one in reversed(redirects) if one.fd == 0 and one.op in ("<", "<>")), None)
 
 
 def select_stdout_redirects(redirects: tuple[Redirect, ...]) -> list[Redirect]:
-    """The redirections that put standard output into a file."""
+    """Return the redirections that put standard output into a file."""
     return [
         redirect
         for redirect in redirects
@@ -55,7 +55,7 @@ def select_stdout_redirects(redirects: tuple[Redirect, ...]) -> list[Redirect]:
 
 
 def resolve_path(walker: "CommandWalker", path: str, scope: "Scope") -> str:
-    """A path as seen from where the text stands, without `.` and `..`."""
+    """Return a path resolved against the current directory, without `.` and `..`."""
     cwd = scope.cwd
     if not cwd and path and path[0] != "/":
         found = f"{walker.start_directory}/{path}"
@@ -65,7 +65,7 @@ def resolve_path(walker: "CommandWalker", path: str, scope: "Scope") -> str:
 
 
 def record_redirect_write(walker: "CommandWalker", redirect: Redirect, contents: str | None, scope: "Scope") -> None:
-    """Remembers what the text wrote, because it may run it next."""
+    """Record what the text wrote to a file, because it may run the file next."""
     target = redirect.target
     if not target.is_known or target.glob:
         return
@@ -76,14 +76,14 @@ def record_redirect_write(walker: "CommandWalker", redirect: Redirect, contents:
 
 
 def find_written_file(walker: "CommandWalker", path: Word, scope: "Scope") -> tuple[bool, str | None]:
-    """Whether the text wrote a file before, and what it put there when that is known."""
+    """Return whether the text wrote a file before, and its contents when they are known."""
     if not path.is_known or path.glob or not path.text:
         return False, None
     return scope.find_file(resolve_path(walker, path.text, scope))
 
 
 def read_contents(walker: "CommandWalker", path: Word, scope: "Scope") -> str | None:
-    """What is in a file: as the text wrote it, else as the caller knows it."""
+    """Return the contents of a file: as the text wrote them, else as the caller reads them."""
     if not path.is_known or path.glob or not path.text:
         return None
     at = resolve_path(walker, path.text, scope)

@@ -1,4 +1,4 @@
-"""The commands and files inside sed scripts: `e cmd`, `s/…/…/e`, `w file`."""
+"""Commands and files inside sed scripts: `e cmd`, `s/…/…/e`, `w file`."""
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
@@ -25,7 +25,7 @@ def is_inert_sed_command(words: list[Word]) -> bool:
 
 
 def trace_sed(call: CommandCall) -> str | None:
-    """Goes inside a sed script."""
+    """Walk the commands inside a sed script."""
     given, at = parse_options(call.words, 1, _VALUED_OPTIONS)
     scripts = [value.text for option, value in given if option in ("-e", "--expression") and value is not None]
     for option, value in given:
@@ -61,7 +61,7 @@ def _trace_script(call: CommandCall, script: str) -> None:
 
 
 def _find_line_end(script: str, at: int) -> int:
-    """The end of the line, past escaped newlines."""
+    """Return the end of the line, past escaped newlines."""
     stop = at
     while True:
         stop = script.find("\n", stop)
@@ -73,12 +73,12 @@ def _find_line_end(script: str, at: int) -> int:
 
 
 def _fill_replacement(text: str, mark: str) -> str:
-    """The replacement of a substitution, with what it takes from the line as something unknown."""
+    """Return the replacement of a substitution, with UNKNOWN for what it takes from the line."""
     return _MATCH_REFERENCE.sub(UNKNOWN, text.replace(f"\\{mark}", mark)) or UNKNOWN
 
 
 def _trace_substitution(call: CommandCall, script: str, at: int, letter: str) -> int:
-    """Reads `s/a/b/flags`, and goes inside its flags."""
+    """Read `s/a/b/flags`, and walk what its flags run; return the index after it."""
     if at >= len(script):
         return at
     mark, ends = script[at], [at]

@@ -1,4 +1,4 @@
-"""Statements → the commands they would run, in order."""
+"""Walker of statements: finds the commands they would run, in order."""
 
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import redirection
@@ -23,7 +23,7 @@ _VARIABLE_NAME = compile_lazily(r"[A-Za-z_]\w*")
 
 
 class StatementWalker(CommandWalker):
-    """One analysis: goes through the statements, and through the texts inside them."""
+    """One analysis: walks the statements, and the texts inside them."""
 
     _pipe_count = 0
     _inner_text_length = 0  # letters of all the texts inside the text
@@ -34,7 +34,7 @@ class StatementWalker(CommandWalker):
     # Texts
 
     def walk_text(self, text: str, scope: Scope, frame: Frame) -> str | None:
-        """Walks a text inside the text; its constant output when somebody reads it."""
+        """Walk a text inside the text; return its constant output when `frame.is_captured`."""
         if frame.depth > _MAX_DEPTH:
             self.add_problem("it is nested too deeply to follow")
             return None
@@ -51,7 +51,7 @@ class StatementWalker(CommandWalker):
         return self.walk_statement(statement, scope, frame)
 
     def walk_script(self, text: str, statement: Statement, scope: Scope) -> None:
-        """Walks the whole text, then the functions that nothing called: whoever reads on may call them."""
+        """Walk the whole text, then the functions that it defines and never calls."""
         self._max_inner_length = max(_MAX_INNER_LENGTH, _MAX_READINGS * len(text))
         self._outermost_text = text
         self.walk_statement(statement, scope, self._current_frame)
@@ -66,14 +66,14 @@ class StatementWalker(CommandWalker):
         self._walk_exit_traps()
 
     def _walk_exit_traps(self) -> None:
-        """Runs what traps kept for the end, with the variables as they are by then."""
+        """Walk the exit traps, with the variables as they are at the end."""
         while self.exit_traps:
             call, text = self.exit_traps.pop(0)
             call.frame = call.frame.as_conditional()
             call.walk_shell_text(text, inherit_stdin=False)
 
     def substitute_command(self, text: str, scope: Scope, opener: str) -> str:
-        """What `$(…)` would print; `<(…)` and `>(…)` are the name of a pipe."""
+        """Return the output of `$(…)`; for `<(…)` and `>(…)`, the name of a pipe."""
         outer = self._current_frame
         frame = outer.create_inner_frame("$()" if opener == "`" else opener + ")", outer.span or (0, 0))
         frame.is_captured, frame.stdin, frame.pipe_from, frame.background = opener != ">(", None, None, False
@@ -91,7 +91,7 @@ class StatementWalker(CommandWalker):
     # Statements
 
     def walk_statement(self, statement: Statement, scope: Scope, frame: Frame) -> str | None:
-        """Walks a statement; its constant output when `frame.capture`, None when unknown."""
+        """Walk a statement; return its constant output when `frame.is_captured`, None when unknown."""
         self._step_count += 1
         if self._step_count > _MAX_STEPS or self.nesting_level > MAX_NESTING:
             self.add_problem(
@@ -227,7 +227,7 @@ class StatementWalker(CommandWalker):
             self._walk_iteration(loop, scope, inner.with_stdin(line))
 
     def _find_loop_values(self, loop: Loop, scope: Scope, frame: Frame) -> list[str]:
-        """What the variable of a `for` goes through: each value once."""
+        """Return the values of a `for` variable, each once."""
         values = [UNKNOWN]
         if loop.values is not None:
             words = self._expand_all_words(loop.values, scope, frame)
@@ -248,7 +248,7 @@ class StatementWalker(CommandWalker):
 
     @staticmethod
     def _read_loop_lines(loop: Loop, frame: Frame) -> list[str] | None:
-        """The lines that a `while read` would go through, when they are known and few."""
+        """Return the lines that a `while read` would read, when they are known and few."""
         condition = loop.condition
         if frame.stdin is None or not isinstance(condition, SimpleCommand) or condition.words[:1] != ["read"]:
             return None
@@ -257,7 +257,7 @@ class StatementWalker(CommandWalker):
 
     @staticmethod
     def _forget_loop_variables(source: str, scope: Scope) -> None:
-        """A variable that a loop's body sets has another value each time round."""
+        """Mark variables that the body of a loop sets as unknown: they differ in each iteration."""
         for found in _LOOP_ASSIGNMENT.finditer(source):
             for name in _VARIABLE_NAME.findall(found[1] or found[2] or found[3] or ""):
                 if scope.get_variable(name) is not None:

@@ -1,4 +1,4 @@
-"""Filters that turn constant input into constant output: what hides a command from whoever only looks for its name."""
+"""Filters that turn constant input into constant output: decoders and text tools that can hide a command's name."""
 
 import base64
 import binascii
@@ -80,7 +80,7 @@ def _filter_tac(args: list[str], text: str) -> str:
 
 
 def _expand_tr_set(tr_set: str) -> str:
-    """The letters of a `tr` set."""
+    """Return the characters of a `tr` set."""
     tr_set = decode_escapes(tr_set)
     for name, letters in (
         ("upper", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
@@ -201,7 +201,7 @@ def _filter_cut(args: list[str], text: str) -> str | None:
 
 
 def _filter_sed(args: list[str], text: str) -> str | None:
-    """`s/a/b/` with constant patterns, and lines by their numbers; everything else is not computed."""
+    """Apply `s/a/b/` with constant patterns, or print lines by number; None for every other script."""
     if args[:1] == ["-n"] and len(args) == 2 and (lines := re.fullmatch(r"(\d{1,4})(?:,(\d{1,4}))?p", args[1])):
         return "".join(text.splitlines(keepends=True)[int(lines[1]) - 1 : int(lines[2] or lines[1])])
     scripts = args[1::2] if args[0::2] == ["-e"] * (len(args) // 2) and len(args) > 1 else args
@@ -217,7 +217,7 @@ def _filter_sed(args: list[str], text: str) -> str | None:
 
 
 def _filter_awk(args: list[str], text: str) -> str | None:
-    """All lines, or one field of each."""
+    """Return all lines, or one field of each."""
     if len(args) != 1:
         return None
     if re.fullmatch(r"\s*(?:1|\{\s*print\s*(?:\$0)?\s*;?\s*\})\s*", args[0]):
@@ -230,7 +230,7 @@ def _filter_awk(args: list[str], text: str) -> str | None:
 
 
 def _filter_grep(args: list[str], text: str) -> str | None:
-    """The lines that hold a plain word, or those that do not."""
+    """Return the lines that contain a plain word, or with `-v` the others."""
     flags = [arg for arg in args if arg.startswith("-")]
     words = [arg for arg in args if not arg.startswith("-")]
     if len(words) != 1 or not set(flags) <= {"-v", "-F", "-i", "-E"} or re.search(r"[][.*^$+?(){}|\\]", words[0]):
@@ -241,7 +241,7 @@ def _filter_grep(args: list[str], text: str) -> str | None:
 
 
 def _filter_jq(args: list[str], text: str) -> str | None:
-    """`jq -r .a.b`: one value of a document."""
+    """Return one value of a document, as `jq -r .a.b` does."""
     raw = "-r" in args or "--raw-output" in args
     paths = [arg for arg in args if arg not in ("-r", "--raw-output")]
     if len(paths) != 1 or not re.fullmatch(r"(?:\.[A-Za-z_]\w*)+|\.", paths[0]):

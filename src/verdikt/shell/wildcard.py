@@ -1,4 +1,4 @@
-"""Shell patterns against constant text, in time bounded by the product of their lengths."""
+"""Shell patterns matched against constant text, in time bounded by the product of their lengths."""
 
 import re
 from functools import lru_cache
@@ -11,7 +11,7 @@ _MAX_TEXT_LENGTH = 4096
 
 @lru_cache(maxsize=256)
 def _compile_pieces(pattern: str) -> tuple[str | re.Pattern[str], ...]:
-    """Each piece matches one letter, except `*`."""
+    """Return the pieces of a pattern; each matches one character, except `*`."""
     found: list[str | re.Pattern[str]] = []
     for piece in _PIECE.findall(pattern):
         if piece[0] == "*":
@@ -52,7 +52,7 @@ def is_match(pattern: str, text: str) -> bool:
 
 
 def _find_match_ends(pattern: str, text: str) -> set[int]:
-    """Every index at which the pattern can have matched the text from its beginning."""
+    """Return every index at which the pattern can end, when it starts at the beginning of the text."""
     reached = {0}
     size = len(text)
     for piece in _compile_pieces(pattern):
@@ -66,7 +66,7 @@ def _find_match_ends(pattern: str, text: str) -> set[int]:
 
 
 def strip_prefix(pattern: str, text: str, *, longest: bool) -> str | None:
-    """`${x#pattern}` and `${x##pattern}`; None when the text is too long to try."""
+    """Return `${x#pattern}` or `${x##pattern}`; None when the text is too long to try."""
     if len(text) > _MAX_TEXT_LENGTH:
         return None
     ends = _find_match_ends(pattern, text)
@@ -74,7 +74,7 @@ def strip_prefix(pattern: str, text: str, *, longest: bool) -> str | None:
 
 
 def strip_suffix(pattern: str, text: str, *, longest: bool) -> str | None:
-    """`${x%pattern}` and `${x%%pattern}`; None when the text is too long to try."""
+    """Return `${x%pattern}` or `${x%%pattern}`; None when the text is too long to try."""
     if len(text) > 512 and "*" in pattern:
         return None
     starts = range(len(text) + 1) if longest else range(len(text), -1, -1)
@@ -82,7 +82,7 @@ def strip_suffix(pattern: str, text: str, *, longest: bool) -> str | None:
 
 
 def replace_matches(pattern: str, text: str, replacement: str, *, everywhere: bool, anchor: str) -> str | None:
-    """`${x/pattern/new}` and its kin; None when the text is too long to try."""
+    """Return `${x/pattern/new}` or one of its variants; None when the text is too long to try."""
     if len(text) > 512:
         return (
             None

@@ -1,4 +1,4 @@
-"""A word as written → the words it stands for, as far as constants allow."""
+"""Expansion of words: from a word as written to the words it stands for, as far as constants allow."""
 
 import re
 from abc import ABC, abstractmethod
@@ -45,7 +45,7 @@ _MAX_EXPANDED_SIZE = 1 << 23
 
 
 def to_plain_word(raw: str) -> Word | None:
-    """The word itself when nothing in it can expand; the same few words come again and again, and those are short."""
+    """Return the word itself when nothing in it can expand, else None."""
     return _cached_plain_word(raw) if len(raw) <= _MAX_CACHED_LENGTH else _match_plain_word(raw)
 
 
@@ -61,7 +61,7 @@ _cached_plain_word = lru_cache(maxsize=4096)(_match_plain_word)
 
 
 class _FieldBuilder:
-    """The words being made of one written word."""
+    """Fields under construction from one written word."""
 
     __slots__ = ("current_parts", "finished_fields", "glob", "has_content", "ifs", "split")
 
@@ -83,7 +83,7 @@ class _FieldBuilder:
         self.current_parts, self.has_content, self.glob = [], False, False
 
     def add_unquoted(self, text: str) -> None:
-        """An unquoted expansion: split into fields, wildcards live."""
+        """Add an unquoted expansion: split into fields, with live wildcards."""
         if not text:
             return
         if not self.split or not any(mark in text for mark in self.ifs):
@@ -99,7 +99,7 @@ class _FieldBuilder:
                 self.glob = self.glob or _has_wildcard(piece)
 
     def add_values(self, values: list[str], quoted: bool) -> None:
-        """`$@` and `${a[@]}`: a field for each."""
+        """Add the values of `$@` or `${a[@]}`, one field for each."""
         for index, value in enumerate(values[:_MAX_FIELDS]):
             if index:
                 self.end_field()
@@ -110,7 +110,7 @@ class _FieldBuilder:
 
 
 class Expander(ABC):
-    """Expands words in a scope. Whoever goes through the text is one, because words hold commands."""
+    """Expander of words in a scope; the walkers inherit from it, because words contain commands."""
 
     nesting_level = 0  # how many brackets, quotes and statements are being gone through
     _expanded_size = 0
@@ -119,20 +119,20 @@ class Expander(ABC):
     problems: dict[str, None]
 
     def add_problem(self, message: str) -> None:
-        """Notes what could not be understood."""
+        """Record what could not be understood."""
         self.problems[message] = None
 
     def spend_text_budget(self, size: int) -> bool:
-        """Whether so much more constant text may be made: a few lines can ask for gigabytes."""
+        """Whether so much more constant text may be built: a few lines can ask for gigabytes."""
         self._expanded_size += size
         return self._expanded_size < _MAX_EXPANDED_SIZE
 
     @abstractmethod
     def substitute_command(self, text: str, scope: Scope, opener: str) -> str:
-        """What the command in `$(…)`, `<(…)` or `>(…)` would print, perhaps with unknown parts."""
+        """Return the output of the command in `$(…)`, `<(…)` or `>(…)`, perhaps with unknown parts."""
 
     def expand_words(self, raw: str, scope: Scope) -> list[Word]:
-        """The words that one written word stands for: none when it vanishes, several when it splits."""
+        """Return the words that one written word stands for: none when it vanishes, several when it splits."""
         if (word := to_plain_word(raw)) is not None:
             return [word]
         if raw[0] == '"' and (simple := _QUOTED_VARIABLE.fullmatch(raw)) is not None:
@@ -151,7 +151,7 @@ class Expander(ABC):
         return found
 
     def expand_word(self, raw: str, scope: Scope) -> Word:
-        """One word, never split: the value of an assignment, the target of a redirection."""
+        """Expand a word that is never split: the value of an assignment, the target of a redirection."""
         if _PLAIN_WORD.fullmatch(raw):
             return Word(raw, raw)
         fields = _FieldBuilder(False, "")
@@ -159,7 +159,7 @@ class Expander(ABC):
         return Word("".join(fields.current_parts), raw, fields.glob)
 
     def expand_quoted(self, body: str, scope: Scope) -> str:
-        """The contents of double quotes, of a here-document without quotes."""
+        """Expand the contents of double quotes, or of a here-document without quotes."""
         if not ("$" in body or "`" in body or "\\" in body):
             return body
         fields = _FieldBuilder(False, "")
@@ -167,7 +167,7 @@ class Expander(ABC):
         return "".join(fields.current_parts)
 
     def expand_array(self, raw: str, scope: Scope) -> list[str]:
-        """The values of `(a b c)`; an element with a subscript of its own makes it unknown."""
+        """Return the values of `(a b c)`; one unknown value when it contains more than words."""
         values: list[str] = []
         for kind, source, *_ in Lexer(raw[1:-1].replace("\n", " ")).tokens:
             if kind != WORD:
@@ -179,7 +179,7 @@ class Expander(ABC):
         return values
 
     def look_up(self, name: str, scope: Scope) -> VariableValue:
-        """A variable: UNKNOWN when neither the text nor the caller says."""
+        """Return a variable's value; UNKNOWN when neither the text nor the caller sets it."""
         value = scope.get_variable(name)
         if value is not None:
             return value
@@ -202,7 +202,7 @@ class Expander(ABC):
         return scope.arguments[number - 1] if number <= len(scope.arguments) else UNSET
 
     def join_values(self, values: list[str], scope: Scope) -> str:
-        """`"$*"`: the values with the first separator between them."""
+        """Return the values joined by the first separator, as `"$*"` does."""
         return self._get_ifs(scope)[:1].join(values)
 
     def _get_ifs(self, scope: Scope) -> str:
@@ -267,7 +267,7 @@ class Expander(ABC):
     def _expand_enclosed(
         self, raw: str, begin: int, opener: str, scope: Scope, fields: _FieldBuilder, *, quoted: bool
     ) -> int:
-        """Expands what a bracket or a quote holds; the index after it."""
+        """Expand what a bracket or a quote contains; return the index after it."""
         stop = delimiters.find_closing(raw, begin, opener)
         if stop < 0:
             # The lexer has said that it is never closed: what follows is anyone's guess, but what it holds may run.
@@ -333,7 +333,7 @@ class Expander(ABC):
 
 
 def _has_wildcard(text: str) -> bool:
-    """Whether a text holds a live wildcard."""
+    """Whether a text contains a live wildcard."""
     if "*" in text or "?" in text:
         return True
     opened = text.find("[")

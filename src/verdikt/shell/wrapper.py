@@ -1,11 +1,11 @@
-"""Programs that run another command: how to find it among their words. One row each."""
+"""Programs that run another command: one row each, with where to find it among their words."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """Where the inner command stands: after the options, `skip` further words and, for some, assignments."""
+    """Position of the inner command: after the options, `skip` further words and, for some, assignments."""
 
     valued: str = ""  # options that take a value: `-u --user`; a lone letter stands for `-x`
     skip: int = 0  # words before the command: `timeout 5 cmd`
