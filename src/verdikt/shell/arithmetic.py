@@ -31,13 +31,13 @@ def evaluate_arithmetic(text: str, look_up: Callable[[str], str]) -> int | None:
     tokens: list[str] = []
     at = 0
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
+        token = _TOKEN.match(text, at)
+        if token is None:
             if text[at:].strip():
                 return None
             break
-        tokens.append(found[1])
-        at = found.end()
+        tokens.append(token[1])
+        at = token.end()
     if not tokens:
         return 0
     try:

@@ -110,31 +110,33 @@ def _apply_popd(walker: "CommandWalker", words: list[Word], scope: Scope, frame:
 
 def _apply_declare(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:
     exports = words[0].text == "export"
-    nameref = keyed = False
+    is_nameref = is_keyed = False
     for word in words[1:]:
         if re.fullmatch(r"[-+][A-Za-z]+", word.text):
             exports = exports or ("x" in word.text and word.text[0] == "-")
-            nameref = nameref or "n" in word.text
-            keyed = keyed or "A" in word.text
+            is_nameref = is_nameref or "n" in word.text
+            is_keyed = is_keyed or "A" in word.text
             continue
-        found = _ASSIGNMENT.fullmatch(word.text)
-        name = found[1] if found else word.text
+        assignment = _ASSIGNMENT.fullmatch(word.text)
+        name = assignment[1] if assignment else word.text
         if walker.local_variables is not None and words[0].text in ("local", "declare", "typeset"):
             walker.local_variables.setdefault(name, scope.get_variable(name))
             scope.set_variable(name, UNSET)
-        if keyed:
+        if is_keyed:
             scope.set_variable(f"{name}[]", "keyed")
-        if nameref and found:
+        if is_nameref and assignment:
             # What it names may be set under either name from now on.
-            scope.set_variable(found[4], UNKNOWN)
-        if found:
+            scope.set_variable(assignment[4], UNKNOWN)
+        if assignment:
             raw_value = word.raw.split("=", 1)[-1]
             if raw_value.startswith("(") and raw_value.endswith(")"):
-                scope.set_variable(found[1], walker.expand_array(raw_value, scope))
-                for key, value in _KEYED_ELEMENT.findall(raw_value) if keyed else ():
-                    scope.set_variable(f"{found[1]}[{key.strip(_QUOTES)}]", walker.expand_word(value, scope).text)
+                scope.set_variable(assignment[1], walker.expand_array(raw_value, scope))
+                for key, value in _KEYED_ELEMENT.findall(raw_value) if is_keyed else ():
+                    scope.set_variable(f"{assignment[1]}[{key.strip(_QUOTES)}]", walker.expand_word(value, scope).text)
             else:
-                _store_variable(scope, found[1], found[2] or "", found[3], UNKNOWN if nameref else found[4])
+                _store_variable(
+                    scope, assignment[1], assignment[2] or "", assignment[3], UNKNOWN if is_nameref else assignment[4]
+                )
         if exports:
             scope.export_variable(name)
 
@@ -149,20 +151,20 @@ def _apply_unset(walker: "CommandWalker", words: list[Word], scope: Scope, frame
 
 
 def _apply_read(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:
-    given, at = parse_options(words, 1, "d i n N p t u")
+    options, at = parse_options(words, 1, "d i n N p t u")
     names = [word.text for word in words[at:]] or ["REPLY"]
-    chosen = dict(given)
+    value_by_option = dict(options)
     line = frame.stdin
-    if line is None or UNKNOWN in line or any(option in chosen for option in ("-a", "-n", "-N", "-u")):
+    if line is None or UNKNOWN in line or any(option in value_by_option for option in ("-a", "-n", "-N", "-u")):
         line = None
-    elif (mark := chosen.get("-d")) is None:
+    elif (mark := value_by_option.get("-d")) is None:
         line = line.split("\n", 1)[0]
     elif mark.text:
         line = None
     pieces = None if line is None else _split_line(walker, line, len(names), scope)
-    for place, name in enumerate(names):
-        scope.set_variable(name, UNKNOWN if pieces is None else pieces[place] if place < len(pieces) else "")
-    if "-a" in chosen:
+    for index, name in enumerate(names):
+        scope.set_variable(name, UNKNOWN if pieces is None else pieces[index] if index < len(pieces) else "")
+    if "-a" in value_by_option:
         scope.set_variable(names[0], [UNKNOWN])
 
 
@@ -186,12 +188,12 @@ def _apply_mapfile(walker: "CommandWalker", words: list[Word], scope: Scope, fra
 
 
 def _apply_set(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:
-    for place, word in enumerate(words[1:], 1):
+    for index, word in enumerate(words[1:], 1):
         if word.text == "--":
-            scope.arguments = [given.text for given in words[place + 1 :]]
+            scope.arguments = [argument.text for argument in words[index + 1 :]]
             return
-        if not word.text.startswith(("-", "+")) and words[place - 1].text[-1:] != "o":
-            scope.arguments = [given.text for given in words[place:]]
+        if not word.text.startswith(("-", "+")) and words[index - 1].text[-1:] != "o":
+            scope.arguments = [argument.text for argument in words[index:]]
             return
 
 

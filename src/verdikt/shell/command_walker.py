@@ -98,13 +98,16 @@ class CommandWalker(Expander):
         words = self._expand_all_words(command.words, scope, frame)
         call = CommandCall(self, words, scope=scope, frame=frame, span=span)
         if command.assignments:
-            keep = not command.words
+            persists = not command.words
             call.assignments = tuple(
-                [builtin.evaluate_assignment(self, one, scope, persist=keep) for one in command.assignments]
+                [
+                    builtin.evaluate_assignment(self, assignment, scope, persist=persists)
+                    for assignment in command.assignments
+                ]
             )
         if command.redirects:
-            call.redirects, stdin, fed = redirection.expand_redirects(self, command.redirects, scope)
-            if fed:
+            call.redirects, stdin, replaces_stdin = redirection.expand_redirects(self, command.redirects, scope)
+            if replaces_stdin:
                 call.frame = frame.with_stdin(stdin, stdin_file=redirection.find_stdin_file(call.redirects))
         if command.test_text:
             self._walk_test(command.test_text, scope)
@@ -128,24 +131,24 @@ class CommandWalker(Expander):
             *(value for *_, value in command.assignments),
             *(raw for _, _, raw, _ in command.redirects),
         ]
-        found: dict[str, tuple[str, ...]] = {}
+        alternatives: dict[str, tuple[str, ...]] = {}
         for name in _VARIABLE_NAME.findall(" ".join(raw for raw in raws if "$" in raw)):
             value = scope.get_variable(name)
             if isinstance(value, tuple) and value:
-                found[name] = value
-        return list(found.items())[:2]
+                alternatives[name] = value
+        return list(alternatives.items())[:2]
 
     def _walk_alternatives(
         self, command: SimpleCommand, alternatives: list[tuple[str, tuple[str, ...]]], scope: Scope, frame: Frame
     ) -> None:
         """Walk a command once for each value that its variables may have."""
         layers: list[Scope] = []
-        (name, values), rest = alternatives[0], alternatives[1:]
+        (name, values), remaining_alternatives = alternatives[0], alternatives[1:]
         for value in values:
             layer = Scope(scope)
             layer.set_variable(name, value)
-            if rest:
-                self._walk_alternatives(command, rest, layer, frame)
+            if remaining_alternatives:
+                self._walk_alternatives(command, remaining_alternatives, layer, frame)
             else:
                 self._walk_simple_command(command, layer, frame)
             del layer.variables[name]
@@ -178,8 +181,8 @@ class CommandWalker(Expander):
         call.frame = call.frame.copy()
         call.frame.is_captured = True
         output = self._trace_call(call) if words else ""
-        for one in writes:
-            redirection.record_redirect_write(self, one, output, scope)
+        for redirect in writes:
+            redirection.record_redirect_write(self, redirect, output, scope)
         return ""
 
     def _walk_replacement(self, name: str, call: CommandCall, source_words: list[str]) -> bool:
@@ -218,13 +221,13 @@ class CommandWalker(Expander):
         words = call.words
         known = words[0].text.replace(UNKNOWN, "")
         if not known and len(words) > 1 and words[0].raw[:1] == "$" and _PROGRAM_NAME.fullmatch(words[1].text):
-            rest = words[1:]
+            inner_words = words[1:]
         elif known and not known.endswith("/"):
-            rest = [Word(known, words[0].raw), *words[1:]]
+            inner_words = [Word(known, words[0].raw), *words[1:]]
         else:
             return
         call.frame = call.frame.as_conditional()
-        call.walk_command(rest, label=words[0].raw)
+        call.walk_command(inner_words, label=words[0].raw)
 
     def _walk_wildcard_name(self, call: CommandCall) -> None:
         """Walk the programs that a name made of wildcards may match, as in `/b?n/r?`."""

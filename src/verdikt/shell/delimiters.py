@@ -65,18 +65,18 @@ def find_closing(text: str, start: int, opener: str, may_have_case: bool = True)
     while at < size:
         level = levels[-1]
         pattern = _IN_CASES if may_have_case and level.pattern is _IN_COMMANDS else level.pattern
-        found = pattern.match(text, at)
-        if found is None:
+        token_match = pattern.match(text, at)
+        if token_match is None:
             return -1
-        kind = found.lastgroup
-        at = found.end()
+        kind = token_match.lastgroup
+        at = token_match.end()
         if kind == "close":
             if not level.open_cases:
                 levels.pop()
                 if not levels:
                     return at
         elif kind == "open":
-            token = found["open"]
+            token = token_match["open"]
             if token in ("$(", "(") and level.opener != "((" and text.startswith("(", at):
                 levels.append(_Level("(", False))
                 token, at = "((", at + 1
@@ -87,9 +87,9 @@ def find_closing(text: str, start: int, opener: str, may_have_case: bool = True)
             levels.append(_Level(token, token == "${" and (level.opener == '"' or level.is_quoted)))
         elif kind == "single":
             if level.is_quoted:
-                at = found.start("single") + 1
+                at = token_match.start("single") + 1
         elif kind not in ("skip", "one", None):
-            at = _skip_command_token(text, level, kind, found.start(kind), at)
+            at = _skip_command_token(text, level, kind, token_match.start(kind), at)
     return -1
 
 
@@ -100,10 +100,12 @@ def _skip_command_token(text: str, level: _Level, kind: str, start: int, at: int
             newline = text.find("\n", at)
             return newline if newline >= 0 else len(text)
     elif kind == "here":
-        found = _DELIMITER.match(text, at)
-        if found:
-            level.pending_heredocs.append((unquote_delimiter(found["word"]), text[start : start + 3] == "<<-"))
-            return found.end()
+        delimiter_match = _DELIMITER.match(text, at)
+        if delimiter_match:
+            level.pending_heredocs.append(
+                (unquote_delimiter(delimiter_match["word"]), text[start : start + 3] == "<<-")
+            )
+            return delimiter_match.end()
     elif kind == "line":
         for delimiter, strip in level.pending_heredocs:
             at = read_heredoc(text, at, delimiter, strip, is_substitution=True)[1]
@@ -143,4 +145,4 @@ _QUOTED_PART = compile_lazily(r"""\\(.)|'([^']*)'|"([^"]*)"|(\$(?=["']))""", re.
 
 def unquote_delimiter(word: str) -> str:
     """Return a here-document's delimiter without its quotes."""
-    return _QUOTED_PART.sub(lambda found: found[1] or found[2] or found[3] or "", word)
+    return _QUOTED_PART.sub(lambda quoted: quoted[1] or quoted[2] or quoted[3] or "", word)

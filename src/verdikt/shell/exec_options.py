@@ -198,23 +198,23 @@ def _value(words: list[Word], place: int, names: list[str]) -> str | None:
 
 def trace_shell_lines(call: CommandCall) -> None:
     """Walk the lines that an editor, a pager or a client hands to a shell."""
-    given: list[str] = []
+    lines: list[str] = []
     words = call.words
-    place = 1
-    while place < len(words):
-        text = words[place].text
-        place += 1
-        if text in _LINE_OPTIONS and place < len(words):
-            given.append(words[place].text)
-            place += 1
+    index = 1
+    while index < len(words):
+        text = words[index].text
+        index += 1
+        if text in _LINE_OPTIONS and index < len(words):
+            lines.append(words[index].text)
+            index += 1
         elif text.startswith(("+", "-c!", "-c:!", "-c\\")):
-            given.append(text.removeprefix("-c").removeprefix("+"))
+            lines.append(text.removeprefix("-c").removeprefix("+"))
         elif call.name == "sqlite3":
-            given.append(text)
+            lines.append(text)
     if call.frame.stdin is not None:
-        given += call.frame.stdin.splitlines()[:200]
+        lines += call.frame.stdin.splitlines()[:200]
     prefixes = LINES[call.name]
-    for line in given:
+    for line in lines:
         stripped = line.strip().removeprefix(":")
         prefix = next((prefix for prefix in prefixes if stripped.startswith(prefix)), None)
         if prefix is None:
@@ -226,21 +226,21 @@ def trace_shell_lines(call: CommandCall) -> None:
 def trace_mercurial(call: CommandCall) -> str | None:
     """Walk the command of `hg --config alias.x='!cmd' x`."""
     for word in call.words[1:]:
-        found = re.match(
+        setting = re.match(
             r"(?:--config=)?(?:alias\.[\w-]+|hooks\.[\w.-]+|ui\.(?:editor|ssh)|extdiff\.cmd\.[\w-]+)=!?(.+)",
             word.text,
             re.DOTALL,
         )
-        if found:
-            call.walk_shell_text(found[1], label="hg --config", inherit_stdin=False)
+        if setting:
+            call.walk_shell_text(setting[1], label="hg --config", inherit_stdin=False)
     return None
 
 
 def trace_socat(call: CommandCall) -> str | None:
     """Walk the command of `socat TCP:host EXEC:cmd`."""
     for word in call.words[1:]:
-        for found in _SOCAT.finditer(word.text):
-            text = found[1] or found[2] or found[3] or ""
+        for address in _SOCAT.finditer(word.text):
+            text = address[1] or address[2] or address[3] or ""
             if text:
                 call.walk_shell_text(text, inherit_stdin=False)
     return None
@@ -292,10 +292,10 @@ def _positional(words: list[str], valued: str) -> list[str]:
 def trace_shell_calls(call: CommandCall, language: str, text: str) -> None:
     """Walk the commands that a program in a rarer language hands to a shell."""
     pattern = _SPOKEN.get(language)
-    for found in pattern.finditer(text[:_LONGEST]) if pattern else ():
-        quoted = found["text"]
+    for shell_call in pattern.finditer(text[:_LONGEST]) if pattern else ():
+        quoted = shell_call["text"]
         call.walk_shell_text(
-            quoted.replace('\\"', '"').replace("\\\\", "\\") if '"' in found[0] else quoted, inherit_stdin=False
+            quoted.replace('\\"', '"').replace("\\\\", "\\") if '"' in shell_call[0] else quoted, inherit_stdin=False
         )
 
 

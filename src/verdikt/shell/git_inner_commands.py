@@ -117,30 +117,30 @@ def trace_git(call: CommandCall) -> str | None:
         return _predict_toplevel(call)
     if len(call.words) > 1 and is_inert_subcommand(call.words[1].text, call.words):
         return None
-    given, at = parse_options(call.words, 1, _GLOBAL_OPTIONS)
-    for option, value in given:
+    options, at = parse_options(call.words, 1, _GLOBAL_OPTIONS)
+    for option, value in options:
         if option == "-c" and value is not None:
             key, _, setting = value.text.partition("=")
             if key.lower().startswith("alias."):
                 call.scope.set_alias(f"git {key[6:]}", setting)
             else:
                 _trace_setting(call, key, setting)
-    rest = call.words[at:]
-    if rest:
+    subcommand_words = call.words[at:]
+    if subcommand_words:
         _trace_subcommand(
             call,
-            rest[0].text,
-            rest,
-            call.create_directory_scope(next((value for option, value in given if option == "-C"), None)),
+            subcommand_words[0].text,
+            subcommand_words,
+            call.create_directory_scope(next((value for option, value in options if option == "-C"), None)),
         )
     return None
 
 
 def _predict_toplevel(call: CommandCall) -> str | None:
     """Return the directory of the working tree, when it is the current one."""
-    place = call.scope.cwd if call.scope.cwd is not None else call.walker.start_directory
-    here = place and read_contents(call.walker, Word(".git/HEAD"), call.scope) is not None
-    return f"{place}\n" if here else None
+    directory = call.scope.cwd if call.scope.cwd is not None else call.walker.start_directory
+    is_toplevel = directory and read_contents(call.walker, Word(".git/HEAD"), call.scope) is not None
+    return f"{directory}\n" if is_toplevel else None
 
 
 def _trace_subcommand(call: CommandCall, subcommand: str, words: list[Word], scope: Scope) -> None:
@@ -152,8 +152,8 @@ def _trace_subcommand(call: CommandCall, subcommand: str, words: list[Word], sco
     elif subcommand == "bisect" and len(words) > 2 and words[1].text == "run":
         call.walk_command(words[2:], label="git bisect", repeated=True, scope=scope)
     elif subcommand == "submodule" and any(word.text == "foreach" for word in words):
-        place = next(place for place, word in enumerate(words) if word.text == "foreach") + 1
-        text = " ".join(word.text for word in words[place:] if word.text not in ("--recursive", "--quiet"))
+        index = next(index for index, word in enumerate(words) if word.text == "foreach") + 1
+        text = " ".join(word.text for word in words[index:] if word.text not in ("--recursive", "--quiet"))
         call.walk_shell_text(text, label="git submodule", repeated=True, scope=scope)
     elif subcommand == "filter-repo":
         _trace_callbacks(call, words)
@@ -203,22 +203,22 @@ def _trace_alias(call: CommandCall, alias: str, arguments: list[Word], scope: Sc
 
 def _trace_callbacks(call: CommandCall, words: list[Word]) -> None:
     """Record the Python code of `git filter-repo --blob-callback 'code'`."""
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         option, equals, value = word.text.partition("=")
         if option.startswith("--") and option.endswith("-callback"):
-            following = words[place + 1].text if place + 1 < len(words) else ""
+            following = words[index + 1].text if index + 1 < len(words) else ""
             call.record_code("python", value if equals else following)
 
 
 def _trace_subcommand_options(call: CommandCall, subcommand: str, words: list[Word], scope: Scope) -> None:
     """Walk the values of the options that are commands."""
     names = _COMMAND_OPTIONS.get(subcommand, "").split()
-    for place in range(1, len(words) if names else 0):
-        text = words[place].text
+    for index in range(1, len(words) if names else 0):
+        text = words[index].text
         for name in names:
             value = None
-            if text == name and place + 1 < len(words):
-                value = words[place + 1].text
+            if text == name and index + 1 < len(words):
+                value = words[index + 1].text
             elif text.startswith(name + "="):
                 value = text[len(name) + 1 :]
             elif name == "-O" and text.startswith("-O") and len(text) > 2:

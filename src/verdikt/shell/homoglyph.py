@@ -83,5 +83,5 @@ def guess_programs(pattern: str) -> list[str]:
     directory, slash, name = pattern.rpartition("/")
     if (directory and directory[0] not in "/*?[") or not name.strip("*") or (not slash and not name.strip("?")):
         return []
-    found = [program for program in _SENSITIVE_PROGRAMS if is_match(name, program)]
-    return [f"/usr/bin/{program}" if slash else program for program in found[:_MAX_GUESSES]]
+    programs = [program for program in _SENSITIVE_PROGRAMS if is_match(name, program)]
+    return [f"/usr/bin/{program}" if slash else program for program in programs[:_MAX_GUESSES]]

@@ -65,8 +65,8 @@ class _Makefile:
     def expand_variables(self, text: str, automatic_variables: dict[str, str] | None = None, depth: int = 0) -> str:
         """Return the text with variables expanded; `$(shell …)` becomes `$(…)`, other functions become unknown."""
 
-        def expand_reference(found: re.Match[str]) -> str:
-            name = found[1] or found[2] or found[3]
+        def expand_reference(reference: re.Match[str]) -> str:
+            name = reference[1] or reference[2] or reference[3]
             if name == "$":
                 return "\0"
             if automatic_variables and name in automatic_variables:
@@ -86,14 +86,14 @@ def trace_make(call: CommandCall) -> str | None:
     for word in call.words[1:]:
         if word.text.startswith("SHELL=") and " " in word.text:
             call.walk_shell_text(word.text.removeprefix("SHELL="), inherit_stdin=False)
-    given, words = parse_permuted_options(call.words, 1, _VALUED_OPTIONS)
-    if any(option in _DRY_RUN_OPTIONS for option, _ in given):
+    options, words = parse_permuted_options(call.words, 1, _VALUED_OPTIONS)
+    if any(option in _DRY_RUN_OPTIONS for option, _ in options):
         return None
-    chosen = {option: value for option, value in given if value is not None}
-    scope = call.create_directory_scope(chosen.get("-C") or chosen.get("--directory"))
-    text = _read_makefile(call, chosen, scope)
-    if "--eval" in chosen:
-        text = f"{chosen['--eval'].text}\n{text or ''}"
+    value_by_option = {option: value for option, value in options if value is not None}
+    scope = call.create_directory_scope(value_by_option.get("-C") or value_by_option.get("--directory"))
+    text = _read_makefile(call, value_by_option, scope)
+    if "--eval" in value_by_option:
+        text = f"{value_by_option['--eval'].text}\n{text or ''}"
     if text is None:
         return None
     makefile = _Makefile(text)
@@ -105,19 +105,19 @@ def trace_make(call: CommandCall) -> str | None:
             makefile.variables[name] = value
         else:
             goals.append(word.text)
-    done: set[str] = set()
+    finished_goals: set[str] = set()
     for goal in goals or [makefile.default_target]:
-        _trace_goal(call, makefile, goal, done, scope)
+        _trace_goal(call, makefile, goal, finished_goals, scope)
     return None
 
 
-def _read_makefile(call: CommandCall, chosen: dict[str, Word], scope: Scope) -> str | None:
+def _read_makefile(call: CommandCall, value_by_option: dict[str, Word], scope: Scope) -> str | None:
     """Return the makefile that is used; None when its contents are not known."""
-    named = chosen.get("-f") or chosen.get("--file") or chosen.get("--makefile")
-    if named is not None:
-        return call.frame.stdin if named.text in STDIN_NAMES else read_contents(call.walker, named, scope)
-    found = (read_contents(call.walker, Word(name), scope) for name in ("GNUmakefile", "makefile", "Makefile"))
-    return next((text for text in found if text is not None), None)
+    chosen_file = value_by_option.get("-f") or value_by_option.get("--file") or value_by_option.get("--makefile")
+    if chosen_file is not None:
+        return call.frame.stdin if chosen_file.text in STDIN_NAMES else read_contents(call.walker, chosen_file, scope)
+    texts = (read_contents(call.walker, Word(name), scope) for name in ("GNUmakefile", "makefile", "Makefile"))
+    return next((text for text in texts if text is not None), None)
 
 
 def _trace_shell_functions(call: CommandCall, makefile: _Makefile, text: str, scope: Scope) -> None:

@@ -28,8 +28,10 @@ def predict_output(call: "CommandCall") -> str | None:
     """Return the output of a command, perhaps with unknown parts; None when nothing is known of it."""
     if call.name not in PREDICTABLE_PROGRAMS:
         return None
-    found = _predict_known_program(call)
-    return found if found is None or (len(found) < _MAX_OUTPUT and call.walker.spend_text_budget(len(found))) else None
+    output = _predict_known_program(call)
+    return (
+        output if output is None or (len(output) < _MAX_OUTPUT and call.walker.spend_text_budget(len(output))) else None
+    )
 
 
 def _predict_known_program(call: "CommandCall") -> str | None:
@@ -92,37 +94,39 @@ def predict_printf(args: list[str]) -> str | None:
         args = args[1:]
     if not args or args[0] == "-v":
         return "" if args else None
-    form, rest = args[0], args[1:]
-    if "\\c" in form:
+    template, values = args[0], args[1:]
+    if "\\c" in template:
         return None
-    if UNKNOWN in form:
+    if UNKNOWN in template:
         return UNKNOWN
-    done: list[str] = []
+    pieces: list[str] = []
     size = 0
     while True:
-        taken = len(rest)
-        piece, rest = _apply_format(form, rest)
+        value_count = len(values)
+        piece, values = _apply_format(template, values)
         if piece is None:
             return None
-        done.append(piece)
+        pieces.append(piece)
         size += len(piece)
-        if not rest or len(rest) == taken or size > _MAX_OUTPUT:
-            return "".join(done)
+        if not values or len(values) == value_count or size > _MAX_OUTPUT:
+            return "".join(pieces)
 
 
 def _apply_format(template: str, values: list[str]) -> tuple[str | None, list[str]]:
-    given = values.copy()
+    remaining_values = values.copy()
     failed = False
 
-    def format_match(found: re.Match[str]) -> str:
+    def format_match(directive: re.Match[str]) -> str:
         nonlocal failed
-        if found[0] == "%%":
+        if directive[0] == "%%":
             return "%"
-        width = given.pop(0) if found["width"] == "*" and given else found["width"]
-        precision = given.pop(0) if found["precision"] == "*" and given else found["precision"]
-        kind = found["kind"]
-        value = given.pop(0) if given else ("" if kind in "sbqc" else "0")
-        flags = found["flags"].replace("-", "<") if "-" in found["flags"] else found["flags"]
+        width = remaining_values.pop(0) if directive["width"] == "*" and remaining_values else directive["width"]
+        precision = (
+            remaining_values.pop(0) if directive["precision"] == "*" and remaining_values else directive["precision"]
+        )
+        kind = directive["kind"]
+        value = remaining_values.pop(0) if remaining_values else ("" if kind in "sbqc" else "0")
+        flags = directive["flags"].replace("-", "<") if "-" in directive["flags"] else directive["flags"]
         if UNKNOWN in value:
             return UNKNOWN
         try:
@@ -134,15 +138,15 @@ def _apply_format(template: str, values: list[str]) -> tuple[str | None, list[st
     # Escapes first in the constant parts, so that `\x25s` is not taken for a directive: bash reads them in one pass too.
     pieces: list[str] = []
     at = 0
-    for found in _DIRECTIVE.finditer(template):
-        pieces += [decode_escapes(template[at : found.start()]), format_match(found)]
-        at = found.end()
+    for directive in _DIRECTIVE.finditer(template):
+        pieces += [decode_escapes(template[at : directive.start()]), format_match(directive)]
+        at = directive.end()
     pieces.append(decode_escapes(template[at:]))
-    return (None if failed else "".join(pieces)), given
+    return (None if failed else "".join(pieces)), remaining_values
 
 
 def _format_directive(kind: str, value: str, flags: str, width: str, precision: str | None) -> str:
-    left = "<" in flags
+    is_left_aligned = "<" in flags
     if kind in "di":
         text = str(int(value, 0) if value[:1] not in "'\"" else ord(value[1]))
     elif kind in "xXou":
@@ -162,15 +166,17 @@ def _format_directive(kind: str, value: str, flags: str, width: str, precision: 
     size = int(width or 0)
     if size > 10_000:
         raise ValueError(width)
-    return text.ljust(size) if left else text.rjust(size, "0" if "0" in flags and kind not in "sbqc" else " ")
+    return (
+        text.ljust(size) if is_left_aligned else text.rjust(size, "0" if "0" in flags and kind not in "sbqc" else " ")
+    )
 
 
 def _predict_basename(args: list[str]) -> str | None:
     args = [arg for arg in args if arg != "--"]
     if not args or args[0].startswith("-") or UNKNOWN in basename(args[0]):
         return UNKNOWN + "\n" if args else None
-    found = basename(args[0].rstrip("/") or "/")
-    return (found.removesuffix(args[1]) if len(args) > 1 and found != args[1] else found) + "\n"
+    name = basename(args[0].rstrip("/") or "/")
+    return (name.removesuffix(args[1]) if len(args) > 1 and name != args[1] else name) + "\n"
 
 
 def _predict_dirname(args: list[str]) -> str | None:
@@ -201,23 +207,23 @@ def _predict_which(args: list[str]) -> str | None:
 
 def _predict_mktemp(args: list[str]) -> str | None:
     """Return a name in the temporary directory, of which the beginning is known."""
-    place, template = "/tmp", ""
+    directory, template = "/tmp", ""
     index = 0
     while index < len(args):
         arg = args[index]
         if arg in ("-p", "--suffix"):
-            place = args[index + 1] if arg == "-p" and index + 1 < len(args) else place
+            directory = args[index + 1] if arg == "-p" and index + 1 < len(args) else directory
             index += 1
         elif arg.startswith("--tmpdir="):
-            place = arg.split("=", 1)[1]
+            directory = arg.split("=", 1)[1]
         elif not arg.startswith("-"):
             template = arg
         index += 1
     if not template:
-        return f"{place}/tmp.{UNKNOWN}\n"
+        return f"{directory}/tmp.{UNKNOWN}\n"
     stem = re.sub(r"X{3,}", UNKNOWN, template)
-    inside = "-t" in args or "-p" in args or any(arg.startswith("--tmpdir") for arg in args)
-    return (f"{place}/{stem}" if inside else stem) + "\n"
+    is_in_directory = "-t" in args or "-p" in args or any(arg.startswith("--tmpdir") for arg in args)
+    return (f"{directory}/{stem}" if is_in_directory else stem) + "\n"
 
 
 def _predict_seq(args: list[str]) -> str | None:
@@ -233,8 +239,8 @@ def _predict_seq(args: list[str]) -> str | None:
     )
     if not step:
         return None
-    found = range(first, last + (1 if step > 0 else -1), step)
-    return None if len(found) > 1000 else "".join(f"{number}\n" for number in found)
+    series = range(first, last + (1 if step > 0 else -1), step)
+    return None if len(series) > 1000 else "".join(f"{number}\n" for number in series)
 
 
 _PREDICTORS: dict[str, Callable[[list[str]], str | None]] = {

@@ -22,15 +22,15 @@ _VALUED_OPTIONS = "--prefix C --dir --cwd --workspace w --filter F --loglevel --
 
 def trace_package_script(call: CommandCall) -> str | None:
     """Walk the scripts of `package.json` that a command runs."""
-    given, at = parse_options(call.words, 1, _VALUED_OPTIONS)
+    options, at = parse_options(call.words, 1, _VALUED_OPTIONS)
     words = call.words[at:]
     if not words:
         return None
     verb, arguments = words[0].text, words[1:]
-    base = next((v for o, v in given if o in ("--prefix", "-C", "--dir", "--cwd") and v is not None), None)
+    directory = next((v for o, v in options if o in ("--prefix", "-C", "--dir", "--cwd") and v is not None), None)
     if verb in _RUN_SUBCOMMANDS[call.name]:
         more, start = parse_options(arguments, 0, _VALUED_OPTIONS)
-        base = next((v for o, v in more if o in ("--prefix", "-C", "--dir", "--cwd") and v is not None), base)
+        directory = next((v for o, v in more if o in ("--prefix", "-C", "--dir", "--cwd") and v is not None), directory)
         names, arguments = [word.text for word in arguments[start : start + 1]], arguments[start + 1 :]
     elif verb in _LIFECYCLE_SUBCOMMANDS:
         names = ["test" if verb in ("t", "tst") else verb]
@@ -41,12 +41,12 @@ def trace_package_script(call: CommandCall) -> str | None:
     else:
         names = [verb] if call.name in ("yarn", "pnpm", "bun") else []
     if names:
-        _trace_scripts(call, names, arguments, base)
+        _trace_scripts(call, names, arguments, directory)
     return None
 
 
-def _trace_scripts(call: CommandCall, names: list[str], arguments: list[Word], base: Word | None) -> None:
-    scope = call.create_directory_scope(base)
+def _trace_scripts(call: CommandCall, names: list[str], arguments: list[Word], directory: Word | None) -> None:
+    scope = call.create_directory_scope(directory)
     text = read_contents(call.walker, Word("package.json"), scope)
     if text is None:
         return

@@ -142,28 +142,28 @@ class _ParameterExpansion:
 
 def expand_parameter(inside: str, scope: Scope, expander: "Expander", *, quoted: bool) -> tuple[VariableValue, bool]:
     """Return the value of `${inside}`, and whether each element is a word of its own."""
-    found = _PARAMETER_FORM.match(inside)
-    if found is None:
+    form = _PARAMETER_FORM.match(inside)
+    if form is None:
         return UNKNOWN, False
-    name, index, op = found["name"], found["index"], found["op"] or ""
-    if not op and found.end() != len(inside):
+    name, index, op = form["name"], form["index"], form["op"] or ""
+    if not op and form.end() != len(inside):
         return UNKNOWN, False
-    one = _ParameterExpansion(scope, expander, quoted)
-    every = name in ("@", "*") or index in ("@", "*")
-    value = one.look_up(name)
-    if found["indirect"]:
-        value = one.resolve_indirect(value, index, inside)
-        every = every and not isinstance(value, str)
+    expansion = _ParameterExpansion(scope, expander, quoted)
+    is_every_element = name in ("@", "*") or index in ("@", "*")
+    value = expansion.look_up(name)
+    if form["indirect"]:
+        value = expansion.resolve_indirect(value, index, inside)
+        is_every_element = is_every_element and not isinstance(value, str)
     elif index is not None:
         key = scope.get_variable(f"{name}[{index.strip(_QUOTES)}]") if scope.get_variable(f"{name}[]") else None
-        value = key if key is not None else one.get_element(value, index)
-    if found["length"]:
-        return _measure_length(value, every), False
+        value = key if key is not None else expansion.get_element(value, index)
+    if form["length"]:
+        return _measure_length(value, is_every_element), False
     if op:
-        value = one.apply_operator(op, inside[found.end() :], value, name)
+        value = expansion.apply_operator(op, inside[form.end() :], value, name)
     if quoted and isinstance(value, list) and (name == "*" or index == "*"):
         return expander.join_values(value, scope), False
-    return value, every
+    return value, is_every_element
 
 
 def _to_text(value: VariableValue) -> str:
@@ -181,5 +181,5 @@ def _measure_length(value: VariableValue, counts_elements: bool) -> str:
 
 def _split_replacement(operand: str) -> tuple[str, str]:
     """Split `old/new` at the first slash that is not quoted."""
-    found = re.match(r"""((?:[^/\\'"]|\\.|'[^']*'|"[^"]*")*)/?(.*)""", operand, re.DOTALL)
-    return (found[1], found[2]) if found else (operand, "")
+    parts = re.match(r"""((?:[^/\\'"]|\\.|'[^']*'|"[^"]*")*)/?(.*)""", operand, re.DOTALL)
+    return (parts[1], parts[2]) if parts else (operand, "")

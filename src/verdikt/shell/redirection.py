@@ -20,29 +20,31 @@ def expand_redirects(
     walker: "CommandWalker", raw_redirects: "list[RawRedirect]", scope: "Scope"
 ) -> tuple[tuple[Redirect, ...], str | None, bool]:
     """Return the redirections, the constant text on standard input, and whether they replace standard input."""
-    found: list[Redirect] = []
+    redirects: list[Redirect] = []
     stdin: str | None = None
-    fed = False
+    replaces_stdin = False
     for op, fd, raw, heredoc in raw_redirects:
         if heredoc is not None:
             body = heredoc.body if heredoc.is_quoted else walker.expand_quoted(heredoc.body, scope)
-            found.append(Redirect("<<", fd, Word(body, raw)))
+            redirects.append(Redirect("<<", fd, Word(body, raw)))
             if fd == 0:
-                stdin, fed = body, True
+                stdin, replaces_stdin = body, True
             continue
         target = walker.expand_word(raw, scope)
-        found.append(Redirect(op, fd, target))
+        redirects.append(Redirect(op, fd, target))
         if fd == 0 and op == "<<<":
-            stdin, fed = target.text + "\n", True
+            stdin, replaces_stdin = target.text + "\n", True
         elif fd == 0 and op in ("<", "<>"):
             # A file that was there before is read by those who run what is in it, not for everyone.
-            stdin, fed = find_written_file(walker, target, scope)[1], True
-    return tuple(found), stdin, fed
+            stdin, replaces_stdin = find_written_file(walker, target, scope)[1], True
+    return tuple(redirects), stdin, replaces_stdin
 
 
 def find_stdin_file(redirects: tuple[Redirect, ...]) -> Word | None:
     """Return the file that standard input comes from."""
-    return next((one.target for one in reversed(redirects) if one.fd == 0 and one.op in ("<", "<>")), None)
+    return next(
+        (redirect.target for redirect in reversed(redirects) if redirect.fd == 0 and redirect.op in ("<", "<>")), None
+    )
 
 
 def select_stdout_redirects(redirects: tuple[Redirect, ...]) -> list[Redirect]:
@@ -58,9 +60,9 @@ def resolve_path(walker: "CommandWalker", path: str, scope: "Scope") -> str:
     """Return a path resolved against the current directory, without `.` and `..`."""
     cwd = scope.cwd
     if not cwd and path and path[0] != "/":
-        found = f"{walker.start_directory}/{path}"
-        if found[0] == "/" and found[-1] != "/" and "/." not in found and "//" not in found:
-            return found  # nothing to take out
+        joined = f"{walker.start_directory}/{path}"
+        if joined[0] == "/" and joined[-1] != "/" and "/." not in joined and "//" not in joined:
+            return joined  # nothing to take out
     return normpath(join(walker.start_directory or "/", cwd or "", path))
 
 
@@ -70,8 +72,8 @@ def record_redirect_write(walker: "CommandWalker", redirect: Redirect, contents:
     if not target.is_known or target.glob:
         return
     if redirect.op.endswith(">>") and contents is not None:
-        before = find_written_file(walker, target, scope)[1] or ""
-        contents = before + contents if len(before) < _MAX_APPENDED_LENGTH else None
+        previous = find_written_file(walker, target, scope)[1] or ""
+        contents = previous + contents if len(previous) < _MAX_APPENDED_LENGTH else None
     scope.record_file(resolve_path(walker, target.text, scope), contents)
 
 
@@ -87,8 +89,8 @@ def read_contents(walker: "CommandWalker", path: Word, scope: "Scope") -> str | 
     if not path.is_known or path.glob or not path.text:
         return None
     at = resolve_path(walker, path.text, scope)
-    found, text = scope.find_file(at)
-    if found or walker.read_file is None or path.text.startswith("/dev/"):
+    was_written, text = scope.find_file(at)
+    if was_written or walker.read_file is None or path.text.startswith("/dev/"):
         return text
     if not path.text.startswith("/") and scope.cwd and UNKNOWN in scope.cwd:
         return None

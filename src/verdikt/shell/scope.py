@@ -169,13 +169,13 @@ def _merge_alternatives(values: list[VariableValue]) -> VariableValue:
     first = values[0]
     if all(option == first for option in values):
         return first
-    found: dict[str, None] = {}
+    alternatives: dict[str, None] = {}
     for option in values:
         if isinstance(option, list):
             return UNKNOWN
         for text in (option,) if isinstance(option, str) else option or ("",):
-            found[text] = None
-    return tuple(found) if len(found) <= _MAX_ALTERNATIVES else UNKNOWN
+            alternatives[text] = None
+    return tuple(alternatives) if len(alternatives) <= _MAX_ALTERNATIVES else UNKNOWN
 
 
 def build_environment(env: Mapping[str, str] | None, home: str, cwd: str) -> Mapping[str, str]:

@@ -26,9 +26,9 @@ def is_inert_sed_command(words: list[Word]) -> bool:
 
 def trace_sed(call: CommandCall) -> str | None:
     """Walk the commands inside a sed script."""
-    given, at = parse_options(call.words, 1, _VALUED_OPTIONS)
-    scripts = [value.text for option, value in given if option in ("-e", "--expression") and value is not None]
-    for option, value in given:
+    options, at = parse_options(call.words, 1, _VALUED_OPTIONS)
+    scripts = [value.text for option, value in options if option in ("-e", "--expression") and value is not None]
+    for option, value in options:
         if option in ("-f", "--file") and value is not None:
             scripts.append(read_contents(call.walker, value, call.scope) or "")
     if not scripts and at < len(call.words):

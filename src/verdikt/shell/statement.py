@@ -103,7 +103,7 @@ def join_statements(items: list[Statement], operators: list[str]) -> Statement:
 
 def parse_redirection(raw: str, target: str, heredoc: Heredoc | None) -> RawRedirect:
     """Return a redirection from its operator as written, with or without a descriptor before it."""
-    found = _REDIRECT_OPERATOR.match(raw)
-    prefix, op = (found[1], found[2]) if found else (None, raw)
+    parts = _REDIRECT_OPERATOR.match(raw)
+    prefix, op = (parts[1], parts[2]) if parts else (None, raw)
     fd = int(prefix) if prefix and prefix.isdigit() and len(prefix) < 6 else (0 if op.startswith("<") else 1)
     return op, fd, target, heredoc

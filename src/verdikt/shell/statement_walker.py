@@ -130,23 +130,23 @@ class StatementWalker(CommandWalker):
             last = index
             while joins[last] in ("&&", "||") and last + 1 < count:
                 last += 1
-            here, inner = frame, scope
+            item_frame, item_scope = frame, scope
             if joins[last] == "&":
-                here, inner = frame.copy(), Scope(scope)
-                here.background = True
-            outputs.append(self.walk_statement(items[index], inner, here))
+                item_frame, item_scope = frame.copy(), Scope(scope)
+                item_frame.background = True
+            outputs.append(self.walk_statement(items[index], item_scope, item_frame))
             if last > index:
-                branch = Scope(inner)
-                here = here.as_conditional()
-                for place in range(index + 1, last + 1):
+                branch = Scope(item_scope)
+                item_frame = item_frame.as_conditional()
+                for later in range(index + 1, last + 1):
                     before = branch.directory_stack
-                    output = self.walk_statement(items[place], branch, here)
-                    if joins[place - 1] == "||":
+                    output = self.walk_statement(items[later], branch, item_frame)
+                    if joins[later - 1] == "||":
                         # What follows is read as if the command before had worked.
                         branch.directory_stack = before
                     else:
                         outputs.append(output)
-                inner.merge_branches([branch])
+                item_scope.merge_branches([branch])
             index = last + 1
         if not frame.is_captured or None in outputs:
             return None
@@ -155,24 +155,24 @@ class StatementWalker(CommandWalker):
     def _walk_pipeline(self, pipeline: CommandPipeline, scope: Scope, frame: Frame) -> str | None:
         stdin, pipe_from = frame.stdin, frame.pipe_from
         drafts = self.drafts
-        before: range | None = None
+        previous_indexes: range | None = None
         output: str | None = None
         final = len(pipeline.stages) - 1
-        for place, stage in enumerate(pipeline.stages):
+        for position, stage in enumerate(pipeline.stages):
             first = len(drafts)
             inner = frame.with_stdin(stdin, pipe_from)
-            if place < final:
+            if position < final:
                 inner.is_captured = True
             output = self.walk_statement(stage, Scope(scope), inner)
-            here = range(first, len(drafts))
+            stage_indexes = range(first, len(drafts))
             main = None if first == len(drafts) else first
             if main is not None and drafts[first].feeds is not None:
-                main = next((index for index in here if drafts[index].feeds is None), None)
-            if before is not None and main is not None:
-                for index in before:
+                main = next((index for index in stage_indexes if drafts[index].feeds is None), None)
+            if previous_indexes is not None and main is not None:
+                for index in previous_indexes:
                     if drafts[index].feeds is None and drafts[index].pipe_to is None:
                         drafts[index].pipe_to = main
-            stdin, pipe_from, before = output, main, here
+            stdin, pipe_from, previous_indexes = output, main, stage_indexes
         return output
 
     def _walk_group(self, group: CommandGroup, scope: Scope, frame: Frame) -> str | None:
@@ -182,18 +182,20 @@ class StatementWalker(CommandWalker):
         call = CommandCall(self, [], scope=scope, frame=frame, span=frame.span or (group.start, group.start))
         call.first_inner_index = first = len(self.drafts)
         self._current_frame = frame
-        call.redirects, stdin, fed = redirection.expand_redirects(self, group.redirects, scope)
+        call.redirects, stdin, replaces_stdin = redirection.expand_redirects(self, group.redirects, scope)
         self._emit_draft(call)
-        if fed:
-            made = (place for place in range(call.index - 1, first - 1, -1) if self.drafts[place].feeds == call.index)
-            frame = frame.with_stdin(stdin, next(made, None), redirection.find_stdin_file(call.redirects))
+        if replaces_stdin:
+            feeding_indexes = (
+                index for index in range(call.index - 1, first - 1, -1) if self.drafts[index].feeds == call.index
+            )
+            frame = frame.with_stdin(stdin, next(feeding_indexes, None), redirection.find_stdin_file(call.redirects))
         writes = redirection.select_stdout_redirects(call.redirects)
         if writes:
             frame = frame.copy()
             frame.is_captured = True
         output = self.walk_statement(group.body, inner, frame)
-        for one in writes:
-            redirection.record_redirect_write(self, one, output, scope)
+        for redirect in writes:
+            redirection.record_redirect_write(self, redirect, output, scope)
         return "" if writes else output
 
     def _walk_branch(self, branch: Branch, scope: Scope, frame: Frame) -> None:
@@ -258,7 +260,7 @@ class StatementWalker(CommandWalker):
     @staticmethod
     def _forget_loop_variables(source: str, scope: Scope) -> None:
         """Mark variables that the body of a loop sets as unknown: they differ in each iteration."""
-        for found in _LOOP_ASSIGNMENT.finditer(source):
-            for name in _VARIABLE_NAME.findall(found[1] or found[2] or found[3] or ""):
+        for assignment in _LOOP_ASSIGNMENT.finditer(source):
+            for name in _VARIABLE_NAME.findall(assignment[1] or assignment[2] or assignment[3] or ""):
                 if scope.get_variable(name) is not None:
                     scope.set_variable(name, UNKNOWN)

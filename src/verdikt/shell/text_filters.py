@@ -89,7 +89,7 @@ def _expand_tr_set(tr_set: str) -> str:
         ("space", " \t\n\r\v\f"),
     ):
         tr_set = tr_set.replace(f"[:{name}:]", letters)
-    done: list[str] = []
+    characters: list[str] = []
     at = 0
     while at < len(tr_set):
         if (
@@ -98,12 +98,12 @@ def _expand_tr_set(tr_set: str) -> str:
             and tr_set[at] <= tr_set[at + 2]
             and ord(tr_set[at + 2]) - ord(tr_set[at]) < 256
         ):
-            done += [chr(code) for code in range(ord(tr_set[at]), ord(tr_set[at + 2]) + 1)]
+            characters += [chr(code) for code in range(ord(tr_set[at]), ord(tr_set[at + 2]) + 1)]
             at += 3
         else:
-            done.append(tr_set[at])
+            characters.append(tr_set[at])
             at += 1
-    return "".join(done)
+    return "".join(characters)
 
 
 def _filter_tr(args: list[str], text: str) -> str | None:
@@ -126,12 +126,12 @@ def _filter_tr(args: list[str], text: str) -> str | None:
 
 
 def _filter_gunzip(args: list[str], text: str) -> str | None:
-    machine = zlib.decompressobj(47)
+    decompressor = zlib.decompressobj(47)
     try:
-        found = machine.decompress(_encode_text(text), _MAX_OUTPUT)
+        data = decompressor.decompress(_encode_text(text), _MAX_OUTPUT)
     except zlib.error:
         return None
-    return None if machine.unconsumed_tail else _decode_bytes(found)
+    return None if decompressor.unconsumed_tail else _decode_bytes(data)
 
 
 def _filter_gzip(args: list[str], text: str) -> str | None:
@@ -174,8 +174,8 @@ def _parse_line_count(args: list[str]) -> int | None:
     joined = " ".join(args)
     if not joined:
         return 10
-    found = re.fullmatch(r"(?:-n ?|--lines=|-)(\d{1,6})", joined)
-    return int(found[1]) if found else None
+    count = re.fullmatch(r"(?:-n ?|--lines=|-)(\d{1,6})", joined)
+    return int(count[1]) if count else None
 
 
 def _filter_sort(args: list[str], text: str) -> str | None:
@@ -183,18 +183,18 @@ def _filter_sort(args: list[str], text: str) -> str | None:
 
 
 def _filter_cut(args: list[str], text: str) -> str | None:
-    found = re.fullmatch(r"-c ?(\d{1,4})(-?)(\d{0,4})", " ".join(args))
-    if found:
-        first = int(found[1])
-        last = (int(found[3]) if found[3] else None) if found[2] else first
+    match = re.fullmatch(r"-c ?(\d{1,4})(-?)(\d{0,4})", " ".join(args))
+    if match:
+        first = int(match[1])
+        last = (int(match[3]) if match[3] else None) if match[2] else first
         return "".join(line[first - 1 : last] + "\n" for line in text.splitlines())
-    found = re.fullmatch(r"-d ?(.) -f ?(\d{1,3})", " ".join(args)) or re.fullmatch(
+    match = re.fullmatch(r"-d ?(.) -f ?(\d{1,3})", " ".join(args)) or re.fullmatch(
         r"-f ?(\d{1,3}) -d ?(.)", " ".join(args)
     )
-    if not found:
+    if not match:
         return None
     mark, field = (
-        (found[1], int(found[2])) if found[2].isdigit() and args[0].startswith("-d") else (found[2], int(found[1]))
+        (match[1], int(match[2])) if match[2].isdigit() and args[0].startswith("-d") else (match[2], int(match[1]))
     )
     rows = [line.split(mark) for line in text.splitlines()]
     return "".join((row[field - 1] if field <= len(row) else "" if len(row) > 1 else row[0]) + "\n" for row in rows)
@@ -207,12 +207,12 @@ def _filter_sed(args: list[str], text: str) -> str | None:
     scripts = args[1::2] if args[0::2] == ["-e"] * (len(args) // 2) and len(args) > 1 else args
     if len(scripts) != 1 and scripts is args:
         return None
-    for script in (part for one in scripts for part in one.split(";")):
-        found = re.fullmatch(r"\s*s(.)((?:(?!\1)[^\\])*)\1((?:(?!\1)[^\\&])*)\1(g?)\s*", script, re.DOTALL)
-        if not found or re.search(r"[][.*^$+?(){}|]", found[2]) or not found[2]:
+    for script in (part for argument in scripts for part in argument.split(";")):
+        substitution = re.fullmatch(r"\s*s(.)((?:(?!\1)[^\\])*)\1((?:(?!\1)[^\\&])*)\1(g?)\s*", script, re.DOTALL)
+        if not substitution or re.search(r"[][.*^$+?(){}|]", substitution[2]) or not substitution[2]:
             return None
-        count = -1 if found[4] else 1
-        text = "".join(line.replace(found[2], found[3], count) for line in text.splitlines(keepends=True))
+        count = -1 if substitution[4] else 1
+        text = "".join(line.replace(substitution[2], substitution[3], count) for line in text.splitlines(keepends=True))
     return text
 
 
@@ -222,11 +222,11 @@ def _filter_awk(args: list[str], text: str) -> str | None:
         return None
     if re.fullmatch(r"\s*(?:1|\{\s*print\s*(?:\$0)?\s*;?\s*\})\s*", args[0]):
         return text
-    found = re.fullmatch(r"\s*\{\s*print\s*\$(\d{1,2})\s*;?\s*\}\s*", args[0])
-    if not found:
+    field = re.fullmatch(r"\s*\{\s*print\s*\$(\d{1,2})\s*;?\s*\}\s*", args[0])
+    if not field:
         return None
     rows = [line.split() for line in text.splitlines()]
-    return "".join((row[int(found[1]) - 1] if int(found[1]) <= len(row) else "") + "\n" for row in rows)
+    return "".join((row[int(field[1]) - 1] if int(field[1]) <= len(row) else "") + "\n" for row in rows)
 
 
 def _filter_grep(args: list[str], text: str) -> str | None:

@@ -12,12 +12,12 @@ _MAX_TEXT_LENGTH = 4096
 @lru_cache(maxsize=256)
 def _compile_pieces(pattern: str) -> tuple[str | re.Pattern[str], ...]:
     """Return the pieces of a pattern; each matches one character, except `*`."""
-    found: list[str | re.Pattern[str]] = []
+    pieces: list[str | re.Pattern[str]] = []
     for piece in _PIECE.findall(pattern):
         if piece[0] == "*":
-            found.append("*")
+            pieces.append("*")
         elif piece == "?":
-            found.append(re.compile(".", re.DOTALL))
+            pieces.append(re.compile(".", re.DOTALL))
         elif piece[0] == "[" and len(piece) > 2:
             inside = piece[1:-1]
             negated = inside[0] in "!^"
@@ -25,12 +25,12 @@ def _compile_pieces(pattern: str) -> tuple[str | re.Pattern[str], ...]:
             named = re.sub(r"\[:(\w+):\]?", lambda name: _CHARACTER_CLASSES.get(name[1], ""), inside + "]")[:-1]
             body = named.replace("\\", r"\\").replace("[", r"\[").replace("]", r"\]").replace("^", r"\^")
             try:
-                found.append(re.compile(f"[{'^' if negated else ''}{body}]", re.DOTALL))
+                pieces.append(re.compile(f"[{'^' if negated else ''}{body}]", re.DOTALL))
             except re.error:
-                found.append(re.compile(re.escape(piece[0])))
+                pieces.append(re.compile(re.escape(piece[0])))
         else:
-            found.append(re.compile(re.escape(piece[-1])))
-    return tuple(found)
+            pieces.append(re.compile(re.escape(piece[-1])))
+    return tuple(pieces)
 
 
 _CHARACTER_CLASSES = {
@@ -89,21 +89,21 @@ def replace_matches(pattern: str, text: str, replacement: str, *, everywhere: bo
             if any(mark in pattern for mark in "*?[\\")
             else text.replace(pattern, replacement, -1 if everywhere else 1)
         )
-    done: list[str] = []
+    replaced: list[str] = []
     at = 0
     while at <= len(text):
         ends = {end for end in _find_match_ends(pattern, text[at:]) if end}
         if anchor == "%":
             ends = {end for end in ends if at + end == len(text)}
         if ends:
-            done.append(replacement)
+            replaced.append(replacement)
             at += max(ends)
             if not everywhere:
                 break
         else:
             if anchor == "#" or at == len(text):
                 break
-            done.append(text[at])
+            replaced.append(text[at])
             at += 1
-    size = sum(map(len, done))
-    return "".join(done) + text[at:] if size < _MAX_TEXT_LENGTH * 16 else None
+    size = sum(map(len, replaced))
+    return "".join(replaced) + text[at:] if size < _MAX_TEXT_LENGTH * 16 else None

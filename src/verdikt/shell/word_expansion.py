@@ -142,13 +142,13 @@ class Expander(ABC):
         raws = (
             brace_expansion.expand_braces(raw) if "{" in raw and "}" in raw and ("," in raw or ".." in raw) else (raw,)
         )
-        found: list[Word] = []
-        for one in raws:
+        words: list[Word] = []
+        for alternative in raws:
             fields = _FieldBuilder(True, self._get_ifs(scope))
-            self._expand_parts(one, scope, fields)
+            self._expand_parts(alternative, scope, fields)
             fields.end_field()
-            found += [Word(text, raw, glob) for text, glob in fields.finished_fields]
-        return found
+            words += [Word(text, raw, glob) for text, glob in fields.finished_fields]
+        return words
 
     def expand_word(self, raw: str, scope: Scope) -> Word:
         """Expand a word that is never split: the value of an assignment, the target of a redirection."""
@@ -215,54 +215,54 @@ class Expander(ABC):
             fields.add_text(self._expand_tilde(tilde[1] or "", scope))
             at = tilde.end()
         while at < size:
-            found = _WORD_PART.match(raw, at)
-            if found is None:
+            part = _WORD_PART.match(raw, at)
+            if part is None:
                 break
-            kind, begin, at = found.lastgroup, at, found.end()
+            kind, begin, at = part.lastgroup, at, part.end()
             if kind == "plain":
-                text = found["plain"]
+                text = part["plain"]
                 fields.add_text(self._expand_path_tildes(text, scope) if is_assignment and ":~" in text else text)
             elif kind == "single":
-                fields.add_text(found["single"])
+                fields.add_text(part["single"])
             elif kind == "escape":
-                if found["escape"] != "\n":
-                    fields.add_text(found["escape"])
+                if part["escape"] != "\n":
+                    fields.add_text(part["escape"])
             elif kind == "wild":
-                fields.add_text(found["wild"])
-                fields.glob = fields.glob or found["wild"] != "[" or raw.rfind("]") > at
+                fields.add_text(part["wild"])
+                fields.glob = fields.glob or part["wild"] != "[" or raw.rfind("]") > at
             elif kind == "ansi":
-                fields.add_text(decode_escapes(found["ansi"], is_ansi_c=True))
+                fields.add_text(decode_escapes(part["ansi"], is_ansi_c=True))
             elif kind == "name":
                 self._add_value(
-                    self.look_up(found["name"], scope), fields, quoted=False, as_separate_words=found["name"] in "@*"
+                    self.look_up(part["name"], scope), fields, quoted=False, as_separate_words=part["name"] in "@*"
                 )
             elif kind == "open":
-                at = self._expand_enclosed(raw, begin, found["open"], scope, fields, quoted=False)
-            elif not (found["rest"] == "$" and raw[at : at + 1] == '"'):
-                fields.add_text(found["rest"])
+                at = self._expand_enclosed(raw, begin, part["open"], scope, fields, quoted=False)
+            elif not (part["rest"] == "$" and raw[at : at + 1] == '"'):
+                fields.add_text(part["rest"])
 
     def _expand_double_quotes(self, body: str, scope: Scope, fields: _FieldBuilder) -> None:
         fields.has_content = True
         at, size = 0, len(body)
         while at < size:
-            found = _DOUBLE_QUOTED_PART.match(body, at)
-            if found is None:
+            part = _DOUBLE_QUOTED_PART.match(body, at)
+            if part is None:
                 break
-            kind, begin, at = found.lastgroup, at, found.end()
+            kind, begin, at = part.lastgroup, at, part.end()
             if kind == "plain":
-                fields.add_text(found["plain"])
+                fields.add_text(part["plain"])
             elif kind == "escape":
-                if found["escape"] != "\n":
-                    fields.add_text(found["escape"])
+                if part["escape"] != "\n":
+                    fields.add_text(part["escape"])
             elif kind == "name":
-                value = self.look_up(found["name"], scope)
-                if found["name"] == "*" and isinstance(value, list):
+                value = self.look_up(part["name"], scope)
+                if part["name"] == "*" and isinstance(value, list):
                     value = self.join_values(value, scope)
-                self._add_value(value, fields, quoted=True, as_separate_words=found["name"] == "@")
+                self._add_value(value, fields, quoted=True, as_separate_words=part["name"] == "@")
             elif kind == "open":
-                at = self._expand_enclosed(body, begin, found["open"], scope, fields, quoted=True)
+                at = self._expand_enclosed(body, begin, part["open"], scope, fields, quoted=True)
             else:
-                fields.add_text(found["rest"])
+                fields.add_text(part["rest"])
 
     def _expand_enclosed(
         self, raw: str, begin: int, opener: str, scope: Scope, fields: _FieldBuilder, *, quoted: bool
