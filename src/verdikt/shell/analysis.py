@@ -11,6 +11,7 @@ from verdikt.shell.plain_line import parse_plain_line
 from verdikt.shell.scope import Scope
 from verdikt.shell.statement_walker import StatementWalker
 
+# No host sends a longer command; a text of this size takes seconds, a longer one would block the process.
 _MAX_TEXT_LENGTH = 1 << 20
 # Characters that reverse the direction of the text on a screen: a reviewer sees another command than the shell runs
 # ("Trojan Source", CVE-2021-42574).
@@ -30,8 +31,8 @@ def analyse(
     """Return the commands that a shell would run for this text, including those inside other commands.
 
     Never raises: what the text does not determine is marked unknown, what cannot be understood is named in `problems`.
-    `env` holds variables known to be set; `read` returns the text of a file or None; `aliases` are those of the shell (and
-    of git, as `git co`). Set `script` for the text of a file, whose arguments are not known; a command line has none.
+    `env` holds variables known to be set; `read` returns the text of a file or None; `aliases` are those of the shell
+    (and of git, as `git co`). Set `script` for the text of a file, whose arguments are unknown.
     """
     if not aliases and (commands := parse_plain_line(text)) is not None:
         return Script(text=text, commands=commands)
@@ -69,6 +70,7 @@ def _normalize_text(text: str) -> tuple[str, list[str]]:
     if "\0" in text:
         problems.append("it holds NUL bytes, which a shell leaves out")
         text = text.replace("\0", "")
+    # A script with Windows line ends: bash would take the `\r` for part of the last word of each line.
     if "\r\n" in text:
         text = text.replace("\r\n", "\n")
     if not text.isascii() and _BIDI_CONTROL.search(text):

@@ -47,6 +47,7 @@ def trace_awk(call: CommandCall) -> str | None:
 
 
 def _trace_program(call: CommandCall, program: str, variables: dict[str, str]) -> None:
+    # Most awk programs only print fields: these need no further look.
     if '"' not in program and "system" not in program:
         return
     blank = _STRING_OR_COMMENT.sub(

@@ -7,6 +7,7 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell import delimiters
 from verdikt.shell.command import UNKNOWN
 
+# `{a,b}{a,b}{a,b}…` doubles with each brace: forty of them would be a trillion words.
 _MAX_WORDS = 256
 _MAX_COMMAND_WORDS = 16
 _MAX_TOTAL_LENGTH = 1 << 17
@@ -22,7 +23,7 @@ def expand_braces(raw: str) -> list[str]:
     """Return the words that a word with braces stands for, in order; the last is unknown when there are too many."""
     if len(raw) > _MAX_WORD_LENGTH:
         return [raw] if _find_first_brace(raw, 0) is None else [UNKNOWN]
-    # A word that is long or holds commands is not multiplied as often: each of its copies is read, and runs them.
+    # A word that is long or contains commands is not multiplied as often: each copy is parsed, and its commands walked.
     max_words = min(_MAX_COMMAND_WORDS if "(" in raw or "`" in raw else _MAX_WORDS, _MAX_TOTAL_LENGTH // (len(raw) + 1))
     words = _expand_limited(raw, max_words, 0)
     return words if len(words) <= max_words else [*words[:max_words], UNKNOWN]

@@ -20,6 +20,7 @@ _NAME = compile_lazily(r"[A-Za-z_]\w*")
 _ASSIGNMENT = compile_lazily(r"([A-Za-z_]\w*)(\[[^\]]{0,200}\])?(\+?=)(.*)", re.DOTALL)
 _QUOTES = "\"'"
 _KEYED_ELEMENT = compile_lazily(r"\[([^\]\s]{1,80})\]=(\"[^\"]*\"|'[^']*'|[^\s()]+)")
+# `x=$x$x` in a loop doubles the value each time.
 _MAX_VALUE_LENGTH = 32_768
 _MAX_PATH_LENGTH = 4096
 
@@ -30,7 +31,8 @@ def evaluate_assignment(
     """Evaluate an assignment as written; with `persist`, the commands after it see the value."""
     name, subscript, op, raw = assignment
     if "$(" in subscript or "`" in subscript:
-        walker.expand_quoted(subscript, scope)  # for the commands in it
+        # `a[$(cmd)]=1` runs the command in the subscript.
+        walker.expand_quoted(subscript, scope)
     if raw.startswith("(") and raw.endswith(")"):
         values = walker.expand_array(raw, scope)
         if persist:
@@ -89,6 +91,7 @@ def _resolve_directory(walker: "CommandWalker", scope: Scope, path: str) -> str:
     joined = join(base, path) if base else path
     if len(joined) > _MAX_PATH_LENGTH:
         return UNKNOWN
+    # `$x/..` is not the directory before it when `$x` has several parts.
     if UNKNOWN in joined and ".." in joined:
         return joined
     return normpath(joined) if joined else "."
@@ -125,7 +128,7 @@ def _apply_declare(walker: "CommandWalker", words: list[Word], scope: Scope, fra
         if is_keyed:
             scope.set_variable(f"{name}[]", "keyed")
         if is_nameref and assignment:
-            # What it names may be set under either name from now on.
+            # `declare -n r=x`: from here on an assignment to `r` changes `x`.
             scope.set_variable(assignment[4], UNKNOWN)
         if assignment:
             raw_value = word.raw.split("=", 1)[-1]
@@ -144,6 +147,7 @@ def _apply_declare(walker: "CommandWalker", words: list[Word], scope: Scope, fra
 def _apply_unset(walker: "CommandWalker", words: list[Word], scope: Scope, frame: "Frame") -> None:
     functions = any(word.text == "-f" for word in words[1:])
     for word in words[1:]:
+        # Without `-f`, bash removes a function only when no variable has the name.
         if functions or scope.get_variable(word.text) is None:
             scope.define_function(word.text, None)
         if not functions:
@@ -207,6 +211,7 @@ def _apply_alias(walker: "CommandWalker", words: list[Word], scope: Scope, frame
     for word in words[1:]:
         name, equals, value = word.text.partition("=")
         if equals and word.is_known:
+            # Looking for replacements of every name costs time, so it starts with the first alias.
             walker.has_replacements = True
             scope.set_alias(name, value)
 

@@ -52,8 +52,8 @@ class Redirect:
 class Command:
     """One simple command that would run; a script lists its commands in the order in which they run.
 
-    A command inside another one (`sudo rm`, `bash -c '…'`, `xargs rm`, `find -exec rm {}`, `$(…)`, the body of a function
-    that is called) is a command of its own; its `via` names what it was found in, outermost first.
+    A command inside another one (`sudo rm`, `bash -c '…'`, `xargs rm`, `find -exec rm {}`, `$(…)`, the body of a
+    function that is called) is a command of its own; its `via` names what it was found in, outermost first.
     """
 
     argv: tuple[Word, ...]
@@ -84,7 +84,7 @@ class Command:
 class CommandDraft:
     """A `Command` under construction: the same fields, mutable.
 
-    A command is recorded before the command after it in a pipeline is known, so `pipe_to` and `feeds` are filled in later.
+    A command is recorded before the next one in a pipeline is known, so `pipe_to` and `feeds` are filled in later.
     """
 
     argv: tuple[Word, ...]

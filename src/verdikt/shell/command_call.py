@@ -45,7 +45,7 @@ class Frame:
 
     def copy(self) -> "Frame":
         """Return the same circumstances, to be changed by the caller."""
-        # Written out: `copy.copy` goes through the pickle protocol and takes ten times as long.
+        # Written out: `copy.copy` goes through the pickle protocol and takes several times as long.
         new = Frame.__new__(Frame)
         new.via = self.via
         new.host = self.host

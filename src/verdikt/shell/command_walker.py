@@ -14,6 +14,7 @@ from verdikt.shell.scope import Scope, VariableValue, build_environment
 from verdikt.shell.statement import FunctionDefinition, SimpleCommand, Statement
 from verdikt.shell.word_expansion import Expander, to_plain_word
 
+# A loop inside a loop multiplies commands; beyond this the answer would take seconds and tell nothing new.
 _MAX_COMMANDS = 20_000
 _VARIABLE_NAME = compile_lazily(r"[A-Za-z_]\w*")
 _PROGRAM_NAME = compile_lazily(r"[a-z][a-z0-9_-]*")
@@ -21,6 +22,7 @@ _ARITHMETIC_ASSIGNMENT = compile_lazily(
     r"([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\s{0,9}(?:\+\+|--|[-+*/%&|^]?=(?!=)|<<=|>>=)"
 )
 
+# A cheap test on the whole text: most texts cannot run a file that they write, and then writes need not be traced.
 _COMMAND_SEPARATOR = compile_lazily(r"[;|&\n]")
 _FILE_EXECUTION = compile_lazily(
     r"sh\b|source|python|node|perl|ruby|php|lua|make|npm|yarn|bun|just|eval|chmod|exec|<|[;|&({\s][.~/$`\"']"
@@ -156,7 +158,10 @@ class CommandWalker(Expander):
         scope.merge_branches(layers, is_exhaustive=True)
 
     def walk_call(self, call: CommandCall, source_words: list[str] | None = None) -> str | None:
-        """Notes a command, and goes inside it; `written` are its words as they stand in the text, where it stands in one."""
+        """Record a command and walk what it runs; return its constant output.
+
+        `source_words` are its words as written, for a command that stands in a text: only those can be aliases.
+        """
         words, scope = call.words, call.scope
         if (
             source_words
@@ -177,7 +182,7 @@ class CommandWalker(Expander):
         )
         if not writes:
             return self._trace_call(call) if words else ""
-        # What goes into a file is worth knowing, for when the file is run.
+        # `echo … > x.sh; bash x.sh`: the output is needed when the file is run.
         call.frame = call.frame.copy()
         call.frame.is_captured = True
         output = self._trace_call(call) if words else ""
@@ -189,7 +194,7 @@ class CommandWalker(Expander):
         """Walk the alias or function of that name; return whether it certainly replaces the command."""
         alias = call.scope.find_alias(name)
         if alias is not None and source_words[0] == name and f"alias {name}" not in call.frame.via:
-            # A shell that is not interactive runs the command itself, so both are looked at.
+            # Only an interactive shell expands aliases; the caller does not know which kind it is, so both are walked.
             self.walk_text(
                 " ".join([alias, *source_words[1:]]),
                 call.scope,
@@ -209,6 +214,7 @@ class CommandWalker(Expander):
             return None
         if call.words[0].glob:
             self._walk_wildcard_name(call)
+        # A letter of another script or an invisible character: the reader sees `rm`, the shell runs another program.
         if not name.isascii() and (likeness := find_lookalike(name)):
             self.add_problem(f"`{name}` only looks like `{likeness}`")
         if (effect := builtin.BUILTINS.get(name)) is not None:
@@ -243,7 +249,7 @@ class CommandWalker(Expander):
             call.words = []
             self._emit_draft(call)
             call.words = words
-        # It runs in the same shell: what it sets stays set, except its arguments and what it declares local.
+        # It runs in the same shell: variables stay set, except its arguments and what it declares local.
         before, scope.arguments = scope.arguments, [word.text for word in words[1:]]
         outside, self.local_variables = self.local_variables, {}
         self.walk_statement(body, scope, call.frame.create_inner_frame(f"{name}()", call.span).without_capture())
@@ -272,6 +278,6 @@ class CommandWalker(Expander):
         drafts.append(draft)
         if call.first_inner_index is not None:
             for inner in range(call.first_inner_index, index):
-                # What ran inside its words gave it its words.
+                # The commands inside its words produced its words.
                 if drafts[inner].feeds is None:
                     drafts[inner].feeds = index

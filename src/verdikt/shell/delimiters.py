@@ -13,10 +13,12 @@ _COMMANDS = r"""[^\\'"$`()\#<\nSTOP]*+                           # nothing of in
       | (?P<line>\n)
       | (?P<case>case\b|esac\b)
       | (?P<one>.) )"""
+# Two variants: most texts contain no `case`, and need not be stopped at every `c` and `e` to look for one.
 _IN_COMMANDS = compile_lazily(_COMMANDS.replace("STOP", ""), re.VERBOSE | re.DOTALL)
 _IN_CASES = compile_lazily(_COMMANDS.replace("STOP", "ce"), re.VERBOSE | re.DOTALL)
 _IN_BRACES = compile_lazily(
-    r"""[^\\'"$`}]*+(?:(?P<skip>\\.|\$'(?:[^'\\]|\\.)*+')|(?P<single>'[^']*')|(?P<open>"|\$\(|\$\{|`)|(?P<close>\})|(?P<one>.))""",
+    r"""[^\\'"$`}]*+(?:(?P<skip>\\.|\$'(?:[^'\\]|\\.)*+')|(?P<single>'[^']*')"""
+    r"""|(?P<open>"|\$\(|\$\{|`)|(?P<close>\})|(?P<one>.))""",
     re.DOTALL,
 )
 _IN_DOUBLE = compile_lazily(r"""[^\\"$`]*+(?:(?P<skip>\\.)|(?P<open>\$\(|\$\{|`)|(?P<close>")|(?P<one>.))""", re.DOTALL)
@@ -25,6 +27,7 @@ _IN_ARITHMETIC = compile_lazily(
     r"""[^\\'"$`()]*+(?:(?P<skip>\\.|'[^']*')|(?P<open>"|\$\(|\$\{|`|\()|(?P<close>\))|(?P<one>.))""", re.DOTALL
 )
 _DELIMITER = compile_lazily(r"""[ \t]*(?P<word>(?:[^\s\\'"$`;&|<>()]|\\.|'[^']*'|"[^"]*")++)""", re.DOTALL)
+# A stack instead of recursion, and a limit: 10,000 open brackets must neither raise nor take long.
 _MAX_DEPTH = 64
 _BEFORE_COMMENT = " \t\n;&|()"
 _COMMAND_POSITION = compile_lazily(r"(?:^|[\n;&|(]|\b(?:then|do|else|in))[ \t]*$")
@@ -55,9 +58,9 @@ class _Level:
 
 
 def find_closing(text: str, start: int, opener: str, may_have_case: bool = True) -> int:
-    """The index after what `opener` at `start` opens; -1 when nothing closes it, -2 when it is nested too deeply to say.
+    """Return the index after what `opener` at `start` opens; -1 when nothing closes it, -2 when nested too deeply.
 
-    `cases`: the text may hold `case`.
+    `may_have_case` says that the text may contain `case`, in which a `)` closes nothing.
     """
     levels = [_Level(opener, False)]
     at = start + len(opener)
@@ -118,9 +121,9 @@ def _skip_command_token(text: str, level: _Level, kind: str, start: int, at: int
 def read_heredoc(
     text: str, start: int, delimiter: str, strip_tabs: bool, is_substitution: bool = False
 ) -> tuple[str, int]:
-    """The here-document that begins at `start` (the line after its operator) and the index after its last line.
+    """Return the here-document that begins at `start`, the line after its operator, and the index after its last line.
 
-    `inner`: inside `$(…)`, where the closing bracket may follow the delimiter on its line.
+    With `is_substitution` it is inside `$(…)`, where the closing bracket may follow the delimiter on its line.
     """
     lines: list[str] = []
     at = start

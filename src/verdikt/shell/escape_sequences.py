@@ -26,6 +26,7 @@ _ESCAPE = compile_lazily(
 
 def decode_escapes(text: str, *, is_ansi_c: bool = False) -> str:
     """Return the text with its escapes resolved; bytes that are not UTF-8 become surrogates, as in file names."""
+    # Nearly every text ends here.
     if "\\" not in text:
         return text
     has_raw_bytes = False

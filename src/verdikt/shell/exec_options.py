@@ -25,6 +25,7 @@ _TAR = (
     Escape("-I --use-compress-program --to-command -F --info-script --new-volume-script --rsh-command --rmt-command"),
 )
 
+# Compare GTFOBins: a program that is harmless by itself becomes a shell with one option.
 ESCAPES: dict[str, tuple[Escape, ...]] = {
     "tar": _TAR,
     "gtar": _TAR,
@@ -146,9 +147,10 @@ _LONGEST = 100_000
 _REDIRECTED_COPY = compile_lazily(r"^\|\s*")
 
 COMMAND_VARIABLES = frozenset(
-    ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND")
+    ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR")
 ) | {
-    "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "LESSOPEN", "LESSCLOSE",
+    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS",
+    "SUDO_ASKPASS", "LESSOPEN", "LESSCLOSE",
     "BROWSER", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "PROMPT_COMMAND", "HGEDITOR", "KUBE_EDITOR",
 }  # fmt: skip
 """Variables whose value other programs run."""
@@ -312,5 +314,6 @@ def trace_command_variables(call: CommandCall) -> None:
     for name, word in call.assignments:
         if name in COMMAND_VARIABLES and word.text and word.text != UNKNOWN:
             call.walk_shell_text(_REDIRECTED_COPY.sub("", word.text), label=name, inherit_stdin=False)
+        # Bash expands the prompt before it prints it: `PS4='$(rm x)' bash -x script` runs `rm`.
         elif name in _PROMPTS and ("$(" in word.text or "`" in word.text):
             call.walk_shell_text(f': "{word.text}"', label=name, inherit_stdin=False)

@@ -8,6 +8,7 @@ from verdikt.shell.command_call import CommandCall
 from verdikt.shell.option_parser import parse_options, parse_permuted_options
 from verdikt.shell.redirection import find_written_file, resolve_path
 
+# A copy of a program keeps its abilities under a name that no rule knows.
 _PROGRAM_DIRECTORIES = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/")
 
 
@@ -21,7 +22,7 @@ def trace_copy(call: CommandCall) -> str | None:
     if len(words) != 2 or any(option in ("-t", "--target-directory") for option, _ in options):
         return None
     if words[0].text.startswith(_PROGRAM_DIRECTORIES) and words[1].is_known:
-        # A program by another name: `cp /bin/rm x; ./x file`.
+        # `cp /bin/rm x; ./x file` is followed like an alias of `rm`.
         call.walker.has_replacements = True
         target = words[1].text
         for name in (target, f"./{target}") if "/" not in target else (target,):
@@ -51,7 +52,10 @@ def trace_tee(call: CommandCall) -> str | None:
     return call.frame.stdin
 
 
-_CURL_VALUED_OPTIONS = "o --output X --request H --header d --data --data-raw --data-binary F --form u --user A --user-agent e --referer b --cookie c --output-dir"
+_CURL_VALUED_OPTIONS = (
+    "o --output X --request H --header d --data --data-raw --data-binary F --form u --user A --user-agent e "
+    "--referer b --cookie c --output-dir"
+)
 _WGET_VALUED_OPTIONS = (
     "O --output-document P --directory-prefix o --output-file U --user-agent T --timeout t --tries --header --post-data"
 )

@@ -10,10 +10,12 @@ from verdikt.shell.redirection import read_contents
 from verdikt.shell.scope import Scope
 
 _GLOBAL_OPTIONS = "c C --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source"
+# Settings that git hands to a shell: writing one is a way to run a command later, outside of what an agent typed.
 _COMMAND_SETTING = compile_lazily(
-    r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|pager\.\w+|diff\.external|sequence\.editor"
-    r"|(?:diff|merge)tool\..+\.(?:cmd|path)|filter\..+\.(?:clean|smudge|process)|diff\..+\.(?:textconv|command)|merge\..+\.driver"
-    r"|gpg\.(?:.+\.)?program|remote\..+\.(?:uploadpack|receivepack|vcs)|credential\.(?:.+\.)?helper|sendemail\.\w*cmd|browser\..+\.cmd"
+    r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|pager\.\w+|diff\.external"
+    r"|sequence\.editor|(?:diff|merge)tool\..+\.(?:cmd|path)|filter\..+\.(?:clean|smudge|process)"
+    r"|diff\..+\.(?:textconv|command)|merge\..+\.driver|gpg\.(?:.+\.)?program"
+    r"|remote\..+\.(?:uploadpack|receivepack|vcs)|credential\.(?:.+\.)?helper|sendemail\.\w*cmd|browser\..+\.cmd"
     r"|interactive\.difffilter|uploadpack\.packobjectshook|trailer\..+\.(?:cmd|command)|man\..+\.cmd|instaweb\.\w+",
     re.IGNORECASE,
 )
@@ -47,7 +49,10 @@ _COMMAND_OPTIONS = {
     "fetch-pack": "--exec --upload-pack",
     "push": "--receive-pack --exec",
     "send-email": "--to-cmd --cc-cmd --header-cmd --sendmail-cmd",
-    "filter-branch": "--env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter --tag-name-filter --setup",
+    "filter-branch": (
+        "--env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter --tag-name-filter "
+        "--setup"
+    ),
 }
 """Subcommands with options whose value is a command."""
 
@@ -122,6 +127,7 @@ def trace_git(call: CommandCall) -> str | None:
         if option == "-c" and value is not None:
             key, _, setting = value.text.partition("=")
             if key.lower().startswith("alias."):
+                # `git -c alias.x='!rm y' x`: the alias holds for this very command.
                 call.scope.set_alias(f"git {key[6:]}", setting)
             else:
                 _trace_setting(call, key, setting)
@@ -136,6 +142,7 @@ def trace_git(call: CommandCall) -> str | None:
     return None
 
 
+# `cd $(git rev-parse --show-toplevel)` is common at the start of a script; unknown, it would make all paths unknown.
 def _predict_toplevel(call: CommandCall) -> str | None:
     """Return the directory of the working tree, when it is the current one."""
     directory = call.scope.cwd if call.scope.cwd is not None else call.walker.start_directory
@@ -159,6 +166,7 @@ def _trace_subcommand(call: CommandCall, subcommand: str, words: list[Word], sco
         _trace_callbacks(call, words)
     _trace_subcommand_options(call, subcommand, words, scope)
     for word in words[1:]:
+        # The `ext` transport runs its address as a command: `git clone 'ext::sh -c …'`.
         if word.text.startswith("ext::"):
             text = word.text[5:].replace("% ", "\\ ").replace("%S", UNKNOWN)
             call.walk_shell_text(text, label="git ext::", inherit_stdin=False)
@@ -184,6 +192,7 @@ def _trace_config(call: CommandCall, arguments: list[Word]) -> None:
     if words and words[0].text in ("set", "get", "unset", "list", "edit"):
         words = words[1:] if words[0].text == "set" else []
     if len(words) >= 2:
+        # Nothing runs now, but the next git command will run it: it is judged as a command that may run.
         frame = call.frame
         call.frame = frame.as_conditional()
         _trace_setting(call, words[-2].text, words[-1].text)

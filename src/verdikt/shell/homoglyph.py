@@ -4,6 +4,7 @@ import unicodedata
 
 from verdikt.shell.wildcard import is_match
 
+# Letters that NFKD does not map to ASCII, by their looks: Cyrillic, Greek, Armenian, and dashes, slashes and dots.
 _HOMOGLYPHS = str.maketrans(
     "аеорсухіјѕԁһкмтвнգոսցѵԝɡıℓαορνικτυвеτ‐‑‒–—−⁃∕⁄⧸／․。",
     "aeopcyxijsdhkmtbhqnugvwgilaopviktubet-------////..",
@@ -72,13 +73,14 @@ _SENSITIVE_PROGRAMS = (
     ),
     *("shutdown", "passwd", "usermod"),
 )
+# A pattern that matches more of them was hardly written to hide one.
 _MAX_GUESSES = 3
 
 
 def guess_programs(pattern: str) -> list[str]:
-    """Programs whose name a pattern was probably written to hide: `/b?n/r?`, `/???/rm`, `r[m]`.
+    """Return the programs that a pattern was probably written to hide: `/b?n/r?`, `/???/rm`, `r[m]`.
 
-    None for a pattern in the project's own directories, or for one that matches names of any length and letters.
+    There are none for a pattern in the project's own directories, or for one that matches all names.
     """
     directory, slash, name = pattern.rpartition("/")
     if (directory and directory[0] not in "/*?[") or not name.strip("*") or (not slash and not name.strip("?")):

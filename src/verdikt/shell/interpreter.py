@@ -18,14 +18,16 @@ _SHELLS = frozenset(
     "sh bash zsh dash ksh mksh ash rbash fish csh tcsh yash bash.exe sh.exe nu xonsh elvish osh ysh".split()
 )
 _SHELL_OPTIONS = "o O --rcfile --init-file c"
+# `python3.12`, `node-20`, `bash.exe` are the interpreter without the suffix.
 _VERSION = compile_lazily(r"-?[\d.]+(?:\.exe)?$|\.exe$")
 _SHEBANG = compile_lazily(r"#![ \t]*(?:\S*/)?env(?:[ \t]+-\S+)*[ \t]+(\S+)|#![ \t]*\S*?([^/\s]+)(?:\s|$)")
+# Longer files are generated; reading one must not take a second.
 _MAX_SCRIPT_LENGTH = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """How a language's program is found among the words: options with a program, options with another value, modules."""
+    """Options of an interpreter: those with a program as value, those with another value, those that name a module."""
 
     language: str
     code: str
@@ -106,6 +108,7 @@ def find_versioned_handler(name: str) -> Callable[[CommandCall], str | None] | N
 
 def _trace_shell(call: CommandCall) -> str | None:
     for name, file in call.assignments:
+        # A shell that is not interactive runs the file that these name before anything else.
         if name in ("BASH_ENV", "ENV"):
             _trace_file(call, file, [])
     at, has_text, from_stdin = _parse_shell_options(call)
@@ -190,6 +193,7 @@ def _trace_file(call: CommandCall, file: Word, arguments: list[str], *, in_same_
             # The text itself wrote the file before, with contents that are not known.
             call.record_code("sh", UNKNOWN)
         return None
+    # A script that runs itself.
     if f"{call.name} {file.text}" in call.frame.via:
         return None
     shebang = _SHEBANG.match(text)
@@ -269,6 +273,7 @@ def _trace_interpreter(call: CommandCall) -> str | None:
         _record_program(call, row.language, "\n".join(programs))
         return None
     module = next((value.text for option, value in options if option in module_options and value is not None), "")
+    # `python -m timeit 'code'` runs its words as a program.
     if module == "timeit":
         call.record_code(row.language, "\n".join(word.text for word in words[at:] if word.text[:1] != "-"))
     if module:
@@ -339,6 +344,7 @@ def _trace_powershell(call: CommandCall) -> str | None:
             call.record_code("powershell", " ".join(word.text for word in words[index:]))
             return None
         remaining_words = " ".join(word.text for word in words[index + 1 :])
+        # PowerShell accepts every prefix of an option: `-c`, `-comm`, `-enc`.
         if option and "command".startswith(option):
             text = _read_program_input(call) if remaining_words == "-" else remaining_words
             call.record_code("powershell", text if text is not None else UNKNOWN)

@@ -73,6 +73,7 @@ class _Justfile:
         for need in self.dependencies[name]:
             self.trace_recipe(call, need, [], scope)
         lines = self._substitute_parameters(name, arguments)
+        # A recipe with a shebang is one script; otherwise each line has a shell of its own.
         if lines and lines[0].startswith("#!"):
             lines = ["\n".join(lines)]
         for line in lines:

@@ -1,7 +1,7 @@
 """Lexer for shell text: cuts it into tokens as bash would.
 
-Where a word ends decides what is a command and what is data, so that is not left to a grammar's error recovery. The grammar
-(tree-sitter-bash) only sees a skeleton in which every word is the same letter.
+Where a word ends decides what is a command and what is data, so that is not left to a grammar's error recovery. The
+grammar (tree-sitter-bash) only sees a skeleton in which every word is the same letter.
 """
 
 import re
@@ -41,7 +41,7 @@ TOKEN_PATTERN = compile_lazily(
     re.VERBOSE | re.DOTALL,
 )
 GROUP_REDIRECT, GROUP_OPERATOR, GROUP_WORD = 1, 2, 4
-"""Groups of `TOKEN_PATTERN`, which always matches: a word that starts with a bracket or a long quote is empty at first."""
+"""Groups of `TOKEN_PATTERN`, which always matches: a word that starts with a bracket or a quote is empty at first."""
 
 _WORD_CONTINUATION = compile_lazily(rf"{_WORD_PART}++", re.DOTALL)
 _BRACKET_PREFIX = compile_lazily(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=$|[^*?=]*+[*?][^=]*+$")
@@ -257,8 +257,8 @@ class Lexer:
     def _get_operator_slot(self, op: str) -> str:
         """Return how the grammar sees an operator.
 
-        Pipes and lists are sequences to it, and the parser takes their operators from the tokens: tree-sitter-bash reads
-        `a | b | c && d` as `a | (b | c && d)`, and after such a pipeline it drops the first command of the next line.
+        Pipes and lists are sequences to it, and the parser takes their operators from the tokens: tree-sitter-bash
+        reads `a | b | c && d` as `a | (b | c && d)`, and after such a pipeline it loses the first command of a line.
         """
         if op in _CASE_TERMINATORS:
             self._is_in_pattern = "case" in self._brackets

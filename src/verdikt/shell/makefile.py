@@ -9,6 +9,7 @@ from verdikt.shell.option_parser import parse_permuted_options
 from verdikt.shell.redirection import STDIN_NAMES, read_contents
 from verdikt.shell.scope import Scope
 
+# Generated makefiles have thousands of rules; the first ones tell what a target does.
 _MAX_LINES = 200
 _MAX_RULES = 60
 _RULE = compile_lazily(r"^([^\s:#=][^:=#]*?)[ ]*::?(?!=)[ ]*(.*)$")
@@ -67,6 +68,7 @@ class _Makefile:
 
         def expand_reference(reference: re.Match[str]) -> str:
             name = reference[1] or reference[2] or reference[3]
+            # `$$` is a dollar for the shell; NUL keeps it from being expanded once more, and no makefile contains it.
             if name == "$":
                 return "\0"
             if automatic_variables and name in automatic_variables:
@@ -83,6 +85,7 @@ class _Makefile:
 
 def trace_make(call: CommandCall) -> str | None:
     """Walk the recipes of the targets that `make` would build."""
+    # `make SHELL='rm -rf x;'`: make runs this text for every line of a recipe.
     for word in call.words[1:]:
         if word.text.startswith("SHELL=") and " " in word.text:
             call.walk_shell_text(word.text.removeprefix("SHELL="), inherit_stdin=False)
@@ -141,6 +144,7 @@ def _trace_goal(call: CommandCall, makefile: _Makefile, goal: str, finished_goal
     finished_goals.add(goal)
     needs, recipe = makefile.rules[goal]
     for need in needs:
+        # Prerequisites first, as make does; a goal that is finished is not built again.
         _trace_goal(call, makefile, need, finished_goals, scope)
     special = {"@": goal, "<": needs[0] if needs else "", "^": " ".join(needs), "*": UNKNOWN, "?": " ".join(needs)}
     special |= {"@D": UNKNOWN, "@F": UNKNOWN, "<D": UNKNOWN, "<F": UNKNOWN}

@@ -24,6 +24,7 @@ def parse_options(words: list[Word], start: int, spec: str) -> tuple[ParsedOptio
         text = words[at].text
         if text == "--":
             return options, at + 1
+        # A lone `-` is an operand: standard input.
         if len(text) < 2 or text[0] != "-":
             break
         at += 1

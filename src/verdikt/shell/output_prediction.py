@@ -19,6 +19,7 @@ _MAX_OUTPUT = 1 << 20
 _DIRECTIVE = compile_lazily(
     r"%(?:%|(?P<flags>[-+ #0]*)(?P<width>\*|\d{0,4})(?:\.(?P<precision>\*|\d{0,4}))?(?P<kind>[a-zA-Z]))"
 )
+# Their output is empty, so `$(cd x && pwd)` is still constant.
 _SILENT_PROGRAMS = frozenset(
     ("true", ":", "cd", "pushd", "popd", "export", "local", "declare", "typeset", "readonly", "unset", "set", "shift")
 ) | {"mkdir", "touch", "chmod", "sleep", "test", "[", "alias", "unalias", "shopt"}
@@ -38,6 +39,7 @@ def _predict_known_program(call: "CommandCall") -> str | None:
     name, words, stdin = call.name, call.words, call.frame.stdin
     if name in _SILENT_PROGRAMS:
         return ""
+    # `echo *` prints the names of files, which are not part of the text.
     if any(word.glob for word in words[1:]):
         return None
     if name == "cat":
@@ -66,7 +68,7 @@ def _predict_cat(call: "CommandCall") -> str | None:
         return call.frame.stdin
     pieces: list[str] = []
     for file in files:
-        # Only what the text itself wrote: a file that was there before is not looked at.
+        # Only what the text itself wrote: reading other files is left to the programs that would run them.
         known = file.is_known and file.text != "-"
         contents = find_written_file(call.walker, file, call.scope)[1] if known else call.frame.stdin
         if contents is None:
@@ -95,6 +97,7 @@ def predict_printf(args: list[str]) -> str | None:
     if not args or args[0] == "-v":
         return "" if args else None
     template, values = args[0], args[1:]
+    # `\\c` ends the output at once; no real format uses it.
     if "\\c" in template:
         return None
     if UNKNOWN in template:
@@ -135,7 +138,7 @@ def _apply_format(template: str, values: list[str]) -> tuple[str | None, list[st
             failed = True
             return ""
 
-    # Escapes first in the constant parts, so that `\x25s` is not taken for a directive: bash reads them in one pass too.
+    # Escapes in the constant parts first, so that `\x25s` does not become a directive: bash reads both in one pass.
     pieces: list[str] = []
     at = 0
     for directive in _DIRECTIVE.finditer(template):
@@ -164,6 +167,7 @@ def _format_directive(kind: str, value: str, flags: str, width: str, precision: 
     else:
         raise ValueError(kind)
     size = int(width or 0)
+    # `printf '%999999999s'` would fill the memory.
     if size > 10_000:
         raise ValueError(width)
     return (

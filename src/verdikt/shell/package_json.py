@@ -9,6 +9,7 @@ from verdikt.shell.redirection import read_contents
 from verdikt.shell.scope import Scope
 
 _RUN_SUBCOMMANDS = {
+    # npm accepts these misspellings of `run`, and of `install` below.
     "npm": frozenset(("run", "run-script", "rum", "urn")),
     "pnpm": frozenset(("run", "run-script")),
     "yarn": frozenset(("run",)),
@@ -35,6 +36,7 @@ def trace_package_script(call: CommandCall) -> str | None:
     elif verb in _LIFECYCLE_SUBCOMMANDS:
         names = ["test" if verb in ("t", "tst") else verb]
     elif verb in _INSTALL_SUBCOMMANDS:
+        # The project's own install scripts run too, not only those of its dependencies.
         names = ["install", "prepare"]
     elif verb in _PUBLISH_SUBCOMMANDS:
         names = ["prepublishOnly", "prepare", "pack", "publish"]

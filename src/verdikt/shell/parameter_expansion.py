@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from verdikt.shell.word_expansion import Expander
 
 _PARAMETER_FORM = compile_lazily(
-    r"(?P<length>#(?=[A-Za-z_0-9@*]))?(?P<indirect>!)?(?P<name>[A-Za-z_]\w*|\d+|[@*#?$!-])(?:\[(?P<index>[^\]]{0,200})\])?"
+    r"(?P<length>#(?=[A-Za-z_0-9@*]))?(?P<indirect>!)?(?P<name>[A-Za-z_]\w*|\d+|[@*#?$!-])"
+    r"(?:\[(?P<index>[^\]]{0,200})\])?"
     r"(?P<op>:?[-=+?]|##?|%%?|//|/#|/%|/|\^\^?|,,?|~~?|@[A-Za-z]|:)?",
     re.DOTALL,
 )
 _QUOTES = "\"'"
+# For these the default of `${HOME:-/}` is hardly ever used, so their value stays unknown.
 _ALWAYS_SET = frozenset(("PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "HOSTNAME", "LANG", "TERM", "UID", "EUID"))
 
 
@@ -41,7 +43,8 @@ class _ParameterExpansion:
 
     def resolve_indirect(self, value: VariableValue, index: str | None, inside: str) -> VariableValue:
         if inside.endswith(("*", "@")) and index is None:
-            return UNKNOWN  # names with a prefix
+            # `${!prefix*}` lists the names of variables.
+            return UNKNOWN
         if index in ("@", "*"):
             return [str(number) for number in range(len(value))] if isinstance(value, list) else UNKNOWN
         if isinstance(value, str) and re.fullmatch(r"[A-Za-z_]\w*", value):
@@ -70,7 +73,10 @@ class _ParameterExpansion:
         return self.transform_text(op, operand, _to_text(value))
 
     def apply_default(self, op: str, operand: str, value: VariableValue, name: str) -> VariableValue:
-        """`${x:-y}` and its kin. What nobody is known to have set is taken to be unset when the text has a default for it."""
+        """Apply `${x:-y}` or one of its variants; a variable that is not known to be set counts as unset here.
+
+        The author of a default expects the variable to be unset, so the default is the likelier value.
+        """
         text = value if isinstance(value, str) else ("" if not value else None)
         missing = value == UNSET or (op[0] == ":" and text == "")
         if text == UNKNOWN and self.scope.get_variable(name) is None and name not in _ALWAYS_SET and op[-1] in "-=":

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 STDIN_NAMES = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
 """File names that stand for standard input where a program takes a script."""
 _WRITE_OPERATORS = frozenset((">", ">>", ">|", "&>", "&>>"))
+# `cat f f >> f` in a loop doubles the file each time.
 _MAX_APPENDED_LENGTH = 1 << 18
 
 
@@ -35,7 +36,7 @@ def expand_redirects(
         if fd == 0 and op == "<<<":
             stdin, replaces_stdin = target.text + "\n", True
         elif fd == 0 and op in ("<", "<>"):
-            # A file that was there before is read by those who run what is in it, not for everyone.
+            # A file that existed before is read only when an interpreter runs it: reading costs a question to the world.
             stdin, replaces_stdin = find_written_file(walker, target, scope)[1], True
     return tuple(redirects), stdin, replaces_stdin
 
@@ -58,11 +59,12 @@ def select_stdout_redirects(redirects: tuple[Redirect, ...]) -> list[Redirect]:
 
 def resolve_path(walker: "CommandWalker", path: str, scope: "Scope") -> str:
     """Return a path resolved against the current directory, without `.` and `..`."""
+    # The common case without `normpath`, which takes several times as long.
     cwd = scope.cwd
     if not cwd and path and path[0] != "/":
         joined = f"{walker.start_directory}/{path}"
         if joined[0] == "/" and joined[-1] != "/" and "/." not in joined and "//" not in joined:
-            return joined  # nothing to take out
+            return joined
     return normpath(join(walker.start_directory or "/", cwd or "", path))
 
 

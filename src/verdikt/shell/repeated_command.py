@@ -6,6 +6,7 @@ from verdikt.shell.escape_sequences import decode_escapes
 from verdikt.shell.option_parser import parse_options
 from verdikt.shell.scope import Scope
 
+# Each item is a word or a run of the inner command; the first ones show what it does.
 _MAX_ITEMS = 64
 _MAX_RUNS = 16
 _MAX_ROOTS = 8
@@ -26,6 +27,7 @@ def trace_xargs(call: CommandCall) -> str | None:
     """Walk the command of `xargs` with what it reads; return its constant output."""
     options, at = parse_options(call.words, 1, _XARGS_VALUED_OPTIONS)
     value_by_option = dict(options)
+    # Without a command, xargs runs `echo`.
     inner_words = call.words[at:] or [Word("echo", "echo")]
     placeholder = None
     for option in ("-I", "-i", "--replace", "-J"):

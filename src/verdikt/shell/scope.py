@@ -20,6 +20,7 @@ VariableValue = str | list[str] | tuple[str, ...]
 """A string, an array, or alternatives of which one holds; no alternatives means unset."""
 
 UNSET: tuple[str, ...] = ()
+# A command is walked once for each combination of values; with more of them the value counts as unknown.
 _MAX_ALTERNATIVES = 6
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -42,7 +43,7 @@ class Scope:
     def __init__(self, parent: "Scope | None" = None, *, cwd: str | None = None) -> None:
         self.parent = parent
         self.variables: dict[str, VariableValue] = {}
-        # Made when first needed: most layers set nothing.
+        # Created when first needed: every subshell and branch is a layer, and most of them set nothing.
         self._functions: dict[str, tuple[Statement, bool] | None] | None = None
         self._aliases: dict[str, str | None] | None = None
         self._exported_names: set[str] | None = None
@@ -161,6 +162,7 @@ class Scope:
             self.set_alias(name, text)
         for name, function in (branch._functions or {}).items():
             self.define_function(name, function and function[0], is_certain=False)
+        # `if a; then cd b; fi`: the directory of the branch is taken, since a `cd` is written to take effect.
         if branch._directory_stack is not self._directory_stack:
             self._directory_stack = branch._directory_stack
 

@@ -9,6 +9,7 @@ from verdikt.shell.redirection import read_contents
 _VALUED_OPTIONS = "e f l --expression --file --line-length"
 _ADDRESS = compile_lazily(r"[ \t;]*(?:(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*|[+~]\d+)[ \t]*,?[ \t]*)*!*[ \t]*")
 _MATCH_REFERENCE = compile_lazily(r"(?<!\\)&|\\\d")
+# Scripts that the fast path may pass over: they contain no `e`, no `w` and no flag but `g`.
 _PRINT_SCRIPT = compile_lazily(r"\d+(?:,(?:\d+|\$))?p(?:;\d+(?:,\d+)?p)*")
 _EDIT_SCRIPT = compile_lazily(r"\d+(?:,\d+)?d|s/[^/\\\n]*/[^/\\\n]*/g?")
 _MAX_SCRIPT_LENGTH = 50_000
@@ -93,7 +94,7 @@ def _trace_substitution(call: CommandCall, script: str, at: int, letter: str) ->
         flag = script[at]
         at += 1
         if flag == "e":
-            # What is put in is run with what stood around it, which nobody sees here.
+            # sed runs the whole line after the substitution, and the rest of that line is not known here.
             call.walk_shell_text(
                 _fill_replacement(script[ends[1] + 1 : ends[2]], mark) if len(ends) > 2 else UNKNOWN,
                 inherit_stdin=False,

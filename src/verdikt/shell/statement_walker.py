@@ -10,6 +10,7 @@ from verdikt.shell.scope import Scope, WildcardValue
 from verdikt.shell.statement import Branch, CommandGroup, CommandPipeline, Loop, SimpleCommand, Statement, StatementList
 from verdikt.shell.word_expansion import MAX_NESTING
 
+# Limits of one analysis: a short text can ask for billions of steps, and an answer is due in milliseconds.
 _MAX_DEPTH = 24
 _MAX_VALUES = 32
 _MAX_STEPS = 100_000
@@ -17,7 +18,8 @@ _MAX_ITERATIONS = 400
 _MAX_INNER_LENGTH = 1 << 20
 _MAX_READINGS = 5
 _LOOP_ASSIGNMENT = compile_lazily(
-    r"\b([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\+?=|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]{0,200})|\(\(([^)]{0,200})\)\)"
+    r"\b([A-Za-z_]\w*)(?:\[[^\]]{0,200}\])?\+?="
+    r"|\b(?:read|mapfile|readarray|getopts|unset)\b([^\n;|&]{0,200})|\(\(([^)]{0,200})\)\)"
 )
 _VARIABLE_NAME = compile_lazily(r"[A-Za-z_]\w*")
 
@@ -38,6 +40,7 @@ class StatementWalker(CommandWalker):
         if frame.depth > _MAX_DEPTH:
             self.add_problem("it is nested too deeply to follow")
             return None
+        # `eval "$x$x"` in a loop parses ever more text; the sum over all inner texts is what takes time.
         self._inner_text_length += len(text)
         if self._inner_text_length > self._max_inner_length:
             self.add_problem("there is too much text inside it to follow")
@@ -78,6 +81,7 @@ class StatementWalker(CommandWalker):
         frame = outer.create_inner_frame("$()" if opener == "`" else opener + ")", outer.span or (0, 0))
         frame.is_captured, frame.stdin, frame.pipe_from, frame.background = opener != ">(", None, None, False
         if text.startswith("<") and not text.startswith(("<<", "<(")):
+            # `$(< file)` is bash's short form of `$(cat file)`.
             text = "cat " + text
         output = self.walk_text(text, Scope(scope), frame)
         self._current_frame = outer
@@ -117,6 +121,7 @@ class StatementWalker(CommandWalker):
         else:
             self.has_replacements = True
             scope.define_function(statement.name, statement.body, is_certain=not frame.conditional)
+            # A function that is never called is walked at the end: a file that is sourced may be called from outside.
             self._uncalled_functions[id(statement.body)] = (statement, scope, frame)
             output = ""
         self.nesting_level -= 1
@@ -142,7 +147,7 @@ class StatementWalker(CommandWalker):
                     before = branch.directory_stack
                     output = self.walk_statement(items[later], branch, item_frame)
                     if joins[later - 1] == "||":
-                        # What follows is read as if the command before had worked.
+                        # `cd a || exit`: the commands after the list run where the `cd` succeeded.
                         branch.directory_stack = before
                     else:
                         outputs.append(output)
@@ -163,6 +168,7 @@ class StatementWalker(CommandWalker):
             inner = frame.with_stdin(stdin, pipe_from)
             if position < final:
                 inner.is_captured = True
+            # Each stage of a pipeline runs in a subshell: what it sets is lost.
             output = self.walk_statement(stage, Scope(scope), inner)
             stage_indexes = range(first, len(drafts))
             main = None if first == len(drafts) else first

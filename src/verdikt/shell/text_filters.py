@@ -11,6 +11,7 @@ from lzma import LZMADecompressor, LZMAError
 
 from verdikt.shell.escape_sequences import decode_escapes
 
+# A few kilobytes can decompress to gigabytes.
 _MAX_OUTPUT = 1 << 20
 
 
@@ -18,6 +19,7 @@ def _encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+# Surrogates keep bytes that are not UTF-8, so that `base64 -d | gunzip` gets what it would get.
 def _decode_bytes(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
@@ -38,6 +40,7 @@ def _filter_base64(args: list[str], text: str) -> str | None:
 
 def _decode_base64(text: str) -> str | None:
     letters = re.sub(r"[^A-Za-z0-9+/]", "", text)
+    # base64 decodes as much as it can of a text that is cut off, and a shell would run that much.
     letters = letters[: len(letters) - 1] if len(letters) % 4 == 1 else letters
     try:
         return _decode_bytes(base64.b64decode(letters + "=" * (-len(letters) % 4)))

@@ -53,6 +53,7 @@ def is_match(pattern: str, text: str) -> bool:
 
 def _find_match_ends(pattern: str, text: str) -> set[int]:
     """Return every index at which the pattern can end, when it starts at the beginning of the text."""
+    # All positions at once, as an automaton does: `re` would backtrack for minutes on `*a*a*a*a*b`.
     reached = {0}
     size = len(text)
     for piece in _compile_pieces(pattern):
@@ -75,6 +76,7 @@ def strip_prefix(pattern: str, text: str, *, longest: bool) -> str | None:
 
 def strip_suffix(pattern: str, text: str, *, longest: bool) -> str | None:
     """Return `${x%pattern}` or `${x%%pattern}`; None when the text is too long to try."""
+    # Each suffix is matched by itself, so a long text would take quadratic time.
     if len(text) > 512 and "*" in pattern:
         return None
     starts = range(len(text) + 1) if longest else range(len(text), -1, -1)

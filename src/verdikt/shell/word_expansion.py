@@ -37,6 +37,7 @@ _DOUBLE_QUOTED_PART = compile_lazily(
     re.VERBOSE | re.DOTALL,
 )
 _TILDE = compile_lazily(r"~([A-Za-z_][\w-]*|[+-])?(?=/|$)")
+# Limits: values are copied each time they are expanded, so a short text can ask for gigabytes.
 _MAX_FIELDS = 512
 _FREE_VALUE_LENGTH = 64
 _MAX_CACHED_LENGTH = 256
@@ -57,6 +58,7 @@ def _match_plain_word(raw: str) -> Word | None:
     return None
 
 
+# The same few words come again and again; long ones are not worth the memory.
 _cached_plain_word = lru_cache(maxsize=4096)(_match_plain_word)
 
 
@@ -270,7 +272,7 @@ class Expander(ABC):
         """Expand what a bracket or a quote contains; return the index after it."""
         stop = delimiters.find_closing(raw, begin, opener)
         if stop < 0:
-            # The lexer has said that it is never closed: what follows is anyone's guess, but what it holds may run.
+            # The lexer has reported that it is never closed; the commands in it are walked all the same.
             inside, stop = raw[begin + len(opener) :], len(raw)
         else:
             inside = raw[begin + len(opener) : stop - 1]
@@ -323,6 +325,7 @@ class Expander(ABC):
         elif user == "-":
             value = self.look_up("OLDPWD", scope)
         elif user:
+            # The password database is not part of the text; this is where homes are on nearly every system.
             return "/root" if user == "root" else f"/home/{user}"
         else:
             value = self.look_up("HOME", scope)

@@ -40,6 +40,7 @@ def trace_row(call: CommandCall, row: Wrapper, start: int) -> str | None:
     options, at, host = _parse_wrapper_options(words, row, start)
     scope = _create_wrapper_scope(call, row, options)
     at = _trace_text_options(call, row, options, at, host=host, scope=scope)
+    # `nix develop -c cmd`, `kubectl run x -- cmd`: only the words after the mark are a command.
     if row.after:
         at = next((index + 1 for index in range(start, len(words)) if words[index].text in row.after.split()), at)
     assignments, at = _read_assignments(words, at) if row.assignments else ((), at)
@@ -56,6 +57,7 @@ def trace_row(call: CommandCall, row: Wrapper, start: int) -> str | None:
         # `eval` runs in this very shell: what it sets stays set.
         inner_scope = call.scope if call.name == "eval" else scope
         return call.walk_shell_text(text, host=host, repeated=row.repeated, scope=inner_scope)
+    # `uv run script.py` starts Python, though the word `python` is not there.
     if call.name in _PYTHON_RUNNERS and inner_words[0].text.endswith(".py"):
         inner_words.insert(0, Word("python", "python"))
     return call.walk_command(inner_words, host=host, repeated=row.repeated, scope=scope, assignments=assignments)
