@@ -36,7 +36,7 @@ def expand_redirects(
         if fd == 0 and op == "<<<":
             stdin, replaces_stdin = target.text + "\n", True
         elif fd == 0 and op in ("<", "<>"):
-            # A file that existed before is read only when an interpreter runs it: reading costs a question to the world.
+            # A file that existed before is read only when an interpreter runs it: each read asks the world.
             stdin, replaces_stdin = find_written_file(walker, target, scope)[1], True
     return tuple(redirects), stdin, replaces_stdin
 
