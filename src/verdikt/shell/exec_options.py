@@ -130,20 +130,20 @@ _LINE_OPTIONS = frozenset(
     ("-c", "--cmd", "-ex", "--ex", "-e", "--eval-command", "--execute", "--command", "-cmd", "-o", "--one-line")
 )
 _SOCAT = compile_lazily(r"(?:EXEC|SYSTEM|SHELL):(?:\"([^\"]*)\"|'([^']*)'|([^,]*))", re.IGNORECASE)
-_CALLED = compile_lazily(
+_SHELL_CALL = compile_lazily(
     r"""\b(?:system(?:list)?|shell-command(?:-to-string)?|shell_command|callCommand|os:cmd|shell|popen|execute)\W{1,3}
     (?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?P=quote)""",
     re.VERBOSE | re.DOTALL,
 )
-_SPOKEN: dict[str, re.Pattern[str]] = {
+_SHELL_CALL_PATTERNS: dict[str, re.Pattern[str]] = {
     "osascript": compile_lazily(r'do shell script\s+"(?P<text>(?:[^"\\]|\\.)*)"'),
     **dict.fromkeys(("expect", "tcl"), compile_lazily(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*(?P<text>[^\n;\]]+)")),
     "scala": compile_lazily(r"""(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*)(?P=quote)\.!{1,2}"""),
     "groovy": compile_lazily(r"""(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\\n]|\\.)*)(?P=quote)\.execute\("""),
-    **dict.fromkeys(("elisp", "vim", "gnuplot", "octave", "erlang", "haskell", "scheme", "bpftrace"), _CALLED),
+    **dict.fromkeys(("elisp", "vim", "gnuplot", "octave", "erlang", "haskell", "scheme", "bpftrace"), _SHELL_CALL),
 }
 """Patterns of the calls with which such a language runs a shell command."""
-_LONGEST = 100_000
+_MAX_PROGRAM_LENGTH = 100_000
 _REDIRECTED_COPY = compile_lazily(r"^\|\s*")
 
 COMMAND_VARIABLES = frozenset(
@@ -164,7 +164,7 @@ def trace_exec_options(call: CommandCall) -> None:
     for row in ESCAPES[call.name]:
         names = row.options.split()
         for place in range(1, len(words)):
-            value = _value(words, place, names)
+            value = _get_option_value(words, place, names)
             if value is None or not value.lower().startswith(row.prefix):
                 continue
             text = value[len(row.prefix) :]
@@ -177,14 +177,14 @@ def trace_exec_options(call: CommandCall) -> None:
 
 def has_no_exec_option(words: list[Word]) -> bool:
     """Whether no word looks like an option that makes the program run something."""
-    begins = _BEGINS[words[0].text]
-    return not any(word.text.startswith(begins) for word in words)
+    prefixes = _OPTION_PREFIXES[words[0].text]
+    return not any(word.text.startswith(prefixes) for word in words)
 
 
-_BEGINS = {name: tuple(" ".join(row.options for row in rows).split()) for name, rows in ESCAPES.items()}
+_OPTION_PREFIXES = {name: tuple(" ".join(row.options for row in rows).split()) for name, rows in ESCAPES.items()}
 
 
-def _value(words: list[Word], place: int, names: list[str]) -> str | None:
+def _get_option_value(words: list[Word], place: int, names: list[str]) -> str | None:
     """Return the value of one of these options at an index: joined by `=`, glued to a letter, or the next word."""
     text = words[place].text
     for name in names:
@@ -255,8 +255,8 @@ def trace_queued_input(call: CommandCall) -> str | None:
     return None
 
 
-_TYPES = frozenset(("send-keys", "send", "stuff"))
-_STARTS = frozenset(
+_TYPING_COMMANDS = frozenset(("send-keys", "send", "stuff"))
+_WINDOW_COMMANDS = frozenset(
     ("new-session", "new", "new-window", "neww", "split-window", "splitw", "run-shell", "respawn-pane", "popup")
 )
 
@@ -264,25 +264,25 @@ _STARTS = frozenset(
 def trace_multiplexer(call: CommandCall) -> str | None:
     """Walk what `tmux` and `screen` start in a new window, or type into one."""
     words = [word.text for word in call.words]
-    place = next((place for place, word in enumerate(words) if word in _TYPES | _STARTS), 0)
-    if words[place] in _TYPES:
-        typed = _positional(words[place + 1 :], "-t -N")
+    place = next((place for place, word in enumerate(words) if word in _TYPING_COMMANDS | _WINDOW_COMMANDS), 0)
+    if words[place] in _TYPING_COMMANDS:
+        typed = _skip_options(words[place + 1 :], "-t -N")
         text = " ".join("\n" if key in ("Enter", "C-m", "KPEnter") else key for key in typed)
     elif place:
-        text = _line(_positional(words[place + 1 :], "-t -s -n -c -e -F -x -y -l -p"))
+        text = _join_command_words(_skip_options(words[place + 1 :], "-t -s -n -c -e -F -x -y -l -p"))
     elif call.name == "screen" and "-X" not in words:
-        text = _line(_positional(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))
+        text = _join_command_words(_skip_options(words[1:], "-S -t -h -T -c -p -L -s -dmS -DmS -dRS -dS"))
     else:
         return None
     return call.walk_shell_text(text, inherit_stdin=False) if text else None
 
 
-def _line(words: list[str]) -> str:
+def _join_command_words(words: list[str]) -> str:
     """Return words as text for a shell: one word is text already, several are a command and its arguments."""
     return words[0] if len(words) == 1 else " ".join(quote(word) if UNKNOWN not in word else word for word in words)
 
 
-def _positional(words: list[str], valued: str) -> list[str]:
+def _skip_options(words: list[str], valued: str) -> list[str]:
     """Return the words after the options."""
     takes = valued.split()
     place = 0
@@ -293,8 +293,8 @@ def _positional(words: list[str], valued: str) -> list[str]:
 
 def trace_shell_calls(call: CommandCall, language: str, text: str) -> None:
     """Walk the commands that a program in a rarer language hands to a shell."""
-    pattern = _SPOKEN.get(language)
-    for shell_call in pattern.finditer(text[:_LONGEST]) if pattern else ():
+    pattern = _SHELL_CALL_PATTERNS.get(language)
+    for shell_call in pattern.finditer(text[:_MAX_PROGRAM_LENGTH]) if pattern else ():
         quoted = shell_call["text"]
         call.walk_shell_text(
             quoted.replace('\\"', '"').replace("\\\\", "\\") if '"' in shell_call[0] else quoted, inherit_stdin=False

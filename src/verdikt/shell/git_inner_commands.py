@@ -112,8 +112,8 @@ def is_inert_git_command(words: list[Word]) -> bool:
         return sum(word.text[:1] != "-" or word.text[:1] == "!" for word in words[2:]) < 2
     if verb == "bisect" and len(words) > 2 and words[2].text == "run":
         return False
-    begins = _COMMAND_WORD_PREFIXES.get(verb, ("ext::",))
-    return not any(word.text.startswith(begins) for word in words)
+    prefixes = _COMMAND_WORD_PREFIXES.get(verb, ("ext::",))
+    return not any(word.text.startswith(prefixes) for word in words)
 
 
 def trace_git(call: CommandCall) -> str | None:
