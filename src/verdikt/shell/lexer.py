@@ -120,6 +120,7 @@ class Lexer:
         self._brackets: list[str] = []  # what `)` would close: `(`, the `f(` of a function, or a pattern of `case`
         self._header = ""  # `for`, `select`, `case` or `function` whose first words are being read
         self._header_word_count = 0
+        self._open_cases = 0  # `case` without its `esac`
         self._is_in_pattern = False  # between `case x in` or `;;` and the `)` after a pattern
         self._last_operator: str | None = "\n"  # the operator before the next token; None after anything else
         # Cleared by the first `((` that nothing closes: looking for the end of each one would take quadratic time.
@@ -183,7 +184,7 @@ class Lexer:
             if not self._brackets or self._last_operator in _BINARY_OPERATORS:
                 self._report_syntax_error(op)
         elif op in _CASE_TERMINATORS:
-            if "case" not in self._brackets:
+            if not self._open_cases:
                 self._report_syntax_error(op)
         elif op not in ("(", "\n") and self._last_operator is not None:
             self._report_syntax_error(op)
@@ -261,7 +262,7 @@ class Lexer:
         reads `a | b | c && d` as `a | (b | c && d)`, and after such a pipeline it loses the first command of a line.
         """
         if op in _CASE_TERMINATORS:
-            self._is_in_pattern = "case" in self._brackets
+            self._is_in_pattern = self._open_cases > 0
             return ";;"
         if op == "\n" or self._is_in_pattern:
             return op
@@ -330,12 +331,14 @@ class Lexer:
             self._state = _AFTER
             if raw == "esac":
                 self._is_in_pattern = False
+                self._open_cases = max(0, self._open_cases - 1)
                 while self._brackets and self._brackets.pop() != "case":
                     pass
         else:
             self._header, self._header_word_count = raw, 0
             if raw == "case":
                 self._brackets.append(raw)
+                self._open_cases += 1
         self.tokens.append((WORD, raw, start, stop, None))
         return stop
 
