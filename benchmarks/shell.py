@@ -1,4 +1,4 @@
-"""What it costs to understand a command: against a bare tree-sitter parse of the same text, and as texts grow."""
+"""Cost of the shell analysis: against a bare tree-sitter parse of the same text, and as texts grow."""
 
 import statistics
 import time
@@ -21,13 +21,13 @@ from verdikt.shell import analyse
 COMMANDS: list[str] = yaml.safe_load(Path(__file__).with_name("commands.yaml").read_text(encoding="utf-8"))
 
 ROUNDS = 15
-WARM = 5
-"""Passes over everything before it counts: the process behind the hooks has seen commands before."""
+# Passes before the measurement: the process behind the hooks has seen commands before.
+WARM_UP_ROUNDS = 5
 
 SCRIPT = """set -e
 NAME=${1:-world}
 if [ -f "$NAME.txt" ]; then
-  rm -f "$NAME.txt"   # made anew below
+  rm -f "$NAME.txt"   # written again below
 fi
 find . -name '*.o' | xargs rm -f
 cat <<END > out.txt
@@ -38,8 +38,8 @@ sudo apt-get install -y jq && echo "ok: $((1 + 2))"
 """
 
 
-def best(run: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """The shortest of several rounds: what else the machine does is not ours to measure."""
+def measure_fastest(run: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Return the seconds of the fastest of several rounds, the one that other processes disturbed least."""
     shortest = float("inf")
     for _ in range(ROUNDS):
         start = clock()
@@ -48,8 +48,8 @@ def best(run: Callable[[], object], clock: Callable[[], float] = time.perf_count
     return shortest
 
 
-def measure(command: str, parser: Parser, facts: Facts, policy: PolicyNode) -> tuple[float, ...]:
-    """Seconds for a bare parse, for the analysis, for everything (analysis, effects, decision), for the effects again."""
+def measure_command(command: str, parser: Parser, facts: Facts, policy: PolicyNode) -> tuple[float, ...]:
+    """Return the seconds of a bare parse, of the analysis, of analysis, effects and decision, of cached effects."""
     source = command.encode()
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=facts.cwd)
 
@@ -57,24 +57,23 @@ def measure(command: str, parser: Parser, facts: Facts, policy: PolicyNode) -> t
         effects = classify_shell_text(command, facts)
         return policy.evaluate(action, GovernanceContext(action=action, effects=effects, facts=facts))
 
-    floor = best(lambda: parser.parse(source))
     return (
-        floor,
-        best(lambda: analyse(command, home=facts.home, cwd=facts.cwd)),
-        best(decide),
-        best(lambda: classify(action, facts.copy_without_answers())),
+        measure_fastest(lambda: parser.parse(source)),
+        measure_fastest(lambda: analyse(command, home=facts.home, cwd=facts.cwd)),
+        measure_fastest(decide),
+        measure_fastest(lambda: classify(action, facts.copy_without_answers())),
     )
 
 
 def main() -> None:
-    """Prints ratios."""
+    """Print the ratios."""
     parser = Parser(Language(tree_sitter_bash.language()))
     facts = Facts(RealWorld("/nowhere/project", home="/nowhere"))
     policy = parse_policy("profile: standard").root
-    for _ in range(WARM):
+    for _ in range(WARM_UP_ROUNDS):
         for command in COMMANDS:
-            measure(command, parser, facts, policy)
-    times = [measure(command, parser, facts, policy) for command in COMMANDS]
+            measure_command(command, parser, facts, policy)
+    times = [measure_command(command, parser, facts, policy) for command in COMMANDS]
     print(f"{len(COMMANDS)} ordinary commands against a bare parse of the same text:")
     for column, name in enumerate(
         ("shell analysis", "analysis, effects, decision (≤ 12×)", "effects of a command met before"), start=1
@@ -86,13 +85,13 @@ def main() -> None:
 
     small = SCRIPT * (1_000 // len(SCRIPT) or 1)
     large = small * (100_000 // len(small))
-    # Time of this process only: the long run is interrupted by others far more often than the short one.
+    # CPU time of this process: the long run is interrupted far more often than the short one.
     runs: tuple[tuple[str, Callable[[str], object]], ...] = (
         ("shell analysis", analyse),
         ("analysis and effects (≤ 120×)", lambda text: classify_shell_text(text, facts)),
     )
     for name, run in runs:
-        growth = best(lambda run=run: run(large), time.process_time) / best(
+        growth = measure_fastest(lambda run=run: run(large), time.process_time) / measure_fastest(
             lambda run=run: run(small), time.process_time
         )
         print(f"{len(large)} letters of script against {len(small)}, {name}: {growth:.0f}× the time")

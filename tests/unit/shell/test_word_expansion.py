@@ -1,4 +1,4 @@
-"""Words made of random pieces expand as the real bash expands them. What is run prints its arguments and nothing else."""
+"""Words made of random pieces expand as bash itself expands them; bash only prints its arguments."""
 
 import random
 import subprocess
@@ -128,33 +128,33 @@ PIECES = [
 ]
 
 
-def lines(seed: int) -> list[str]:
-    """Argument lists; pieces are kept apart so that `$a` and `b` never become `$ab`, which nobody set."""
-    chance = random.Random(seed)
-    made = []
+def build_argument_lists(seed: int) -> list[str]:
+    """Return argument lists; empty quotes between pieces keep `$a` and `b` from becoming the unset variable `$ab`."""
+    generator = random.Random(seed)
+    argument_lists = []
     for _ in range(150):
         words = []
-        for _ in range(chance.randint(1, 4)):
-            pieces = chance.choices(PIECES, k=chance.randint(1, 3))
+        for _ in range(generator.randint(1, 4)):
+            pieces = generator.choices(PIECES, k=generator.randint(1, 3))
             words.append("''".join(pieces))
-        made.append(" ".join(words))
-    return made
+        argument_lists.append(" ".join(words))
+    return argument_lists
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_words_expand_as_bash_expands_them(seed: int) -> None:
-    """Every argument of every list is the same."""
-    made = lines(seed)
-    prints = "".join(f"(printf '%s\\0' {line}; printf '\\001')\n" for line in made)
-    ran = subprocess.run(
-        ["bash", "--norc", "-c", f"{SETTING}set -f\n{prints}"],
+def test_random_words_expand_as_in_bash(seed: int) -> None:
+    """Every argument of every list is the one that bash prints."""
+    argument_lists = build_argument_lists(seed)
+    print_commands = "".join(f"(printf '%s\\0' {line}; printf '\\001')\n" for line in argument_lists)
+    completed_process = subprocess.run(
+        ["bash", "--norc", "-c", f"{SETTING}set -f\n{print_commands}"],
         capture_output=True,
         check=True,
         env={"HOME": "/home/dev", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
         timeout=60,
     )
 
-    for line, printed in zip(made, ran.stdout.decode().split("\x01")[:-1], strict=True):
+    for line, printed in zip(argument_lists, completed_process.stdout.decode().split("\x01")[:-1], strict=True):
         script = analyse(f"{SETTING}run {line}", home="/home/dev", cwd="/")
         argv = next(command.argv for command in script.commands if command.name == "run")
         assert ([word.text for word in argv[1:]] or [""]) == printed.split("\0")[:-1], line
