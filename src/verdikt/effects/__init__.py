@@ -1,4 +1,4 @@
-"""Action → effects: manifest, classifier, native tools, programs. Pure.
+"""Classification of actions: what an action would do, as effects. Pure: no clock, no disk, no network.
 
 Names for callers: `EffectClass`, `PRECEDENCE` and `most_restrictive` in this package, the manifest in
 `verdikt.effects.manifest`, its classifier in `verdikt.effects.declared`, postures in `verdikt.model.posture` and receipts

@@ -1,8 +1,13 @@
-"""How the languages of scripts write names, joins, loops, lists and what calls come to: the patterns behind `binding`."""
+"""Patterns of scripting languages: the calls that `script.py` looks for, and the syntax that `constant_folding.py` folds.
+
+Data only.
+"""
 
 import re
 
 from verdikt.model.lazy_regex import compile_lazily
+
+# Syntax, for constant_folding.py.
 
 DOT_JOIN_LANGUAGES = frozenset(("perl", "php", "raku"))
 """Languages in which a dot joins strings."""
@@ -17,7 +22,7 @@ INTERPOLATING_QUOTES = {
     "osascript": "",
     "awk": "",
 }
-"""The quotes between which names are put in; double ones elsewhere."""
+"""Language → the quotes that interpolate names; double quotes in languages that are not listed."""
 STRING = compile_lazily(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`""", re.DOTALL)
 OTHER_TEXT = compile_lazily(r"[^\w$@%\"'`\[({<&]+|[\[({<%&]")
 NAME = compile_lazily(r"[$@%]?[A-Za-z_]\w*|\$_")
@@ -38,7 +43,7 @@ TEMPORARY_DIRECTORY = compile_lazily(
     r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)tmpdir\(\)|\bsys_get_temp_dir\(\)|\bDir\.(?:tmpdir|mktmpdir)(?:\(\))?|\b(?:File::Temp::)?tempdir\(|\b(?:\w+\.)?mkdtemp(?:Sync|Disposable)?\(|\btempnam\(|\bDeno\.makeTemp(?:Dir|File)(?:Sync)?\(|"""
     r"""\bos\.tmpname\(\)|\bSystem\.tmp_dir!?(?:\(\))?|\bmktempdir\(\)|\btempfile\(\)|\btempname\(\)|\btempdir\(\)|\bFile\.createTempFile\(|\bFiles\.createTempDirectory\(|\bos\.MkdirTemp\("""
 )
-"""Calls that name a place for temporary files, as far as their opening parenthesis where they take something."""
+"""Calls that return a temporary path, up to the opening parenthesis where they take arguments."""
 CURRENT_DIRECTORY = compile_lazily(
     r"\bprocess\.cwd\(\)|\bDir\.pwd\b|\bgetcwd\(\)|\bDeno\.cwd\(\)|\bFile\.cwd!?\(\)|\bpwd\(\)|\bgetwd\(\)"
 )
@@ -93,3 +98,166 @@ NUMBER = compile_lazily(r"(?:0[xX])?[0-9a-fA-F]+(?=\s*[,)])")
 BARE_NAME_LISTINGS = ("readdirSync", "Dir.children", "Dir.entries", "scandir", "ls", "ls!", "readDirSync", "readDir", "Dir.foreach", "Dir.each_child")  # fmt: skip
 SPACE = compile_lazily(r"\s*")
 ASSIGNMENT_TARGET = compile_lazily(r"\s*(?:=(?![=~])|:(?!:)\s|\+=|\.=|\|\|=|\()")
+
+# Calls, for script.py.
+
+STRING_GROUPS = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
+SHELL_CALL = compile_lazily(
+    rf"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|System\.cmd|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run|do\s+shell\s+script)\b\s*[(\[*.]*\s*(?:new\s+String\s*\[\]\s*\{{\s*|(?:java\.util\.)?(?:List\.of|Arrays\.asList|listOf)\s*\(\s*)?{STRING_GROUPS}((?:[\s,\[\]]*(?:\{{\s*args\s*:[\s\[]*)?{STRING_GROUPS})*)",
+    re.DOTALL,
+)
+BACKTICK_COMMAND = compile_lazily(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
+BACKTICK_LANGUAGES = ("perl", "ruby", "php")
+"""Languages in which a shell runs the text between backquotes."""
+FILE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (
+        what,
+        re.compile(
+            rf"(?<![\w$.'\"])(?:[\w$]+(?:\([^()]*\))?\s*(?:\.|::|->))*(?:{names})(?!\w)\s*[\"']?\s*[(,]?\s*(?:\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[|array_filter\s*\(|(?:map|grep)\s*\{{|list\.files\(|dir\(|Sys\.glob\()\s*)?{STRING_GROUPS}",
+            re.DOTALL,
+        ),
+    )
+    for what, names in (
+        (
+            "fs.delete.tree",
+            "rmSync|rm_rf!?|rm_r|remove_entry_secure|rmtree|remove_tree|removeSync|rimraf|rimrafSync|rmdirSync|deleteDirectory|remove_entry|emptyDirSync|RemoveAll|remove_dir_all|removeItem\\(\\s*atPath:|delete-directory/files|delete-directory|delete-tree|removeDirectoryRecursive|removePathForcibly|delete-tree!|FileUtils/deleteDirectory|require\\(\\s*['\"]rimraf['\"]\\s*\\)(?:\\.sync)?|rmdir|rm",
+        ),
+        (
+            "fs.delete",
+            "array_map\\(\\s*['\"]unlink['\"]|unlink|unlinkSync|unlinkIfExists|deleteIfExists|remove_file|removeFile|delete-file|Sys\\.remove|Remove",
+        ),
+        (
+            "fs.overwrite",
+            "writeFileSync|writeFile|file_put_contents|createWriteStream|writeAllText|outputFileSync|outputFile|copyFileSync|ftruncate|writeTextFile|File\\.write|IO\\.write",
+        ),
+        ("fs.truncate", "truncateSync|truncate"),
+        ("fs.append", "appendFileSync|appendFile"),
+        (
+            "fs.read",
+            "readFileSync|readFile|file_get_contents|createReadStream|readlines|readfile|show_source|highlight_file|readTextFile|readTextFileSync|slurp|parse_ini_file|File\\.read!?|IO\\.read|"
+            "File\\.readlines|File\\.foreach|IO\\.foreach|File\\.stream!|File\\.open!|Bun\\.file|io\\.lines|readLines|read|read_to_string|readAllText|readAllLines|ReadFile|fromFile|cpSync|copyFileSync|cp|cp_r|"
+            "copyFile|FileUtils\\.cp|copy|load_file|safe_load_file|source|readRDS|read\\.csv|openSync|createReadStream|os\\.Open|Open",
+        ),
+        ("fs.chmod", "chmodSync|chmod"),
+        ("fs.move", "renameSync|rename"),
+    )
+)
+DELETE_CALL = compile_lazily(
+    rf"(?<![\w$.'\"])(?:(?P<of>[\w$:]+(?:\([^()]*\))?)\s*(?:\.|::|->)\s*(?:promises\s*\.\s*)?)?(?:delete|remove)(?!\w)\s*\(?\s*\*?\s*(?:(?:Dir\.)?glob\s*\(?|Dir\s*\[|list\.files\()?\s*{STRING_GROUPS}",
+    re.DOTALL,
+)
+"""`delete` and `remove`; maps and lists have methods of that name too, so the owner decides."""
+FILE_MODULE = compile_lazily(
+    r"^(?:File|FileUtils|IO|FS|fs\w*|Deno|Bun|os|Files|Dir|Pathname|file|filesystem|path|unlink|require\(.*|import\(.*)$"
+)
+OPEN_CALL = compile_lazily(
+    rf"\b(?:open|fopen|File\.open|File\.new|io\.open|sysopen)\b\s*\(?\s*(?:my\s+)?(?:[$\w]+\s*,\s*)?{STRING_GROUPS}\s*(?:,\s*{STRING_GROUPS})?"
+)
+NETWORK_CALL = compile_lazily(
+    rf"(?:\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|Net::HTTP\.\w+|curl_init|LWP::Simple::\w+|URI\.open|got|request|get|getstore)|->(?:post|get|put|post_form)|require\(['\"]https?['\"]\)\.(?:get|request))\b\s*\(?\s*(?:URI(?:\.parse)?\(\s*)?{STRING_GROUPS}"
+)
+SEND_CALL = compile_lazily(
+    r"(?i)Net::HTTP\.post|->post(?:_form)?\b|\.(?:post|put|patch)\s*\(|method['\"]?\s*(?::|=>)\s*['\"](?:POST|PUT|PATCH)"
+)
+EVAL_CALL = compile_lazily(
+    r"\b(?:eval|new\s+Function|runInThisContext|runInNewContext|loadstring|instance_eval|class_eval|create_function)\b"
+)
+EVAL_TEXT = compile_lazily(
+    rf"\b(?:eval|Function|runInThisContext|runInNewContext|loadstring|load|instance_eval|Code\.eval_string|assert)\s*\(?\s*{STRING_GROUPS}"
+)
+FETCH_CALL = compile_lazily(
+    r"""\bfetch\s*\(|\baxios\b|require\(['"]https?['"]\)|https?\.get\(|URI\.open|open-uri|\bLWP::|Net::HTTP|curl_exec|(?:file_get_contents|fopen|\bget)\s*\(?\s*['"]https?:|[`'"(]\s*(?:curl|wget)\s"""
+)
+DECODE_CALL = compile_lazily(
+    r"""\batob\b|['"]base64['"]|base64_decode|decode64|decode_base64|gzinflate|str_rot13|hex2bin|unpack\s*\(?\s*['"](?:m|H)|pack\s*\(?\s*['"]H|fromCharCode"""
+)
+RUN_DECODED = compile_lazily(
+    r"\b(?:system|exec|popen|shell_exec|passthru|proc_open|execSync|spawn|spawnSync)\s*\(?\s*(?:\w+(?:::|->|\.))*(?:decode_base64|base64_decode|decode64|atob|hex2bin|str_rot13|gzinflate|pack|Buffer\.from)\b"
+)
+RUN_FETCHED = compile_lazily(
+    r"\b(?:system|exec|popen|shell_exec|passthru|execSync|spawn|spawnSync|eval)\s*\(?\s*(?:URI\.open|Net::HTTP\.get|LWP::Simple::get|file_get_contents\(\s*['\"]https?:|get\(\s*['\"]https?:|await\s+\(?await\s+fetch)"
+)
+EMPTY_WRITE = compile_lazily(
+    rf"""\b(?:writeFileSync|writeFile|file_put_contents|File\.write|IO\.write|outputFileSync)\b\s*\(?\s*{STRING_GROUPS}\s*,\s*(?:''|""|``)\s*[),;]?"""
+)
+DATABASE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("db.drop", compile_lazily(r"\bdropDatabase\s*\(|\bdropAllTables\s*\(|\bdropCollection\s*\(|\bflush(?:all|All|db|Db)\b|\bdropSchema\s*\(|sync\(\s*\{\s*force\s*:\s*true")),
+    ("cloud.delete", compile_lazily(r"\.delete(?:Bucket|Table|DBInstance|DBCluster|Stack|Function|Cluster|Volume|Objects|Repository|HostedZone)\(|\.terminateInstances\(|\b(?:Delete(?:Bucket|Table|DBInstance|DBCluster|Stack|Volume|Objects)|TerminateInstances)Command\b|\.delete_(?:bucket|table|db_instance|stack)\b|\.terminate_instances\b")),
+    ("db.delete.all", compile_lazily(r"\bdelete(?:Many|_many)\s*\(\s*(?:\{\s*\})?\s*\)|\b(?:destroy_all|delete_all)\b|\btruncate\(\)|\.objects\.all\(\)\.delete\(\)")),
+)  # fmt: skip
+SQL_CALL = compile_lazily(
+    rf"\b(?:query|exec|execute|executeSql|raw|unsafe|\$executeRawUnsafe|\$queryRawUnsafe|exec_query|do|prepare|exec_params)\b\s*\(?\s*{STRING_GROUPS}",
+    re.DOTALL,
+)
+FILE_OBJECT = compile_lazily(
+    rf"(?:\bnew\s+)?\b(?:java\.io\.)?File\(\s*{STRING_GROUPS}(?:\s*,\s*{STRING_GROUPS})?\s*\)\.(deleteDir|delete|deleteRecursively)\b"
+)
+PROCESS_SEQUENCE = compile_lazily(
+    rf"\b(?:Seq|List|Process|ProcessBuilder)\((?:Seq\()?((?:\s*{STRING_GROUPS}\s*,?)+)\)+\s*\.(?:!{{1,2}}|start|inheritIO|lazyLines)"
+)
+JOINED_EXPRESSION = (compile_lazily(r"\s*(?:\+|\.\.|<>)\s*[$\w(]"), compile_lazily(r"\s*\.\s*[$\w(]"))
+"""What follows a string that an unknown value is joined to: a dot in PHP and Perl, other operators elsewhere."""
+PHP_JOIN = compile_lazily(r"""([)"'])\s*\.\s*(?=\w+\()""")
+BUN_SHELL = compile_lazily(r"\$`([^`]+)`")
+TCL_DELETE = compile_lazily(r"\bfile\s+delete\s+(?:-force\s+)?(?:--\s+)?([^\s;\]]+)")
+SOCKET_CALL = compile_lazily(
+    r"\b(?:socket|TCPSocket|TCPServer|fsockopen|net\.(?:connect|Socket|createConnection|createServer)|createServer|java\.net\.Socket|socket\.tcp|socket\.bind|IO::Socket(?:::\w+)?|ServerSocket|Sockets?|stream_socket_client|pfsockopen|connect\s*\(|net\.Dial|syscall\.Socket|Java\.type\('java\.net)\b|/inet/(?:tcp|udp)/"
+)
+PROCESS_START = compile_lazily(
+    r"(?:/bin/(?:ba|z|da|k)?sh|\bcmd\.exe|\bsh\b\s*-i|\bpopen\b|\b(?:shell_)?exec\b|\bpassthru\b|\bproc_open\b|\bspawn\b|\bsystem\b|\bProcessBuilder\b|\|&\s*getline|\brun\s*\(\s*pipeline|\bexecuteSync\b|\bexec(?:File)?Sync\(\s*(?![\"'`\s])|syscall\.Exec|exec\.Command)"
+)
+LINE_COMMENT = {
+    "node": "//",
+    "php": "//",
+    "java": "//",
+    "groovy": "//",
+    "go": "//",
+    "perl": "#",
+    "ruby": "#",
+    "lua": "--",
+    "julia": "#",
+    "tcl": "#",
+    "r": "#",
+    "elixir": "#",
+    "haskell": "--",
+    "lisp": ";",
+    "scheme": ";",
+}
+DOWNLOADED_FILE = compile_lazily(
+    rf"""(?:\b(?:getstore|mirror|copy|download_file|urlretrieve|download\.file|download)\s*\(?\s*["']https?:[^"']*["']\s*,\s*(?:destfile\s*=\s*)?{STRING_GROUPS}|\bfile_put_contents\(\s*{STRING_GROUPS}\s*,\s*file_get_contents\(\s*["']https?:|\b(?:File|IO)\.(?:write|binwrite)\(?\s*{STRING_GROUPS}\s*,\s*(?:URI\.open|Net::HTTP\.get|open\(\s*["']https?:))"""
+)
+FORK_BOMB = compile_lazily(
+    r"\bfork\s+while\s+fork|\b(?:while|until)\b[^{;]{0,20}[{(;]?\s*(?:do\s+)?fork\b|\bloop\s*(?:\{|do)\s*fork\b"
+)
+KILL_ALL = compile_lazily(
+    r"""\b(?:Process|process)\.kill\s*\(?\s*(?:["':]?\w+["']?\s*,\s*)?-1\b|\bkill\s+["']?(?:KILL|9|TERM)["']?\s*,\s*-1\b"""
+)
+RUBY_DELETE_LOOP = compile_lazily(
+    rf"""\bDir\s*(?:\.glob\s*\(?|\.children\s*\(?|\[)\s*{STRING_GROUPS}\s*[)\]]?\.each\b[^|]{{0,10}}\|\s*(\w+)\s*\|[^}}]{{0,80}}?(?:delete|unlink|rm\w*)\b[ (]*\4\b"""
+)
+PERL_ARGUMENTS = compile_lazily(rf"@ARGV\b[^=;]{{0,10}}=\s*\(?\s*{STRING_GROUPS}")
+PERL_UNLINK = compile_lazily(r"\b(?:unlink|rmtree|rmdir|remove_tree)\b")
+PERL_UNLINK_GLOB = compile_lazily(r"\bunlink\s*\(?\s*<([^<>\n]+)>")
+PERL_FIND_DELETE = compile_lazily(
+    rf"\b(?:File::Find::)?find(?:depth)?\s*\(?\s*(?:\\&\w+|(?:\{{[^{{}}]*)?sub\s*\{{[^}}]*\b(?:unlink|rmtree|rmdir)\b[^}}]*\}}[^\"'()]*)\s*,\s*{STRING_GROUPS}"
+)
+PHP_FETCH = compile_lazily(r"""file_get_contents\s*\(\s*['"](https?:[^'"]+)""")
+PRINT_TO_HANDLE = compile_lazily(rf"\b(?:print|say|printf)\s*\{{?\s*\$?\w+\}}?\s+{STRING_GROUPS}")
+ENVIRONMENT_DUMP = {
+    "node": compile_lazily(
+        r"\b(?:console\.\w+|print|write|stringify|entries|values)\([^)]*\bprocess\.env(?!\s*[.\[\w])|\b(?:Deno\.env\.toObject\(\)|(?:entries|values|stringify|log)\(\s*Bun\.env\s*\))"
+    ),
+    "ruby": compile_lazily(
+        r"\b(?:p|pp|puts|print)\s*\(?\s*ENV(?:\.to_h|\.to_a|\.inspect|\.to_hash)?\s*(?:[;)\n}]|$)|\bENV\.(?:each|each_pair|map|values|select|filter|sort)\b"
+    ),
+    "perl": compile_lazily(r"\b(?:print|say|Dumper)\b[^;]*[%@\\]\s*%?ENV\b"),
+    "php": compile_lazily(
+        r"\b(?:print_r|var_dump|var_export|echo|json_encode)\s*\(?\s*(?:getenv\(\s*\)|\$_ENV\s*\)|\$_SERVER\s*\))|\bforeach\s*\(\s*(?:getenv\(\s*\)|\$_ENV\b|\$_SERVER\b)"
+    ),
+    "awk": compile_lazily(r"\bfor\s*\(\s*(\w+)\s+in\s+ENVIRON\s*\)[^}]*\bprintf?\b[^}]*\bENVIRON\[\1\]"),
+    "elixir": compile_lazily(r"\bSystem\.get_env\(\s*\)"),
+    "julia": compile_lazily(r"\b(?:println|print|show|display|for\s+\w+\s+in)\s*\(?\s*ENV\s*[);\n]"),
+    "r": compile_lazily(r"\bSys\.getenv\(\s*\)"),
+    "lua": compile_lazily(r"\bpopen\(\s*['\"](?:env|printenv)['\"]"),
+}
+FILTER_CALL = compile_lazily(r"\.\s*(?:filter|select|grep|reject)\s*[({](.{0,120})")

@@ -1,13 +1,9 @@
-"""What programs do, one module per family; see `table.py` for the form. Families are loaded when one of their programs is met."""
+"""What programs do, one module per family; this file lists which family knows which program.
+
+`table.py` defines the form of an entry and imports a family when one of its programs is met.
+"""
 
 from __future__ import annotations
-
-import sys
-from functools import cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from verdikt.effects.program.table import Program
 
 PROGRAMS_BY_FAMILY: dict[str, str] = {
     "coreutils": (
@@ -240,20 +236,4 @@ PROGRAMS_BY_FAMILY: dict[str, str] = {
         "systeminfo ipconfig getmac driverquery qwinsta quser nbtstat ver where.exe clip reagentc auditpol"
     ),
 }
-"""Module → the programs that it knows."""
-
-_FAMILY_BY_PROGRAM = {program: family for family, names in PROGRAMS_BY_FAMILY.items() for program in names.split()}
-
-
-@cache
-def find_program(name: str) -> Program | None:
-    """What is known about a program of this name (without its directory)."""
-    family = _FAMILY_BY_PROGRAM.get(name)
-    if family is None:
-        # `npx prisma@latest` runs `prisma`.
-        plain = name.lower().removesuffix(".exe").partition("@")[0]
-        return find_program(plain) if plain and plain != name else None
-    module = f"verdikt.effects.program.{family}"
-    __import__(module)
-    found: Program = sys.modules[module].PROGRAMS[name]
-    return found
+"""Module → the programs that it knows. Kept apart from the modules, so that looking a name up imports none of them."""

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterator
 
 from verdikt.effects import command_verbs
-from verdikt.effects.argv import word_set
 from verdikt.effects.code.sql import classify_sql
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.storage import bucket_copy, is_here
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 

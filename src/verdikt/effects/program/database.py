@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator
 
 from verdikt.effects import command_verbs
-from verdikt.effects.argv import word_set
 from verdikt.effects.code.sql import classify_file_access, classify_sql, is_throwaway
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from verdikt.effects.argv import word_set
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
-from verdikt.effects.zone import is_secret
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
+from verdikt.effects.target import is_secret
 from verdikt.model.effect import Target, Zone
 from verdikt.shell.command import Word
 

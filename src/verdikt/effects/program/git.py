@@ -3,13 +3,12 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from verdikt.effects.argv import Arguments, word_set
 from verdikt.effects.execution_context import find_working_directory
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.git_ref import branch, collect, moved, prune, rebase, ref, reflog, rewrite, symbolic, tag
 from verdikt.effects.program.git_remote import fetch, push, remote, submodule
 from verdikt.effects.program.git_setting import config, setting, skipped, surroundings
-from verdikt.effects.program.table import Program
+from verdikt.effects.program.table import Arguments, Program, word_set
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.shell.command import Command, Word
 

@@ -3,13 +3,19 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from verdikt.effects.argv import Arguments, word_set
 from verdikt.effects.code.script import classify_script
 from verdikt.effects.command_verbs import has_destroy_verb
 from verdikt.effects.environment_variables import classify_startup_file
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program import find_program
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import (
+    Arguments,
+    EffectSpec,
+    Program,
+    alias_programs,
+    evaluate_program,
+    find_program,
+    word_set,
+)
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
@@ -56,7 +62,7 @@ def _known(call: Invocation, rest: Sequence[Word]) -> Iterator[Effect]:
         inner = Invocation(
             replace(call.command, argv=tuple(rest)), call.resolver, call.commands, call.shell_classifier, name=name
         )
-        yield from inner.classify_program(program)
+        yield from evaluate_program(program, inner)
 
 
 def _module(call: Invocation, rest: tuple[Word, ...]) -> Iterator[Effect]:
@@ -76,7 +82,7 @@ def _module(call: Invocation, rest: tuple[Word, ...]) -> Iterator[Effect]:
         inner = Invocation(
             replace(call.command, argv=rest), call.resolver, call.commands, call.shell_classifier, name=name
         )
-        yield from inner.classify_program(program)
+        yield from evaluate_program(program, inner)
     else:
         yield call.make_effect("code.run", (Target(name, "other"),))
 

@@ -4,13 +4,12 @@ import re
 import shlex
 from collections.abc import Callable, Iterator
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.code import classify_code
 from verdikt.effects.code.sql import classify_sql
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.storage import is_here
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word

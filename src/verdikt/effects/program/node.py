@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Iterator
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.package_registry import (
     BUILD,
@@ -16,7 +15,7 @@ from verdikt.effects.program.package_registry import (
     classify_setting,
     is_known_registry,
 )
-from verdikt.effects.program.table import Program, alias_programs
+from verdikt.effects.program.table import Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word

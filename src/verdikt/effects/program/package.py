@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.package_registry import (
     ADD,
@@ -18,7 +17,7 @@ from verdikt.effects.program.package_registry import (
     classify_setting,
     is_known_registry,
 )
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.storage import is_here
-from verdikt.effects.program.table import EffectSpec, Program
+from verdikt.effects.program.table import EffectSpec, Program, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word

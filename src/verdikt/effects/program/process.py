@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.system import is_protection
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Command

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.code.windows_paths import classify_reads
 from verdikt.effects.environment_variables import classify_assignment
 from verdikt.effects.execution_context import find_preceding
 from verdikt.effects.invocation import Invocation
-from verdikt.effects.program import find_program
 from verdikt.effects.program.network import SECRET_NAME
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, find_program, word_set
 from verdikt.model.effect import Effect, EffectClass, Target
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word

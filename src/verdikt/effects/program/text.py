@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from verdikt.effects.argv import Arguments, word_set
 from verdikt.effects.code.script import classify_script
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.network import SECRET_NAME
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import Arguments, EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import Word

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from verdikt.effects.argv import word_set
 from verdikt.effects.code.windows_paths import classify_deletes
 from verdikt.effects.invocation import Invocation
 from verdikt.effects.program.system import is_protection
-from verdikt.effects.program.table import EffectSpec, Program, alias_programs
+from verdikt.effects.program.table import EffectSpec, Program, alias_programs, word_set
 from verdikt.model.effect import Effect, Target
 from verdikt.shell.command import Word
 
