@@ -16,40 +16,45 @@ def _words(text: str) -> frozenset[str]:
 
 
 READ_VERBS = _words(
-    "list ls lst get describe show view read info status whoami help version search find query scan head lookup check validate "
-    "verify lint diff plan preview log logs tail watch wait inspect history top explain events print display count estimate simulate "
-    "analyze analyse detect compare fetch download tree cat open metrics ping doctor docs completion discover browse filter select "
-    "preflight what audit trace profile report summarize summary stat stats state usage export dump resolve decode monitor visualize "
-    "peek poll sample calculate evaluate recommend lookup has is can who which where test stream sub subscribe current ps env outdated receive"
+    "list ls lst get describe show view read info status whoami help version search find query scan head lookup "
+    "check validate verify lint diff plan preview log logs tail watch wait inspect history top explain events print "
+    "display count estimate simulate analyze analyse detect compare fetch download tree cat open metrics ping doctor "
+    "docs completion discover browse filter select preflight what audit trace profile report summarize summary stat "
+    "stats state usage export dump resolve decode monitor visualize peek poll sample calculate evaluate recommend "
+    "lookup has is can who which where test stream sub subscribe current ps env outdated receive"
 )
 WRITE_VERBS = _words(
-    "create add new make put set update modify edit patch apply replace change deploy redeploy publish push upload import sync copy cp move mv "
-    "start stop restart reboot halt shutdown poweroff suspend resume pause unpause deallocate enable disable attach detach associate "
-    "disassociate register deregister allocate release assign unassign grant revoke authorize deauthorize invite accept reject approve "
-    "cancel abort kill run exec execute invoke call send submit trigger schedule scale resize rollback rollout promote demote failover "
-    "switch use migrate restore recover rotate reset renew extend upgrade downgrade install configure config rename transfer link unlink "
-    "connect disconnect tag untag label annotate lock unlock merge split clone fork build rebuild execute launch provision up begin "
-    "complete confirm commit write save store load init bootstrap activate deactivate retry requeue redrive enqueue acknowledge ssh "
-    "console login logout signup subscribe unsubscribe request respond associate expose generate sign encrypt decrypt unset insert "
-    "append open-tunnel tunnel proxy forward cordon uncordon drain taint refresh replay seed bind unbind notify join post finish "
-    "swap fail move-to archive unarchive hibernate"
+    "create add new make put set update modify edit patch apply replace change deploy redeploy publish push upload "
+    "import sync copy cp move mv start stop restart reboot halt shutdown poweroff suspend resume pause unpause "
+    "deallocate enable disable attach detach associate disassociate register deregister allocate release assign "
+    "unassign grant revoke authorize deauthorize invite accept reject approve cancel abort kill run exec execute "
+    "invoke call send submit trigger schedule scale resize rollback rollout promote demote failover switch use "
+    "migrate restore recover rotate reset renew extend upgrade downgrade install configure config rename transfer "
+    "link unlink connect disconnect tag untag label annotate lock unlock merge split clone fork build rebuild "
+    "execute launch provision up begin complete confirm commit write save store load init bootstrap activate "
+    "deactivate retry requeue redrive enqueue acknowledge ssh console login logout signup subscribe unsubscribe "
+    "request respond associate expose generate sign encrypt decrypt unset insert append open-tunnel tunnel proxy "
+    "forward cordon uncordon drain taint refresh replay seed bind unbind notify join post finish swap fail move-to "
+    "archive unarchive hibernate"
 )
 DELETE_VERBS = _words(
-    "delete del rm remove destroy terminate purge drop erase wipe rb rmdir teardown nuke flush empty clear uninstall undeploy unpublish "
-    "prune deprovision decommission obliterate shred leave forget expunge trash truncate removeall deleteall destroyall dismantle "
-    "unregister removenode clean cleanup gc expire yank discard abandon"
+    "delete del rm remove destroy terminate purge drop erase wipe rb rmdir teardown nuke flush empty clear uninstall "
+    "undeploy unpublish prune deprovision decommission obliterate shred leave forget expunge trash truncate "
+    "removeall deleteall destroyall dismantle unregister removenode clean cleanup gc expire yank discard abandon"
 )
 RECREATABLE_NOUNS = _words(
-    "tag tags label labels annotation alarm alarms permission permissions rule rules listener alias policy association route message item "
-    "cache job jobs draft webhook comment record records lock binding member subscription dashboard notification filter environment "
-    "variable var setting settings config override schedule trigger invitation session pod"
+    "tag tags label labels annotation alarm alarms permission permissions rule rules listener alias policy "
+    "association route message item cache job jobs draft webhook comment record records lock binding member "
+    "subscription dashboard notification filter environment variable var setting settings config override schedule "
+    "trigger invitation session pod"
 )
 """Nouns of resources that hold no data, so that deleting one is made good in a minute."""
 
 AMBIGUOUS_VERBS = _words(
-    "config env log logs state ps run test events metrics profile monitor session build tag label lock link ssh console report audit sample "
-    "trace version start-url top stream docs index usage up sync proxy tunnel schedule login sign launch head history status export import "
-    "open use archive service stats link move stack load store switch release fork clone commit request publish"
+    "config env log logs state ps run test events metrics profile monitor session build tag label lock link ssh "
+    "console report audit sample trace version start-url top stream docs index usage up sync proxy tunnel schedule "
+    "login sign launch head history status export import open use archive service stats link move stack load store "
+    "switch release fork clone commit request publish"
 )
 """Verbs that also name things: `aws logs`, `gcloud run services list`, `fly config show`."""
 
@@ -108,11 +113,13 @@ def is_recreatable(command_words: list[str]) -> bool:
 
 
 _DESTROY_VERBS = _words(
-    "delete destroy purge terminate wipe nuke drop erase obliterate decommission teardown unpublish deprovision undeploy factory-reset truncate deleteall "
-    "flushall removeall destroyall remove rm del reset flush revert failover promote poweroff hardreset shutdown uninstall removenode unregister"
+    "delete destroy purge terminate wipe nuke drop erase obliterate decommission teardown unpublish deprovision "
+    "undeploy factory-reset truncate deleteall flushall removeall destroyall remove rm del reset flush revert "
+    "failover promote poweroff hardreset shutdown uninstall removenode unregister"
 )
 _DESTROY_FLAGS = _words(
-    "--delete --destroy --purge --wipe --overwrite-destination --remove --reset --copy-back --delete-all --destroy-all --purge-all --force-delete --drop --erase --nuke --factory-reset"
+    "--delete --destroy --purge --wipe --overwrite-destination --remove --reset --copy-back --delete-all "
+    "--destroy-all --purge-all --force-delete --drop --erase --nuke --factory-reset"
 )
 _DRY_RUN_FLAGS = _words(
     "--dry-run --dryrun --dry -n --what-if --check --plan --preview --simulate --noop --no-op --pretend --help -h"

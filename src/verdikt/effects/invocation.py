@@ -226,7 +226,7 @@ class Invocation:
         return self.make_path_effects(what, paths, recoverable=recoverable, possible=possible, note=note)
 
     def _make_delete_effects(self, words: Sequence[Word], *, recoverable: bool | None, note: str) -> list[Effect]:
-        """Return the effects of deleting these paths; those that a pattern in the project matches only possibly exist."""
+        """Return the effects of deleting these paths; only possible ones for patterns in the project."""
         # Which files a pattern matches is unknown without looking; in the project they may all be disposable.
         partial = [word for word in words if word.glob and self._is_partial_glob(word)]
         if partial and len(partial) < len(words):

@@ -1,4 +1,4 @@
-"""Classify tools of connected services (MCP) by declaration, annotations, the words of their name and their arguments."""
+"""Classify tools of connected services (MCP) by declaration, annotations, the words of their name and arguments."""
 
 from __future__ import annotations
 
@@ -40,37 +40,37 @@ _VERB_EFFECTS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "mcp.send",
         word_set(
-            "send post publish upload push email message reply comment tweet share invite notify merge submit transfer "
-            "pay buy order"
+            "send post publish upload push email message reply comment tweet share invite notify merge submit "
+            "transfer pay buy order"
         ),
     ),
     (
         "mcp.write",
         word_set(
-            "create update write edit set add insert put patch upsert modify rename move copy assign append save import "
-            "enable disable fork close open label commit replace attach link tag schedule grant transition checkout "
-            "stage stash switch restore resume pause"
+            "create update write edit set add insert put patch upsert modify rename move copy assign append save "
+            "import enable disable fork close open label commit replace attach link tag schedule grant transition "
+            "checkout stage stash switch restore resume pause"
         ),
     ),
     (
         "mcp.read",
         word_set(
-            "get list read search find query fetch view describe show count check status lookup browse inspect analyze "
-            "explain diff log logs summarize resolve preview validate verify compare select scan retrieve download "
-            "extract navigate screenshot snapshot hover click type wait think console network help info whoami ping "
-            "test stat tree glob grep ask plan press fill drag resize activate thinking sequentialthinking tabs handle "
-            "scroll focus"
+            "get list read search find query fetch view describe show count check status lookup browse inspect "
+            "analyze explain diff log logs summarize resolve preview validate verify compare select scan retrieve "
+            "download extract navigate screenshot snapshot hover click type wait think console network help info "
+            "whoami ping test stat tree glob grep ask plan press fill drag resize activate thinking "
+            "sequentialthinking tabs handle scroll focus"
         ),
     ),
 )
 _READ_VERBS = word_set(
-    "get list read search find query fetch view describe show count check status lookup preview download plan validate "
-    "diff log logs inspect explain test ping analyze resolve"
+    "get list read search find query fetch view describe show count check status lookup preview download plan "
+    "validate diff log logs inspect explain test ping analyze resolve"
 )
 _REVEAL_VERBS = ("get", "read", "fetch", "show", "reveal", "retrieve")
 _MONEY_NOUNS = word_set(
-    "refund refunds charge charges payment payments payout payouts transfer transfers invoice invoices purchase order "
-    "trade swap withdraw withdrawal"
+    "refund refunds charge charges payment payments payout payouts transfer transfers invoice invoices purchase "
+    "order trade swap withdraw withdrawal"
 )
 _MESSAGE_VERBS = word_set(
     "send post reply publish tweet share invite notify email forward broadcast dm call text message"
@@ -80,9 +80,9 @@ _MESSAGE_NOUNS = word_set(
     "notifications whatsapp telegram discord slack call voicemail newsletter"
 )
 _ACCESS_NOUNS = word_set(
-    "protection permission permissions role roles policy policies secret secrets token tokens key keys member members "
-    "collaborator collaborators webhook webhooks visibility access acl iam user users team ruleset credential "
-    "credentials firewall deploykey"
+    "protection permission permissions role roles policy policies secret secrets token tokens key keys member "
+    "members collaborator collaborators webhook webhooks visibility access acl iam user users team ruleset "
+    "credential credentials firewall deploykey"
 )
 _CHANGE_VERBS = word_set(
     "create update set add put patch edit modify grant assign enable disable change rotate make write upsert invite "
@@ -94,8 +94,8 @@ _SHARED_BRANCHES = word_set("main master trunk production prod release stable de
 _BULK_WORDS = word_set("bulk batch many all everything mass")
 _PASSWORD_MANAGERS = word_set("1password onepassword bitwarden lastpass keepass dashlane keychain vault")
 _INFRASTRUCTURE_SERVICES = word_set(
-    "terraform tofu pulumi aws gcp gcloud azure cloudflare kubernetes k8s heroku fly netlify vercel digitalocean linode "
-    "hetzner openstack proxmox datadog okta auth0"
+    "terraform tofu pulumi aws gcp gcloud azure cloudflare kubernetes k8s heroku fly netlify vercel digitalocean "
+    "linode hetzner openstack proxmox datadog okta auth0"
 )
 _FILE_NOUNS = word_set("file files directory image")
 _SERVICE_WORDS = ("git", "github", "gitlab", "slack", "gmail")

@@ -25,7 +25,7 @@ _DAEMON_SOCKET = compile_lazily(r"verdikt/run\b|\bdaemon\.(?:sock|lock)\b")
 
 
 def find_self_access(call: Invocation, effects: Sequence[Effect]) -> list[Effect]:
-    """Return the effects of handing a program verdikt's socket (it can answer hooks), log or state (it may change them)."""
+    """Return the effects of handing a program verdikt's socket, which can answer hooks, or its log or state."""
     if call.name in _HARMLESS_PROGRAMS or any(effect.what.startswith("proc.") for effect in effects):
         return []
     own_paths = _find_own_paths(call)

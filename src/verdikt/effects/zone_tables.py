@@ -115,22 +115,28 @@ kubeconfig *.kubeconfig terraform.tfstate terraform.tfstate.* *.tfstate wallet.d
 
 # Names that match a table of secrets and hold none: public keys, templates, certificates, source code.
 NOT_SECRET = compile_lazily(
-    r"(?:\.(?:pub|example|sample|template|dist|tmpl|defaults?|schema|md|ts|js|py|go|rs|java|rb|d\.ts)|known_hosts(?:\.old)?|\.ssh/config|\.env\.(?:test|ci|vault|development\.example)|(?:ca|cert|cacert|chain|fullchain|bundle|public|pubkey|pub)\w*\.pem|(?:ca|cert|tls|ssl)[-_](?:bundle|chain|cert|certs)\.pem|(?:cert|certificate|chain|bundle|public|pub|ca)\.pem|(?:example|sample|template)\.env)$"
+    r"(?:\.(?:pub|example|sample|template|dist|tmpl|defaults?|schema|md|ts|js|py|go|rs|java|rb|d\.ts)"
+    r"|known_hosts(?:\.old)?|\.ssh/config|\.env\.(?:test|ci|vault|development\.example)|(?:ca|cert|cacert|chain"
+    r"|fullchain|bundle|public|pubkey|pub)\w*\.pem|(?:ca|cert|tls|ssl)[-_](?:bundle|chain|cert|certs)\.pem|(?:cert"
+    r"|certificate|chain|bundle|public|pub|ca)\.pem|(?:example|sample|template)\.env)$"
 )
 
 BUILD_NAMES = _words(
-    "node_modules dist build target out __pycache__ .venv venv .pytest_cache .mypy_cache .ruff_cache .tox .nox coverage htmlcov .coverage "
-    ".next .nuxt .svelte-kit .turbo .parcel-cache .cache .gradle .eggs obj bower_components Pods DerivedData _build .hypothesis "
-    ".ipynb_checkpoints .DS_Store .nyc_output storybook-static .serverless .aws-sam .angular .expo .dart_tool .docusaurus .vite .output "
-    ".vercel tmp temp .tmp .temp logs .terraform lib-cov test-results playwright-report .eslintcache .sass-cache .rpt2_cache .pytype "
-    ".pyre .benchmarks _site public/build cdk.out elm-stuff .stack-work zig-cache zig-out .zig-cache wheelhouse .webpack .rollup.cache "
-    ".swc .stryker-tmp allure-results reports junit.xml coverage.xml lcov.info nohup.out package-lock.json npm-shrinkwrap.json yarn.lock "
-    "pnpm-lock.yaml bun.lock bun.lockb uv.lock poetry.lock Pipfile.lock Gemfile.lock Cargo.lock mix.lock pubspec.lock composer.lock Podfile.lock"
+    "node_modules dist build target out __pycache__ .venv venv .pytest_cache .mypy_cache .ruff_cache .tox .nox "
+    "coverage htmlcov .coverage .next .nuxt .svelte-kit .turbo .parcel-cache .cache .gradle .eggs obj "
+    "bower_components Pods DerivedData _build .hypothesis .ipynb_checkpoints .DS_Store .nyc_output storybook-static "
+    ".serverless .aws-sam .angular .expo .dart_tool .docusaurus .vite .output .vercel tmp temp .tmp .temp logs "
+    ".terraform lib-cov test-results playwright-report .eslintcache .sass-cache .rpt2_cache .pytype .pyre "
+    ".benchmarks _site public/build cdk.out elm-stuff .stack-work zig-cache zig-out .zig-cache wheelhouse .webpack "
+    ".rollup.cache .swc .stryker-tmp allure-results reports junit.xml coverage.xml lcov.info nohup.out "
+    "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb uv.lock poetry.lock "
+    "Pipfile.lock Gemfile.lock Cargo.lock mix.lock pubspec.lock composer.lock Podfile.lock"
 )
 """Names of files and directories that a build or an install makes and can make again."""
 
 BUILD_NAME_PATTERN = compile_lazily(
-    r"(?:\.(?:pyc|pyo|o|obj|a|pdb|class|log|tmp|swp|swo|bak|orig|rej|egg-info|tsbuildinfo|gcda|gcno|lcov|prof|coverage|map|cache|pid|lock~)|(?<=.)~)$"
+    r"(?:\.(?:pyc|pyo|o|obj|a|pdb|class|log|tmp|swp|swo|bak|orig|rej|egg-info|tsbuildinfo|gcda|gcno|lcov|prof"
+    r"|coverage|map|cache|pid|lock~)|(?<=.)~)$"
     r"|^(?:cmake-build-|bazel-|\.coverage\.|npm-debug|yarn-error|core\.\d)"
 )
 
@@ -159,13 +165,14 @@ CACHE_INFIXES = (
 """Directories below a home whose contents programs download again by themselves."""
 
 SYSTEM_DIRECTORIES = _words(
-    "bin sbin lib lib32 lib64 libx32 usr etc boot dev proc sys var opt root run snap nix System Library Applications private cores home "
-    "Users Volumes lost+found srv"
+    "bin sbin lib lib32 lib64 libx32 usr etc boot dev proc sys var opt root run snap nix System Library Applications "
+    "private cores home Users Volumes lost+found srv"
 )
 """Top-level directories that belong to the machine rather than to a person."""
 
 DISK_DEVICE = compile_lazily(
-    r"/dev/(?:(?:sd|hd|vd|xvd)[a-z]+\d*|nvme\d.*|mmcblk\d.*|disk.*|rdisk.*|dm-\d+|md\d+|mapper/.*|loop\d+|sr\d|mem|kmem|port|nbd\d+|zd\d+|ram\d+)$"
+    r"/dev/(?:(?:sd|hd|vd|xvd)[a-z]+\d*|nvme\d.*|mmcblk\d.*|disk.*|rdisk.*|dm-\d+|md\d+|mapper/.*|loop\d+|sr\d|mem"
+    r"|kmem|port|nbd\d+|zd\d+|ram\d+)$"
 )
 SINK_DEVICES = _words(
     "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/full /dev/random /dev/urandom /dev/ptmx NUL"
@@ -174,10 +181,12 @@ SINK_DEVICES = _words(
 # `is_ordinary` rules out most paths with these before any glob is tried; test_target.py checks that they agree with
 # the tables above.
 SPECIAL_SUFFIXES = tuple(
-    "_rsa .pem .key .p12 .pfx .jks .keystore .kdbx .ppk .env .ovpn .kubeconfig .tfstate .pth .dat .db .bak .conf .plist".split()
+    "_rsa .pem .key .p12 .pfx .jks .keystore .kdbx .ppk .env .ovpn .kubeconfig .tfstate .pth .dat .db .bak .conf "
+    ".plist".split()
 )
 SPECIAL_NAMES = frozenset(
-    "governance.yaml opencode.json opencode.jsonc credentials.json logins.json kubeconfig verdikt verdikt-hook sitecustomize.py usercustomize.py _netrc".split()
+    "governance.yaml opencode.json opencode.jsonc credentials.json logins.json kubeconfig verdikt verdikt-hook "
+    "sitecustomize.py usercustomize.py _netrc".split()
 )
 SPECIAL_PREFIXES = ("id_", "client_secret", "service", "gcp-key", "secrets", "auth.json", "gen_", "terraform.tfstate")
 SPECIAL_DIRECTORIES = (
@@ -195,7 +204,9 @@ SPECIAL_DIRECTORIES = (
 
 # Names of one file, or of something made to try something out.
 SCRATCH_NAME = compile_lazily(
-    r"(?:^|/)(?:(?:repro|reproduce|reproduction|scratch|tmp|temp|debug|sandbox|playground|poc)(?:[-_.\d]\w*)*|[\w-]+\.(?:py|js|ts|mjs|cjs|sh|rb|go|rs|c|cpp|java|json|txt|md|log|patch|diff|yaml|yml|toml|ini|csv|html|xml|out|zip|gz))$"
+    r"(?:^|/)(?:(?:repro|reproduce|reproduction|scratch|tmp|temp|debug|sandbox|playground|poc)(?:[-_.\d]\w*)*"
+    r"|[\w-]+\.(?:py|js|ts|mjs|cjs|sh|rb|go|rs|c|cpp|java|json|txt|md|log|patch|diff|yaml|yml|toml|ini|csv|html|xml"
+    r"|out|zip|gz))$"
 )
 
 HOME_PREFIXES = ("/home/", "/root", "/Users/", "/var/root", "/export/home/")

@@ -30,8 +30,8 @@ ALIASES = {
 }
 
 _READ_VERBS = word_set(
-    "get show test measure select find where foreach sort format out write read convertto convertfrom compare group import export resolve join split "
-    "ping trace debug confirm search tee limit watch enter push pop"
+    "get show test measure select find where foreach sort format out write read convertto convertfrom compare group "
+    "import export resolve join split ping trace debug confirm search tee limit watch enter push pop"
 )
 
 _END_VERBS = word_set(
@@ -39,7 +39,8 @@ _END_VERBS = word_set(
 )
 
 _HARMLESS_NOUNS = word_set(
-    "variable alias module job pssession event psbreakpoint typedata psdrive host custom screen transcript table list wide object string csv html xml json property error"
+    "variable alias module job pssession event psbreakpoint typedata psdrive host custom screen transcript table "
+    "list wide object string csv html xml json property error"
 )
 
 _CLOUD_PREFIXES = (
@@ -87,8 +88,9 @@ _VERBS = (
     _READ_VERBS
     | _END_VERBS
     | word_set(
-        "new set add invoke start restart register enable install update rename copy move send publish save mount unblock grant restore wait open close "
-        "expand compress use request repair optimize switch lock unlock sync merge exit edit submit deny protect unprotect convert"
+        "new set add invoke start restart register enable install update rename copy move send publish save mount "
+        "unblock grant restore wait open close expand compress use request repair optimize switch lock unlock sync "
+        "merge exit edit submit deny protect unprotect convert"
     )
 )
 

@@ -167,7 +167,7 @@ class _ConstantFolder:
             self._values[groups.get("arrow") or groups["block"]] = _pick_riskiest(items)
 
     def _parse_list(self, position: int, depth: int) -> tuple[list[str], int]:
-        """Return the elements of a list of constants or of a file pattern, and where it ends; empty for anything else."""
+        """Return the elements of a list of constants or a file pattern, and where it ends; empty for anything else."""
         text = self._text
         if match := script_patterns.WORD_LIST.match(text, position):
             return next((g for g in match.groups() if g is not None), "").split(), match.end()
@@ -271,7 +271,7 @@ class _ConstantFolder:
         return None, position
 
     def _evaluate_call(self, position: int, depth: int) -> tuple[str, int] | None:
-        """Return the result of a call that is known, and where it ends: a directory, a path, a pattern, a join, a decoder."""
+        """Return the known result of a call, and where it ends: a directory, a path, a pattern, a join, a decoder."""
         text = self._text
         if match := script_patterns.HOME_DIRECTORY.match(text, position):
             return "~", match.end()

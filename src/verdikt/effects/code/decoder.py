@@ -11,10 +11,14 @@ from verdikt.shell.command import UNKNOWN
 
 _DECODER_CALL = compile_lazily(
     r"(?:String\.|string\.|Base64\.|MIME::Base64::|Buffer\.|scalar\s+|codecs\.|:?base64[:.])*"
-    r"(?P<name>atob|base64_decode|decode_base64|decode64|strict_decode64|urlsafe_decode64|decode64!|hex2bin|strrev|str_rot13|reverse|fromCharCode|char|chr|from|pack|implode|join|StringReverse|decodeURIComponent|unescape|urldecode|rawurldecode|escapeshellarg|shellescape|paste0?|sprintf|format|str_c|concat)!?\s*\(\s*"
+    r"(?P<name>atob|base64_decode|decode_base64|decode64|strict_decode64|urlsafe_decode64|decode64!|hex2bin|strrev"
+    r"|str_rot13|reverse|fromCharCode|char|chr|from|pack|implode|join|StringReverse|decodeURIComponent|unescape"
+    r"|urldecode|rawurldecode|escapeshellarg|shellescape|paste0?|sprintf|format|str_c|concat)!?\s*\(\s*"
 )
 _STRING_METHOD = compile_lazily(
-    r"""\s*(?:\.|:|->|\?\.)\s*(?P<name>toString|trim|strip|chomp|to_s|freeze|dup|trim_end|reverse|rstrip|downcase|toLowerCase|unwrap|to_string|as_str|split\(\s*(?:''|"")\s*\)\.reverse\(\)\.join\(\s*(?:''|"")\s*\)|unpack1?\(\s*["']m0?["']\s*\)(?:\[0\]|\.first)?|swapcase)(?![\w])(?:\(\s*(?:['"][\w-]*['"])?\s*\))?"""
+    r"""\s*(?:\.|:|->|\?\.)\s*(?P<name>toString|trim|strip|chomp|to_s|freeze|dup|trim_end|reverse|rstrip|downcase"""
+    r"""|toLowerCase|unwrap|to_string|as_str|split\(\s*(?:''|"")\s*\)\.reverse\(\)\.join\(\s*(?:''|"")\s*\)"""
+    r"""|unpack1?\(\s*["']m0?["']\s*\)(?:\[0\]|\.first)?|swapcase)(?![\w])(?:\(\s*(?:['"][\w-]*['"])?\s*\))?"""
 )
 _JOIN_METHOD = compile_lazily(
     r"""\s*\.\s*(?:join|pack)\s*(?:\(\s*(['"])(?P<by>[^'"]*)\1\s*\)|(?P<none>\(\s*\)|(?![\w(])))"""
@@ -51,7 +55,7 @@ def apply_method(text: str, position: int, value: str) -> tuple[str, int] | None
 def evaluate_decoder(
     text: str, position: int, parse_arguments: Callable[[int], tuple[list[str], int]]
 ) -> tuple[str, int] | None:
-    """Return the constant that a decoder call or a joined list evaluates to, and where it ends; None for anything else."""
+    """Return the value of a decoder call or a joined list, and where it ends; None for anything else."""
     if text[position] == "[":
         return _join_list(text, position, parse_arguments)
     call = _DECODER_CALL.match(text, position)

@@ -15,8 +15,10 @@ _INCOMPLETE_ERROR = compile_lazily(r"never closed|unterminated|EOF|incomplete|in
 """Messages of Python about a piece that the next line may complete."""
 
 _RISKY_CALL = compile_lazily(
-    r"\b(?:system|popen\w*|Popen|run|call|check_call|check_output|get(?:status)?output|spawn\w*|exec\w*|eval|compile|__import__"
-    r"|import_module|getattr|remove|removedirs|unlink|rmdir|rmtree|remove_tree|truncate|urlopen|urlretrieve|post|put|socket|b64decode)"
+    r"\b(?:system|popen\w*|Popen|run|call|check_call|check_output|get(?:status)?output|spawn\w*|exec\w*|eval|compile"
+    r"|__import__"
+    r"|import_module|getattr|remove|removedirs|unlink|rmdir|rmtree|remove_tree|truncate|urlopen|urlretrieve|post|put"
+    r"|socket|b64decode)"
     r"\s*\(|\bexec\s+\S"
 )
 """Calls that make an unreadable line suspicious."""

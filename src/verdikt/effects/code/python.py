@@ -23,12 +23,13 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
 _SHELL_FUNCTIONS = word_set(
-    "os.system os.popen subprocess.getoutput subprocess.getstatusoutput commands.getoutput popen2.popen2 asyncio.create_subprocess_shell"
+    "os.system os.popen subprocess.getoutput subprocess.getstatusoutput commands.getoutput popen2.popen2 "
+    "asyncio.create_subprocess_shell"
 )
 _SPAWN_FUNCTIONS = word_set(
-    "subprocess.run subprocess.call subprocess.check_call subprocess.check_output subprocess.Popen asyncio.create_subprocess_exec "
-    "pty.spawn os.execv os.execve os.execvp os.execvpe os.execl os.execlp os.execle os.execlpe os.spawnl os.spawnlp os.spawnv os.spawnvp "
-    "os.posix_spawn os.posix_spawnp sh.bash"
+    "subprocess.run subprocess.call subprocess.check_call subprocess.check_output subprocess.Popen "
+    "asyncio.create_subprocess_exec pty.spawn os.execv os.execve os.execvp os.execvpe os.execl os.execlp os.execle "
+    "os.execlpe os.spawnl os.spawnlp os.spawnv os.spawnvp os.posix_spawn os.posix_spawnp sh.bash"
 )
 _PATH_FUNCTIONS: dict[str, tuple[tuple[str, int], ...]] = {
     "os.remove": (("fs.delete", 0),),
@@ -54,11 +55,12 @@ _PATH_FUNCTIONS: dict[str, tuple[tuple[str, int], ...]] = {
 }
 """Function → its effects, each with the index of the argument that it falls on."""
 _FETCH_FUNCTIONS = word_set(
-    "urllib.request.urlopen urllib.request.urlretrieve urllib2.urlopen requests.get requests.head httpx.get httpx.head requests.options "
-    "aiohttp.ClientSession urllib.urlopen urllib3.PoolManager urllib.request.Request"
+    "urllib.request.urlopen urllib.request.urlretrieve urllib2.urlopen requests.get requests.head httpx.get "
+    "httpx.head requests.options aiohttp.ClientSession urllib.urlopen urllib3.PoolManager urllib.request.Request"
 )
 _SEND_FUNCTIONS = word_set(
-    "requests.post requests.put requests.patch requests.delete requests.request httpx.post httpx.put httpx.patch httpx.delete"
+    "requests.post requests.put requests.patch requests.delete requests.request httpx.post httpx.put httpx.patch "
+    "httpx.delete"
 )
 _SHELLS = word_set("sh bash zsh dash /bin/sh /bin/bash")
 _UNPICKLE_FUNCTIONS = word_set("pickle.loads marshal.loads dill.loads cloudpickle.loads")
@@ -74,8 +76,8 @@ _NOTEBOOK_MAGIC = compile_lazily(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MUL
 _FIRST_ARGUMENT_NAMES = ("args", "cmd", "command", "url", "path", "file")
 _FILE_READERS = word_set(
     "read read_file read_csv read_table read_json getline getlines input open add write load from_private_key_file "
-    "from_file upload_file upload put_object storbinary sendfile send_file memmap fromfile loadtxt genfromtxt open_code "
-    "connect put ZipFile GzipFile run_path read_configuration"
+    "from_file upload_file upload put_object storbinary sendfile send_file memmap fromfile loadtxt genfromtxt "
+    "open_code connect put ZipFile GzipFile run_path read_configuration"
 )
 """Functions that read the file they are given the name of, in whichever module."""
 _DROP_METHODS = word_set("drop_all drop_table drop_database drop_collection flushall flushdb")
@@ -202,7 +204,7 @@ class _ModuleClassifier(PythonConstants):
             self.effects.append(self.call.make_effect("env.read.secret"))
 
     def _reaches_shell(self, function: str) -> bool:
-        """Return whether a shell runs what a call is given: `.system` of any library, or the input of a started shell."""
+        """Return whether a shell runs the argument: `.system` of any library, or the input of a started shell."""
         return function.endswith(".system") or (
             function.endswith(".communicate") and bool(self.started_programs & _SHELLS)
         )

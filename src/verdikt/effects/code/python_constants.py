@@ -12,7 +12,8 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN
 
 DECODER_FUNCTIONS = word_set(
-    "base64.b64decode base64.b32decode base64.b16decode base64.urlsafe_b64decode base64.a85decode bytes.fromhex codecs.decode "
+    "base64.b64decode base64.b32decode base64.b16decode base64.urlsafe_b64decode base64.a85decode bytes.fromhex "
+    "codecs.decode "
     "binascii.unhexlify zlib.decompress"
 )
 
@@ -21,7 +22,8 @@ DYNAMIC_ATTRIBUTE = "?"
 
 _STAR_IMPORTS = {
     "os": word_set(
-        "system popen remove unlink rmdir removedirs rename replace kill killpg execv execvp spawnlp walk listdir environ getenv"
+        "system popen remove unlink rmdir removedirs rename replace kill killpg execv execvp spawnlp walk listdir "
+        "environ getenv"
     ),
     "subprocess": word_set("run call check_call check_output Popen getoutput getstatusoutput"),
     "shutil": word_set("rmtree move copy copy2 copyfile copytree"),

@@ -1,7 +1,7 @@
-"""Classify Node, Perl, Ruby, PHP, Lua and similar scripts by the calls that touch the world and the strings beside them.
+"""Classify Node, Perl, Ruby, PHP, Lua and similar scripts by the names of calls and the strings beside them.
 
-There is no grammar: a call counts if its name stands before a parenthesis or a string, outside strings and comments. The
-patterns are in `script_patterns.py`.
+There is no grammar: a call counts if its name stands before a parenthesis or a string, outside strings and comments.
+The patterns are in `script_patterns.py`.
 """
 
 import re

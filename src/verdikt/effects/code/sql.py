@@ -11,26 +11,30 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
 _STATEMENT_START = compile_lazily(
-    r"^\s*(?:--[^\n]*\n|/\*.*?\*/|\s)*(?:select|insert|update|delete|drop|truncate|alter|create|grant|revoke|with|merge|replace|copy|vacuum|set|show|explain|begin|use|call|exec|do|reindex|attach|pragma|load)\b",
+    r"^\s*(?:--[^\n]*\n|/\*.*?\*/|\s)*(?:select|insert|update|delete|drop|truncate|alter|create|grant|revoke|with"
+    r"|merge|replace|copy|vacuum|set|show|explain|begin|use|call|exec|do|reindex|attach|pragma|load)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _PROGRAM_CALL = compile_lazily(
     r"\b(?:to|from)\s+program\s+'((?:[^']|'')+)'|xp_cmdshell\s+'((?:[^']|'')+)'", re.IGNORECASE
 )
 _RISKY_KEYWORD = compile_lazily(
-    r"drop|truncate|delete|update|alter|grant|revoke|copy|outfile|dumpfile|load_file|load_extension|xp_cmdshell|sp_configure|create\s+(?:user|role|login|or)|"
-    r"password|set\s+global|alter\s+system|replace|overwrite|execute|lo_export|lo_import|pg_read|pg_write|pg_terminate|shutdown|reset\s|purge|dblink|detach|\bdo\b|attach",
+    r"drop|truncate|delete|update|alter|grant|revoke|copy|outfile|dumpfile|load_file|load_extension|xp_cmdshell"
+    r"|sp_configure|create\s+(?:user|role|login|or)|"
+    r"password|set\s+global|alter\s+system|replace|overwrite|execute|lo_export|lo_import|pg_read|pg_write"
+    r"|pg_terminate|shutdown|reset\s|purge|dblink|detach|\bdo\b|attach",
     re.IGNORECASE,
 )
 """Text without any of these loses nothing, and does not need the tokenizer."""
 
 _DATA_OBJECTS = word_set(
-    "TABLE DATABASE SCHEMA KEYSPACE TABLESPACE CATALOG OWNED COLLECTION DATASET WAREHOUSE BUCKET STREAM TOPIC GRAPH SPACE STAGE"
+    "TABLE DATABASE SCHEMA KEYSPACE TABLESPACE CATALOG OWNED COLLECTION DATASET WAREHOUSE BUCKET STREAM TOPIC GRAPH "
+    "SPACE STAGE"
 )
 _ACCOUNT_OBJECTS = frozenset(("USER", "ROLE", "LOGIN", "GROUP", "SYSTEM", "SERVER", "CREDENTIAL", "PROFILE"))
 _HOST_ACCESS_FUNCTIONS = word_set(
-    "XP_CMDSHELL LO_EXPORT LO_IMPORT LOAD_EXTENSION LOAD_FILE PG_READ_FILE PG_WRITE_FILE SYS_EXEC SYS_EVAL OUTFILE DUMPFILE SP_CONFIGURE "
-    "PG_LS_DIR"
+    "XP_CMDSHELL LO_EXPORT LO_IMPORT LOAD_EXTENSION LOAD_FILE PG_READ_FILE PG_WRITE_FILE SYS_EXEC SYS_EVAL OUTFILE "
+    "DUMPFILE SP_CONFIGURE PG_LS_DIR"
 )
 _NAME_PREFIX_WORDS = word_set(
     "IF EXISTS ONLY FROM TABLE TEMPORARY TEMP CONCURRENTLY LOW_PRIORITY IGNORE QUICK INTO OR REPLACE NOT TOP"
@@ -79,7 +83,8 @@ _CHANGE_KEYWORDS = frozenset(
     )
 )
 _THROWAWAY_NAME = compile_lazily(
-    r"(?:^|[^a-z])(?:test|tests|testing|tmp|temp|dev|ci|scratch|sandbox|local|example|demo|playground|fixture|fixtures|staging_test)(?:$|[^a-z])"
+    r"(?:^|[^a-z])(?:test|tests|testing|tmp|temp|dev|ci|scratch|sandbox|local|example|demo|playground|fixture"
+    r"|fixtures|staging_test)(?:$|[^a-z])"
 )
 
 

@@ -16,12 +16,16 @@ _SPECIAL_QUOTES = {
     "lua": compile_lazily(r"\[\[([^\[\]]*)\]\]"),
 }
 _CHARACTER_CODES = compile_lazily(
-    r"""(?:\bjoin\s*\(?\s*(?:''|"")\s*,\s*map\s*(?:\{\s*chr[^{}]*\}|chr\s*,)\s*\(?|\bString\.fromCharCode\(\s*\.\.\.\s*\[|\bBuffer\.from\(\s*\[|\[)(\s*\d{1,3}(?:\s*,\s*\d{1,3}){2,})\s*,?\s*"""
-    r"""(?:\)\s*\)|\]\s*\)(?:\.toString\([^()]*\))?|\]\s*\.pack\(\s*["'][CcU]\*["']\s*\)|\]\s*\.map\([^()]*(?:fromCharCode|chr)(?:\([^()]*\))?\)\s*\.join(?:\(\s*(?:''|"")\s*\))?)"""
+    r"""(?:\bjoin\s*\(?\s*(?:''|"")\s*,\s*map\s*(?:\{\s*chr[^{}]*\}|chr\s*,)\s*\(?"""
+    r"""|\bString\.fromCharCode\(\s*\.\.\.\s*\[|\bBuffer\.from\(\s*\["""
+    r"""|\[)(\s*\d{1,3}(?:\s*,\s*\d{1,3}){2,})\s*,?\s*"""
+    r"""(?:\)\s*\)|\]\s*\)(?:\.toString\([^()]*\))?|\]\s*\.pack\(\s*["'][CcU]\*["']\s*\)"""
+    r"""|\]\s*\.map\([^()]*(?:fromCharCode|chr)(?:\([^()]*\))?\)\s*\.join(?:\(\s*(?:''|"")\s*\))?)"""
 )
 _IMPLICIT_TOPIC = compile_lazily(r"\b(unlink|rmdir|rmtree)\b(?=\s*(?:for\b|foreach\b|;|\}|$))")
 _LISP_HOME = compile_lazily(
-    r'\((?:getenv|uiop:getenv|System/getenv|sys:getenv|os/getenv)\s+"HOME"\)|\(user-homedir-pathname\)|\(find-system-path\s+\'home-dir\)'
+    r'\((?:getenv|uiop:getenv|System/getenv|sys:getenv|os/getenv)\s+"HOME"\)|\(user-homedir-pathname\)'
+    r"|\(find-system-path\s+\'home-dir\)"
 )
 _LISP_PATH = compile_lazily(
     r'\((?:expand-file-name|string-to-path|string->path|file-truename|pathname|namestring)\s+("[^"]*")\)'
@@ -32,8 +36,10 @@ _BARE_QUOTE = compile_lazily(r'(?<!\\)"')
 _MAX_MATCHES = 60
 _STRING = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')"""
 _FUNCTION_DEFINITION = compile_lazily(
-    r"\b(?:function|def|fn|func|fun|local\s+function|sub)\s+(?P<name>[A-Za-z_]\w*)\s*(?:\(\s*(?P<first>\$?[A-Za-z_]\w*)?|\{)"
-    r"|\b(?:const|let|var)\s+(?P<arrow>[A-Za-z_]\w*)\s*=\s*(?:async\s+)?(?:function\s*)?\(?\s*(?P<given>[A-Za-z_]\w*)\s*[,):=]"
+    r"\b(?:function|def|fn|func|fun|local\s+function"
+    r"|sub)\s+(?P<name>[A-Za-z_]\w*)\s*(?:\(\s*(?P<first>\$?[A-Za-z_]\w*)?|\{)"
+    r"|\b(?:const|let|var)\s+(?P<arrow>[A-Za-z_]\w*)\s*=\s*(?:async\s+)?(?:function\s*)?"
+    r"\(?\s*(?P<given>[A-Za-z_]\w*)\s*[,):=]"
 )
 _KEY_VALUE = compile_lazily(rf"""(?:["']|:)?\b([A-Za-z_]\w*)["']?\s*(?:=>|:)\s*{_STRING}""")
 
@@ -83,6 +89,9 @@ def inline_table_values(text: str) -> str:
     }
     for key, value in pairs.items():
         if key in text.replace(value, "", 1):
-            pattern = rf"""[$%@]?\b[A-Za-z_]\w*(?:\[\s*(?::{key}|["']{key}["'])\s*\]|\{{\s*["']?{key}["']?\s*\}})(?!\s*=[^=])"""
+            pattern = (
+                rf"""[$%@]?\b[A-Za-z_]\w*(?:\[\s*(?::{key}|["']{key}["'])\s*\]"""
+                rf"""|\{{\s*["']?{key}["']?\s*\}})(?!\s*=[^=])"""
+            )
             text = re.sub(pattern, quote_string(value).replace("\\", "\\\\"), text)
     return text

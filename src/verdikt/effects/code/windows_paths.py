@@ -11,14 +11,16 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
 
 _SYSTEM_PATH = compile_lazily(
-    r"(?i)^(?:[a-z]:[\\/]*(?:\*|windows|program|users(?:[\\/][\w.]+)?[\\/]*\*?$|$)|\$env:(?:systemroot|windir|programfiles|systemdrive|userprofile|homepath|homedrive)"
+    r"(?i)^(?:[a-z]:[\\/]*(?:\*|windows|program|users(?:[\\/][\w.]+)?[\\/]*\*?$|$)|\$env:(?:systemroot|windir"
+    r"|programfiles|systemdrive|userprofile|homepath|homedrive)"
     r"|%(?:systemroot|windir|systemdrive|userprofile|programfiles|homepath)%|~[\\/]*\*?$|\$home[\\/]*\*?$|/$)"
 )
 _ABSOLUTE_PATH = compile_lazily(r"(?i)^(?:[a-z]:[\\/]|\\\\|\$env:|%|~|/|\$home)")
 REGISTRY_PATH = compile_lazily(r"(?i)^(?:hk(?:lm|cu|cr|u|cc):|registry::|hkey_)")
 _DRIVE_LETTER = compile_lazily(r"^[A-Za-z]:(?=[\\/])")
 _BUILD_NAMES = word_set(
-    "node_modules dist build target bin obj out .next coverage __pycache__ .pytest_cache .venv venv packages .vs testresults"
+    "node_modules dist build target bin obj out .next coverage __pycache__ .pytest_cache .venv venv packages .vs "
+    "testresults"
 )
 
 

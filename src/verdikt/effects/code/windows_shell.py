@@ -24,14 +24,16 @@ _MAX_DEPTH = 6
 _SHELL_NAME = compile_lazily(r"(?i)\b(?:cmd|powershell|pwsh)\b")
 
 _FETCH_CALL = compile_lazily(
-    r"(?i)\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|curl|wget|start-bitstransfer)\b|\.download(?:string|data|file)\b|net\.webclient"
+    r"(?i)\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|curl|wget|start-bitstransfer)\b|\.download(?:string|data"
+    r"|file)\b|net\.webclient"
 )
 _EVAL_CALL = compile_lazily(r"(?i)\b(?:iex|invoke-expression)\b|scriptblock\]::create")
 _DECODE_CALL = compile_lazily(r"(?i)frombase64string|gzipstream|deflatestream|-bxor")
 _SOCKET_CALL = compile_lazily(r"(?i)net\.sockets\.tcpclient|\bpowercat\b|invoke-powershelltcp")
 _DOTNET_DELETE = compile_lazily(r"(?i)\[(?:system\.)?io\.(file|directory)\]::delete\(\s*['\"]([^'\"]+)")
 _HARMLESS_BUILTINS = word_set(
-    "echo dir cd chdir set rem ver vol title cls pause if for goto exit setlocal endlocal pushd popd prompt color date time assoc ftype call where tree more find findstr mkdir md copy move ren rename xcopy"
+    "echo dir cd chdir set rem ver vol title cls pause if for goto exit setlocal endlocal pushd popd prompt color "
+    "date time assoc ftype call where tree more find findstr mkdir md copy move ren rename xcopy"
 )
 
 

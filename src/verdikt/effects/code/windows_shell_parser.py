@@ -7,7 +7,9 @@ from typing import NamedTuple
 from verdikt.effects.program.table import word_set
 
 _VALUE_FLAGS = word_set(
-    "-path -literalpath -filter -include -exclude -erroraction -ea -credential -name -id -uri -outfile -method -body -infile -number -driveletter -logname -computername -value -itemtype -destination -argumentlist -filepath -taskname -action -trigger -scope -executionpolicy -username -password"
+    "-path -literalpath -filter -include -exclude -erroraction -ea -credential -name -id -uri -outfile -method -body "
+    "-infile -number -driveletter -logname -computername -value -itemtype -destination -argumentlist -filepath "
+    "-taskname -action -trigger -scope -executionpolicy -username -password"
 )
 
 
