@@ -329,7 +329,9 @@ PROGRAMS: dict[str, Program] = {
     "git-crypt": Program(_READ, subcommands={"unlock": _SHOW, "export-key": _SHOW}),
     "git-credential": Program(_SHOW, subcommands={"fill": _SHOW}),
     **alias_programs(
-        "docker-credential-desktop docker-credential-osxkeychain docker-credential-secretservice docker-credential-pass docker-credential-wincred docker-credential-ecr-login git-credential-osxkeychain git-credential-manager git-credential-store git-credential-libsecret",
+        "docker-credential-desktop docker-credential-osxkeychain docker-credential-secretservice "
+        "docker-credential-pass docker-credential-wincred docker-credential-ecr-login git-credential-osxkeychain "
+        "git-credential-manager git-credential-store git-credential-libsecret",
         Program(_READ, subcommands={"get": _SHOW, "list": _READ, "store": _SET, "erase": _DROP}),
     ),
     **alias_programs("trufflehog detect-secrets git-secrets ggshield talisman", Program(EffectSpec("code.build"))),

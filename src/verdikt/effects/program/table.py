@@ -24,7 +24,8 @@ and one with subcommands a few lines for each that matters:
         },
     ),
 
-What rows cannot express, `classify` does: a function from an `Invocation` to effects, which replaces or adds to the rows.
+What rows cannot express, `classify` does: a function from an `Invocation` to effects, which replaces or adds to the
+rows.
 """
 
 from __future__ import annotations
@@ -190,7 +191,7 @@ class EffectSpec:
     selector: str = ""
     """Which words are the targets: see `Arguments.select_words`. No such word, no effect, unless `without_target`."""
     kind: str = "path"
-    """What the targets are: path, host, ref, pid, package, database, unit, resource, other. Paths get zone and state."""
+    """What the targets are: path, host, ref, pid, package, database, unit, resource or other."""
     when: str = ""
     """Only with one of these flags or words (`-r+-f`: with both)."""
     unless: str = ""
