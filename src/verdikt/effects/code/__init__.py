@@ -21,7 +21,8 @@ _PLAIN_CHARACTERS = "-_./=:,@%+"
 
 def classify_code(language: str, text: str, call: Invocation) -> Iterator[Effect]:
     """Yield the effects of program text; `code.run` for a language without a classifier. Never raises."""
-    # The classifiers are imported when needed: few commands hold Python, PowerShell or a script.
+    # Imported when needed: the three together take about a third of the time to import the classifier, few commands
+    # hold such text, and the program tables that they use import this package.
     if language == "python":
         from verdikt.effects.code.python import classify_python
 

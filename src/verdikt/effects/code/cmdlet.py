@@ -9,6 +9,7 @@ from verdikt.effects.program.system import is_protection
 from verdikt.effects.program.table import word_set
 from verdikt.model.effect import Effect, Target
 
+# The built-in aliases of cmdlets that matter; in Windows PowerShell `curl` and `wget` are aliases too.
 ALIASES = {
     **dict.fromkeys(("rm", "ri", "del", "erase", "rd", "rmdir"), "remove-item"),
     **dict.fromkeys(("iwr", "irm", "curl", "wget", "invoke-restmethod"), "invoke-webrequest"),
@@ -43,6 +44,7 @@ _HARMLESS_NOUNS = word_set(
     "list wide object string csv html xml json property error"
 )
 
+# Prefixes of nouns in the modules of clouds and directories: Remove-AzVM, Remove-S3Bucket, Remove-ADUser.
 _CLOUD_PREFIXES = (
     "az",
     "ad",
@@ -96,6 +98,7 @@ _VERBS = (
 
 
 def _classify_remove_item(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    # PowerShell accepts a flag cut off anywhere: -r, -rec.
     tree = any("-recurse".startswith(flag) and len(flag) > 1 for flag in arguments.flags)
     yield from classify_deletes(arguments.paths, "fs.delete.tree" if tree else "fs.delete", call)
 
@@ -109,6 +112,7 @@ def _classify_remove_property(arguments: CmdletArguments, call: Invocation) -> I
 
 
 def _classify_set_property(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    # Programs below the registry keys Run and RunOnce start at every login.
     later = any("\\run" in path.lower() for path in arguments.paths)
     registry = any(map(REGISTRY_PATH.match, arguments.paths))
     yield call.make_effect(
@@ -125,6 +129,7 @@ def _classify_web_request(arguments: CmdletArguments, call: Invocation) -> Itera
 
 def _classify_stop_process(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
     names = [text for text in [*arguments.operands, arguments.get_value("-name"), arguments.get_value("-id")] if text]
+    # A name may match many processes; an id is one.
     everything = any(text in ("*", ".") for text in names) or bool(arguments.get_value("-name", "-processname"))
     yield call.make_effect("proc.kill.all" if everything else "proc.kill", tuple(Target(text, "pid") for text in names))
 
@@ -140,6 +145,7 @@ def _classify_get_children(arguments: CmdletArguments, call: Invocation) -> Iter
 
 
 def _classify_set_content(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    # `Set-Content x -Value ""` empties the file.
     if arguments.flags.get("-value") == "" and "-value" in arguments.flags:
         yield from classify_deletes(arguments.paths, "fs.truncate", call)
         return
@@ -153,6 +159,7 @@ def _classify_execution_policy(arguments: CmdletArguments, call: Invocation) -> 
 
 
 def _classify_virus_scanner(arguments: CmdletArguments, call: Invocation) -> Iterator[Effect]:
+    # An exclusion switches the scanner off for whatever it covers.
     off = any("disable" in flag or "exclusion" in flag for flag in arguments.flags)
     yield call.make_effect("sys.security" if off else "sys.setting", (Target("the virus scanner", "other"),))
 

@@ -115,6 +115,7 @@ class _ConstantFolder:
 
     def _assign_name(self, name: str, start: int) -> None:
         value, _, goes_on = self._parse_expression(start)
+        # From here on the name stands for something else, known or not.
         self._values.pop(name, None)
         self._lists.pop(name, None)
         if value is not None:
@@ -179,6 +180,7 @@ class _ConstantFolder:
             if value is None:
                 return [], position
             names = match[0].rstrip("( \t").endswith(script_patterns.BARE_NAME_LISTINGS)
+            # Options may stand before the closing parenthesis, so it is searched for nearby.
             close = text.find(")", end)
             return [UNKNOWN if names else f"{value.rstrip('/')}/*"], close + 1 if 0 <= close < end + 80 else end
         if self._joins_with_dot and (match := script_patterns.ANGLE_GLOB.match(text, position)):
@@ -283,6 +285,7 @@ class _ConstantFolder:
         if match := script_patterns.PATH_JOIN.match(text, position):
             items, end = self._parse_arguments(match.end(), depth)
             if items and items[0] != UNKNOWN:
+                # Ruby's `File.expand_path(path, base)` takes the base second.
                 if "expand_path" in match[0] and len(items) > 1:
                     items = [items[1], items[0]]
                 return _join_path(items), end
@@ -404,6 +407,7 @@ def _join_path(parts: list[str]) -> str:
     return whole
 
 
+# A loop variable has one value here, so the value that does most harm must be the one.
 def _pick_riskiest(items: list[str]) -> str:
     """Return the item of a loop that lies outside the project, or else the first."""
     return next((item for item in items if item[:1] in ("/", "~") or item.startswith("..")), items[0])

@@ -74,6 +74,7 @@ def _join_list(
 ) -> tuple[str, int] | None:
     """Return the result of `["r", "m"].join("")` or `["726d"].pack("H*")`."""
     close = text.find("]", position)
+    # Longer lists are data, and searching them at every bracket would take quadratic time.
     if close < 0 or close > position + 2_000 or (method := _JOIN_METHOD.match(text, close + 1)) is None:
         return None
     items = [first or second for first, second in re.findall(r'"([^"]*)"|\'([^\']*)\'', text[position:close])]
@@ -90,6 +91,7 @@ def _apply_function(name: str, arguments: list[str]) -> str | None:
     first = arguments[0]
     if name in _BASE64_FUNCTIONS:
         return _decode_base64(first)
+    # Node's `Buffer.from(text, encoding)`.
     if name == "from":
         return _decode_packed({"base64": "m", "hex": "H*"}.get(arguments[1] if len(arguments) > 1 else "", ""), first)
     if name == "pack":

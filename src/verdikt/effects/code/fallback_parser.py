@@ -46,6 +46,7 @@ class FallbackParser:
         while lines:
             if count := self._parse_statement(lines):
                 del lines[-count:]
+            # One unreadable statement must not hide the others on its line.
             elif ";" in lines[-1]:
                 lines += [part.strip() for part in reversed(lines.pop().split(";"))]
             else:

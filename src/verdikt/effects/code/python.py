@@ -65,15 +65,19 @@ _SEND_FUNCTIONS = word_set(
 _SHELLS = word_set("sh bash zsh dash /bin/sh /bin/bash")
 _UNPICKLE_FUNCTIONS = word_set("pickle.loads marshal.loads dill.loads cloudpickle.loads")
 """Functions that run code while they unpack their argument."""
+# A shell without a program of its own, such as `sh` or `bash -s`, runs its input.
 _SHELL_READING_INPUT = compile_lazily(r"\s*'?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh'?(?:\s+'?-[se]*'?)*\s*$")
 _MAX_NODES = 100_000
 """Maximum number of syntax nodes that are looked at; no file that verdikt reads is long enough to have as many."""
+# `getattr(os, name)` with an unknown name may call anything of these modules.
 _SENSITIVE_MODULES = frozenset(
     ("os", "subprocess", "shutil", "builtins", "__builtins__", "sys", "ctypes", "socket", "pty")
 )
+# `!command` in a notebook, or a cell that begins with `%%bash`.
 _NOTEBOOK_MAGIC = compile_lazily(r"^[ \t]*[!](.+)$|^(?=%%(?:bash|sh)\b)", re.MULTILINE)
 
 _FIRST_ARGUMENT_NAMES = ("args", "cmd", "command", "url", "path", "file")
+# By name alone: the module that a method belongs to is rarely known.
 _FILE_READERS = word_set(
     "read read_file read_csv read_table read_json getline getlines input open add write load from_private_key_file "
     "from_file upload_file upload put_object storbinary sendfile send_file memmap fromfile loadtxt genfromtxt "
@@ -113,6 +117,7 @@ class _ModuleClassifier(PythonConstants):
         self.node_count += len(nodes)
         if self.node_count > _MAX_NODES:
             self.effects.append(self.call.make_effect("code.unknown", possible=True, note="too long to be read"))
+        # Names first: a call may stand before the import or assignment that it depends on.
         for node in nodes:
             self.record_node(node)
         if self.imports_environment():
@@ -168,6 +173,7 @@ class _ModuleClassifier(PythonConstants):
     def _classify_special_call(self, node: ast.Call, function: str, first: ast.expr | None) -> bool:
         """Classify calls that name and argument identify together; return whether this was one."""
         if function in ("os.kill", "os.killpg"):
+            # -1 is every process that may be signalled, 1 is init.
             everything = first is not None and ast.unparse(first) in ("-1", "1")
             self.effects.append(self.call.make_effect("sys.crash" if everything else "proc.kill"))
         elif function in ("print", "pprint.pprint", "json.dumps", "pprint"):
@@ -309,6 +315,7 @@ class _ModuleClassifier(PythonConstants):
         calls = (
             {self.resolve_name(n.func) for n in ast.walk(argument) if isinstance(n, ast.Call)} if argument else set()
         )
+        # Evaluating decoded text hides it from a reader even if the text is known here.
         if calls & DECODER_FUNCTIONS:
             yield self.call.make_effect("code.hidden", note="runs what a decoder makes of its input")
         if UNKNOWN not in text:
@@ -322,6 +329,7 @@ class _ModuleClassifier(PythonConstants):
     def _classify_open(self, node: ast.Call, argument: ast.expr | None) -> Iterator[Effect]:
         mode_argument = node.args[1] if len(node.args) > 1 else _find_keyword(node, ("mode",))
         mode = self.evaluate_text(mode_argument) if mode_argument is not None else "r"
+        # What is no mode is an argument of another `open`, such as that of `webbrowser` or `zipfile`.
         if UNKNOWN in mode or not set(mode) <= set("rwaxbtU+"):
             mode = "r"
         what = "fs.read"

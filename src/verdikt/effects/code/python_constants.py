@@ -78,6 +78,7 @@ class PythonConstants:
             if not _is_filtered_loop(node):
                 self._assign_walk(node.target.elts, node.iter)
         elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
+            # A loop over everything that skips some of it says nothing about what it touches.
             if self.evaluate_text(node.iter) != "*" or not _is_filtered_loop(node):
                 self._assign_name(node.target.id, node.iter)
         elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
@@ -102,6 +103,7 @@ class PythonConstants:
 
     def _assign_name(self, name: str, value: ast.expr) -> None:
         text = self.evaluate_text(value)
+        # An unknown value does not clear an earlier constant: statements are not visited in the order of execution.
         if UNKNOWN not in text:
             self.values[name] = text
         elif isinstance(value, ast.Attribute | ast.Call) and (qualified := self.resolve_name(value)):
@@ -145,6 +147,7 @@ class PythonConstants:
             )
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             return self.evaluate_text(node.left, depth + 1) + self.evaluate_text(node.right, depth + 1)
+        # `/` joins paths of pathlib.
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             return f"{self.evaluate_text(node.left, depth + 1).rstrip('/')}/{self.evaluate_text(node.right, depth + 1)}"
         if isinstance(node, ast.List | ast.Tuple):
@@ -206,6 +209,7 @@ class PythonConstants:
             return "~"
         if function in ("os.environ.get", "os.getenv") and arguments[:1] == ["HOME"]:
             return "~"
+        # The real name is random; all that matters is that it is temporary.
         if function.startswith("tempfile."):
             return "/tmp/made-by-python"
         if function in ("os.getcwd", "pathlib.Path.cwd", "Path.cwd"):

@@ -114,6 +114,7 @@ def _classify_eval_text(language: str, text: str, call: Invocation) -> Iterator[
     """Yield the effects of program text in a constant string that is evaluated."""
     for match in script_patterns.EVAL_TEXT.finditer(text):
         inner = _first_group(match)
+        # Always shorter than the text, so that the recursion ends.
         if len(inner) < len(text):
             yield from classify_script(language, re.sub(r"\\([\"'`\\])", r"\1", inner), call)
 
@@ -163,6 +164,7 @@ def _classify_file_calls(language: str, text: str, call: Invocation) -> Iterator
         if (
             owner is None
             or script_patterns.FILE_MODULE.match(owner)
+            # `const x = require("fs")`: the owner is a module under another name.
             or re.search(rf"\b{re.escape(owner)}\s*=\s*(?:await\s+)?(?:require|import)\b", text)
         ):
             yield from _classify_path("fs.delete", _first_group(match, 1), match, call, language)

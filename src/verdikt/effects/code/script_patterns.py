@@ -32,6 +32,7 @@ JOIN_OPERATOR = {True: compile_lazily(r"\s*\.(?!\.)\s*"), False: compile_lazily(
 ASSIGNMENT = compile_lazily(r"(?:\s*:\s*[A-Z]?[\w.]+)?(?:\s*,\s*\w+(?=\s*:=))?\s*(?::=|<-|(?:\|\|)?=(?![=~>]))\s*")
 APPEND_ASSIGNMENT = compile_lazily(r"\s*(?:\+=|\.=|<<(?!<))\s*")
 WORD_LIST = compile_lazily(r"(?:\bqw\s*|%w)(?:\{([^{}]*)\}|\(([^()]*)\)|\[([^\[\]]*)\]|/([^/\n]*)/)")
+# Expressions for the home directory, in every language.
 HOME_DIRECTORY = compile_lazily(
     r"""(?:require\(\s*['"](?:node:)?os['"]\s*\)\.|\bos\.)homedir\(\)|\bhomedir\(\)|\bDir\.home(?:\(\))?"""
     r"""|\bENV(?:\[|\.fetch\(\s*)['"]HOME['"][\])]"""
@@ -81,6 +82,7 @@ EACH_CALL = compile_lazily(
     r"\s*\)?\s*\.\s*(?:each|forEach|map|each_entry"
     r"|foreach)\s*(?:\(\s*(?:async\s+)?(?:function\s*)?\(?\s*(?P<arrow>\w+)|(?:\{|do)\s*\|\s*(?P<block>\w+))"
 )
+# Ruby: `paths.each(&:delete)`.
 SYMBOL_TO_PROC = compile_lazily(
     r"\s*\)?(?:\s*\.\s*(?:children|entries|glob\([^()]*\)|sort|reverse|to_a))*\s*\.\s*(?:each|map"
     r"|each_entry)\s*\(?\s*&\s*(?::(\w+)|[\w:.]+\.method\(\s*:(\w+)\s*\))"
@@ -89,13 +91,16 @@ BLOCK_PARAMETER = compile_lazily(r"\s*\)?\s*(?:\{|do)\s*\|\s*(?P<block>\w+)\s*\|
 TOPIC_LOOP = compile_lazily(r"\bfor(?:each)?\s*(?=\(\s*(?:<|glob|qw|[\"']))")
 FOREACH = compile_lazily(r"\bforeach\s*\(\s*")
 FOREACH_VARIABLE = compile_lazily(r"\s*\)*\s+as\s+(?:\$\w+\s*=>\s*)?(?P<name>\$\w+)")
+# Perl: `unlink for glob("x")`, where the loop stands after its body.
 POSTFIX_LOOP = compile_lazily(r"\bfor(?:each)?\s+(?=\(|qw|<|glob)")
 ANGLE_GLOB = compile_lazily(r"<([^<>\n=;]+)>")
 TABLE_CONCAT = compile_lazily(r"\btable\.concat\s*\(\s*")
 IMPLODE_CALL = compile_lazily(r"\b(?:implode|join)\s*\(\s*")
 JOIN_METHOD = compile_lazily(r"\s*\.\s*join\s*\(\s*")
 COMMA = compile_lazily(r"\s*,\s*")
+# `fs["rmSync"](…)` is `fs.rmSync(…)`.
 COMPUTED_MEMBER = compile_lazily(r"""\[\s*(['"])([A-Za-z_]\w*)\1\s*\](?=\s*\()""")
+# `send(:unlink, path)`, `call_user_func("unlink", $path)`: calls by name.
 DYNAMIC_SEND = compile_lazily(
     r"""\.?\b(?:public_send|__send__|send|call_user_func(?:_array)?)\s*\(?\s*[:'"](\w+)['"]?\s*,\s*"""
 )
@@ -123,10 +128,13 @@ ASSIGNMENT_TARGET = compile_lazily(r"\s*(?:=(?![=~])|:(?!:)\s|\+=|\.=|\|\|=|\()"
 
 # Calls, for script.py.
 
+# A string in any of three quotes, each with a group of its own; patterns below rely on three groups per string.
 STRING_GROUPS = r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)"""
 SHELL_CALL = compile_lazily(
-    r"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync|execFile"
-    r"|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder|System\.cmd"
+    r"(?<!['\"])\b(?:system|exec|execSync|popen|shell_exec|passthru|proc_open|pcntl_exec|execute|spawn|spawnSync"
+    r"|execFile"
+    r"|execFileSync|fork|run|qx|Open3\.\w+|IO\.popen|PTY\.spawn|Runtime\.getRuntime\(\)\.exec|ProcessBuilder"
+    r"|System\.cmd"
     r"|exec\.Command|Command::new|os\.execute|io\.popen|Deno\.Command|Bun\.spawn|Sys\.command|callCommand|readProcess"
     r"|uiop:run-program|run-program|run-shell-command|shell-command|clojure\.java\.shell/sh|shell/sh|Process\.run"
     r"|do\s+shell\s+script)\b\s*[(\[*.]*\s*"
@@ -137,6 +145,7 @@ SHELL_CALL = compile_lazily(
 BACKTICK_COMMAND = compile_lazily(r"(?<![\w)])`([^`]{2,})`|(?:%x|\bqx)\s*[{(\[/|!]([^})\]/|!]+)[})\]/|!]")
 BACKTICK_LANGUAGES = ("perl", "ruby", "php")
 """Languages in which a shell runs the text between backquotes."""
+# Calls that take the path as their first argument, alone or inside a listing: `unlink glob("*.log")`.
 FILE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (
         what,
@@ -186,6 +195,7 @@ DELETE_CALL = compile_lazily(
     re.DOTALL,
 )
 """`delete` and `remove`; maps and lists have methods of that name too, so the owner decides."""
+# Owners of `delete` and `remove` that are files and not collections.
 FILE_MODULE = compile_lazily(
     r"^(?:File|FileUtils|IO|FS|fs\w*|Deno|Bun|os|Files|Dir|Pathname|file|filesystem|path|unlink|require\(.*"
     r"|import\(.*)$"
@@ -203,6 +213,7 @@ SEND_CALL = compile_lazily(
     r"(?i)Net::HTTP\.post|->post(?:_form)?\b|\.(?:post|put|patch)\s*\(|method['\"]?\s*(?::|=>)\s*['\"](?:POST|PUT"
     r"|PATCH)"
 )
+# `eval` together with a download or a decoder anywhere in the text counts as running what they return.
 EVAL_CALL = compile_lazily(
     r"\b(?:eval|new\s+Function|runInThisContext|runInNewContext|loadstring|instance_eval|class_eval|create_function)\b"
 )
@@ -230,18 +241,21 @@ EMPTY_WRITE = compile_lazily(
     rf"""\b(?:writeFileSync|writeFile|file_put_contents|File\.write|IO\.write"""
     rf"""|outputFileSync)\b\s*\(?\s*{STRING_GROUPS}\s*,\s*(?:''|""|``)\s*[),;]?"""
 )
+# Methods whose name alone says that data is lost; their libraries are not looked at.
 DATABASE_CALLS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "db.drop",
         compile_lazily(
-            r"\bdropDatabase\s*\(|\bdropAllTables\s*\(|\bdropCollection\s*\(|\bflush(?:all|All|db|Db)\b|\bdropSchema\s*\("
+            r"\bdropDatabase\s*\(|\bdropAllTables\s*\(|\bdropCollection\s*\(|\bflush(?:all|All|db|Db)\b"
+            r"|\bdropSchema\s*\("
             r"|sync\(\s*\{\s*force\s*:\s*true"
         ),
     ),
     (
         "cloud.delete",
         compile_lazily(
-            r"\.delete(?:Bucket|Table|DBInstance|DBCluster|Stack|Function|Cluster|Volume|Objects|Repository|HostedZone)\("
+            r"\.delete(?:Bucket|Table|DBInstance|DBCluster|Stack|Function|Cluster|Volume|Objects|Repository"
+            r"|HostedZone)\("
             r"|\.terminateInstances\("
             r"|\b(?:Delete(?:Bucket|Table|DBInstance|DBCluster|Stack|Volume|Objects)|TerminateInstances)Command\b"
             r"|\.delete_(?:bucket|table|db_instance|stack)\b|\.terminate_instances\b"
@@ -273,6 +287,7 @@ JOINED_EXPRESSION = (compile_lazily(r"\s*(?:\+|\.\.|<>)\s*[$\w(]"), compile_lazi
 PHP_JOIN = compile_lazily(r"""([)"'])\s*\.\s*(?=\w+\()""")
 BUN_SHELL = compile_lazily(r"\$`([^`]+)`")
 TCL_DELETE = compile_lazily(r"\bfile\s+delete\s+(?:-force\s+)?(?:--\s+)?([^\s;\]]+)")
+# A socket and the start of a process in one script are taken for a reverse shell.
 SOCKET_CALL = compile_lazily(
     r"\b(?:socket|TCPSocket|TCPServer|fsockopen|net\.(?:connect|Socket|createConnection|createServer)|createServer"
     r"|java\.net\.Socket|socket\.tcp|socket\.bind|IO::Socket(?:::\w+)?|ServerSocket|Sockets?|stream_socket_client"

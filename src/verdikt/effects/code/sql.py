@@ -104,6 +104,7 @@ def looks_like_sql(text: str) -> bool:
 
 def classify_sql(text: str, call: Invocation, dialect: str = "", *, recoverable: bool = False) -> Iterator[Effect]:
     """Yield the effects of SQL; `recoverable` says that the database can be lost without harm."""
+    # `COPY … TO PROGRAM` and `xp_cmdshell` run a shell command on the machine of the database.
     for program in _PROGRAM_CALL.finditer(text):
         yield from call.classify_shell((program.group(1) or program.group(2)).replace("''", "'"))
     yield from classify_file_access(text, call)
@@ -140,6 +141,7 @@ def classify_statements(text: str, dialect: str = "") -> list[StatementEffect]:
     if not _RISKY_KEYWORD.search(text):
         return [StatementEffect("db.read" if text.lstrip(" \n\t(;").lower().startswith(_READ_STARTS) else "db.write")]
     parts = _split_statements(text[:_MAX_TEXT], dialect)
+    # Quotes that do not match hide where statements end; the keywords alone allow the worst.
     if parts is None:
         return [StatementEffect("db.drop", note="text that does not end where it should", recoverable=True)]
     effects: list[StatementEffect] = []
@@ -208,6 +210,7 @@ def _is_rolled_back(parts: list[list[_Token]], dialect: str) -> bool:
 
 def _classify_statement(tokens: list[_Token], created_tables: set[str], dialect: str) -> Iterator[StatementEffect]:
     head = tokens[0].upper
+    # EXPLAIN only plans a statement; EXPLAIN ANALYZE runs it.
     if head == "EXPLAIN" and not any(token.upper == "ANALYZE" for token in tokens[:4]):
         yield StatementEffect("db.read")
         return
@@ -273,6 +276,7 @@ def _classify_nested(tokens: list[_Token], created_tables: set[str], dialect: st
     """Yield the effects of a block or a string that is run as SQL."""
     for token in tokens[1:]:
         if token.is_string and _RISKY_KEYWORD.search(token.text):
+            # `DO $$ BEGIN … END $$`: without its frame the block is a list of statements.
             inner = token.text.strip("$ \n")
             body = re.sub(r"(?is)^\s*(?:declare\b.*?)?begin\b", "", inner)
             for part in _split_statements(body, dialect) or []:
@@ -365,9 +369,11 @@ def _classify_create(tokens: list[_Token], keywords: list[str], created_tables: 
     name = _find_name(keywords, names, keywords.index(kind) + 1) if kind else ""
     if kind in _ACCOUNT_OBJECTS:
         yield StatementEffect("db.admin", name)
+    # `CREATE OR REPLACE TABLE` drops the old table first.
     elif kind == "TABLE" and "REPLACE" in keywords[1:3]:
         yield StatementEffect("db.drop", name, note="replaces the table with its rows")
     else:
+        # Dropping a table that the same text created loses nothing, unless it may have existed before.
         if kind == "TABLE" and "EXISTS" not in keywords[:7]:
             created_tables.add(name.lower())
         yield StatementEffect("db.schema", name)
@@ -393,6 +399,7 @@ def _has_row_filter(tokens: list[_Token], head: str) -> bool:
         if tokens[index].is_string:
             continue
         depth += {"(": 1, ")": -1}.get(upper, 0)
+        # The parenthesis of a subquery ends here; a WHERE after it filters the outer statement.
         if depth < 0:
             return False
         if upper in ("WHERE", "LIMIT", "TOP") and depth == 0:

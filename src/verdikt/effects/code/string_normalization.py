@@ -15,6 +15,7 @@ _SPECIAL_QUOTES = {
     "ruby": compile_lazily(r"%[qQ]?(?:\{([^{}]*)\}|\(([^()]*)\)|\[([^\[\]]*)\]|\|([^|\n]*)\||!([^!\n]*)!)"),
     "lua": compile_lazily(r"\[\[([^\[\]]*)\]\]"),
 }
+# `[114, 109].pack("c*")`, `String.fromCharCode(...[114, 109])`: text written as numbers to be overlooked.
 _CHARACTER_CODES = compile_lazily(
     r"""(?:\bjoin\s*\(?\s*(?:''|"")\s*,\s*map\s*(?:\{\s*chr[^{}]*\}|chr\s*,)\s*\(?"""
     r"""|\bString\.fromCharCode\(\s*\.\.\.\s*\[|\bBuffer\.from\(\s*\["""
@@ -22,6 +23,7 @@ _CHARACTER_CODES = compile_lazily(
     r"""(?:\)\s*\)|\]\s*\)(?:\.toString\([^()]*\))?|\]\s*\.pack\(\s*["'][CcU]\*["']\s*\)"""
     r"""|\]\s*\.map\([^()]*(?:fromCharCode|chr)(?:\([^()]*\))?\)\s*\.join(?:\(\s*(?:''|"")\s*\))?)"""
 )
+# Perl: `unlink` without an argument deletes `$_`.
 _IMPLICIT_TOPIC = compile_lazily(r"\b(unlink|rmdir|rmtree)\b(?=\s*(?:for\b|foreach\b|;|\}|$))")
 _LISP_HOME = compile_lazily(
     r'\((?:getenv|uiop:getenv|System/getenv|sys:getenv|os/getenv)\s+"HOME"\)|\(user-homedir-pathname\)'

@@ -38,6 +38,7 @@ def classify_deletes(paths: list[str], what: str, call: Invocation, *, empty_onl
         if REGISTRY_PATH.match(path):
             yield call.make_effect("reg.delete", (Target(path, "other"),))
             continue
+        # Only a relative path can be looked at: the project lies on this machine, the drives may not.
         zone = Zone.SYSTEM if _SYSTEM_PATH.match(path) else Zone.OUTSIDE if _ABSOLUTE_PATH.match(path) else Zone.PROJECT
         if zone is Zone.PROJECT and path[:1] not in "$%" and UNKNOWN not in path and not empty_only:
             slashed = path.replace("\\", "/")

@@ -44,6 +44,7 @@ def classify_windows_shell(text: str, call: Invocation, language: str) -> Iterat
     text = text[:_MAX_TEXT]
     for statement in split_statements(text):
         bare = strip_strings(statement)
+        # Searched with strings included: type names are often given as strings.
         if _SOCKET_CALL.search(statement):
             yield call.make_effect("net.shell", note="a shell over a bare connection")
         if _EVAL_CALL.search(bare):
@@ -81,6 +82,7 @@ def _add_piped_operands(command: WindowsCommand, previous: WindowsCommand | None
         if not listing.paths and listing.get_value("-filter", "-include"):
             paths = [listing.get_value("-filter", "-include")]
         return WindowsCommand(command.name, (*command.words, *deep, *((path, True) for path in paths)))
+    # `Get-Process | Stop-Process` ends every process.
     if previous.name in ("get-process", "gps", "ps") and name == "stop-process" and not previous.words:
         return WindowsCommand(command.name, (*command.words, ("*", True)))
     return (
