@@ -9,9 +9,9 @@ from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.model.action import Action, Outcome
-from verdikt.model.decision import Decision
 from verdikt.model.hook_message import Answer, Turn
 from verdikt.model.tool_kind import classify_tool
+from verdikt.model.verdict import Decision
 from verdikt.policy import parse_policy
 
 PROJECT = "/home/dev/project"

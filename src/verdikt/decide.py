@@ -19,16 +19,23 @@ from verdikt.graph.combinator import strictest_verdict
 from verdikt.graph.context import GovernanceContext, TraceEntry
 from verdikt.graph.evaluation_result import list_objections
 from verdikt.graph.guard_node import FAILURE_FIX, describe_error
-from verdikt.graph.session_history import RISK_DECAY_FACTOR, record_verdict
-from verdikt.model.action import Action
-from verdikt.model.decision import Decision, apply_posture, build_decision_record
+from verdikt.model.action import Action, action_to_record
+from verdikt.model.canonical_json import stringify_big_integers
 from verdikt.model.effect import EffectClass, Effects
 from verdikt.model.grant import find_covering_grant
 from verdikt.model.posture import READ_ONLY_POSTURES
-from verdikt.model.receipt import RECEIPT_VERSION, Receipt, action_to_record, stringify_big_integers, verdict_to_record
 from verdikt.model.redaction import mask_tokens
-from verdikt.model.session_state import SessionState
-from verdikt.model.verdict import Verdict, VerdictKind
+from verdikt.model.session_state import RISK_DECAY_FACTOR, SessionState, record_verdict
+from verdikt.model.verdict import (
+    RECEIPT_VERSION,
+    Decision,
+    Receipt,
+    Verdict,
+    VerdictKind,
+    apply_posture,
+    build_decision_record,
+    verdict_to_record,
+)
 
 if TYPE_CHECKING:
     from verdikt.effects.manifest import Manifest, ToolDeclaration
@@ -135,9 +142,8 @@ def _decide_recordable(
     )
 
     # Only now, because building the receipt may fail: a second attempt must find the session as it was.
-    ctx.action = action
     session.action_count += 1
-    record_verdict(session, ctx, verdict)
+    record_verdict(session, action, verdict, ctx.risk_score)
     return Decision(receipt=receipt, **fields)
 
 

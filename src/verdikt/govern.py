@@ -27,18 +27,16 @@ from verdikt.ledger.grants import find_live_grants
 from verdikt.ledger.pause import find_active_pause
 from verdikt.ledger.policy_store import has_stored_policy, store_policy
 from verdikt.ledger.projections import load_projections
+from verdikt.model.action import action_to_record
 from verdikt.model.canonical_json import sha256_hex
-from verdikt.model.decision import decision_from_error
 from verdikt.model.effect import Zone
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import Facts, World
 from verdikt.model.hook_message import Answer, Turn
-from verdikt.model.posture import Posture, strictest_posture
-from verdikt.model.receipt import action_to_record
+from verdikt.model.posture import Posture
 from verdikt.model.redaction import redact_action, redact_text
-from verdikt.model.session_memory import StoredMemory, mark_key
-from verdikt.model.session_state import SessionState
-from verdikt.model.verdict import Verdict
+from verdikt.model.session_state import SessionState, StoredMemory, mark_key
+from verdikt.model.verdict import Verdict, decision_from_error, strictest_posture
 from verdikt.observe.clock import SystemClock
 from verdikt.observe.crash_log import record_crash
 from verdikt.observe.git_index import GitIndex
@@ -58,8 +56,8 @@ if TYPE_CHECKING:
     from verdikt.ledger.pause import Pause
     from verdikt.ledger.store import LogWriter
     from verdikt.model.action import Action, Outcome
-    from verdikt.model.decision import Decision
     from verdikt.model.hook_message import Prompt
+    from verdikt.model.verdict import Decision
     from verdikt.observe.clock import Clock
 
 WorldFactory = Callable[[str], World]

@@ -9,15 +9,14 @@ from typing import Any
 from verdikt.decide import decide
 from verdikt.errors import LedgerError
 from verdikt.graph.policy import Policy
+from verdikt.model.action import action_from_record
 from verdikt.model.canonical_json import encode_canonical
-from verdikt.model.decision import Decision
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.facts import Facts, RecordedWorld
 from verdikt.model.grant import parse_grant
 from verdikt.model.posture import Posture
-from verdikt.model.receipt import RECEIPT_VERSION, action_from_record
 from verdikt.model.session_state import SessionState
-from verdikt.model.verdict import VerdictKind
+from verdikt.model.verdict import RECEIPT_VERSION, Decision, VerdictKind
 
 ABSENT = "(absent)"
 """Shown in a difference where one side lacks the field."""

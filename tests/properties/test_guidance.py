@@ -19,7 +19,7 @@ from verdikt.guidance.sequence import SequentialDependencyPolicy
 from verdikt.guidance.tool_policy import PolicyContext
 from verdikt.model.action import Outcome
 from verdikt.model.canonical_json import encode_canonical, parse_json
-from verdikt.model.session_memory import MAX_MARKS, Memory, StoredMemory, fold_changes, value_key
+from verdikt.model.session_state import MAX_MARKS, Memory, StoredMemory, fold_changes, value_key
 
 TEXT = st.text(max_size=60)
 

@@ -11,8 +11,8 @@ from verdikt.graph.policy import Policy
 from verdikt.model.action import Action, ActionKind
 from verdikt.model.effect import Effect, EffectClass, Effects, Target, Zone
 from verdikt.model.facts import Facts
-from verdikt.model.posture import Posture, strictest_posture
-from verdikt.model.verdict import VerdictKind
+from verdikt.model.posture import Posture
+from verdikt.model.verdict import VerdictKind, strictest_posture
 
 CONDITIONS = st.sampled_from(
     ["kind: bash", "effect: fs.delete", "zone: guard", "class: read", "command: rm", "tool: Bash"]

@@ -13,14 +13,13 @@ from verdikt.graph.context import GovernanceContext
 from verdikt.graph.guard_node import to_node
 from verdikt.graph.policy import Policy, PolicyLayer
 from verdikt.model.action import Action
-from verdikt.model.decision import Decision
 from verdikt.model.facts import Facts
 from verdikt.model.grant import Grant
 from verdikt.model.posture import Disposition, Posture
 from verdikt.model.redaction import redact_action
 from verdikt.model.session_state import SessionState
 from verdikt.model.tool_kind import classify_tool
-from verdikt.model.verdict import Verdict, VerdictKind
+from verdikt.model.verdict import Decision, Verdict, VerdictKind
 from verdikt.observe.policy_files import PolicyFile
 from verdikt.policy import build_policy, parse_policy
 

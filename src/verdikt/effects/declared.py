@@ -6,9 +6,8 @@ from typing import Any
 
 from verdikt.effects.manifest import Manifest, ToolDeclaration
 from verdikt.errors import CanonicalError, HookError
-from verdikt.model.canonical_json import encode_canonical, parse_json
+from verdikt.model.canonical_json import encode_canonical, freeze, parse_json
 from verdikt.model.effect import EffectClass, most_restrictive
-from verdikt.model.immutable import freeze
 from verdikt.model.posture import Posture, dispose
 from verdikt.model.spine import SpineReceipt, render_rationale
 

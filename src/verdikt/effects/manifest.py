@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from verdikt.errors import CanonicalError, ManifestError
-from verdikt.model.canonical_json import encode_canonical, parse_json
+from verdikt.model.canonical_json import encode_canonical, freeze, parse_json, thaw
 from verdikt.model.effect import PRECEDENCE, EffectClass
-from verdikt.model.immutable import freeze, thaw
 from verdikt.model.posture import Posture
 
 _TOOL_FIELDS = frozenset({"name", "description", "effects", "permitted_postures", "require_confirmation", "metadata"})

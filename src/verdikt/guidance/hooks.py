@@ -21,8 +21,7 @@ from verdikt.model.facts import Facts
 from verdikt.model.finding import Level
 from verdikt.model.hook_message import Answer, Turn
 from verdikt.model.redaction import redact_text
-from verdikt.model.session_memory import Memory, StoredMemory
-from verdikt.model.session_state import SessionState
+from verdikt.model.session_state import Memory, SessionState, StoredMemory
 
 if TYPE_CHECKING:
     from verdikt.govern import WorldFactory

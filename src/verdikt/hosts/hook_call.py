@@ -14,7 +14,7 @@ from verdikt.hosts.hook_response import NO_OPINION, build_block_response
 from verdikt.hosts.host_decision import HostDecision
 from verdikt.hosts.payload import parse_payload
 from verdikt.ledger.data_directory import get_data_directory
-from verdikt.model.decision import decision_from_error
+from verdikt.model.verdict import decision_from_error
 from verdikt.observe.crash_log import record_crash
 
 if TYPE_CHECKING:

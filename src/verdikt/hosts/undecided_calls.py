@@ -5,10 +5,9 @@ from typing import Any
 
 from verdikt.hosts.host_decision import TEXT_MARK
 from verdikt.ledger.files import FileStore
-from verdikt.model.action import Action
+from verdikt.model.action import Action, action_to_record
 from verdikt.model.canonical_json import encode_canonical
 from verdikt.model.entry import Entry, EntryKind
-from verdikt.model.receipt import action_to_record
 from verdikt.model.redaction import redact_action, redact_text
 
 RECENT_ENTRIES = 64

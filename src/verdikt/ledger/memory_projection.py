@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.ledger.projection import Projection
 from verdikt.model.entry import EntryKind
-from verdikt.model.session_memory import fold_changes
+from verdikt.model.session_state import fold_changes
 
 if TYPE_CHECKING:
     from verdikt.model.entry import Entry

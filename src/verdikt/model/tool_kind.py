@@ -1,4 +1,4 @@
-"""What the hosts' tools do, by name."""
+"""The kind of action of each tool that the hosts provide, by the tool's name."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ _TOOL_NAMES: dict[ActionKind, str] = {
 
 _KIND_BY_TOOL: dict[str, ActionKind] = {name: kind for kind, names in _TOOL_NAMES.items() for name in names.split("|")}
 
+# Claude Code and Codex write `mcp__server__tool`, Gemini CLI `mcp_server_tool`, Cursor `MCP:tool`.
 _MCP_PREFIXES = ("mcp__", "mcp_", "MCP:")
 
 
 def classify_tool(tool: str) -> ActionKind:
-    """The kind of action that a host's tool of this name performs; `OTHER` for a name nobody declared."""
+    """Return the kind of action that a host's tool of this name performs; `OTHER` for an unknown name."""
     kind = _KIND_BY_TOOL.get(tool)
     if kind is not None:
         return kind

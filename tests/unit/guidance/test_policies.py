@@ -21,7 +21,7 @@ from verdikt.guidance.tool_policy import PolicyContext, ToolPolicy
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
 from verdikt.model.facts import PathFact
-from verdikt.model.session_memory import Memory
+from verdikt.model.session_state import Memory
 from verdikt.policy import parse_policy, restore_policy
 from verdikt.replay import find_differences, read_decision, replay
 
@@ -212,7 +212,7 @@ def test_no_number_of_reads_makes_the_session_forget_a_secret(tmp_path: Path) ->
     memory = Memory()
     policy = ForbiddenSequencePolicy()
     memory.keep(1, policy.name, "secret")
-    from verdikt.model.session_memory import MAX_MARKS, StoredMemory, fold_changes
+    from verdikt.model.session_state import MAX_MARKS, StoredMemory, fold_changes
 
     state = fold_changes({}, memory.changes)
     for at in range(MAX_MARKS * 2):

@@ -4,7 +4,8 @@ import itertools
 
 import pytest
 
-from verdikt.model.posture import HOST_MODE_POSTURES, Posture, strictest_posture
+from verdikt.model.posture import HOST_MODE_POSTURES, Posture
+from verdikt.model.verdict import strictest_posture
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_every_value_knows_its_place() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ("a: [1", r"p.yaml:2:1: expected YAML, found a fault in it"),
+        ("a: [1", r"p.yaml:2:1: invalid YAML"),
         ("a: 1\na: 2", r"p.yaml:2:1: expected each key once, found `a` again \(first at p.yaml:1:1\)"),
         ("a: &x 1\nb: *x", r"p.yaml:2:4: expected a value, found the alias `\*x`: write the value out"),
         ("a: {<<: {b: 1}}", "p.yaml:1:5: expected a name as key, found the merge key `<<`"),
@@ -70,8 +70,8 @@ def test_every_value_knows_its_place() -> None:
         ("a: 99999999999999999999", "p.yaml:1:4: expected a number up to 9007199254740991"),
         (b"a: 1\nb: \xff\xfe", "p.yaml:2: expected UTF-8 text, found other bytes"),
         ("a: \udc80", "p.yaml: expected Unicode text, found a lone surrogate"),
-        ("a: \x00", "p.yaml:?.*expected YAML"),
-        ("\t- a", "expected YAML"),
+        ("a: \x00", "p.yaml:?.*invalid YAML"),
+        ("\t- a", "invalid YAML"),
         (b"x" * (MAX_BYTES + 1), "p.yaml: expected at most 1048576 bytes"),
     ],
 )
@@ -110,7 +110,7 @@ def test_all_faults_are_collected() -> None:
     fields["shade"].read_choice(["light", "dark"])
     fields["list"].read_texts()
     fields["flag"].read_bool()
-    fields["number"].read_int(least=1, most=8)
+    fields["number"].read_int(minimum=1, maximum=8)
 
     with pytest.raises(PolicyError) as caught:
         document.raise_errors()

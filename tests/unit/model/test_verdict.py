@@ -4,10 +4,9 @@ import itertools
 
 import pytest
 
-from verdikt.model.decision import apply_posture
 from verdikt.model.effect import EffectClass
 from verdikt.model.posture import Posture
-from verdikt.model.verdict import Verdict, VerdictKind
+from verdikt.model.verdict import Verdict, VerdictKind, apply_posture
 
 VERDICTS = {
     "pass": Verdict.pass_(guard="g"),
@@ -40,7 +39,7 @@ def test_an_ask_with_nobody_there_says_so() -> None:
     """The agent must learn that waiting is no use."""
     final = apply_posture(VERDICTS["ask"], Posture.AUTONOMOUS, EffectClass.WRITE)
 
-    assert final.reason == "a doubt; a person would have to say yes, and nobody is there to answer"
+    assert final.reason == "a doubt; a person would have to say yes, and none is there to answer"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from verdikt.model.session_memory import Memory, StoredMemory
+from verdikt.model.session_state import Memory, StoredMemory
 
 
 def test_a_value_changed_in_place_stays_as_it_was_kept() -> None:
