@@ -38,6 +38,7 @@ def build_call_evidence(
             and _has_success_echo(runs, outcome.output)
         ):
             evidence["status"] = 0
+        # Parsed once, when it happens: the log keeps the counts, not the whole output.
         if any(run.kind == "test" for run in runs):
             counts = parse_test_counts(f"{outcome.output}\n{outcome.error}")
             evidence["tests"] = counts.record() if counts else None
@@ -75,6 +76,7 @@ def read_http_status(action: Action, outcome: Outcome) -> int | None:
     status_lines = re.findall(r"(?m)^(?:< )?HTTP/\d(?:\.\d)? (\d{3})\b", outcome.output + "\n" + outcome.error)
     if status_lines:
         return int(status_lines[-1])
+    # `curl -w %{http_code}` prints the bare status as its last word.
     final_number = re.search(r"(?:^|\n|\s)(\d{3})\s*$", outcome.output[-200:])
     return int(final_number[1]) if final_number and final_number[1][0] in "12345" else None
 
@@ -116,6 +118,7 @@ def read_call(entry: Entry) -> LoggedCall:
     payload = body.get("payload")
     payload = payload if isinstance(payload, Mapping) else {}
     status, success, host = body.get("exit_code"), bool(body.get("success")), body.get("host")
+    # Recorded when a final `&& echo` proved success on a host that reports no status.
     status = evidence.get("status") if status is None else status
     is_command = body.get("kind") == ActionKind.BASH.value
     tests = evidence.get("tests")
@@ -127,6 +130,7 @@ def read_call(entry: Entry) -> LoggedCall:
         command=_first_text(payload, "command", "cmd", "script"),
         target=_first_text(payload, "file_path", "path", "notebook_path", "url", "query", "pattern", "prompt"),
         cwd=str(body.get("cwd", "")),
+        # A host that always reports a status and did not: the command may still run in the background.
         ok=status == 0
         or (status is None and success and (host not in _HOSTS_WITH_STATUS | _HOSTS_WITHOUT_STATUS or not is_command)),
         failed=not success or bool(status),
