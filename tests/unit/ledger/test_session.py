@@ -116,7 +116,9 @@ def test_a_store_that_vanished_is_noticed(tmp_path: Path, loss: str) -> None:
         store.close()
     path.write_bytes(b"") if loss == "emptied" else path.unlink()
 
-    assert f"session store `{path}` was missing or empty and was made again; try again" in engine.evaluate(ACTION).reason
+    assert (
+        f"session store `{path}` was missing or empty and was made again; try again" in engine.evaluate(ACTION).reason
+    )
     assert engine.evaluate(ACTION).passed
     assert store.incidents() == [f"{path} was missing or empty and was made again"]
 
