@@ -22,8 +22,7 @@ from verdikt.govern import Governance
 from verdikt.ledger.audit import audit
 from verdikt.ledger.chain_verifier import verify_chain
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.projection import Projection
-from verdikt.ledger.projections import load_projections
+from verdikt.ledger.projections import Projection, load_projections
 from verdikt.ledger.state_database import StateRow
 from verdikt.ledger.store import ChainHead
 from verdikt.model.action import Action, ActionKind

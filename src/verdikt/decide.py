@@ -142,7 +142,6 @@ def _decide_recordable(
     )
 
     # Only now, because building the receipt may fail: a second attempt must find the session as it was.
-    ctx.action = action
     session.action_count += 1
     record_verdict(session, action, verdict, ctx.risk_score)
     return Decision(receipt=receipt, **fields)

@@ -21,11 +21,11 @@ from verdikt.guidance.completion import Completion
 from verdikt.guidance.definition import Guidance, find_policy_guards
 from verdikt.guidance.hooks import GuidanceHooks
 from verdikt.ledger.council_findings import create_finding_log, find_open_findings
-from verdikt.ledger.data_directory import get_data_directory
+from verdikt.ledger.data_directory import get_data_directory, has_stored_policy
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.grants import find_live_grants
 from verdikt.ledger.pause import find_active_pause
-from verdikt.ledger.policy_store import has_stored_policy, store_policy
+from verdikt.ledger.policy_store import store_policy
 from verdikt.ledger.projections import load_projections
 from verdikt.model.action import action_to_record
 from verdikt.model.canonical_json import sha256_hex

@@ -16,8 +16,8 @@ from verdikt.graph.policy_registry import PolicyRegistry
 from verdikt.guards import GUARDS
 from verdikt.guidance.section import describe_policy, merge_policies
 from verdikt.guidance.tool_policy import ToolPolicyGuard
+from verdikt.ledger.content_cache import DocumentCache
 from verdikt.ledger.data_directory import get_data_directory
-from verdikt.ledger.document_cache import DocumentCache
 from verdikt.model.schema_type import Section, any_type
 from verdikt.model.yaml_document import MAX_BYTES, YamlDocument, parse_document
 from verdikt.model.yaml_node import suggest_name

@@ -12,7 +12,7 @@ from verdikt.errors import CanonicalError, ChainBroken, LedgerError
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.keys import Keyring
 from verdikt.ledger.memory_store import MemoryStore
-from verdikt.ledger.projection import Projection
+from verdikt.ledger.projections import Projection
 from verdikt.ledger.store import LogStore
 from verdikt.model.entry import GENESIS_HASH, Entry, EntryKind
 

@@ -10,9 +10,9 @@ from tests.fakes import FakeClock
 from verdikt.ledger.audit import audit
 from verdikt.ledger.audit_finding import Corruption, Witness
 from verdikt.ledger.chain_verifier import verify_chain
+from verdikt.ledger.data_directory import decode_session_filename, encode_session_filename
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.keys import Keyring
-from verdikt.ledger.session_filename import decode_session_filename, encode_session_filename
 from verdikt.model.canonical_json import encode_canonical, parse_json
 from verdikt.model.entry import GENESIS_HASH, Entry, EntryKind, decode_entry, seal_entry
 

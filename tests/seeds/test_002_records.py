@@ -14,15 +14,14 @@ from tests.scene import GREEN, Scene
 from verdikt.evidence.claims import find_claims
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.validator import VALIDATORS
-from verdikt.ledger import extraction_log
+from verdikt.ledger import evidence_records
 from verdikt.ledger.audit import audit
-from verdikt.ledger.overrides import note_overrides, record_overrides
+from verdikt.ledger.evidence_records import note_overrides, record_overrides
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import EntryKind
 from verdikt.model.hook_message import Turn
-from verdikt.observe.crash_alerts import note_crashes
+from verdikt.observe.alerts import note_crashes, read_recent_lines
 from verdikt.observe.crash_log import CRASH_FILE, record_crash
-from verdikt.observe.threshold_alerts import read_recent_lines
 
 HOUR = 3600
 SECRET = made("ghp_{A36}")
@@ -312,7 +311,7 @@ def test_S2_061_the_extraction_log_is_bounded_and_holds_no_secret(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest lines stay."""
-    monkeypatch.setattr(extraction_log, "MOST_BYTES", 4000)
+    monkeypatch.setattr(evidence_records, "MAX_EXTRACTION_LOG_BYTES", 4000)
     for number in range(100):
         path = f"/nowhere/{SECRET}/{number}\n.jsonl"
         scene.gov.stop(Turn(session_id="s1", transcript_path=path, cwd=str(scene.project)))

@@ -37,7 +37,7 @@ def test_policy_without_patterns_and_conditions_imports_neither_engine() -> None
     """Neither the regular expression engine nor CEL is imported before a policy uses it."""
     plain = list_loaded_packages("profile: none\nrules: [{name: r, kind: bash, verdict: warn, reason: hm}]")
 
-    assert not plain & {"re2", "_re2", "cel_expr_python", "pydantic", "click", "rich", "asyncio", "difflib"}
+    assert not plain & {"re2", "_re2", "cel_expr_python", "pydantic", "click", "rich", "asyncio"}
     assert "re2" in list_loaded_packages("profile: none\nrules: [{name: r, pattern: x, verdict: warn, reason: hm}]")
     assert "cel_expr_python" in list_loaded_packages(
         "profile: none\nrules: [{name: r, if: risk > 0.5, verdict: warn, reason: hm}]"

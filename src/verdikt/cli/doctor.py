@@ -26,15 +26,14 @@ from verdikt.hosts.wiring.inspection import (
     get_wrapper_state,
 )
 from verdikt.hosts.wiring.installation import Installation
-from verdikt.ledger import overrides, pause
+from verdikt.ledger import pause
 from verdikt.ledger.data_directory import get_data_directory
+from verdikt.ledger.evidence_records import OVERRIDE_MARKER_FILE, count_overrides_since
 from verdikt.ledger.files import open_store
-from verdikt.ledger.overrides import count_overrides_since
 from verdikt.ledger.projections import load_projections
-from verdikt.observe import crash_alerts as crashing
+from verdikt.observe.alerts import CRASH_MARKER_FILE, read_marks
 from verdikt.observe.git_index import GitIndex
 from verdikt.observe.git_repository import find_work_tree
-from verdikt.observe.threshold_alerts import read_marks
 from verdikt.policy import load_policy
 
 
@@ -159,8 +158,8 @@ def _collect_breaches(installation: Installation) -> dict[str, Any]:
     return {
         "overrides_per_day": wanted.overrides_per_day,
         "crashes_per_hour": wanted.crashes_per_hour,
-        "overrides": read_marks(data / "overrides" / overrides.MARKER_FILE).get("overrides"),
-        "crashes": read_marks(data / crashing.MARKER_FILE),
+        "overrides": read_marks(data / "overrides" / OVERRIDE_MARKER_FILE).get("overrides"),
+        "crashes": read_marks(data / CRASH_MARKER_FILE),
         "memory": wanted.memory,
     }
 

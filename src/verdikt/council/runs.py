@@ -24,7 +24,7 @@ from verdikt.model.finding import (
 )
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.plan import Plan, plan_from_record
-from verdikt.observe.user_path import expand_user
+from verdikt.observe.world import expand_user
 
 PLAN_HASH_PATTERN = compile_lazily(r"[A-Za-z0-9_-]{1,64}\Z")
 VERDICT_SUFFIX = ".verdict.json"

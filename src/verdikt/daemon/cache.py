@@ -10,8 +10,7 @@ from typing import Generic, TypeVar
 
 from verdikt.daemon.request import Peer
 from verdikt.graph.policy import Policy
-from verdikt.ledger.data_directory import get_data_directory
-from verdikt.ledger.data_location import find_data_directory
+from verdikt.ledger.data_directory import find_data_directory, get_data_directory
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.group_commit import GroupCommit
 from verdikt.ledger.projections import load_projections

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from verdikt import __version__
 from verdikt.daemon import protocol
-from verdikt.ledger.data_location import find_data_directory
+from verdikt.ledger.data_directory import find_data_directory
 
 SOCKET_NAME, LOCK_NAME = "daemon.sock", "daemon.lock"
 

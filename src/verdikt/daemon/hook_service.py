@@ -19,7 +19,7 @@ from verdikt.govern import Governance
 from verdikt.hosts.hook_call import HookCall
 from verdikt.hosts.hook_event import HookEventKind
 from verdikt.hosts.hook_response import HookResponse
-from verdikt.ledger.data_location import find_data_directory
+from verdikt.ledger.data_directory import find_data_directory
 from verdikt.ledger.group_commit import GroupCommit
 from verdikt.model.action import Action
 from verdikt.model.facts import Facts

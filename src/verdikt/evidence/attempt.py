@@ -1,4 +1,4 @@
-"""What was tried before an agent calls itself stuck, or asks somebody else. Pure."""
+"""What was tried before an agent claims to be blocked, or asks a person for something. Pure."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -9,102 +9,107 @@ from verdikt.evidence.program_kinds import resolve_program_name
 from verdikt.evidence.turn import TurnEvidence
 
 REQUIRED_WAYS = 3
-"""Distinct ways to get something that must have failed before a person is asked for it."""
+"""Number of distinct ways to get something that must have failed before a person is asked for it."""
 
 RECENT_CALLS = 10
-"""Calls from the end of a turn among which something must have failed."""
+"""Number of calls at the end of a turn among which one must have failed."""
 
+# These succeed or fail without trying to get anything.
 _TRIVIAL_PROGRAMS = frozenset({"echo", "printf", "true", ":", "cd", "set", "export", "sleep"})
 _NETWORK_PROGRAMS = frozenset(
-    "pip pip3 uv npm yarn pnpm bun npx ssh scp sftp rsync gh glab apt apt-get brew dnf yum apk kubectl helm aws gcloud az psql mysql"
-    " redis-cli mongosh ping dig nslookup host nc telnet cargo poetry bundle gem composer mvn gradle terraform docker podman".split()
+    "pip pip3 uv npm yarn pnpm bun npx ssh scp sftp rsync gh glab apt apt-get brew dnf yum apk kubectl helm aws"
+    " gcloud az psql mysql"
+    " redis-cli mongosh ping dig nslookup host nc telnet cargo poetry bundle gem composer mvn gradle terraform docker"
+    " podman".split()
 )
 _GIT_NETWORK_COMMANDS = frozenset({"fetch", "clone", "pull", "push", "ls-remote"})
 
 
 def identify_tool(call: LoggedCall) -> str:
-    """By which tool a call tried to get something; empty when it did not."""
+    """Return the tool with which a call tried to get something; empty when it did not."""
     if call.kind in ("fetch", "mcp", "read"):
         return call.tool
-    names = (resolve_program_name(one.argv[0]) for one in call.runs if one.argv)
+    names = (resolve_program_name(run.argv[0]) for run in call.runs if run.argv)
     return next((name for name in names if name not in _TRIVIAL_PROGRAMS), "")
 
 
 def fetch_attempt_proof(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
-    """At least three distinct tools were tried for it and failed."""
+    """Return the calls that prove that at least three distinct tools failed to get it, or what is missing."""
     keyword = arguments.get("keyword", "").lower()
     tried: dict[str, int] = {}
     for call in turn.calls:
-        means = identify_tool(call)
-        if means and call.failed and (not keyword or keyword in f"{call.command} {call.target}".lower()):
-            tried.setdefault(means, call.seq)
+        tool = identify_tool(call)
+        if tool and call.failed and (not keyword or keyword in f"{call.command} {call.target}".lower()):
+            # The first failure of each tool: trying the same one again is not another way.
+            tried.setdefault(tool, call.seq)
     if len(tried) >= REQUIRED_WAYS:
         return tuple(tried.values())
-    said = f"{len(tried)} of {REQUIRED_WAYS} distinct ways that were tried and failed"
+    message = f"{len(tried)} of {REQUIRED_WAYS} distinct ways that were tried and failed"
     return (
-        said
+        message
         + (f" for `{keyword}`" if keyword else "")
         + (f": {', '.join(list(tried)[:REQUIRED_WAYS])}" if tried else "")
     )
 
 
 def suggest_next_attempt(turn: TurnEvidence, claim: str) -> str:
-    """What should be tried before the agent may say it is stuck, or ask somebody else."""
+    """Return what to try before the agent may claim to be blocked, or ask a person."""
     if claim == "delegation":
-        used = sorted({means for call in turn.calls if call.failed and (means := identify_tool(call))})
+        tried_tools = sorted({tool for call in turn.calls if call.failed and (tool := identify_tool(call))})
         return "get it yourself: read it, run what prints it, fetch it" + (
-            f" (tried: {', '.join(used[:5])})" if used else ""
+            f" (tried: {', '.join(tried_tools[:5])})" if tried_tools else ""
         )
     hops = turn.contract.ladder if turn.contract else LADDER
     return next((hop for hop in hops if not _find_attempts(hop, turn)), hops[-1] if hops else "")
 
 
 def ladder_exhaustion_proof(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
-    """Every hop of the contract's ladder was tried, and one of the last calls failed."""
+    """Return the calls that prove that every hop was tried and a recent call failed, or what is missing."""
     hops = turn.contract.ladder if turn.contract else LADDER
     tried = {hop: _find_attempts(hop, turn) for hop in hops}
-    missing = [hop.partition(":")[0] for hop, found in tried.items() if not found]
+    missing = [hop.partition(":")[0] for hop, attempts in tried.items() if not attempts]
     if missing:
         return f"not tried yet: {', '.join(missing)}"
     failures = [call.seq for call in turn.calls[-RECENT_CALLS:] if call.failed]
     if not failures:
         return f"nothing failed in the last {RECENT_CALLS} calls"
-    return tuple(sorted({*(seq for found in tried.values() for seq in found[-1:]), *failures}))[:20]
+    return tuple(sorted({*(seq for attempts in tried.values() for seq in attempts[-1:]), *failures}))[:20]
 
 
 def _find_attempts(hop: str, turn: TurnEvidence) -> list[int]:
-    """The calls that tried a hop: one of ours by what they did, any other by at least two of its words."""
-    known = _HOP_FINDERS.get(hop)
-    if known is not None:
-        return known(turn)
-    words = set(re.findall(r"[a-z0-9]{3,}", hop.lower()))
-    wanted = min(2, len(words))
-    found = []
+    """Return the calls that tried a hop: a built-in hop by what they did, another by at least two of its words."""
+    finder = _HOP_FINDERS.get(hop)
+    if finder is not None:
+        return finder(turn)
+    hop_words = set(re.findall(r"[a-z0-9]{3,}", hop.lower()))
+    # A hop of the user's own ladder is plain text; one shared word would match nearly every call.
+    required = min(2, len(hop_words))
+    attempts = []
     for call in turn.calls:
-        said = set(re.findall(r"[a-z0-9]{3,}", f"{call.tool} {call.command} {call.target}".lower()))
-        if wanted and len(words & said) >= wanted:
-            found.append(call.seq)
-    return found
+        call_words = set(re.findall(r"[a-z0-9]{3,}", f"{call.tool} {call.command} {call.target}".lower()))
+        if required and len(hop_words & call_words) >= required:
+            attempts.append(call.seq)
+    return attempts
 
 
 def _find_project_reads(turn: TurnEvidence) -> list[int]:
-    return [call.seq for call in turn.calls if call.kind == "read" or any(one.kind == "look" for one in call.runs)]
+    return [call.seq for call in turn.calls if call.kind == "read" or any(run.kind == "look" for run in call.runs)]
 
 
 def _find_command_runs(turn: TurnEvidence) -> list[int]:
-    return [call.seq for call in turn.calls if any(one.kind != "look" for one in call.runs)]
+    return [call.seq for call in turn.calls if any(run.kind != "look" for run in call.runs)]
 
 
 def _find_outside_requests(turn: TurnEvidence) -> list[int]:
     return [
         call.seq
         for call in turn.calls
-        if call.kind in ("fetch", "mcp") or any(_is_network_command(one.argv) for one in call.runs)
+        if call.kind in ("fetch", "mcp") or any(_is_network_command(run.argv) for run in call.runs)
     ]
 
 
 def _is_network_command(argv: tuple[str, ...]) -> bool:
-    """Whether a program asks another machine."""
+    """Return whether a program contacts another machine."""
     name = resolve_program_name(argv[0]) if argv else ""
     if name in ("curl", "wget", "http", "https", "xh", "httpie") or name in _NETWORK_PROGRAMS:
         return True
@@ -114,7 +119,7 @@ def _is_network_command(argv: tuple[str, ...]) -> bool:
 
 
 def _find_distinct_failures(turn: TurnEvidence) -> list[int]:
-    """Two failures that are not the same call again."""
+    """Return the failed calls when at least two differ from each other."""
     failures = {call.command or f"{call.tool} {call.target}": call.seq for call in turn.calls if call.failed}
     return list(failures.values()) if len(failures) > 1 else []
 

@@ -1,7 +1,7 @@
-"""What an agent's message claims: that work is done, that it is stuck, or that somebody else should go on. Pure.
+"""Claims in an agent's message: that work is done, that it is blocked, or that a person should go on. Pure.
 
-Claims are read from the grammar of a sentence (who, in which tense and mood, did or is what), not from words alone: `done`
-in a plan, a question, a condition, a quotation, a negation or a report of what others said claims nothing.
+Claims are read from the grammar of a sentence (who, in which tense and mood, did or is what), not from words alone:
+`done` in a plan, a question, a condition, a quotation, a negation or a report of what others said claims nothing.
 """
 
 import enum
@@ -19,21 +19,24 @@ from verdikt.evidence.prose import Sentence, split_sentences
 from verdikt.model.lazy_regex import compile_lazily
 
 MOST = 100
-"""Claims of one message that are looked at."""
+"""Number of claims of one message that are read."""
 
 SENTENCES = 4_000
-"""Sentences of one message that are looked at."""
+"""Number of sentences of one message that are read."""
 
 STORY = 3
-"""Sentences from which on a message may be the story of what happened, to whomever."""
+"""Number of sentences from which a message may be a story of what happened."""
 
 _TOLD = compile_lazily(r"^(?!\W*(?:I|we)\b)(?!.*\bwhat w).*\b(?:was|were) \w+", re.IGNORECASE)
-"""That something was done, and not by whom or that it is so now: alone in a story, it is what happened once."""
+"""Something was done, without saying by which agent or that it is so now: in a story, an event of the past."""
 
 _LOOKED = any_pattern(
-    r"^\W*(?:I|we)(?:'ve| have)? (?:reviewed|looked (?:at|into|through)|read|went through|gone through|inspected|compared|audited|analy[sz]ed|investigated|traced|took a look)\b",
-    r"\b(?:haven't|have not|didn't|did not)(?: yet)? (?:changed?|touch(?:ed)?|implement(?:ed)?|modif(?:y|ied)|edit(?:ed)?|start(?:ed)?|ma[kd]e|appl(?:y|ied)|saved?) (?:any|anything|a thing|it|them|this|that)\b",
-    r"\b(?:no|nothing) (?:changes?|edits?|(?:has|have) been|was|were|is|are)(?: (?:has|have) been| was| were| is| are)? (?:needed|necessary|required|made|changed|touched)\b",
+    r"^\W*(?:I|we)(?:'ve| have)? (?:reviewed|looked (?:at|into|through)|read|went through|gone through|inspected"
+    r"|compared|audited|analy[sz]ed|investigated|traced|took a look)\b",
+    r"\b(?:haven't|have not|didn't|did not)(?: yet)? (?:changed?|touch(?:ed)?|implement(?:ed)?|modif(?:y|ied)"
+    r"|edit(?:ed)?|start(?:ed)?|ma[kd]e|appl(?:y|ied)|saved?) (?:any|anything|a thing|it|them|this|that)\b",
+    r"\b(?:no|nothing) (?:changes?|edits?|(?:has|have) been|was|were|is|are)(?: (?:has|have) been| was| were| is"
+    r"| are)? (?:needed|necessary|required|made|changed|touched)\b",
     r"\b(?:what follows|this|below) is (?:only |just )?(?:an? |my )(?:proposal|suggestion|sketch|review|plan)\b",
     r"^\W*(?:here is|here's|below is) (?:my|the) (?:review|analysis|proposal|assessment)\b",
     r"\b(?:nothing|no need) (?:for you )?to do\b",
@@ -45,17 +48,20 @@ _LOOKED = any_pattern(
     r"\blet me (?:walk you through|explain|describe)\b|^\W*here's how\b",
     r"^\W*(?:yes and no|not (?:quite|exactly|really)|it depends|no)[,.;:]",
     r"^\W*(?:(?:I(?:'ve| have)? )?no idea|I don't know|hard to say|it's hard to say)\b",
-    r"^\W*(?:the |this |your |overall )?(?:diff|pr|change|patch|code|branch|implementation) looks (?:good|fine|solid|right|ok)\b",
+    r"^\W*(?:the |this |your |overall )?(?:diff|pr|change|patch|code|branch|implementation) looks (?:good|fine|solid"
+    r"|right|ok)\b",
     r"\bapproved from my side\b",
     r"\blgtm\b",
     r"^\W*could (?:the|it|this|that)\b[^?]* be\b[^?]*\?",
-    r"^\W*(?:is|was) (?:that|this) (?:right|correct|the (?:situation|case|plan)|what you|intended|complete|on purpose|accurate)\b[^?]*\?",
+    r"^\W*(?:is|was) (?:that|this) (?:right|correct|the (?:situation|case|plan)|what you|intended|complete|on purpose"
+    r"|accurate)\b[^?]*\?",
     r"^\W*(?:right|correct|did I (?:get|understand) (?:that|this|it)\b[^?]*)\?",
 )
 """That the agent looked, or proposes, and changed nothing."""
 
 _SEEN = compile_lazily(
-    r"^(?!\W*(?:I|we)\b)(?!.*\b(?:pass\w*|green|clean|fixed|resolved|solved|done|complete\w*|finished|works?|working|now|no (?:errors|warnings|problems|issues))\b).*\b(?:\w*s|are|were|have|can|\w+n't)\b",
+    r"^(?!\W*(?:I|we)\b)(?!.*\b(?:pass\w*|green|clean|fixed|resolved|solved|done|complete\w*|finished|works?|working"
+    r"|now|no (?:errors|warnings|problems|issues))\b).*\b(?:\w*s|are|were|have|can|\w+n't)\b",
     re.IGNORECASE,
 )
 """How a thing is: of one who only looked, what was found and not what was done."""
@@ -71,7 +77,7 @@ class ClaimType(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim: its type, the words that make it, the sentence around them and where the words stand in the message."""
+    """One claim: its type, its words, the sentence around them and their place in the message."""
 
     type: ClaimType
     words: str
@@ -80,7 +86,7 @@ class Claim:
     end: int
 
     def record(self) -> dict[str, Any]:
-        """The claim as plain data."""
+        """Return the claim as plain data."""
         return {
             "type": self.type.value,
             "words": self.words,
@@ -91,7 +97,7 @@ class Claim:
 
 
 def find_claims(message: str) -> tuple[Claim, ...]:
-    """The claims that a message makes, in order. Never raises, whatever the text."""
+    """Return the claims that a message makes, in order. Never raises, whatever the text."""
     spoken = list(itertools.islice(split_sentences(message), SENTENCES))
     found = list(itertools.islice((claim for one in spoken for claim in _in_sentence(one, message)), MOST))
     done = [claim.words for claim in found if claim.type is ClaimType.DONE]
@@ -134,12 +140,12 @@ _EVENT = compile_lazily(
 
 
 def _explains(text: str, begin: int, stop: int, stuck: int) -> bool:
-    """Whether what has happened is told as the reason for being stuck (`the image was deleted, so I can't pull it`)."""
+    """Return whether an event is told as the reason for being blocked (`it was deleted, so I can't pull it`)."""
     return stop <= stuck and bool(_EVENT.match(text[begin:stop])) and not _CONTRAST.search(text[stop:stuck])
 
 
 def _spans(clause: Clause) -> Iterator[tuple[ClaimType, tuple[int, int]]]:
-    """What a clause claims: each thing that is done, and at most one thing of the other sorts."""
+    """Return what a clause claims: each thing that is done, and at most one thing of the other types."""
     for span in find_done(clause):
         yield ClaimType.DONE, span
     if (stuck := find_blocked(clause)) is not None:

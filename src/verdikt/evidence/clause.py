@@ -13,7 +13,7 @@ FLAGS = re.IGNORECASE
 
 
 def any_pattern(*constructions: str) -> re.Pattern[str]:
-    """What is found where one of the constructions is, in capitals or not."""
+    """Return a pattern that matches any of the constructions, ignoring case."""
     return compile_lazily("|".join(constructions), FLAGS)
 
 
@@ -42,7 +42,7 @@ class Clause:
     leads: bool  # whether the sentence begins with it
 
     def since_comma(self, at: int) -> str:
-        """What stands before a place, back to the last comma."""
+        """Return the text before a position, back to the last comma."""
         return self.text[:at].rpartition(",")[2]
 
 
@@ -59,31 +59,39 @@ _SPLIT = any_pattern(
     r"(?<!\(\w)\)\s",
 )
 _LEAD = compile_lazily(
-    r"^(?:(?:and|but|so|then|also|plus|now|yes|ok(?:ay)?|great|good news|perfect|alright|finally|well)\b[,!:]?\s+)+|^(?:understood|agreed|sure|yep|yup|thanks|thank you|of course|absolutely|no problem|makes sense)[,!:]\s+",
+    r"^(?:(?:and|but|so|then|also|plus|now|yes|ok(?:ay)?|great|good news|perfect|alright|finally|well)\b[,!:]?\s+)+"
+    r"|^(?:understood|agreed|sure|yep|yup|thanks|thank you|of course|absolutely|no problem|makes sense)[,!:]\s+",
     re.I,
 )
 _ASKS = compile_lazily(
-    r"^\W*(?:should|shall|do|does|did|want|would|could|can|will|is|are|am|was|were|has|have|what|which|how|why|where|who|when|right|ok|or|any|may)\b",
+    r"^\W*(?:should|shall|do|does|did|want|would|could|can|will|is|are|am|was|were|has|have|what|which|how|why|where"
+    r"|who|when|right|ok|or|any|may)\b",
     re.IGNORECASE,
 )
 CONDITION = compile_lazily(
-    r"^\W*(?:if|unless|once|when|whenever|until|provided|assuming|suppose|in case|imagine|as soon as|as long as|so long as|only if|let's say|say)\b",
+    r"^\W*(?:if|unless|once|when|whenever|until|provided|assuming|suppose|in case|imagine|as soon as|as long as"
+    r"|so long as|only if|let's say|say)\b",
     re.I,
 )
 TEMPORAL = compile_lazily(
     r"^\W*(?:when|once|as soon as) (?:I|we) (?:\w+ed|ran|re-?ran|made|did|took|put|got|wrote)\b", re.I
 )
 _LABEL = compile_lazily(
-    r"^\W*(?:goal|acceptance criteria|definition of done|(?:expected|actual|desired)(?: \w+)?|plan|next(?: steps?| up)?|to-?do|steps?|remaining|requirement|pending"
-    r"|(?:for )?context|background|history|timeline|root cause|why\b[^:]{0,60}|what (?:went wrong|happened|broke)|question|example|e\.g\.|for example|note to self|hypothesis|idea|option \w+|proposal|suggested \w+(?: \w+)?|title|subject"
-    r"|commit message|(?:pr|issue|ticket) (?:title|description)|branch|quote|tip|test plan|criteri(?:a|on)|in progress|blocked by|later|not done"
-    r"|changelog|release notes?|upstream|(?:step|phase|stage|milestone|week|sprint) \d+(?: \([^)]*\)?)?|legend|log|error|input|prompt|task)\s*$",
+    r"^\W*(?:goal|acceptance criteria|definition of done|(?:expected|actual|desired)(?: \w+)?|plan|next(?: steps?"
+    r"| up)?|to-?do|steps?|remaining|requirement|pending"
+    r"|(?:for )?context|background|history|timeline|root cause|why\b[^:]{0,60}|what (?:went wrong|happened|broke)"
+    r"|question|example|e\.g\.|for example|note to self|hypothesis|idea|option \w+|proposal|suggested \w+(?: \w+)?"
+    r"|title|subject"
+    r"|commit message|(?:pr|issue|ticket) (?:title|description)|branch|quote|tip|test plan|criteri(?:a|on)"
+    r"|in progress|blocked by|later|not done"
+    r"|changelog|release notes?|upstream|(?:step|phase|stage|milestone|week|sprint) \d+(?: \([^)]*\)?)?|legend|log"
+    r"|error|input|prompt|task)\s*$",
     re.IGNORECASE,
 )
 
 
 def split_clauses(sentence: Sentence) -> Iterator[Clause]:
-    """The parts of a sentence; what stands under a label such as `goal:` is not said of the present."""
+    """Return the parts of a sentence; text under a label such as `goal:` is not about the present."""
     text = sentence.text
     starts = [0]
     labelled = False
@@ -105,7 +113,7 @@ def split_clauses(sentence: Sentence) -> Iterator[Clause]:
 
 
 def is_unreal(clause: Clause, start: int, end: int) -> bool:
-    """Whether something before the words makes them a plan, a condition, a question or a denial."""
+    """Return whether something before the words makes them a plan, a condition, a question or a denial."""
     near = clause.since_comma(start) + clause.text[start:end]
     if NEGATIVE.search(near) or _in_part(near) or is_reported(clause.text[:start]):
         return True
@@ -125,7 +133,7 @@ _WHICH = compile_lazily(
 
 
 def wonders(text: str) -> bool:
-    """Whether words open a question, asked or not; `the bug where it crashed` only says which bug."""
+    """Return whether words open a question, asked or not; `the bug where it crashed` only says which bug."""
     return bool(WONDERING.search(_WHICH.sub("", text)))
 
 
@@ -134,7 +142,7 @@ _PART = compile_lazily(rf"\b({_NUMBERS}) (?:out )?of (?:the |our |these )?({_NUM
 
 
 def _in_part(text: str) -> bool:
-    """Whether it is said of some of many (`three of five`)."""
+    """Return whether it is said of some of many (`three of five`)."""
     if re.search(r"\b(?!100\b)\d{1,2} ?(?:%|percent) (?:complete|done|finished|ready|there)\b", text, FLAGS):
         return True
     if re.search(rf"\bin (?:{_NUMBERS}|several|many) of (?:them|these|those|the)\b", text, FLAGS):
@@ -144,7 +152,8 @@ def _in_part(text: str) -> bool:
 
 
 _NAMED = compile_lazily(
-    r"\b(?:(?:the|that|this|those|these|all|every|each|both|an?|your)(?: [\w§'-]+){1,4}?|everything|all|anything)(?: that| which)? (?:you|they|he|she|I|we|was|were|users?|customers?)"
+    r"\b(?:(?:the|that|this|those|these|all|every|each|both|an?|your)(?: [\w§'-]+){1,4}?|everything|all"
+    r"|anything)(?: that| which)? (?:you|they|he|she|I|we|was|were|users?|customers?)"
     r"(?:'d| had| have|'ve)?(?: \w+ly)? $",
     FLAGS,
 )
@@ -153,12 +162,13 @@ _NAMED = compile_lazily(
 _THING = any_pattern(
     r"\b(?:the|an?|your|our|this|my|each|every|final|new|weekly|error)(?: [\w-]+)? (?:report|message|notification)$",
     r"\b(?:release|meeting|patch|field|the|my|your|some|these) notes$",
-    r"\b(?:the|an?|every|each|all|this|that|both|any) (?:reported|described|mentioned|listed|requested|noted|suggested|promised)$",
+    r"\b(?:the|an?|every|each|all|this|that|both|any) (?:reported|described|mentioned|listed|requested|noted"
+    r"|suggested|promised)$",
 )
 
 
 def is_reported(before: str) -> bool:
-    """Whether somebody else says what follows; `the bug you reported` only says which bug."""
+    """Return whether another person says what follows; `the bug you reported` only says which bug."""
     said = [one for one in SAID.finditer(before) if not _THING.search(before[: one.start()] + one[0])]
     if not said or (_NAMED.search(before[: said[-1].start()]) and before[said[-1].end() :].strip(" ")[:5] != "that "):
         return False
@@ -166,7 +176,7 @@ def is_reported(before: str) -> bool:
 
 
 def own_word(before: str) -> bool:
-    """Whether it is the agent or one of its tools that says so."""
+    """Return whether the agent or one of its tools says so."""
     said = list(SAID.finditer(before))[-1]
     if re.search(r"\b(?:I|we)\W+(?:\w+\W+)?$", before[: said.start()], FLAGS):
         return said[0].lower().startswith(("report", "note", "confirm")) or before[
@@ -176,18 +186,18 @@ def own_word(before: str) -> bool:
 
 
 def is_by_others_or_past(clause: Clause, start: int, end: int) -> bool:
-    """Whether the words are about what somebody else did, or about the past."""
+    """Return whether the words are about what other people did, or about the past."""
     after = clause.text[end:].partition(" and ")[0]
     return bool(_PERSONAL.match(after)) or bool(_PAST.search(after)) or bool(_PAST.search(clause.text[:start]))
 
 
 def is_about_past(text: str) -> bool:
-    """Whether words place what they tell in the past, before the agent's own work."""
+    """Return whether words place what they tell in the past, before the agent's own work."""
     return bool(_PAST.search(text))
 
 
 def find_subject_start(before: str) -> int:
-    """Where the words that the predicate is about begin: the last few words before it."""
+    """Return where the words that the predicate is about begin: the last few words before it."""
     start = max(before.rfind(",") + 1, before.rfind(" and ") + 5 if " and " in before else 0)
     words = [match.start() for match in re.finditer(r"\S+", before[start:])]
     return start + (words[-6:][0] if words else 0)
@@ -200,7 +210,7 @@ def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def has_other_subject(before: str) -> bool:
-    """Whether the subject is somebody else; `the request you made` is not."""
+    """Return whether the subject is another person; `the request you made` is not."""
     if re.search(
         r"\b(?:(?:the|that|this|each|every|all|any)(?: [\w§-]+){1,4}|everything|all|anything)(?: that)? you \w+\s*$",
         before,

@@ -1,4 +1,4 @@
-"""What a person asked for, as the thing that claims are held against. Pure."""
+"""The contract: what a person asked for, which claims are compared with. Pure."""
 
 import json
 import re
@@ -9,8 +9,9 @@ from typing import Any
 from verdikt.model.lazy_regex import compile_lazily
 
 TARGET_FIELDS = ("paths", "urls", "command_hints", "backtick_tokens", "keywords")
-"""What validators bind to, the most telling first."""
+"""Fields that validators bind to, the most specific first."""
 
+# A pasted log must not cost seconds at every prompt.
 MAX_CHARACTERS = 64_000
 MAX_VALUES = 200
 
@@ -19,48 +20,67 @@ _BACKTICKS = compile_lazily(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _PATH = compile_lazily(r"(?<![\w/.~-])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+*-]+)*/?")
 _RELATIVE_PATH = compile_lazily(r"(?<![\w/.@-])(?:[\w.@+-]+/)+[\w.@+*-]+|(?<![\w/.@-])[\w-]+(?:\.[\w-]+)*\.(?:%s)\b")
 _FILE_EXTENSIONS = (
-    "py|pyi|js|jsx|ts|tsx|mjs|cjs|go|rs|java|kt|kts|c|h|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|zsh|sql|html|css|scss|vue"
+    "py|pyi|js|jsx|ts|tsx|mjs|cjs|go|rs|java|kt|kts|c|h|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|zsh|sql|html|css"
+    "|scss|vue"
     "|svelte|md|rst|txt|json|jsonc|yaml|yml|toml|ini|cfg|conf|xml|lock|proto|tf|gradle|ipynb|csv|env|lua|ex|exs|dart|r"
 )
 _RELATIVE_PATH = compile_lazily(_RELATIVE_PATH.pattern % _FILE_EXTENSIONS)
 _COMMANDS = (
-    "pytest|tox|nox|npm|npx|yarn|pnpm|bun|make|cargo|go|mvn|gradle|ctest|cmake|docker|kubectl|helm|terraform|git|pip|uv|poetry"
-    "|python|python3|node|deno|ruff|mypy|eslint|tsc|jest|vitest|curl|bash|sh|alembic|flask|rails|rake|bundle|composer|dotnet|swift"
+    "pytest|tox|nox|npm|npx|yarn|pnpm|bun|make|cargo|go|mvn|gradle|ctest|cmake|docker|kubectl|helm|terraform|git|pip"
+    "|uv|poetry"
+    "|python|python3|node|deno|ruff|mypy|eslint|tsc|jest|vitest|curl|bash|sh|alembic|flask|rails|rake|bundle|composer"
+    "|dotnet|swift"
 )
 _COMMAND = compile_lazily(rf"(?<![\w/.-])(?:{_COMMANDS})(?: (?:-{{0,2}}[\w./:=@-]+)){{1,8}}")
 _VERBS = (
-    "add|adjust|allow|append|apply|automate|avoid|bring|cache|cover|edit|expose|hook|insert|introduce|modify|prevent|record|roll back|seed|speed up|sync|track down|trim|backport|build|bump|change|clean|commit|complete|configure|connect|convert|copy|correct|create"
-    "|debug|delete|deploy|disable|do|document|download|drop|enable|ensure|expand|export|extend|extract|finish|fix|format"
-    "|generate|get|handle|implement|import|improve|increase|initiali[sz]e|install|integrate|investigate and fix|lint|make|merge"
-    "|migrate|move|optimi[sz]e|patch|port|publish|push|put|rebase|redesign|reduce|refactor|release|remove|rename|reorgani[sz]e"
-    "|repair|replace|resolve|restore|restructure|revert|rewrite|roll out|run|scaffold|set|set up|setup|ship|simplify|solve|sort"
-    "|split|start|stop|support|swap|switch|test|tidy|translate|turn|uninstall|unify|update|upgrade|use|validate|verify|wire|wrap|write"
-    "|archive|bootstrap|close|decommission|decouple|deduplicate|dockeri[sz]e|email|encrypt|harden|invite|launch|mock|normali[sz]e|paginate"
-    "|profile|provision|prune|purge|reboot|redeploy|reformat|register|rerun|re-run|reset|restart|restrict|retire|revoke|rotate|sanitize"
+    "add|adjust|allow|append|apply|automate|avoid|bring|cache|cover|edit|expose|hook|insert|introduce|modify|prevent"
+    "|record|roll back|seed|speed up|sync|track down|trim|backport|build|bump|change|clean|commit|complete|configure"
+    "|connect|convert|copy|correct|create"
+    "|debug|delete|deploy|disable|do|document|download|drop|enable|ensure|expand|export|extend|extract|finish|fix"
+    "|format"
+    "|generate|get|handle|implement|import|improve|increase|initiali[sz]e|install|integrate|investigate and fix|lint"
+    "|make|merge"
+    "|migrate|move|optimi[sz]e|patch|port|publish|push|put|rebase|redesign|reduce|refactor|release|remove|rename"
+    "|reorgani[sz]e"
+    "|repair|replace|resolve|restore|restructure|revert|rewrite|roll out|run|scaffold|set|set up|setup|ship|simplify"
+    "|solve|sort"
+    "|split|start|stop|support|swap|switch|test|tidy|translate|turn|uninstall|unify|update|upgrade|use|validate"
+    "|verify|wire|wrap|write"
+    "|archive|bootstrap|close|decommission|decouple|deduplicate|dockeri[sz]e|email|encrypt|harden|invite|launch|mock"
+    "|normali[sz]e|paginate"
+    "|profile|provision|prune|purge|reboot|redeploy|reformat|register|rerun|re-run|reset|restart|restrict|retire"
+    "|revoke|rotate|sanitize"
     "|schedule|secure|send|tag|terminate|throttle|tighten|transfer|upload|vendor|wipe"
 )
 _REQUEST = compile_lazily(
     rf"(?:^|[.!:;\n]\s*|[-*]\s+|\d[.)]\s+|,? (?:and|then|please|also|now|just)\s+)"
-    rf"(?:please |now |then |also |just |first |next |finally |ok(?:ay)?,? |hi,? |hey,? |hello,? |so |go ahead and |go and |try to |let's |let us )*"
+    rf"(?:please |now |then |also |just |first |next |finally |ok(?:ay)?,? |hi,? |hey,? |hello,? |so |go ahead and "
+    rf"|go and |try to |let's |let us )*"
     rf"(?:{_VERBS})\b(?! (?:you|i|we|it|they|this|that) (?:mean|think|know|say|explain))"
     rf"|\b(?:can|could|would|will) you (?:please |also |now |just |go ahead and |try to )*(?:{_VERBS})\b"
-    rf"|\b(?:i|we) (?:want|need|would like|'d like)(?: you)? to (?:{_VERBS})\b|\b(?:i'd like|i want|i need|we need|need) (?:you to|a|an|the|to have)\b"
+    rf"|\b(?:i|we) (?:want|need|would like|'d like)(?: you)? to (?:{_VERBS})\b|\b(?:i'd like|i want|i need|we need"
+    rf"|need) (?:you to|a|an|the|to have)\b"
     rf"|\b(?:should|must|needs? to|has to|have to) (?:be )?(?:{_VERBS})\w*",
     re.IGNORECASE,
 )
 _QUESTION = compile_lazily(
-    r"^\W*(?:what|why|how|which|who|where|when|is|are|was|were|does|do|did|can i|could i|should i|has|have|explain|describe|tell me|show me how|hi|hello|hey|thanks|thank you|good (?:morning|evening|afternoon))\b",
+    r"^\W*(?:what|why|how|which|who|where|when|is|are|was|were|does|do|did|can i|could i|should i|has|have|explain"
+    r"|describe|tell me|show me how|hi|hello|hey|thanks|thank you|good (?:morning|evening|afternoon))\b",
     re.IGNORECASE,
 )
 _CONTINUATION = compile_lazily(
-    r"^\W*(?:yes|yep|yeah|sure|ok(?:ay)?|go(?: ahead| on)?|continue|proceed|do it|please do|try again|again|keep going|next|sounds good|perfect, go|approved|lgtm|carry on|resume|retry)\b[^?]{0,60}$",
+    r"^\W*(?:yes|yep|yeah|sure|ok(?:ay)?|go(?: ahead| on)?|continue|proceed|do it|please do|try again|again"
+    r"|keep going|next|sounds good|perfect, go|approved|lgtm|carry on|resume|retry)\b[^?]{0,60}$",
     re.IGNORECASE,
 )
 _TEST_WORD = compile_lazily(r"\btests?\b|\bpytest\b|\bspecs?\b|\bsuite\b", re.IGNORECASE)
 _STOP_WORDS = frozenset(
-    "the a an and or but with without for from into onto this that these those then than when where what which who how why all any"
-    " some not now please just also should would could will can need want make sure have has had been being are was were you your"
-    " our its their them they there here about after before under over again more most other such only same too very use using new"
+    "the a an and or but with without for from into onto this that these those then than when where what which who"
+    " how why all any"
+    " some not now please just also should would could will can need want make sure have has had been being are was"
+    " were you your"
+    " our its their them they there here about after before under over again more most other such only same too very"
+    " use using new"
     " add fix run get set put let see via per out off on in to of it is be do we me my at by as if so no up".split()
 )
 
@@ -70,7 +90,7 @@ LADDER = (
     "look outside: documentation, a fetch, a search",
     "try another way to the same end",
 )
-"""What an agent tries before it may call itself blocked."""
+"""What an agent tries before it may claim to be blocked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +104,16 @@ class Contract:
     intent: str = "actionable"
 
     def get_targets(self, *fields: str) -> tuple[str, ...]:
-        """The values of these fields, in their order."""
+        """Return the values of these fields, in their order."""
         return tuple(value for name in fields for value in self.target_fields.get(name, ()))
 
     @property
     def has_no_targets(self) -> bool:
-        """Whether nothing in particular is named."""
+        """Return whether the request names nothing in particular."""
         return not any(self.target_fields.get(name) for name in TARGET_FIELDS)
 
     def record(self) -> dict[str, Any]:
-        """The contract as plain data."""
+        """Return the contract as plain data."""
         return {
             "objective": self.objective,
             "intent": self.intent,
@@ -105,7 +125,7 @@ class Contract:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "Contract":
-        """The contract that `record` wrote down."""
+        """Return the contract that `record` wrote."""
         fields = record.get("target_fields") or {}
         return cls(
             objective=str(record.get("objective", "")),
@@ -117,22 +137,24 @@ class Contract:
 
 
 def read_contract(text: str) -> Contract | None:
-    """The contract that a prompt makes; None for a greeting or a question, which ask for no work."""
+    """Return the contract of a prompt; None for a greeting or a question, which ask for no work."""
+    # Backticks hold code and names: a verb in them is not a request.
     text = text[:MAX_CHARACTERS]
     bare = _BACKTICKS.sub(" ", text)
     asks = bare.rstrip().endswith("?")
+    # A question with another sentence after it may still ask for work.
     if not _REQUEST.search(bare) or (asks and _QUESTION.match(bare) and not re.search(r"[.!\n]\s*\S", bare)):
         return None
     return Contract(text.strip(), _extract_targets(text), verification=_infer_validators(text))
 
 
 def is_continuation(text: str) -> bool:
-    """Whether a prompt only says that the work asked for before should go on."""
+    """Return whether a prompt only says that the work asked for before should go on."""
     return bool(_CONTINUATION.match(text.strip())) and len(text) < 120
 
 
 def extend_contract(contract: Contract, addition: Contract) -> Contract:
-    """Both as one: what was asked for later in the same turn comes on top."""
+    """Return both contracts as one: what was asked for later in the same turn is added."""
     fields = {
         name: _drop_duplicates((*contract.get_targets(name), *addition.get_targets(name))) for name in TARGET_FIELDS
     }
@@ -144,18 +166,21 @@ def extend_contract(contract: Contract, addition: Contract) -> Contract:
 
 def _extract_targets(text: str) -> dict[str, tuple[str, ...]]:
     urls = _drop_duplicates(url.rstrip(".,;:!?") for url in _URL.findall(text))
-    rest = _URL.sub(" ", text)
-    ticks = _drop_duplicates(found[1].strip() for found in _BACKTICKS.findall(rest) if found[1].strip())
+    # A URL's path must not be taken for a file of the project.
+    remaining_text = _URL.sub(" ", text)
+    ticks = _drop_duplicates(match[1].strip() for match in _BACKTICKS.findall(remaining_text) if match[1].strip())
     paths = _drop_duplicates(
-        path.rstrip(".,;:") for path in (*_PATH.findall(rest), *_RELATIVE_PATH.findall(rest)) if path.strip("/.~")
+        path.rstrip(".,;:")
+        for path in (*_PATH.findall(remaining_text), *_RELATIVE_PATH.findall(remaining_text))
+        if path.strip("/.~")
     )
     hints = _drop_duplicates(
         (
             *(token for token in ticks if _COMMAND.fullmatch(token) or re.match(rf"(?:{_COMMANDS})(?:\s|$)", token)),
-            *(_trim_command_hint(hint) for hint in _COMMAND.findall(_BACKTICKS.sub(" ", rest))),
+            *(_trim_command_hint(hint) for hint in _COMMAND.findall(_BACKTICKS.sub(" ", remaining_text))),
         )
     )
-    words = re.findall(r"[A-Za-z][\w-]{2,}", _BACKTICKS.sub(" ", rest))
+    words = re.findall(r"[A-Za-z][\w-]{2,}", _BACKTICKS.sub(" ", remaining_text))
     keywords = _drop_duplicates(word.lower() for word in words if word.lower() not in _STOP_WORDS)
     return {
         "paths": paths,
@@ -167,31 +192,31 @@ def _extract_targets(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def _trim_command_hint(hint: str) -> str:
-    """A command in running text without the English that follows it."""
+    """Return a command from running text without the English words that follow it."""
     words = hint.split()
-    kept = words[:2]
+    command_words = words[:2]
     for word in words[2:]:
         if not (word.startswith("-") or "/" in word or "." in word or ":" in word):
             break
-        kept.append(word)
-    while len(kept) > 1 and kept[-1].lower() in _STOP_WORDS:
-        kept.pop()
-    return " ".join(kept) if len(kept) > 1 else ""
+        command_words.append(word)
+    while len(command_words) > 1 and command_words[-1].lower() in _STOP_WORDS:
+        command_words.pop()
+    return " ".join(command_words) if len(command_words) > 1 else ""
 
 
 def _infer_validators(text: str) -> tuple[str, ...]:
-    found = []
+    validators = []
     if _TEST_WORD.search(text):
-        found.append("tests_pass")
+        validators.append("tests_pass")
     if re.search(r"\b(?:build|compile)\w*\b", text, re.IGNORECASE):
-        found.append("build_passes")
+        validators.append("build_passes")
     if re.search(r"\b(?:lint\w*|format\w*|type[- ]?check\w*|mypy|ruff|eslint)\b", text, re.IGNORECASE):
-        found.append("lint_clean")
+        validators.append("lint_clean")
     if re.search(r"\b(?:commit|push)\b", text, re.IGNORECASE):
-        found.append("commit_exists")
+        validators.append("commit_exists")
     if _URL.search(text):
-        found.append("http_2xx")
-    return tuple(found)
+        validators.append("http_2xx")
+    return tuple(validators)
 
 
 def _drop_duplicates(values: Iterable[str]) -> tuple[str, ...]:
@@ -199,7 +224,7 @@ def _drop_duplicates(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def to_yaml(record: Mapping[str, Any]) -> str:
-    """The contract as a YAML file, every text quoted."""
+    """Return the contract as a YAML file, every text quoted."""
     lines = []
     for key, value in record.items():
         if isinstance(value, Mapping):
@@ -212,6 +237,7 @@ def to_yaml(record: Mapping[str, Any]) -> str:
 
 def _render_yaml_value(key: str, value: Any, indent: str) -> list[str]:
     if not isinstance(value, list | tuple):
+        # JSON strings are valid YAML, and no text can be misread as a number or a tag.
         return [f"{indent}{key}: {json.dumps(value, ensure_ascii=False)}"]
     if not value:
         return [f"{indent}{key}: []"]

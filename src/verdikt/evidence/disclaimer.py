@@ -1,4 +1,4 @@
-"""Whether a message says plainly that what was done was not checked. Pure."""
+"""Detection of messages that say plainly that the work was not checked. Pure."""
 
 import itertools
 import re
@@ -7,14 +7,15 @@ from verdikt.evidence.prose import split_sentences
 from verdikt.model.lazy_regex import compile_lazily
 
 _MAX_SENTENCES = 400
-"""Sentences that are read."""
+"""Number of sentences that are read."""
 
 _NOT = r"(?: not|n['’]t|not)(?: yet| been| actually| able to)*"
 _CHECKED = r"(?:verif(?:y|ied)|test(?:ed)?|check(?:ed)?|execut(?:e|ed)|r[ua]n(?! into| out| short))"
 
 _DISCLAIMER = compile_lazily(
     rf"\b(?:I|we)(?: have|['’]ve| did| could| can| was| were|)?{_NOT} {_CHECKED}\b"
-    rf"|\b(?:tests?|suite|checks?|builds?|this|it|changes?|code|edits?|work|result)\b(?: is| are| was| were| has| have){_NOT} (?:verified|tested|checked)\b"
+    rf"|\b(?:tests?|suite|checks?|builds?|this|it|changes?|code|edits?|work|result)\b(?: is| are| was| were| has"
+    rf"| have){_NOT} (?:verified|tested|checked)\b"
     rf"|\b(?:tests?|suite|checks?)\b(?: is| are| was| were| has| have)?{_NOT} (?:run|executed)\b"
     r"|\b(?:unverified|untested)\b|^\W*not (?:yet )?(?:verified|tested|checked)\b"
     r"|\b(?:no|none of the)(?: \w+)? (?:tests?|checks?)(?: were| was| has been| have been)? (?:run|executed)\b"
@@ -25,5 +26,7 @@ _DISCLAIMER = compile_lazily(
 
 
 def has_disclaimer(message: str) -> bool:
-    """Whether a message says, in words of its own, that nothing proves it. Never raises, whatever the text."""
-    return any(_DISCLAIMER.search(one.text) for one in itertools.islice(split_sentences(message), _MAX_SENTENCES))
+    """Return whether a message says in its own words that nothing proves it. Never raises, whatever the text."""
+    return any(
+        _DISCLAIMER.search(sentence.text) for sentence in itertools.islice(split_sentences(message), _MAX_SENTENCES)
+    )

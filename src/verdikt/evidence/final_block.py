@@ -1,4 +1,4 @@
-"""The fenced final block: an optional form in which an agent says, for machines, what it claims. Pure."""
+"""The fenced final block: an optional, machine-readable form of an agent's claims. Pure."""
 
 import json
 import re
@@ -11,11 +11,13 @@ from verdikt.model.lazy_regex import compile_lazily
 BLOCK_TYPES = ("done", "partial", "blocked", "delegation")
 HIGH_STAKES = compile_lazily(
     r"(?:^|[.!:;,\n]\s*|[-*]\s+|\d[.)]\s+|\b(?:and|then|please|also|now|just|you|to|must|should|let's|it's time to)\s+)"
-    r"(?:deploy|redeploy|release|publish|ship|migrate|delete|drop|merge|push|roll(?:\s?out|\s?back)|rotate|revoke|terminate|transfer|wipe|purge"
-    r"|decommission|send (?:[\w']+ ){0,5}to (?:the |our |a )?(?:client|customer)s?)\b(?!-| (?:notes?|down|sort|notifications?|buttons?)\b)",
+    r"(?:deploy|redeploy|release|publish|ship|migrate|delete|drop|merge|push|roll(?:\s?out|\s?back)|rotate|revoke"
+    r"|terminate|transfer|wipe|purge"
+    r"|decommission|send (?:[\w']+ ){0,5}to (?:the |our |a )?(?:client|customer)s?)\b(?!-| (?:notes?|down|sort"
+    r"|notifications?|buttons?)\b)",
     re.IGNORECASE,
 )
-"""Requests after which the block is asked for, where it is at all: what they ask for is hard to take back."""
+"""Requests after which the block is required, where it is at all: what they ask for is hard to undo."""
 
 _PARTIAL_FIELDS = ("what_succeeded", "what_remains", "next_route_or_question")
 _PLACEHOLDER = compile_lazily(
@@ -25,31 +27,32 @@ _PLACEHOLDER = compile_lazily(
 
 
 def needs_final_block(contract: Contract) -> bool:
-    """Whether the request is of the sort after which the block is wanted."""
+    """Return whether the request is one after which the block is required."""
     return bool(HIGH_STAKES.search(contract.objective))
 
 
 def find_blocks(message: str, name: str) -> list[str]:
-    """The contents of every fenced block of that name."""
+    """Return the contents of every fenced block of that name."""
+    # CommonMark: a fence may be indented by up to three spaces, and closes with the same characters.
     pattern = re.compile(rf"^[ ]{{0,3}}(`{{3,}}|~{{3,}}){re.escape(name)}[ \t]*\n(.*?)^[ ]{{0,3}}\1", re.M | re.S)
     return [match[2] for match in pattern.finditer(message)]
 
 
 ValidatorPassLookup = Callable[[int], Mapping[str, Any] | None]
-"""What a signed `validator_pass` of the session says, with `hashes` of what it rests on; None when it is none."""
+"""Seq → body of a signed `validator_pass` of the session, with `hashes` of what it rests on; None: there is none."""
 
 
 def check_final_block(
     message: str, name: str, contract: Contract | None, look_up: ValidatorPassLookup
 ) -> tuple[str, ...]:
-    """What is wrong with the block; empty when it is as it should be or is not asked for."""
+    """Return what is wrong with the block; empty when it is right or not required."""
     if contract is None or not needs_final_block(contract):
         return ()
-    found = find_blocks(message, name)
-    if len(found) != 1:
-        return (f"expected one fenced `{name}` block, found {len(found)}",)
+    blocks = find_blocks(message, name)
+    if len(blocks) != 1:
+        return (f"expected one fenced `{name}` block, found {len(blocks)}",)
     try:
-        body = json.loads(found[0])
+        body = json.loads(blocks[0])
     except (ValueError, RecursionError):
         return (f"expected JSON in the `{name}` block, found something else",)
     if not isinstance(body, Mapping):
@@ -79,6 +82,7 @@ def _check_body(body: Mapping[str, Any], look_up: ValidatorPassLookup) -> list[s
         ]
     for claim in claims:
         seq = claim.get("ledger_entry_id")
+        # Bounded digits: int() refuses very long numbers with an error.
         number = int(seq) if isinstance(seq, int | str) and re.fullmatch(r"[0-9]{1,15}", str(seq)) else 0
         entry = look_up(number) if number else None
         if entry is None:
@@ -89,16 +93,17 @@ def _check_body(body: Mapping[str, Any], look_up: ValidatorPassLookup) -> list[s
 
 
 def _compare_claim(claim: Mapping[str, Any], entry: Mapping[str, Any]) -> list[str]:
-    """Where a claim says something else than the entry that it names."""
+    """Return where a claim differs from the entry that it names."""
     faults = [
-        f"`{key}`: expected `{entry.get(ours)}` as in entry {claim['ledger_entry_id']}, found `{str(claim[key])[:80]}`"
-        for key, ours in (("claim_type", "claim"), ("validator_id", "validator"))
-        if key in claim and claim[key] != entry.get(ours)
+        f"`{key}`: expected `{entry.get(field)}` as in entry {claim['ledger_entry_id']}, found `{str(claim[key])[:80]}`"
+        for key, field in (("claim_type", "claim"), ("validator_id", "validator"))
+        if key in claim and claim[key] != entry.get(field)
     ]
-    named = claim.get("artifact_hash")
-    if named is not None and named not in entry["hashes"]:
+    artifact_hash = claim.get("artifact_hash")
+    if artifact_hash is not None and artifact_hash not in entry["hashes"]:
         faults.append(
-            f"`artifact_hash`: expected one of what entry {claim['ledger_entry_id']} rests on, found `{str(named)[:80]}`"
+            f"`artifact_hash`: expected one of what entry {claim['ledger_entry_id']} rests on, found"
+            f" `{str(artifact_hash)[:80]}`"
         )
     return faults
 

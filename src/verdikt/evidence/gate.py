@@ -1,7 +1,7 @@
-"""The gate: claims held against the contract and the log of the turn. Pure; whoever calls it reads and writes.
+"""The evidence gate: claims compared with the contract and the log of the turn. Pure; the caller reads and writes.
 
-It does the agent's paperwork: it looks for the evidence itself. Found: silence. Not found: a refusal that says what is
-claimed, what is missing and which command would prove it.
+The gate looks for the evidence itself. When it finds it, it is silent; otherwise it refuses, and says what is claimed,
+what is missing and which command would prove it.
 """
 
 import enum
@@ -32,14 +32,14 @@ from verdikt.model.lazy_regex import compile_lazily
 from verdikt.model.source_tree import DOC_SUFFIXES
 
 MAX_REFUSAL_LINES = 12
-"""Of a refusal, at most."""
+"""Number of lines of a refusal."""
 
 MAX_REFUSALS = 12
-"""Refusals in one turn, whatever new evidence there is: nothing goes round for ever."""
+"""Number of refusals in one turn, whatever new evidence there is, so that no turn is refused for ever."""
 
 
 class GateResult(enum.StrEnum):
-    """What came of a stop."""
+    """The result of a stop."""
 
     SILENT = "silent"  # nothing is claimed, or nothing was asked for
     PROVEN = "proven"
@@ -58,7 +58,7 @@ class MissingProof:
 
 @dataclass(frozen=True, slots=True)
 class GateJudgement:
-    """What the gate makes of a turn's claims."""
+    """The gate's judgement of a turn's claims."""
 
     result: GateResult
     proofs: tuple[tuple[Claim, Proof], ...] = ()
@@ -69,21 +69,23 @@ class GateJudgement:
     reason: str = ""
 
     def group_proofs(self) -> list[tuple[Proof, list[Claim]]]:
-        """Each proof with the claims that rest on it; what rests on the same is signed once."""
-        found: dict[tuple[str, str, tuple[int, ...]], tuple[Proof, list[Claim]]] = {}
+        """Return each proof with the claims that rest on it, so that equal proofs are signed once."""
+        groups: dict[tuple[str, str, tuple[int, ...]], tuple[Proof, list[Claim]]] = {}
         for claim, proof in self.proofs:
             key = (claim.type.value, proof.validator, proof.entries)
-            found.setdefault(key, (proof, []))[1].append(claim)
-        return list(found.values())
+            groups.setdefault(key, (proof, []))[1].append(claim)
+        return list(groups.values())
 
     def record(self) -> dict[str, Any]:
-        """The judgement as plain data."""
+        """Return the judgement as plain data."""
         return {
             "by": "evidence",
             "result": self.result.value,
-            "claims": [claim.record() for claim, _ in self.proofs] + [one.claim.record() for one in self.missing],
+            "claims": [claim.record() for claim, _ in self.proofs]
+            + [missing.claim.record() for missing in self.missing],
             "missing": [
-                {"words": one.claim.words, "reason": one.reason, "command": one.command} for one in self.missing
+                {"words": missing.claim.words, "reason": missing.reason, "command": missing.command}
+                for missing in self.missing
             ],
             "holes": list(self.undecided_calls)[:50],
             "refusals": self.refusals,
@@ -94,7 +96,7 @@ class GateJudgement:
 
 @dataclass(frozen=True, slots=True)
 class GateState:
-    """What the log keeps of a turn's refusals so far."""
+    """The refusals of the turn so far, from the log."""
 
     refusals: int = 0  # since there was new evidence
     progress: str = ""
@@ -102,7 +104,7 @@ class GateState:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "GateState":
-        """From the projection."""
+        """Return the state that the projection `evidence` holds."""
         return cls(int(record.get("refusals", 0)), str(record.get("progress", "")), int(record.get("refused", 0)))
 
 
@@ -117,62 +119,67 @@ def judge_turn(
     faults: Sequence[str] = (),
     has_disclaimer: bool = False,
 ) -> GateJudgement:
-    """Whether the agent may stop, and what is to be recorded.
+    """Return whether the agent may stop, and what is to be recorded.
 
-    `faults` are those of the final block; `admitted`: the message says plainly that its work was not checked.
+    `faults` are those of the final block; `has_disclaimer` means that the message says plainly that its work was not
+    checked.
     """
+    # Without work asked for or done, `done` is small talk.
     claims = [claim for claim in claims if _is_binding(claim, turn)]
     proofs: list[tuple[Claim, Proof]] = []
     missing: list[MissingProof] = []
     for claim in claims:
-        found = _prove_claim(claim, turn, settings, has_disclaimer=has_disclaimer)
-        if isinstance(found, Proof):
-            proofs.append((claim, found))
+        proof_or_missing = _prove_claim(claim, turn, settings, has_disclaimer=has_disclaimer)
+        if isinstance(proof_or_missing, Proof):
+            proofs.append((claim, proof_or_missing))
         else:
-            missing.append(found)
-    open_holes = tuple(undecided_calls) if claims and settings.coverage == "enforce" else ()
-    if not missing and not open_holes and not faults:
+            missing.append(proof_or_missing)
+    blocking_calls = tuple(undecided_calls) if claims and settings.coverage == "enforce" else ()
+    if not missing and not blocking_calls and not faults:
         result = GateResult.PROVEN if proofs else GateResult.SILENT
         return GateJudgement(result, tuple(proofs), undecided_calls=tuple(undecided_calls))
     # Progress is what was learned, not what was said or edited: the same checks with the same results are no news.
     progress = digest_progress(turn)
     count = state.refusals if progress == state.progress or not state.refusals else 0
-    spent = (
+    is_exhausted = (
         count >= settings.refusals
+        # The host says that another hook already refused this stop, and may do so for ever.
         or (stop_hook_active and not state.total_refusals)
         or state.total_refusals >= MAX_REFUSALS
     )
     reason = (
         ""
-        if spent
-        else _render_refusal(missing, open_holes, faults, gaps=turn.gaps, refusals_left=settings.refusals - count - 1)
+        if is_exhausted
+        else _render_refusal(
+            missing, blocking_calls, faults, gaps=turn.gaps, refusals_left=settings.refusals - count - 1
+        )
     )
     return GateJudgement(
-        GateResult.UNPROVEN if spent else GateResult.REFUSED,
+        GateResult.UNPROVEN if is_exhausted else GateResult.REFUSED,
         tuple(proofs),
         tuple(missing),
         tuple(undecided_calls),
-        count if spent else count + 1,
+        count if is_exhausted else count + 1,
         progress,
         reason,
     )
 
 
 def digest_progress(turn: TurnEvidence) -> str:
-    """A digest of what the turn's checks have shown so far; editing and talking do not change it."""
-    shown: set[str] = set()
+    """Return a digest of what the turn's checks have shown; editing and talking do not change it."""
+    results: set[str] = set()
     for call in turn.calls:
-        for one in call.runs:
-            if one.kind != "look" and not one.dry_run:
-                counts = (call.tests.passed, call.tests.failed) if call.tests and one.kind == "test" else ()
-                shown.add(f"{one.command_line} {call.ok and one.status_propagates} {counts}")
+        for run in call.runs:
+            if run.kind != "look" and not run.dry_run:
+                counts = (call.tests.passed, call.tests.failed) if call.tests and run.kind == "test" else ()
+                results.add(f"{run.command_line} {call.ok and run.status_propagates} {counts}")
         if call.kind in ("fetch", "mcp"):
-            shown.add(f"{call.tool} {call.target} {call.http} {call.failed}")
-    return hash_canonical(sorted(shown))
+            results.add(f"{call.tool} {call.target} {call.http} {call.failed}")
+    return hash_canonical(sorted(results))
 
 
 def _is_binding(claim: Claim, turn: TurnEvidence) -> bool:
-    """Whether a claim is held against anything: work was asked for, or done."""
+    """Return whether a claim must be proven: work was asked for, or done."""
     if claim.type is ClaimType.DONE:
         return turn.contract is not None or bool(turn.edits)
     return turn.contract is not None
@@ -186,19 +193,19 @@ _LINT_CLAIM = compile_lazily(
     r"\b(?:lint\w*|mypy|ruff|eslint|type[- ]?check\w*|clippy|flake8|pylint|types?)\b", re.IGNORECASE
 )
 _COMMIT_CLAIM = compile_lazily(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
+# Says more than that something was changed: a disclaimer does not excuse it.
 _SUCCESS_CLAIM = compile_lazily(
-    r"\b(?:fix\w*|resolv\w+|solv\w+|repair\w*|works?|worked|working|correct\w*|done|complete\w*|finish\w*|ready|success\w*"
-    r"|committed|pushed|merged|deployed|live|shipped|released|published|rolled out)\b",
+    r"\b(?:fix\w*|resolv\w+|solv\w+|repair\w*|works?|worked|working|correct\w*|done|complete\w*|finish\w*|ready"
+    r"|success\w*|committed|pushed|merged|deployed|live|shipped|released|published|rolled out)\b",
     re.IGNORECASE,
 )
-"""More than that something was changed: whoever says this has seen it, or has not."""
 _LIVE_CLAIM = compile_lazily(r"\b(?:deployed|deployment|live|shipped|released|published|rolled out)\b", re.IGNORECASE)
 
 
 def _prove_claim(
     claim: Claim, turn: TurnEvidence, settings: EvidenceSettings, *, has_disclaimer: bool
 ) -> Proof | MissingProof:
-    """The proof of a claim, or what is missing."""
+    """Return the proof of a claim, or what is missing."""
     if claim.type is ClaimType.BLOCKED:
         return _try_validators(
             claim, turn, [(VALIDATORS["ladder_exhaustion_proof"], {})], suggest_next_attempt(turn, "blocked")
@@ -207,32 +214,40 @@ def _prove_claim(
         return _try_validators(
             claim, turn, [(VALIDATORS["fetch_attempt_proof"], {})], suggest_next_attempt(turn, "delegation")
         )
-    untouched = _find_untouched_paths(turn)
-    if untouched and not _is_about_checks(claim):
-        named = ", ".join(f"`{path}`" for path in untouched[:4])
+    untouched_paths = _find_untouched_paths(turn)
+    # A request about two files is not done when only one of them was touched.
+    if untouched_paths and not _is_about_checks(claim):
+        named = ", ".join(f"`{path}`" for path in untouched_paths[:4])
         command = (
-            "" if all(path.lower().endswith(DOC_SUFFIXES) for path in untouched) else _suggest_command(turn, "test")
+            ""
+            if all(path.lower().endswith(DOC_SUFFIXES) for path in untouched_paths)
+            else _suggest_command(turn, "test")
         )
         return MissingProof(claim, f"nothing was done about {named}, which the request names", command)
-    wanted: list[tuple[Validator, dict[str, str]]] = [(build_custom_validator(one), {}) for one in settings.validators]
-    for validator, arguments in wanted:
+    required: list[tuple[Validator, dict[str, str]]] = [
+        (build_custom_validator(custom), {}) for custom in settings.validators
+    ]
+    for validator, arguments in required:
         # What users require is required of every claim, whatever else would prove it.
         proof = run_validator(validator, arguments, turn)
         if not proof.holds:
-            command = next(one.command for one in settings.validators if one.name == validator.name)
+            command = next(custom.command for custom in settings.validators if custom.name == validator.name)
             return MissingProof(claim, proof.reason, command)
-    kind, ways = _select_validators(claim, turn)
+    kind, candidates = _select_validators(claim, turn)
     if has_disclaimer and turn.edits and not _is_about_checks(claim) and not _SUCCESS_CLAIM.search(claim.sentence):
-        ways.append((WORK_EDITED, {}))
-    whole = any("whole" in arguments for _, arguments in ways)
-    found = _try_validators(claim, turn, [*ways, *wanted], _suggest_command(turn, kind, full_suite=whole))
-    if isinstance(found, Proof) and max(found.entries, default=0) < turn.unproven_child:
+        candidates.append((WORK_EDITED, {}))
+    claims_all_tests = any("whole" in arguments for _, arguments in candidates)
+    outcome = _try_validators(
+        claim, turn, [*candidates, *required], _suggest_command(turn, kind, full_suite=claims_all_tests)
+    )
+    # The parent's own check after the sub-agent's unproven claim settles it; one before it does not.
+    if isinstance(outcome, Proof) and max(outcome.entries, default=0) < turn.unproven_child:
         return MissingProof(
             claim,
             "a sub-agent ended without proof of its own claim, and nothing was checked since",
             _suggest_command(turn, "test"),
         )
-    return found
+    return outcome
 
 
 def _is_about_checks(claim: Claim) -> bool:
@@ -240,54 +255,63 @@ def _is_about_checks(claim: Claim) -> bool:
 
 
 def _select_validators(claim: Claim, turn: TurnEvidence) -> tuple[str, list[tuple[Validator, dict[str, str]]]]:
-    """The validators that could prove a claim, by what it is about."""
-    words = claim.words
-    if _TEST_CLAIM.search(words):
+    """Return the kind of check and the validators that could prove a claim, by what it is about."""
+    text = claim.words
+    if _TEST_CLAIM.search(text):
         return "test", [(VALIDATORS["tests_pass"], _read_test_count(claim))]
-    if _BUILD_CLAIM.search(words):
+    if _BUILD_CLAIM.search(text):
         return "build", [(VALIDATORS["build_passes"], {}), (VALIDATORS["tests_pass"], {})]
-    if _LINT_CLAIM.search(words):
+    if _LINT_CLAIM.search(text):
         return "lint", [(VALIDATORS["lint_clean"], {})]
-    if _COMMIT_CLAIM.search(words):
+    if _COMMIT_CLAIM.search(text):
         further = r"\b(?:pushed|merged)\b"
         joined = re.search(rf"\bcommitted(?:,| and)(?: \w+)? {further[2:]}", claim.sentence, re.IGNORECASE)
-        if joined or re.search(further, words, re.IGNORECASE):
+        if joined or re.search(further, text, re.IGNORECASE):
             return "push", [(PUSHED, {})]
         return "commit", [(VALIDATORS["commit_exists"], {}), (PUSHED, {})]
     contract = turn.contract
     urls = contract.get_targets("urls") if contract else ()
-    ways: list[tuple[Validator, dict[str, str]]] = [(VALIDATORS["http_2xx"], {"url": url}) for url in urls]
-    if _LIVE_CLAIM.search(words):
-        return "live", [*ways, *([] if urls else [(VALIDATORS["http_2xx"], {})]), (LAUNCHED, {})]
-    ways += [
-        (one, {})
-        for one in (VALIDATORS["tests_pass"], TESTS_NO_WORSE, VALIDATORS["build_passes"], VALIDATORS["lint_clean"])
+    candidates: list[tuple[Validator, dict[str, str]]] = [(VALIDATORS["http_2xx"], {"url": url}) for url in urls]
+    if _LIVE_CLAIM.search(text):
+        return "live", [*candidates, *([] if urls else [(VALIDATORS["http_2xx"], {})]), (LAUNCHED, {})]
+    candidates += [
+        (validator, {})
+        for validator in (
+            VALIDATORS["tests_pass"],
+            TESTS_NO_WORSE,
+            VALIDATORS["build_passes"],
+            VALIDATORS["lint_clean"],
+        )
     ]
     if contract:
-        ways += [(VALIDATORS["command_zero_exit"], {"command": hint}) for hint in contract.get_targets("command_hints")]
+        candidates += [
+            (VALIDATORS["command_zero_exit"], {"command": hint}) for hint in contract.get_targets("command_hints")
+        ]
     if turn.edits:
-        ways.append((WORK_EXERCISED, {}))
+        candidates.append((WORK_EXERCISED, {}))
     else:
-        # Nothing was changed that a test could be about: an edit of a document, or a command with an effect, is the work.
-        ways += [(DOCUMENT_EDITED, {}), (COMMAND_EFFECT, {})]
-    return "test", ways
+        # Nothing was changed that a test could cover: the work is an edited document, or a command with an effect.
+        candidates += [(DOCUMENT_EDITED, {}), (COMMAND_EFFECT, {})]
+    return "test", candidates
 
 
 _ALL_TESTS = compile_lazily(
-    r"\b(?:all|every|whole|full|entire|complete)(?: of)?(?: the| our| your)?(?: existing| project's)? (?:tests?|test suite|suite|specs?|test cases)\b",
+    r"\b(?:all|every|whole|full|entire|complete)(?: of)?(?: the| our| your)?(?: existing| project's)? (?:tests?"
+    r"|test suite|suite|specs?|test cases)\b",
     re.IGNORECASE,
 )
 _TEST_COUNT = compile_lazily(
-    r"\b(?:all )?(?:of the )?(\d[\d,]{0,8})(?: of the)? (?:tests|test cases|specs)\b(?!\W+(?:fail|are failing|still|were skipped|skipped))(?=[^.;]{0,30}\b(?:pass|green|succe))"
+    r"\b(?:all )?(?:of the )?(\d[\d,]{0,8})(?: of the)? (?:tests|test cases|specs)\b(?!\W+(?:fail|are failing|still"
+    r"|were skipped|skipped))(?=[^.;]{0,30}\b(?:pass|green|succe))"
     r"|\b(\d[\d,]{0,8}) (?:tests? )?pass(?:ed|ing)?\b",
     re.IGNORECASE,
 )
 
 
 def _read_test_count(claim: Claim) -> dict[str, str]:
-    """What a claim about tests says of how many there are: all of them, or a number."""
-    found = _TEST_COUNT.search(claim.sentence)
-    number = (found[1] or found[2]).replace(",", "") if found else ""
+    """Return what a claim says about the number of tests: all of them, or a number."""
+    match = _TEST_COUNT.search(claim.sentence)
+    number = (match[1] or match[2]).replace(",", "") if match else ""
     if number:
         return {"number": number}
     return {"whole": "yes"} if _ALL_TESTS.search(claim.sentence) else {}
@@ -303,23 +327,26 @@ def _try_validators(
             return proof
         reasons.append(proof.reason)
     named = {validator.name for validator, _ in candidates}
-    for one in turn.validator_passes:
-        # Somebody had it checked by name: it counts like a find of ours, and goes stale like one.
-        about = one.validator in named or not _is_about_checks(claim)
-        if one.claim == claim.type.value and about and turn.is_still_valid(one):
-            return Proof(one.validator, ProofStatus.PASS, entries=(one.seq,))
+    for checked in turn.validator_passes:
+        # The agent had it validated explicitly: that counts like a proof of ours, and goes stale like one.
+        is_relevant = checked.validator in named or not _is_about_checks(claim)
+        if checked.claim == claim.type.value and is_relevant and turn.is_still_valid(checked):
+            return Proof(checked.validator, ProofStatus.PASS, entries=(checked.seq,))
+    # A reason about something that ran helps more than one about something that did not.
     telling = [reason for reason in reasons if not reason.startswith("no ")]
     return MissingProof(claim, (telling or reasons)[0], command)
 
 
 def _find_untouched_paths(turn: TurnEvidence) -> tuple[str, ...]:
-    """The files that the request names and nothing since then was about."""
+    """Return the files that the request names and that no call since then was about."""
     if turn.contract is None:
         return ()
-    everything = any(not is_partial_test_run(one.argv) for call in turn.calls for one in call.successful_runs("test"))
+    ran_all_tests = any(
+        not is_partial_test_run(run.argv) for call in turn.calls for run in call.successful_runs("test")
+    )
     since = (*turn.earlier, *turn.calls)
-    seen = " ".join(f"{call.command} {call.target} {' '.join(call.edited)}" for call in since)
-    names = {word.strip("'\"`,;:()") for word in seen.split()}
+    text = " ".join(f"{call.command} {call.target} {' '.join(call.edited)}" for call in since)
+    names = {word.strip("'\"`,;:()") for word in text.split()}
     return tuple(
         path
         for path in turn.contract.get_targets("paths")
@@ -327,8 +354,8 @@ def _find_untouched_paths(turn: TurnEvidence) -> tuple[str, ...]:
         if "*" not in path
         and posixpath.splitext(path)[1]
         and not any(is_same_path(path, name) or path.rstrip("/") in name for name in names)
-        # Whoever runs all tests runs those of a file that is named.
-        and not (everything and _TEST_FILE.search(path))
+        # A run of all tests covers a named test file too.
+        and not (ran_all_tests and _TEST_FILE.search(path))
     )
 
 
@@ -336,19 +363,38 @@ _TEST_FILE = compile_lazily(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_[^/]
 
 
 _COMMAND_BY_EXTENSION = {
-    "test": {".py": "pytest -q", ".js": "npm test", ".ts": "npm test", ".tsx": "npm test", ".jsx": "npm test", ".go": "go test ./...",
-             ".rs": "cargo test", ".java": "mvn -q test", ".kt": "./gradlew test", ".c": "ctest", ".cpp": "ctest", ".rb": "rspec"},
-    "build": {".ts": "npm run build", ".tsx": "npm run build", ".js": "npm run build", ".go": "go build ./...", ".rs": "cargo build",
-              ".java": "mvn -q compile", ".c": "make", ".cpp": "make", ".py": "python -m compileall -q ."},
-    "lint": {".py": "ruff check .", ".js": "npx eslint .", ".ts": "npx tsc --noEmit", ".tsx": "npx tsc --noEmit", ".go": "go vet ./...",
-             ".rs": "cargo clippy"},
-}  # fmt: skip
+    "test": {
+        **dict.fromkeys((".js", ".ts", ".tsx", ".jsx"), "npm test"),
+        **dict.fromkeys((".c", ".cpp"), "ctest"),
+        ".py": "pytest -q",
+        ".go": "go test ./...",
+        ".rs": "cargo test",
+        ".java": "mvn -q test",
+        ".kt": "./gradlew test",
+        ".rb": "rspec",
+    },
+    "build": {
+        **dict.fromkeys((".js", ".ts", ".tsx"), "npm run build"),
+        **dict.fromkeys((".c", ".cpp"), "make"),
+        ".go": "go build ./...",
+        ".rs": "cargo build",
+        ".java": "mvn -q compile",
+        ".py": "python -m compileall -q .",
+    },
+    "lint": {
+        **dict.fromkeys((".ts", ".tsx"), "npx tsc --noEmit"),
+        ".py": "ruff check .",
+        ".js": "npx eslint .",
+        ".go": "go vet ./...",
+        ".rs": "cargo clippy",
+    },
+}
 
 
 def _suggest_command(turn: TurnEvidence, kind: str, *, full_suite: bool = False) -> str:
-    """The command that would prove it: one that was run or named before, the project's own, or the usual one for the files.
+    """Return a command that would prove a claim: run or named before, the project's own, or the usual one.
 
-    `whole`: one that runs a part of the tests would not.
+    With `full_suite`, a command that runs only a part of the tests does not count.
     """
     if kind in ("commit", "push"):
         return f"git {kind}"
@@ -356,13 +402,14 @@ def _suggest_command(turn: TurnEvidence, kind: str, *, full_suite: bool = False)
         urls = turn.contract.get_targets("urls") if turn.contract else ()
         return f"curl -sS -o /dev/null -w '%{{http_code}}' {urls[0]}" if urls else ""
     for call in reversed(turn.calls):
-        for one in call.runs:
-            if one.kind == kind and not one.dry_run and not (full_suite and is_partial_test_run(one.argv)):
-                return one.command_line
+        for run in call.runs:
+            if run.kind == kind and not run.dry_run and not (full_suite and is_partial_test_run(run.argv)):
+                return run.command_line
     hints = turn.contract.get_targets("command_hints") if turn.contract else ()
 
+    # The person's own command comes before a usual one.
     for hint in hints:
-        if any(one.kind == kind and not (full_suite and is_partial_test_run(one.argv)) for one in read_runs(hint)):
+        if any(run.kind == kind and not (full_suite and is_partial_test_run(run.argv)) for run in read_runs(hint)):
             return hint
     if kind in turn.usual:
         return turn.usual[kind]
@@ -381,13 +428,17 @@ def _render_refusal(
     gaps: int,
     refusals_left: int,
 ) -> str:
-    lines = ["this turn claims what its log does not prove"]
-    alike: dict[tuple[str, str], list[Claim]] = {}
-    for one in missing:
-        alike.setdefault((one.reason, one.command), []).append(one.claim)
-    for (reason, command), claims in list(alike.items())[:3]:
-        said = ", ".join(f"“{' '.join(claim.words.split())[:80]}”" for claim in claims[:3])
-        lines.append(f"- claimed: {said} ({claims[0].type.value})")
+    lines = [
+        f"You said “{_shorten(missing[0].claim.words)}”; nothing you ran in this turn shows it."
+        if missing
+        else "This turn can't end yet."
+    ]
+    groups: dict[tuple[str, str], list[Claim]] = {}
+    for proof in missing:
+        groups.setdefault((proof.reason, proof.command), []).append(proof.claim)
+    for (reason, command), claims in list(groups.items())[:3]:
+        quoted = ", ".join(f"“{_shorten(claim.words)}”" for claim in claims[:3])
+        lines.append(f"- claimed: {quoted} ({claims[0].type.value})")
         lines.append(f"  missing: {reason[:200]}")
         if command:
             lines.append(f"  {'prove it' if claims[0].type is ClaimType.DONE else 'try first'}: {command[:200]}")
@@ -402,7 +453,7 @@ def _render_refusal(
     lines.append(
         "Or say plainly what is not verified."
         + (
-            f" {refusals_left} more before this turn ends as unproven."
+            f" {refusals_left} more refusal{'' if refusals_left == 1 else 's'}, then the turn ends as unproven."
             if refusals_left > 0
             else " After this the turn ends as unproven."
         )
@@ -410,8 +461,12 @@ def _render_refusal(
     return "\n".join(lines)
 
 
+def _shorten(words: str) -> str:
+    return " ".join(words.split())[:80]
+
+
 def build_proof_record(claims: Sequence[Claim], proof: Proof) -> dict[str, Any]:
-    """What a signed `validator_pass` entry says."""
+    """Return the body of a signed `validator_pass` entry."""
     assert proof.status is ProofStatus.PASS
-    words = "; ".join(" ".join(claim.words.split()) for claim in claims)
-    return {"claim": claims[0].type.value, "words": words[:500], **proof.record()}
+    text = "; ".join(" ".join(claim.words.split()) for claim in claims)
+    return {"claim": claims[0].type.value, "words": text[:500], **proof.record()}

@@ -18,23 +18,19 @@ from verdikt.evidence.section import EvidenceSettings
 from verdikt.evidence.shell_runs import read_runs
 from verdikt.evidence.turn import read_turn
 from verdikt.evidence.validator import find_validator, run_validator, validate
-from verdikt.ledger.contract_files import write_contract
-from verdikt.ledger.extraction_log import record_extraction
+from verdikt.ledger.evidence_records import note_overrides, record_extraction, record_overrides, write_contract
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.overrides import note_overrides, record_overrides
 from verdikt.ledger.store import LogWriter
 from verdikt.model.action import Action, Outcome
 from verdikt.model.entry import Entry, EntryKind
 from verdikt.model.hook_message import Answer, Prompt, Turn
 from verdikt.model.redaction import redact_text
+from verdikt.observe.alerts import DAY_SECONDS, clear_mark, mark_first_breach, note_crashes
 from verdikt.observe.clock import Clock, SystemClock
-from verdikt.observe.crash_alerts import note_crashes
-from verdikt.observe.file_digest import digest_file
 from verdikt.observe.project_checks import detect_project_checks
 from verdikt.observe.source_tree import read_source_tree
-from verdikt.observe.threshold_alerts import DAY_SECONDS, clear_mark, mark_first_breach
 from verdikt.observe.transcript import Transcript, read_transcript
-from verdikt.observe.user_path import expand_user
+from verdikt.observe.world import digest_file, expand_user
 
 if TYPE_CHECKING:
     from verdikt.evidence.final_block import ValidatorPassLookup

@@ -1,4 +1,4 @@
-"""What proves that something was done without a check of its own: only the gate asks for these, and nobody by name. Pure."""
+"""Validators that only the gate uses, for claims that need no check of their own. Pure."""
 
 import posixpath
 import re
@@ -11,23 +11,25 @@ from verdikt.model.source_tree import DOC_SUFFIXES
 
 
 def _find_run_of_edit(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
-    """A fresh run that names an edited file, or the module it is: the work was at least executed."""
+    """Return a fresh run that names an edited file or its module: the work was at least executed."""
     stems = {posixpath.splitext(posixpath.basename(path))[0] for path in turn.edit_paths if path != "*"}
     for call in reversed(turn.calls):
-        for one in call.successful_runs("other"):
-            if is_file_handler(one.argv):
+        for run in call.successful_runs("other"):
+            # Copying or formatting a file does not execute it.
+            if is_file_handler(run.argv):
                 continue
-            named = any(is_same_path(word, path) for word in one.argv for path in turn.edit_paths if path != "*")
+            named = any(is_same_path(word, path) for word in run.argv for path in turn.edit_paths if path != "*")
             if turn.is_fresh(call) and (
-                named or any(stem in word.split(".") for word in one.argv for stem in stems if len(stem) > 2)
+                # Short stems such as `a` or `io` would match by accident.
+                named or any(stem in word.split(".") for word in run.argv for stem in stems if len(stem) > 2)
             ):
                 return (call.seq,)
     return "no check has run since the last edit"
 
 
 def _find_edit(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
-    found = [call.seq for call in turn.calls if not call.failed and call.edited]
-    return tuple(found[-1:]) or "no file was edited"
+    seqs = [call.seq for call in turn.calls if not call.failed and call.edited]
+    return tuple(seqs[-1:]) or "no file was edited"
 
 
 def _find_effect(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
@@ -41,31 +43,31 @@ def _find_effect(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int,
 
 def _find_launch(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
     for call in reversed(turn.calls):
-        went = any(
-            not is_file_handler(one.argv) or one.argv[:2] == ("git", "push")
-            for one in call.successful_runs("other", "build")
+        has_launch = any(
+            not is_file_handler(run.argv) or run.argv[:2] == ("git", "push")
+            for run in call.successful_runs("other", "build")
         )
-        if went or (call.kind in ("mcp", "other", "agent") and call.ok):
+        if has_launch or (call.kind in ("mcp", "other", "agent") and call.ok):
             return (call.seq,)
     return "nothing in this turn deployed, published or reached anything"
 
 
 def _find_document_edit(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
-    found = [
+    seqs = [
         call.seq
         for call in turn.calls
         if not call.failed and any(path.lower().endswith(DOC_SUFFIXES) for path in call.edited)
     ]
-    return tuple(found[-1:]) or "no document was edited"
+    return tuple(seqs[-1:]) or "no document was edited"
 
 
 def _find_push(turn: TurnEvidence, arguments: Mapping[str, str]) -> tuple[int, ...] | str:
     for call in reversed(turn.calls):
-        sent = any(
-            one.argv[0] in ("git", "gh", "glab") and {"push", "merge", "pr", "mr"} & set(one.argv[1:5])
-            for one in call.successful_runs("other")
+        has_push = any(
+            run.argv[0] in ("git", "gh", "glab") and {"push", "merge", "pr", "mr"} & set(run.argv[1:5])
+            for run in call.successful_runs("other")
         )
-        if sent or (call.kind == "mcp" and call.ok and re.search(r"push|merge|pull_request", call.tool)):
+        if has_push or (call.kind == "mcp" and call.ok and re.search(r"push|merge|pull_request", call.tool)):
             return (call.seq,)
     return "no push or merge in this turn"
 

@@ -1,4 +1,4 @@
-"""One tool call as evidence: written into the log when it happened, read from it when something is claimed. Pure."""
+"""One tool call as evidence: written into the log when it happens, read from it when something is claimed. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -11,60 +11,61 @@ from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import Entry
 
 _HOSTS_WITH_STATUS = frozenset({"claude", "gemini", "opencode"})
-"""Hosts that tell the status of a command whenever there is one, so that none means: still running, or read kindly."""
+"""Hosts that report the exit status of every finished command: without one, the command may still be running."""
 
 _HOSTS_WITHOUT_STATUS = frozenset({"codex", "cursor"})
-"""Hosts that never tell it. What a command printed is all there is."""
+"""Hosts that never report an exit status, so that only the output tells anything."""
 
 
 def build_call_evidence(
     action: Action, outcome: Outcome, *, written: Mapping[str, str], ended: float, edited: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """What the log keeps of a call so that it can prove something later. `written` is path → digest of the contents."""
+    """Return what the log stores about a call as evidence. `written` is path → digest of the contents."""
     seconds = outcome.duration_seconds
-    found: dict[str, Any] = {
+    evidence: dict[str, Any] = {
         "ended": int(ended * 1_000_000),
         "started": int((ended - seconds) * 1_000_000) if seconds is not None else None,
         "written": [{"path": path, "sha256": digest} for path, digest in written.items()],
     }
     if edited:
-        found["edited"] = list(edited)
+        evidence["edited"] = list(edited)
     if action.kind is ActionKind.BASH and action.command:
         runs = read_runs(action.command)
-        found["runs"] = [run.record() for run in runs]
+        evidence["runs"] = [run.record() for run in runs]
         if (
             outcome.exit_code is None
             and action.host in _HOSTS_WITHOUT_STATUS
             and _has_success_echo(runs, outcome.output)
         ):
-            found["status"] = 0
+            evidence["status"] = 0
+        # Parsed once, when it happens: the log keeps the counts, not the whole output.
         if any(run.kind == "test" for run in runs):
             counts = parse_test_counts(f"{outcome.output}\n{outcome.error}")
-            found["tests"] = counts.record() if counts else None
+            evidence["tests"] = counts.record() if counts else None
     status = read_http_status(action, outcome)
     if status is not None:
-        found["http"] = status
-    return found
+        evidence["http"] = status
+    return evidence
 
 
 def _has_success_echo(runs: tuple[ProgramRun, ...], output: str) -> bool:
-    """Whether the last line is what a final `&& echo …` says, so that all that must succeed before it did."""
+    """Return whether the last line comes from a final `&& echo …`, so that everything before it succeeded."""
     last = runs[-1] if len(runs) > 1 else None
     if last is None or last.argv[:1] != ("echo",) or not last.status_propagates:
         return False
-    said = " ".join(last.argv[1:])
-    return bool(said) and output.rstrip().rpartition("\n")[2] == said
+    echoed_text = " ".join(last.argv[1:])
+    return bool(echoed_text) and output.rstrip().rpartition("\n")[2] == echoed_text
 
 
 def list_edits(action: Action) -> tuple[str, ...]:
-    """The files that a call changes, as it names them."""
+    """Return the files that a call changes, as it names them."""
     if action.kind is ActionKind.WRITE:
         return (action.path,) if action.path else ("*",)
     return find_edited_paths(action.command) if action.kind is ActionKind.BASH and action.command else ()
 
 
 def read_http_status(action: Action, outcome: Outcome) -> int | None:
-    """The status that a fetch says it got; None when it does not say."""
+    """Return the status that a fetch reports; None when it reports none."""
     if action.kind is ActionKind.FETCH:
         response = outcome.raw.get("tool_response") if isinstance(outcome.raw, Mapping) else None
         code = response.get("code") if isinstance(response, Mapping) else None
@@ -72,11 +73,12 @@ def read_http_status(action: Action, outcome: Outcome) -> int | None:
             return code
     elif not any(run.kind == "http" for run in (read_runs(action.command) if action.kind is ActionKind.BASH else ())):
         return None
-    lines = re.findall(r"(?m)^(?:< )?HTTP/\d(?:\.\d)? (\d{3})\b", outcome.output + "\n" + outcome.error)
-    if lines:
-        return int(lines[-1])
-    alone = re.search(r"(?:^|\n|\s)(\d{3})\s*$", outcome.output[-200:])
-    return int(alone[1]) if alone and alone[1][0] in "12345" else None
+    status_lines = re.findall(r"(?m)^(?:< )?HTTP/\d(?:\.\d)? (\d{3})\b", outcome.output + "\n" + outcome.error)
+    if status_lines:
+        return int(status_lines[-1])
+    # `curl -w %{http_code}` prints the bare status as its last word.
+    final_number = re.search(r"(?:^|\n|\s)(\d{3})\s*$", outcome.output[-200:])
+    return int(final_number[1]) if final_number and final_number[1][0] in "12345" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,22 +104,23 @@ class LoggedCall:
     tree: tuple[str, str] = ("", "")  # the root and the digest of the sources when it ended
 
     def successful_runs(self, *kinds: str) -> tuple[ProgramRun, ...]:
-        """Its runs of these kinds that ended with 0 for sure."""
+        """Return the runs of these kinds that certainly ended with status 0."""
         return tuple(
             run for run in self.runs if self.ok and run.status_propagates and not run.dry_run and run.kind in kinds
         )
 
 
 def read_call(entry: Entry) -> LoggedCall:
-    """The call that an entry records; what it does not say is absent."""
+    """Return the call that an entry records; what the entry lacks is empty."""
     body = entry.body
     evidence = body.get("evidence")
     evidence = evidence if isinstance(evidence, Mapping) else {}
     payload = body.get("payload")
     payload = payload if isinstance(payload, Mapping) else {}
     status, success, host = body.get("exit_code"), bool(body.get("success")), body.get("host")
+    # Recorded when a final `&& echo` proved success on a host that reports no status.
     status = evidence.get("status") if status is None else status
-    command = body.get("kind") == ActionKind.BASH.value
+    is_command = body.get("kind") == ActionKind.BASH.value
     tests = evidence.get("tests")
     return LoggedCall(
         seq=entry.seq,
@@ -127,14 +130,15 @@ def read_call(entry: Entry) -> LoggedCall:
         command=_first_text(payload, "command", "cmd", "script"),
         target=_first_text(payload, "file_path", "path", "notebook_path", "url", "query", "pattern", "prompt"),
         cwd=str(body.get("cwd", "")),
+        # A host that always reports a status and did not: the command may still run in the background.
         ok=status == 0
-        or (status is None and success and (host not in _HOSTS_WITH_STATUS | _HOSTS_WITHOUT_STATUS or not command)),
+        or (status is None and success and (host not in _HOSTS_WITH_STATUS | _HOSTS_WITHOUT_STATUS or not is_command)),
         failed=not success or bool(status),
-        status_unknown=status is None and success and command and host in _HOSTS_WITHOUT_STATUS,
+        status_unknown=status is None and success and is_command and host in _HOSTS_WITHOUT_STATUS,
         runs=tuple(ProgramRun.from_record(run) for run in evidence.get("runs", ()) if isinstance(run, Mapping)),
         tests=TestCounts.from_record(tests) if isinstance(tests, Mapping) else None,
         http=evidence.get("http"),
-        written={str(one.get("path")): str(one.get("sha256")) for one in evidence.get("written", ())},
+        written={str(file.get("path")): str(file.get("sha256")) for file in evidence.get("written", ())},
         edited=tuple(map(str, evidence.get("edited", ()))),
         ended=float(evidence.get("ended") or 0) / 1_000_000,
         tree=read_tree_digest(evidence.get("tree")),
@@ -142,7 +146,7 @@ def read_call(entry: Entry) -> LoggedCall:
 
 
 def read_tree_digest(record: object) -> tuple[str, str]:
-    """The root and the digest of the sources that a record tells; empty when it tells none."""
+    """Return root and digest of the sources in a record; empty when it has none."""
     return (str(record.get("root", "")), str(record.get("sha256", ""))) if isinstance(record, Mapping) else ("", "")
 
 

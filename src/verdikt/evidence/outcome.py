@@ -26,7 +26,8 @@ _VETOES = (
     Veto(
         "before",
         compile_lazily(
-            r"^(?!\W*(?:I|we)\b).*\b(?:makes?|making|lets?|letting|helps?|gets?|getting)(?: the| all| your| both| these)?\s*$",
+            r"^(?!\W*(?:I|we)\b).*\b(?:makes?|making|lets?|letting|helps?|gets?|getting)(?: the| all| your| both"
+            r"| these)?\s*$",
             FLAGS,
         ),
     ),
@@ -39,7 +40,8 @@ _VETOES = (
     Veto(
         "before",
         compile_lazily(
-            r"\b(?:your|this|that|either|each|their) (?:\w+ )?(?:approach|idea|suggestion|proposal|design|method|example|code)\s*$",
+            r"\b(?:your|this|that|either|each|their) (?:\w+ )?(?:approach|idea|suggestion|proposal|design|method"
+            r"|example|code)\s*$",
             FLAGS,
         ),
         (p.ENDED,),
@@ -47,7 +49,8 @@ _VETOES = (
     Veto(
         "sentence",
         compile_lazily(
-            r"\b(?:call|request|query|response|upload|download|login|command|deploy\w*|job|first \w+) (?:succeeded|completed|went through|finished|passed)\b[^,;]{0,40}, but (?:the|it|no|nothing|there)\b",
+            r"\b(?:call|request|query|response|upload|download|login|command|deploy\w*|job|first \w+) (?:succeeded"
+            r"|completed|went through|finished|passed)\b[^,;]{0,40}, but (?:the|it|no|nothing|there)\b",
             FLAGS,
         ),
         (p.ENDED,),
@@ -58,7 +61,7 @@ _VETOES = (
 
 
 def find_outcome_claims(clause: Clause) -> Iterator[tuple[int, int]]:
-    """Where a clause says that a check came out well."""
+    """Yield where a clause says that a check came out well."""
     text = clause.text
     if p.FAILING.search(clause.sentence.text):
         return
@@ -79,7 +82,7 @@ def find_outcome_claims(clause: Clause) -> Iterator[tuple[int, int]]:
 
 
 def _relative(before: str) -> bool:
-    """Whether the words are in a relative clause (`the tests that pass`), and not in what the agent vouches for."""
+    """Return whether the words are in a relative clause (`the tests that pass`), which claims nothing."""
     if not re.search(r"\S\s+(?:that|which|who)\s*$", before, FLAGS):
         return False
     return not re.search(r"\b(?:confirm\w*|verif\w+|so|see|show\w*|means) (?:that|which)\s*$", before, FLAGS)

@@ -1,4 +1,4 @@
-"""What the programs are that prove something: which run tests, which build, lint, commit, fetch, and which only look. Tables."""
+"""Tables of programs that are evidence: which run tests, build, lint, commit, fetch, or only look."""
 
 import itertools
 import re
@@ -11,11 +11,15 @@ _TEST_WORD = compile_lazily(r"(?:^|[:_.-])(?:unit|e2e|integration)?-?(?:tests?|s
 _PROGRAMS_BY_KIND = {
     "test": "pytest py.test jest vitest mocha ava ctest tox nox rspec phpunit nose2 karma cypress playwright gotestsum",
     "build": "tsc webpack vite rollup esbuild gcc g++ clang clang++ cc rustc javac kotlinc ninja xcodebuild",
-    "lint": "flake8 pylint mypy pyright eslint stylelint golangci-lint shellcheck rubocop hadolint yamllint bandit ty biome",
+    "lint": (
+        "flake8 pylint mypy pyright eslint stylelint golangci-lint shellcheck rubocop hadolint yamllint bandit ty biome"
+    ),
     "http": "curl wget http https xh httpie",
     "look": (
-        "ls cat echo printf pwd head tail grep rg find awk which whereis date true : test [ [[ wc sort uniq diff cd sleep type env"
-        " ps whoami stat file tree less more jq cut tr basename dirname realpath id uname hostname history man set export false"
+        "ls cat echo printf pwd head tail grep rg find awk which whereis date true : test [ [[ wc sort uniq diff cd"
+        " sleep type env"
+        " ps whoami stat file tree less more jq cut tr basename dirname realpath id uname hostname history man set"
+        " export false"
         " read exit return wait sed tee clear seq yes column fd bat eza"
     ),
 }
@@ -23,7 +27,15 @@ _KIND_BY_PROGRAM = {name: kind for kind, names in _PROGRAMS_BY_KIND.items() for 
 
 _SUBCOMMANDS: dict[str, dict[str, str]] = {
     "go": {"test": "test", "build": "build", "vet": "lint", "install": "build"},
-    "cargo": {"test": "test", "nextest": "test", "t": "test", "build": "build", "check": "build", "b": "build", "clippy": "lint"},
+    "cargo": {
+        "test": "test",
+        "nextest": "test",
+        "t": "test",
+        "build": "build",
+        "check": "build",
+        "b": "build",
+        "clippy": "lint",
+    },
     "dotnet": {"test": "test", "build": "build", "publish": "build"},
     "deno": {"test": "test", "check": "build", "lint": "lint"},
     "bun": {"test": "test", "build": "build"},
@@ -33,8 +45,19 @@ _SUBCOMMANDS: dict[str, dict[str, str]] = {
     "ruff": {"check": "lint", "format": "lint"},
     "docker": {"build": "build", "buildx": "build"},
     "git": {
-        "commit": "commit", "status": "look", "log": "look", "diff": "look", "show": "look", "branch": "look", "fetch": "look",
-        "remote": "look", "blame": "look", "ls-files": "look", "rev-parse": "look", "grep": "look", "config": "look",
+        "commit": "commit",
+        "status": "look",
+        "log": "look",
+        "diff": "look",
+        "show": "look",
+        "branch": "look",
+        "fetch": "look",
+        "remote": "look",
+        "blame": "look",
+        "ls-files": "look",
+        "rev-parse": "look",
+        "grep": "look",
+        "config": "look",
     },
     "mvn": {"test": "test", "verify": "test", "install": "test", "package": "test", "compile": "build"},
     "gradle": {"test": "test", "check": "test", "build": "test", "assemble": "build"},
@@ -49,13 +72,25 @@ _SUBCOMMANDS: dict[str, dict[str, str]] = {
     "black": {"--check": "lint"},
     "isort": {"--check": "lint", "--check-only": "lint"},
     "prettier": {"--check": "lint", "-c": "lint"},
-}  # fmt: skip
+}
 _ALIASES = {"mvnw": "mvn", "gradlew": "gradle", "python3": "python", "py": "python", "nodejs": "node", "gmake": "make"}
-_KIND_BY_MODULE = {"pytest": "test", "unittest": "test", "nose2": "test", "build": "build", "compileall": "build", "py_compile": "build",
-            "mypy": "lint", "ruff": "lint", "flake8": "lint", "pylint": "lint", "coverage": "test"}  # fmt: skip
+_KIND_BY_MODULE = {
+    "pytest": "test",
+    "unittest": "test",
+    "nose2": "test",
+    "build": "build",
+    "compileall": "build",
+    "py_compile": "build",
+    "mypy": "lint",
+    "ruff": "lint",
+    "flake8": "lint",
+    "pylint": "lint",
+    "coverage": "test",
+}
 
 _DRY_RUN_FLAGS = frozenset(
-    "--collect-only --co --version --help -h --listTests --list -list --no-run --show-only --dry-run --just-print -DskipTests"
+    "--collect-only --co --version --help -h --listTests --list -list --no-run --show-only --dry-run --just-print"
+    " -DskipTests"
     " -Dmaven.test.skip=true --fixtures --markers --setup-plan --setup-only --passWithNoTests --exit-zero --list-tests"
     " --no-fail --exit-0 --noop --recon".split()
 )
@@ -63,40 +98,42 @@ _SHORT_DRY_RUN_FLAGS = {"make": {"-n", "-q"}, "ctest": {"-N"}, "git": {"-n"}, "p
 
 
 def classify_run(argv: Sequence[str]) -> str:
-    """`test`, `build`, `lint`, `commit`, `http`, `look` or `other`."""
+    """Return `test`, `build`, `lint`, `commit`, `http`, `look` or `other`."""
     if not argv:
         return "look"
-    name, rest = resolve_program_name(argv[0]), list(argv[1:])
-    words = [word for word in rest if not word.startswith("-")]
-    if name == "tsc" and "--noEmit" in rest:
+    name, arguments = resolve_program_name(argv[0]), list(argv[1:])
+    words = [word for word in arguments if not word.startswith("-")]
+    # Without output, the compiler only checks types.
+    if name == "tsc" and "--noEmit" in arguments:
         return "lint"
-    if name == "sed" and any(word.startswith(("-i", "--in-place")) for word in rest):
+    if name == "sed" and any(word.startswith(("-i", "--in-place")) for word in arguments):
         return "other"
     if name in _KIND_BY_PROGRAM:
         return _KIND_BY_PROGRAM[name]
-    if name == "python" and "-m" in rest[:4]:
-        module = rest[rest.index("-m") + 1 : rest.index("-m") + 2]
+    if name == "python" and "-m" in arguments[:4]:
+        module = arguments[arguments.index("-m") + 1 : arguments.index("-m") + 2]
         return _KIND_BY_MODULE.get(module[0] if module else "", "other")
     if name == "coverage" and words[:1] == ["run"]:
         return "test" if any(word in ("pytest", "unittest") for word in words) else "other"
-    if name == "node" and "--test" in rest:
+    if name == "node" and "--test" in arguments:
         return "test"
     if name in ("make", "just", "task"):
         return _classify_task_name(words[0] if words else "all")
     if name in ("npm", "yarn", "pnpm", "bun") and words[:1] in (["run"], ["run-script"]):
         return _classify_task_name(words[1] if len(words) > 1 else "")
     table = _SUBCOMMANDS.get(name, {})
-    for word in rest:
+    for word in arguments:
         kind = table.get(word) or (table.get(word.rsplit(":", 1)[-1]) if name == "gradle" else None)
         if kind:
             return kind
+        # Only the first word is the subcommand, except for tools that take several goals.
         if not word.startswith("-") and name not in ("mvn", "gradle", "git"):
             break
     return "other"
 
 
 def _classify_task_name(name: str) -> str:
-    """What a named task of a project does, by its name."""
+    """Return the kind of a project's named task, by its name."""
     if _TEST_WORD.search(name):
         return "test"
     if re.search(r"lint|typecheck|type-check|format|fmt", name):
@@ -105,7 +142,7 @@ def _classify_task_name(name: str) -> str:
 
 
 def is_dry_run(argv: Sequence[str]) -> bool:
-    """Whether a flag makes the program do less than its name says: list tests, print help, ignore failures."""
+    """Return whether a flag makes the program do less than its name says: list tests, print help, ignore failures."""
     name = resolve_program_name(argv[0]) if argv else ""
     flags = {word.partition("=")[0] if not word.startswith("-D") else word for word in argv[1:]}
     if flags & _DRY_RUN_FLAGS or flags & _SHORT_DRY_RUN_FLAGS.get(name, set()):
@@ -114,8 +151,10 @@ def is_dry_run(argv: Sequence[str]) -> bool:
 
 
 _SELECTION_FLAGS = frozenset(
-    "-k -m -t -R -E -run --run --lf --last-failed --sw --stepwise --nf --testNamePattern --testPathPattern --tests --filter --only --grep -g"
-    " --onlyChanged --changedSince --related --findRelatedTests --bail-on-first -Dtest -Dit.test --lib --bin --doc --test --example --deselect"
+    "-k -m -t -R -E -run --run --lf --last-failed --sw --stepwise --nf --testNamePattern --testPathPattern --tests"
+    " --filter --only --grep -g"
+    " --onlyChanged --changedSince --related --findRelatedTests --bail-on-first -Dtest -Dit.test --lib --bin --doc"
+    " --test --example --deselect"
     " --exclude --ignore --spec --shard".split()
 )
 _FULL_SUITE_PATHS = frozenset(
@@ -125,12 +164,12 @@ _TEST_PATH = compile_lazily(r"/|\.(?:py|js|jsx|ts|tsx|mjs|cjs|rb|php|go|rs|java|
 
 
 def is_partial_test_run(argv: Sequence[str]) -> bool:
-    """Whether a run of tests was told to run a part of them only."""
-    name, rest = resolve_program_name(argv[0]) if argv else "", list(argv[1:])
-    if name == "python" and "-m" in rest:
-        at = rest.index("-m")
-        name, rest = (rest[at + 1] if at + 1 < len(rest) else ""), rest[at + 2 :]
-    for word in rest:
+    """Return whether a test run was told to run only a part of the tests."""
+    name, arguments = resolve_program_name(argv[0]) if argv else "", list(argv[1:])
+    if name == "python" and "-m" in arguments:
+        index = arguments.index("-m")
+        name, arguments = (arguments[index + 1] if index + 1 < len(arguments) else ""), arguments[index + 2 :]
+    for word in arguments:
         flag = word.partition("=")[0]
         if flag in _SELECTION_FLAGS and not (
             flag in ("-m", "-t", "-R", "-g") and name in ("make", "npm", "yarn", "pnpm")
@@ -138,14 +177,15 @@ def is_partial_test_run(argv: Sequence[str]) -> bool:
             return True
         if not word.startswith("-") and word not in _FULL_SUITE_PATHS and _TEST_PATH.search(word):
             return True
-    words = [word for word in rest if not word.startswith("-")]
+    words = [word for word in arguments if not word.startswith("-")]
     return name == "cargo" and len(words) > 1 and words[0] in ("test", "t")
 
 
 def resolve_program_name(word: str) -> str:
-    """The program that a word starts; empty for one that lies where programs do not, and so may be anything."""
+    """Return the program that a word starts; the whole word when it lies where programs usually do not."""
     directory, _, name = word.rpartition("/")
     name = name.removesuffix(".exe")
+    # `./pytest` in a project may be any script; `.venv/bin/pytest` is the tool.
     if directory and not re.search(r"(?:^|/)(?:s?bin|\.bin|Scripts)$", directory) and name not in ("mvnw", "gradlew"):
         return word
     name = _ALIASES.get(name, name)

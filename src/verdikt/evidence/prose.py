@@ -1,4 +1,4 @@
-"""A message as its author speaks it: sentences without code, quotations, tables and links, each knowing where it stood."""
+"""The prose of a message: sentences without code, quotations, tables and links, each with its position."""
 
 import re
 from collections.abc import Iterator
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from verdikt.model.lazy_regex import compile_lazily
 
 LONGEST = 64_000
-"""Characters of a message that are read; a longer one is read from its end, where an agent says what came of it."""
+"""Number of characters that are read, from the end of the message, where an agent says what came of its work."""
 
 SENTENCE = 1_000
-"""Characters of a sentence that are read as one."""
+"""Number of characters of a sentence that are read as one."""
 
 CODE = "§"
-"""Stands in a sentence for a piece of code or a link: a name for something, as far as grammar goes."""
+"""Placeholder for a piece of code or a link: grammatically, a name for something."""
 
 QUOTE = "¶"
-"""Stands in a sentence for somebody's words."""
+"""Placeholder for quoted words."""
 
 _GONE = "\0"
 
@@ -48,13 +48,20 @@ _END = compile_lazily(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)[.!?�
 _PLANNED = compile_lazily(
     r"\b(?:next|to-?dos?|to do|remain\w*|plans?|planned|follow[- ]?ups?|future|pending|backlog|roadmap|propos\w+"
     r"|suggest\w*|recommend\w*|criteria|definition of done|requirements?|goals?|expected|checklist|left|missing"
-    r"|blockers?|known issues|limitations|options?|examples?|would|could|should|will|if|you can|needs?|i'll|i'd|going to"
-    r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify|causes?|reasons?|hypothes\w+|symptoms?|reproduce|possible|possibly|maybe|ideas?|alternatives?|assumptions?|what happens|happens when|works|walk (?:you )?through|when you|lifecycle|sequence|process|workflow|tried|attempts?|attempted|experiments?|tells? apart|test plan|as (?:it's|it is|they're|they are|things are))\b",
+    r"|blockers?|known issues|limitations|options?|examples?|would|could|should|will|if|you can|needs?|i'll|i'd"
+    r"|going to"
+    r"|before|out of scope|not|how to|steps to|todo|open (?:items|questions|issues)|caveats?|outstanding|later|verify"
+    r"|causes?|reasons?|hypothes\w+|symptoms?|reproduce|possible|possibly|maybe|ideas?|alternatives?|assumptions?"
+    r"|what happens|happens when|works|walk (?:you )?through|when you|lifecycle|sequence|process|workflow|tried"
+    r"|attempts?|attempted|experiments?|tells? apart|test plan|as (?:it's|it is|they're|they are|things are))\b",
     re.IGNORECASE,
 )
 _REPORTED = compile_lazily(
-    r"\b(?:says?|said|wrote|writes|report\w*|according|changelog|release notes|commit messages?|history|git log|previous\w*"
-    r"|upstream|readme|ticket|claims?|earlier|you (?:asked|wrote|said|mentioned)|transcript|quoting|quote|meeting|minutes|stand-?up|retro\w*|timeline|incident|root cause|background|in the last (?:week|month|year|sprint|quarter)|by author|what (?:went wrong|happened)|why)\b",
+    r"\b(?:says?|said|wrote|writes|report\w*|according|changelog|release notes|commit messages?|history|git log"
+    r"|previous\w*"
+    r"|upstream|readme|ticket|claims?|earlier|you (?:asked|wrote|said|mentioned)|transcript|quoting|quote|meeting"
+    r"|minutes|stand-?up|retro\w*|timeline|incident|root cause|background|in the last (?:week|month|year|sprint"
+    r"|quarter)|by author|what (?:went wrong|happened)|why)\b",
     re.IGNORECASE,
 )
 
@@ -85,16 +92,16 @@ class Sentence:
 
     @property
     def is_question(self) -> bool:
-        """Whether it asks."""
+        """Return whether the sentence is a question."""
         return self.text.rstrip(" )]").endswith("?")
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where a part of the sentence stood in the message."""
+        """Return where a part of the sentence is in the message."""
         return self.places[start], self.places[max(start, end - 1)] + 1
 
 
 def split_sentences(message: str) -> Iterator[Sentence]:
-    """The sentences of a message's prose, in order. Never raises, whatever the text."""
+    """Return the sentences of a message's prose, in order. Never raises, whatever the text."""
     offset = max(0, len(message) - LONGEST)
     heading = intro = whole = ""
     for number, block in enumerate(_blocks(_spoken(message[offset:]))):
@@ -117,7 +124,7 @@ def split_sentences(message: str) -> Iterator[Sentence]:
 
 
 def _titles(words: str) -> bool:
-    """Whether a line stands over what follows, as a heading without its mark does."""
+    """Return whether a line is a heading without its mark."""
     return len(words.split()) <= 6 and not words.endswith((".", "!", "?", ","))
 
 
@@ -139,7 +146,7 @@ class _Block:
         return "".join(char for char, _ in self.chars)
 
     def pieces(self) -> Iterator[tuple[str, list[int], str, bool]]:
-        """Its sentences."""
+        """Return the sentences of the block."""
         chars = self.chars
         mark = ""
         if self.kind == "item":
@@ -163,7 +170,7 @@ class _Block:
 
 
 def _cut(ends: list[int]) -> Iterator[int]:
-    """Where sentences end, and where one that never ends is cut, so that no text takes more than its share of time."""
+    """Return where sentences end; a text without ends is cut, so that no message takes unbounded time."""
     start = 0
     for end in ends:
         yield from range(start + SENTENCE, end, SENTENCE)
@@ -177,7 +184,7 @@ def _ending(pattern: re.Pattern[str], chars: list[tuple[str, int]]) -> int:
 
 
 def _spoken(text: str) -> str:
-    """The message with what is not spoken taken out, every other character where it was."""
+    """Return the message with everything that is not prose blanked, every other character in its place."""
     text = text.replace("’", "'").replace("‘", "'").replace("\u00a0", " ")
     text = _without_lines(text)
     for pattern, stand_in in _INLINE:
@@ -190,7 +197,7 @@ def _replaced(found: str, stand_in: str) -> str:
 
 
 def _without_lines(text: str) -> str:
-    """Fenced code, indented code, tables and block quotations taken out, line by line."""
+    """Blank fenced code, indented code, tables and block quotations, line by line."""
     found: list[str] = []
     fence = ""
     blank, listed = True, False
@@ -212,7 +219,7 @@ def _without_lines(text: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """Lines put together as they are read: a soft line break does not end a sentence."""
+    """Join lines as they are read: a soft line break does not end a sentence."""
     block = _Block("text", [])
     at = 0
     for line in text.splitlines(keepends=True):

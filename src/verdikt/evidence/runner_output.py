@@ -1,4 +1,4 @@
-"""What a test runner printed, as counts. Pure."""
+"""Test counts from the output of test runners. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ MAX_CHARACTERS = 400_000
 
 @dataclass(frozen=True, slots=True)
 class TestCounts:
-    """How many tests ran and what came of them; `total` counts those that really ran, skipped ones left out."""
+    """How many tests passed, failed and were skipped; `total` counts only those that ran."""
 
     __test__ = False  # not a test, whatever its name says
 
@@ -23,16 +23,16 @@ class TestCounts:
 
     @property
     def total(self) -> int:
-        """Passed and failed together."""
+        """Return the number of tests that ran."""
         return self.passed + self.failed
 
     @property
     def is_green(self) -> bool:
-        """Whether at least one test ran and none failed."""
+        """Return whether at least one test ran and none failed."""
         return self.total > 0 and self.failed == 0
 
     def record(self) -> dict[str, Any]:
-        """The counts as plain data."""
+        """Return the counts as plain data."""
         return {
             "runner": self.runner,
             "passed": self.passed,
@@ -43,7 +43,7 @@ class TestCounts:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "TestCounts":
-        """The counts that `record` wrote down."""
+        """Return the counts that `record` wrote."""
         return cls(
             str(record.get("runner", "")),
             int(record.get("passed", 0)),
@@ -63,7 +63,8 @@ _VITEST = compile_lazily(r"^\s*Tests\s{2,}(.*?)\((\d+)\)\s*$", re.M)
 _JEST_NO_TESTS = compile_lazily(r"^No test(?:s| files) found, exiting with code", re.M)
 _CARGO = compile_lazily(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.M)
 _NEXTEST = compile_lazily(
-    r"^\s*Summary \[[^\]\n]+\] (?:\d+/)?\d+ tests? run: (\d+) passed(?: \([^)\n]*\))?(?:, (\d+) failed)?(?:, \d+ timed out)?(?:, (\d+) skipped)?",
+    r"^\s*Summary \[[^\]\n]+\] (?:\d+/)?\d+ tests? run: (\d+) passed(?: \([^)\n]*\))?(?:, (\d+) failed)?(?:, \d+"
+    r" timed out)?(?:, (\d+) skipped)?",
     re.M,
 )
 _GO_CASE = compile_lazily(r"^\s*--- (PASS|FAIL|SKIP): ", re.M)
@@ -86,7 +87,8 @@ _PHPUNIT = compile_lazily(r"^OK \((\d+) tests?|^Tests: (\d+), Assertions: \d+([^
 _DOTNET = compile_lazily(r"Failed:\s+(\d+), Passed:\s+(\d+), Skipped:\s+(\d+), Total:\s+(\d+)")
 _DOTNET_SUMMARY = compile_lazily(r"^Test summary: total: (\d+), failed: (\d+), succeeded: (\d+), skipped: (\d+)", re.M)
 _NODE = compile_lazily(
-    r"^[#ℹ] tests (\d+)$[\s\S]{0,200}?^[#ℹ] pass (\d+)$[\s\S]{0,80}?^[#ℹ] fail (\d+)$(?:\n[#ℹ] cancelled (\d+)$)?(?:\n[#ℹ] skipped (\d+)$)?",
+    r"^[#ℹ] tests (\d+)$[\s\S]{0,200}?^[#ℹ] pass (\d+)$[\s\S]{0,80}?^[#ℹ] fail (\d+)$(?:\n[#ℹ] cancelled (\d+)$)?"
+    r"(?:\n[#ℹ] skipped (\d+)$)?",
     re.M,
 )
 _AVA = compile_lazily(r"^ {2}(\d+) tests? (passed|failed|skipped|todo)\b", re.M)
@@ -109,12 +111,13 @@ _BUN = compile_lazily(r"^\s*(\d+) pass\s*\n\s*(?:(\d+) skip\s*\n\s*)?(\d+) fail"
 
 
 def parse_test_counts(output: str) -> TestCounts | None:
-    """The counts that a runner printed, whichever it was; several reports in one output are added up. None: no report."""
+    """Return the counts that any known runner printed, several reports added up; None when there is no report."""
+    # The summary is at the end, and long output must not make the hook slow.
     text = _ANSI.sub("", output[-MAX_CHARACTERS:]).replace("\r\n", "\n")
-    for read in _PARSERS:
-        found = read(text)
-        if found is not None:
-            return found
+    for parse in _PARSERS:
+        counts = parse(text)
+        if counts is not None:
+            return counts
     return None
 
 
@@ -133,7 +136,7 @@ _FAIL_WORDS = frozenset({"failed", "error", "errors", "Failed", "fail", "interru
 
 
 def _tally_counts(runner: str, pairs: Iterable[tuple[str, str]]) -> TestCounts:
-    """Numbers with the word that says what became of so many tests; other words mean that they did not run."""
+    """Return the counts of (number, word) pairs; an unknown word means that the tests did not run."""
     passed = failed = skipped = 0
     for number, word in pairs:
         passed += int(number) * (word in _PASS_WORDS)
@@ -144,31 +147,31 @@ def _tally_counts(runner: str, pairs: Iterable[tuple[str, str]]) -> TestCounts:
 
 def _parse_unittest(text: str) -> TestCounts | None:
     total = failed = skipped = 0
-    found = _UNITTEST.findall(text)
-    for ran, _, details in found:
+    reports = _UNITTEST.findall(text)
+    for ran, _, details in reports:
         total += int(ran)
         numbers = {name: int(value) for name, value in re.findall(r"(?:^|, )([a-z ]+)=(\d+)", details)}
         failed += sum(numbers.get(name, 0) for name in ("failures", "errors", "unexpected successes"))
         skipped += numbers.get("skipped", 0)
-    return TestCounts("unittest", max(0, total - failed - skipped), failed, skipped) if found else None
+    return TestCounts("unittest", max(0, total - failed - skipped), failed, skipped) if reports else None
 
 
 def _parse_word_counts(runner: str, pattern: re.Pattern[str], text: str) -> TestCounts | None:
-    """Runners that list `N passed`, `N failed`, `N skipped` before a total."""
-    found = pattern.findall(text)
-    words = [pair for line, _ in found for pair in re.findall(r"(\d+) (passed|failed|skipped|todo|pending)", line)]
-    return _tally_counts(runner, words) if found else None
+    """Parse reports that list `N passed`, `N failed`, `N skipped` before a total."""
+    reports = pattern.findall(text)
+    pairs = [pair for line, _ in reports for pair in re.findall(r"(\d+) (passed|failed|skipped|todo|pending)", line)]
+    return _tally_counts(runner, pairs) if reports else None
 
 
 def _parse_count_lines(runner: str, pattern: re.Pattern[str], text: str) -> TestCounts | None:
-    """Runners that give each number a line of its own."""
-    found = pattern.findall(text)
-    return _tally_counts(runner, found) if found else None
+    """Parse reports that give each number its own line."""
+    pairs = pattern.findall(text)
+    return _tally_counts(runner, pairs) if pairs else None
 
 
 def _parse_jest_json(text: str) -> TestCounts | None:
-    found = _JEST_JSON.findall(text)
-    return _tally_counts("json", [(number, word) for word, number in found]) if found else None
+    pairs = _JEST_JSON.findall(text)
+    return _tally_counts("json", [(number, word) for word, number in pairs]) if pairs else None
 
 
 def _parse_jest_empty(text: str) -> TestCounts | None:
@@ -182,15 +185,16 @@ def _parse_go(text: str) -> TestCounts | None:
         return TestCounts("go", cases.count("PASS"), cases.count("FAIL"), cases.count("SKIP"))
     if not packages:
         return TestCounts("go", 0, 0) if re.search(r"\[no test files\]", text) else None
+    # Without -v, go reports packages instead of tests: each counts as one.
     ran = [row for row in packages if "no tests to run" not in row[2]]
     failed = sum(row[0] == "FAIL" for row in ran)
     return TestCounts("go", len(ran) - failed, failed)
 
 
 def _parse_gradle(text: str) -> TestCounts | None:
-    found = _GRADLE.search(text)
-    if found:
-        run, failed, skipped = (int(number or 0) for number in found.groups())
+    report = _GRADLE.search(text)
+    if report:
+        run, failed, skipped = (int(number or 0) for number in report.groups())
         return TestCounts("gradle", max(0, run - failed - skipped), failed, skipped)
     # Gradle prints no counts when all is well: that its test tasks ran, and were not skipped as up to date, must do.
     if "BUILD SUCCESSFUL" in text:
@@ -199,46 +203,47 @@ def _parse_gradle(text: str) -> TestCounts | None:
 
 
 def _parse_ctest(text: str) -> TestCounts | None:
-    found = _CTEST.search(text)
-    if not found:
+    report = _CTEST.search(text)
+    if not report:
         return TestCounts("ctest", 0, 0) if "No tests were found!!!" in text else None
-    left = _CTEST_NOT_RUN.findall(text)
+    not_run = _CTEST_NOT_RUN.findall(text)
     # Of those that did not run, the disabled ones are not among the total.
-    passed = int(found[3]) - int(found[2]) - sum(why != "Disabled" for why in left)
-    return TestCounts("ctest", max(0, passed), int(found[2]), len(left))
+    passed = int(report[3]) - int(report[2]) - sum(reason != "Disabled" for reason in not_run)
+    return TestCounts("ctest", max(0, passed), int(report[2]), len(not_run))
 
 
 def _parse_columns(
     runner: str, pattern: re.Pattern[str], order: str, text: str, last_only: bool = False
 ) -> TestCounts | None:
-    """Runners whose counts stand in fixed places: `t`otal, `p`assed, `f`ailed, `s`kipped. Parts of a run are added up,
-    unless the last report is the sum of those before it.
+    """Parse reports with counts in fixed places: `t`otal, `p`assed, `f`ailed, `s`kipped.
+
+    Parts of a run are added up; with `last_only`, the last report is the sum of those before it.
     """
     numbers = dict.fromkeys("tpfs", 0)
-    found = pattern.findall(text)[-1 if last_only else 0 :]
-    for row in found:
+    rows = pattern.findall(text)[-1 if last_only else 0 :]
+    for row in rows:
         for name, number in zip(order, row, strict=True):
             numbers[name] += int(number or 0)
     passed = numbers["p"] if "p" in order else max(0, numbers["t"] - numbers["f"] - numbers["s"])
-    return TestCounts(runner, passed, numbers["f"], numbers["s"]) if found else None
+    return TestCounts(runner, passed, numbers["f"], numbers["s"]) if rows else None
 
 
 def _parse_karma(text: str) -> TestCounts | None:
-    found = _KARMA.findall(text)
-    if not found:
+    reports = _KARMA.findall(text)
+    if not reports:
         return None
-    ran, failed, skipped = (int(number or 0) for number in found[-1])  # it counts as it goes
+    ran, failed, skipped = (int(number or 0) for number in reports[-1])  # it counts as it goes
     return TestCounts("karma", max(0, ran - failed), failed, skipped)
 
 
 def _parse_phpunit(text: str) -> TestCounts | None:
-    found = _PHPUNIT.search(text)
-    if not found:
+    report = _PHPUNIT.search(text)
+    if not report:
         return TestCounts("phpunit", 0, 0) if re.search(r"^No tests executed!", text, re.M) else None
-    numbers = {name: int(value) for name, value in re.findall(r"(\w+): (\d+)", found[3] or "")}
+    numbers = {name: int(value) for name, value in re.findall(r"(\w+): (\d+)", report[3] or "")}
     failed = numbers.get("Errors", 0) + numbers.get("Failures", 0)
     skipped = numbers.get("Skipped", 0) + numbers.get("Incomplete", 0)
-    return TestCounts("phpunit", max(0, int(found[1] or found[2]) - failed - skipped), failed, skipped)
+    return TestCounts("phpunit", max(0, int(report[1] or report[2]) - failed - skipped), failed, skipped)
 
 
 _PARSERS = (
@@ -270,4 +275,4 @@ _PARSERS = (
     lambda text: _parse_count_lines("ava", _AVA, text),
     lambda text: _parse_count_lines("playwright", _PLAYWRIGHT, text),
 )
-"""From those whose reports are like no other's to those that say little; the first that finds its own is believed."""
+"""The most distinctive report formats first: the first parser that finds its own format wins."""

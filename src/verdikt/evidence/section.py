@@ -31,7 +31,7 @@ class CustomValidator:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSettings:
-    """What the gate does. `shadow` records what it would have done and lets the agent stop."""
+    """The settings of the gate. `shadow` records what it would have done and lets the agent stop."""
 
     mode: str = "shadow"
     coverage: str = "shadow"
@@ -53,12 +53,12 @@ _VALIDATOR: Mapping[str, Field] = {
 
 
 def _read_validators(node: YamlNode) -> tuple[CustomValidator, ...]:
-    found = []
+    validators = []
     for inner in node.read_items():
         values = read_fields(inner, _VALIDATOR)
         if {"name", "command"} <= values.keys():
-            found.append(CustomValidator(**values))
-    return tuple(found)
+            validators.append(CustomValidator(**values))
+    return tuple(validators)
 
 
 FIELDS: Mapping[str, Field] = {
@@ -89,7 +89,7 @@ FIELDS: Mapping[str, Field] = {
 
 
 def read_settings(node: YamlNode) -> EvidenceSettings | None:
-    """The settings, or None after recording what is wrong with them."""
+    """Return the settings, or None after recording what is wrong with them."""
     if not isinstance(node.value, Mapping):
         node.add_mismatch("a mapping")
         return None
@@ -98,14 +98,16 @@ def read_settings(node: YamlNode) -> EvidenceSettings | None:
 
 
 def merge_settings(layers: Sequence[EvidenceSettings]) -> EvidenceSettings:
-    """The strictest mode that a layer names, every layer's validators, and the rest as the highest layer says."""
+    """Return the strictest modes and thresholds, all validators, and the other settings of the highest layer."""
     top = layers[0]
-    validators = {one.name: one for settings in reversed(layers) for one in settings.validators}
+    # The highest layer comes last here, so that its validator wins under an equal name.
+    validators = {validator.name: validator for settings in reversed(layers) for validator in settings.validators}
     return EvidenceSettings(
         mode=_strictest_mode(settings.mode for settings in layers),
         coverage=_strictest_mode(settings.coverage for settings in layers),
         final_block=_strictest_mode(settings.final_block for settings in layers),
         final_name=top.final_name,
+        # More refusals are stricter, lower thresholds are.
         refusals=max(settings.refusals for settings in layers),
         validators=tuple(validators.values()),
         memory=top.memory,
@@ -116,8 +118,8 @@ def merge_settings(layers: Sequence[EvidenceSettings]) -> EvidenceSettings:
 
 
 def _strictest_mode(modes: Any) -> str:
-    found: str = max(modes, key=MODES.index)
-    return found
+    strictest: str = max(modes, key=MODES.index)
+    return strictest
 
 
 SECTION = Section(

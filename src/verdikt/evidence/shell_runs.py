@@ -1,4 +1,4 @@
-"""What a shell command ran, and for which of its parts the exit status speaks. Pure."""
+"""The programs that a shell command ran, and for which of them its exit status is proof. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,11 +13,12 @@ from verdikt.shell.command import Command, Script
 MAX_WORDS, MAX_WORD_LENGTH, MAX_RUNS = 60, 300, 40
 
 _MAX_CACHED_LENGTH = 4096
-"""Letters of a command up to which what it ran is remembered for a while."""
+"""Length of a command up to which its runs are cached."""
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 _TRANSPARENT_WRAPPERS = frozenset(
-    "timeout env nice ionice time sudo doas command exec nohup stdbuf poetry uv pipenv hatch pdm rye npx bunx pnpm yarn xvfb-run"
+    "timeout env nice ionice time sudo doas command exec nohup stdbuf poetry uv pipenv hatch pdm rye npx bunx pnpm"
+    " yarn xvfb-run"
     " setsid caffeinate dotenv direnv mise nix conda chrt taskset unbuffer".split()
 )
 """Wrappers that end with the status of what they run."""
@@ -29,21 +30,36 @@ _GIT_EDITS = frozenset(
 _FORMATTERS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     name: (frozenset(only.split()), frozenset(unless.split()))
     for names, only, unless in (
-        ("black isort autopep8 yapf rustfmt stylua dprint shfmt clang-format buf", "", "--check --check-only --diff -c -d -l"),
+        (
+            "black isort autopep8 yapf rustfmt stylua dprint shfmt clang-format buf",
+            "",
+            "--check --check-only --diff -c -d -l",
+        ),
         ("ruff", "--fix --fix-only --unsafe-fixes format", "--check --diff"),
-        ("prettier eslint stylelint biome rubocop gofmt goimports tslint xo standard", "--write -w --fix --apply -a -A -i", ""),
+        (
+            "prettier eslint stylelint biome rubocop gofmt goimports tslint xo standard",
+            "--write -w --fix --apply -a -A -i",
+            "",
+        ),
         ("cargo go", "fmt fix generate", "--check"),
         ("terraform mix dart swift-format", "fmt format -i", "-check --check --check-formatted"),
-        ("protoc sqlc openapi-generator graphql-codegen codegen stringer mockgen autoflake pyupgrade", "", "--version --check"),
+        (
+            "protoc sqlc openapi-generator graphql-codegen codegen stringer mockgen autoflake pyupgrade",
+            "",
+            "--version --check",
+        ),
     )
     for name in names.split()
-}  # fmt: skip
-"""Programs that rewrite sources → words of which one makes them, and words that keep them from it."""
+}
+"""Programs that rewrite sources → words of which one is required for that, and words that prevent it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramRun:
-    """One program that ran. `speaks`: a status of 0 for the whole command means that this one ended with 0 too."""
+    """One program that ran.
+
+    `status_propagates`: a status of 0 for the whole command means that this program ended with 0 too.
+    """
 
     argv: tuple[str, ...]
     kind: str
@@ -53,11 +69,11 @@ class ProgramRun:
 
     @property
     def command_line(self) -> str:
-        """The same for two runs of the same thing."""
+        """Return the command line, equal for two runs of the same thing."""
         return " ".join(self.argv)
 
     def record(self) -> dict[str, Any]:
-        """The run as plain data."""
+        """Return the run as plain data."""
         return {
             "argv": list(self.argv),
             "kind": self.kind,
@@ -68,7 +84,7 @@ class ProgramRun:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "ProgramRun":
-        """The run that `record` wrote down."""
+        """Return the run that `record` wrote."""
         return cls(
             tuple(map(str, record.get("argv", ()))),
             str(record.get("kind", "other")),
@@ -79,7 +95,7 @@ class ProgramRun:
 
 
 def read_runs(text: str, depth: int = 0) -> tuple[ProgramRun, ...]:
-    """The programs that a command text runs, in order."""
+    """Return the programs that a command text runs, in order."""
     return (
         _read_runs_cached(text, depth)
         if len(text) <= _MAX_CACHED_LENGTH
@@ -89,7 +105,7 @@ def read_runs(text: str, depth: int = 0) -> tuple[ProgramRun, ...]:
 
 @lru_cache(maxsize=128)
 def _read_runs_cached(text: str, depth: int) -> tuple[ProgramRun, ...]:
-    """The same, remembered: whoever looks at a call asks more than once."""
+    """Return the runs of a short command; cached, because each call is read several times."""
     return tuple(_iter_runs(analyse(text), depth))[:MAX_RUNS]
 
 
@@ -97,20 +113,27 @@ def _iter_runs(script: Script, depth: int) -> Iterator[ProgramRun]:
     raw = script.text.encode("utf-8", "replace")
     outer = [command for command in script.commands if command.depth == 0 and command.feeds is None]
     errexit, pipefail = _read_shell_options(outer)
-    for place, command in enumerate(outer):
-        speaks = not script.problems and _propagates_status(raw, outer, place, errexit=errexit, pipefail=pipefail)
+    for index, command in enumerate(outer):
+        propagates = not script.problems and _propagates_status(raw, outer, index, errexit=errexit, pipefail=pipefail)
         inner = _extract_inner_script(command)
+        # Nesting is bounded: each level parses its text again.
         if inner is not None and depth < 3:
             for run in read_runs(inner, depth + 1):
                 yield ProgramRun(
-                    run.argv, run.kind, run.status_propagates and speaks, run.dry_run, run.cwd or _command_cwd(command)
+                    run.argv,
+                    run.kind,
+                    run.status_propagates and propagates,
+                    run.dry_run,
+                    run.cwd or _command_cwd(command),
                 )
             continue
         real = _unwrap_command(script, command)
         argv = tuple(word.display_text[:MAX_WORD_LENGTH] for word in real.argv[:MAX_WORDS])
-        whole = all(word.is_known for word in real.argv[:1]) and not real.host
-        told = any("collect-only" in word.text or "-DskipTests" in word.text for _, word in real.assignments)
-        yield ProgramRun(argv, classify_run(argv), speaks and whole, is_dry_run(argv) or told, _command_cwd(real))
+        is_certain = all(word.is_known for word in real.argv[:1]) and not real.host
+        is_dry_by_env = any("collect-only" in word.text or "-DskipTests" in word.text for _, word in real.assignments)
+        yield ProgramRun(
+            argv, classify_run(argv), propagates and is_certain, is_dry_run(argv) or is_dry_by_env, _command_cwd(real)
+        )
 
 
 def _command_cwd(command: Command) -> str:
@@ -118,21 +141,21 @@ def _command_cwd(command: Command) -> str:
 
 
 def _extract_inner_script(command: Command) -> str | None:
-    """What a shell was given to run with `-c`."""
+    """Return the script that a shell runs with `-c`; None when there is none, or it is unknown."""
     if resolve_program_name(command.name) not in _SHELLS:
         return None
-    for at, word in enumerate(command.argv[1:-1], start=1):
+    for index, word in enumerate(command.argv[1:-1], start=1):
         if re.fullmatch(r"-[a-z]*c", word.text):
-            text = command.argv[at + 1]
-            options = " ".join(option.text for option in command.argv[1:at])
-            lead = "set -e; " if "e" in word.text or "-e" in options else ""
-            return lead + text.text if text.is_known else None
+            text = command.argv[index + 1]
+            options = " ".join(option.text for option in command.argv[1:index])
+            prefix = "set -e; " if "e" in word.text or "-e" in options else ""
+            return prefix + text.text if text.is_known else None
     return None
 
 
 def _unwrap_command(script: Script, command: Command) -> Command:
-    """The command that wrappers run in the end, when they end with its status; else the command itself."""
-    found = command
+    """Return the command that wrappers run in the end, when they end with its status; else the command itself."""
+    innermost = command
     for other in script.commands:
         if (
             other.depth
@@ -140,18 +163,18 @@ def _unwrap_command(script: Script, command: Command) -> Command:
             and other.feeds is None
             and set(other.via) <= _TRANSPARENT_WRAPPERS
         ):
-            found = other
-    return found
+            innermost = other
+    return innermost
 
 
 def _read_shell_options(commands: Iterable[Command]) -> tuple[bool, bool]:
-    """Whether `set -e` and `set -o pipefail` are in force."""
+    """Return whether `set -e` and `set -o pipefail` are in force."""
     words = [word.text for command in commands if command.name == "set" for word in command.argv[1:]]
     return any(re.fullmatch(r"-[a-z]*e[a-z]*|errexit", word) for word in words), "pipefail" in words
 
 
 def _propagates_status(raw: bytes, commands: list[Command], index: int, *, errexit: bool, pipefail: bool) -> bool:
-    """Whether the whole can only end with 0 when this command ran and ended with 0."""
+    """Return whether the whole can only end with 0 when this command ran and ended with 0."""
     command = commands[index]
     before = raw[(commands[index - 1].span[1] if index else 0) : command.span[0]].decode("utf-8", "replace")
     if (
@@ -160,56 +183,65 @@ def _propagates_status(raw: bytes, commands: list[Command], index: int, *, errex
         or re.search(r"(?:^|[;\s(])(?:!|if|while|until|elif|do|else|case|trap)\s*$", before)
     ):
         return False
+    # Only `&&` makes the whole fail when this command does not run.
     if command.conditional and not re.fullmatch(r"[\s)}]*&&[\s({]*", before):
         return False
-    for at in range(index, len(commands)):
-        end = commands[at + 1].span[0] if at + 1 < len(commands) else len(raw)
-        after = re.sub(r"(?m)(?:^|(?<=\s))#.*$", "", raw[commands[at].span[1] : end].decode("utf-8", "replace"))
-        joint = after.strip(" \t\r)}({")
-        if "||" in joint:
+    for position in range(index, len(commands)):
+        end = commands[position + 1].span[0] if position + 1 < len(commands) else len(raw)
+        # A comment is not an operator, whatever it contains.
+        after = re.sub(r"(?m)(?:^|(?<=\s))#.*$", "", raw[commands[position].span[1] : end].decode("utf-8", "replace"))
+        separator = after.strip(" \t\r)}({")
+        if "||" in separator:
             return False
-        if "&&" in joint:
+        if "&&" in separator:
             continue
-        if joint.startswith("|"):
+        if separator.startswith("|"):
             if not pipefail:
                 return False
             continue
-        if at + 1 == len(commands):
-            return not joint.strip("; \n\t") or joint.strip("; \n\t") in ("fi", "done")
-        if not errexit or commands[at].conditional:
+        if position + 1 == len(commands):
+            return not separator.strip("; \n\t") or separator.strip("; \n\t") in ("fi", "done")
+        # After `;` or a newline, only `set -e` makes an earlier failure count.
+        if not errexit or commands[position].conditional:
             return False
     return True
 
 
+# Running one of these on an edited file is no evidence that the edit works.
 _FILE_HANDLERS = frozenset(
-    "git cp mv rm chmod chown touch ln mkdir rmdir tar zip unzip gzip gunzip dd tee patch install rsync scp truncate code vim vi nano"
-    " emacs open xdg-open pbcopy dos2unix unix2dos md5sum sha256sum sha1sum cloc sed xargs gh svn hg shasum cksum".split()
+    "git cp mv rm chmod chown touch ln mkdir rmdir tar zip unzip gzip gunzip dd tee patch install rsync scp truncate"
+    " code vim vi nano"
+    " emacs open xdg-open pbcopy dos2unix unix2dos md5sum sha256sum sha1sum cloc sed xargs gh svn hg shasum"
+    " cksum".split()
 )
 
 
 def is_file_handler(argv: tuple[str, ...]) -> bool:
-    """Whether a program only moves files about, writes or formats them, and so runs nothing that is in them."""
+    """Return whether a program only moves, writes or formats files, and so executes nothing that is in them."""
     name = resolve_program_name(argv[0]) if argv else ""
+    # With -i they edit files in place, like sed.
     if name in ("perl", "ruby") and any(re.match(r"-[a-z]*i", word) for word in argv[1:]):
         return True
     return name in _FILE_HANDLERS or (name in _FORMATTERS and name not in ("cargo", "go", "mix", "dart", "terraform"))
 
 
 def _rewrites_sources(name: str, words: list[str]) -> bool:
-    only, unless = _FORMATTERS.get(resolve_program_name(name), (frozenset(), frozenset()))
-    given = {word.partition("=")[0] for word in words}
-    return resolve_program_name(name) in _FORMATTERS and (not only or bool(given & only)) and not given & unless
+    required, excluded = _FORMATTERS.get(resolve_program_name(name), (frozenset(), frozenset()))
+    flags = {word.partition("=")[0] for word in words}
+    return (
+        resolve_program_name(name) in _FORMATTERS and (not required or bool(flags & required)) and not flags & excluded
+    )
 
 
 def find_edited_paths(text: str) -> tuple[str, ...]:
-    """The files that a command text changes, as it names them; `*` when it changes what it does not name."""
+    """Return the files that a command changes, as it names them; `*` when it changes files it does not name."""
     return _find_edits_cached(text) if len(text) <= _MAX_CACHED_LENGTH else _find_edits(text)
 
 
 def _find_edits(text: str) -> tuple[str, ...]:
-    found: list[str] = []
+    paths: list[str] = []
     for command in analyse(text).commands:
-        found += [
+        paths += [
             redirect.target.display_text
             for redirect in command.redirects
             if redirect.op in (">", ">>", ">|", "&>", "&>>")
@@ -217,14 +249,16 @@ def _find_edits(text: str) -> tuple[str, ...]:
             and not redirect.target.text.isdigit()
         ]
         words = [word.display_text for word in command.argv[1:]]
-        plain = [word for word in words if not word.startswith("-")]
+        operands = [word for word in words if not word.startswith("-")]
         if command.name in ("sed", "perl") and any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in words):
-            found += plain[1:] if command.name == "sed" else plain[-1:]
+            paths += operands[1:] if command.name == "sed" else operands[-1:]
         elif command.name in _WRITING_PROGRAMS:
-            found += plain[-1:] if command.name in ("cp", "mv", "ln", "rsync", "install") else plain
-        elif (command.name == "git" and plain[:1] and plain[0] in _GIT_EDITS) or _rewrites_sources(command.name, words):
-            found.append("*")
-    return tuple(dict.fromkeys(path for path in found if path))[:MAX_RUNS]
+            paths += operands[-1:] if command.name in ("cp", "mv", "ln", "rsync", "install") else operands
+        elif (command.name == "git" and operands[:1] and operands[0] in _GIT_EDITS) or _rewrites_sources(
+            command.name, words
+        ):
+            paths.append("*")
+    return tuple(dict.fromkeys(path for path in paths if path))[:MAX_RUNS]
 
 
 _find_edits_cached = lru_cache(maxsize=128)(_find_edits)

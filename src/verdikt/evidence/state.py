@@ -21,23 +21,29 @@ _PRESENT = (p.IS, p.IS_QUITE, p.IS_MADE, p.IS_ONCE, p.SHORTENED)
 _PATTERNS = (*_PRESENT, p.BEEN, p.WAS, p.HAS)
 _PASSIVE = (p.BEEN, p.WAS)
 _SEQUENCE = compile_lazily(
-    r"^\W*(?:first|firstly|second|secondly|third|then|next|after that|afterwards|lastly|in (?:step|phase|stage) \w+),? ",
+    r"^\W*(?:first|firstly|second|secondly|third|then|next|after that|afterwards|lastly|in (?:step|phase"
+    r"|stage) \w+),? ",
     FLAGS,
 )
 _DESCRIBED = compile_lazily(
-    rf"\bwell[- ](?:{w.STATE})\b|^[^,;]*? by (?:the |an? |our |your |its |(?=\w+s\b))(?!(?:\w+ )?(?:tests?|suite|fix|change|patch|update|upgrade|commit|pr|migration|run)\b)\w+",
+    rf"\bwell[- ](?:{w.STATE})\b|^[^,;]*? by (?:the |an? |our |your |its |(?=\w+s\b))(?!(?:\w+ )?(?:tests?|suite|fix"
+    rf"|change|patch|update|upgrade|commit|pr|migration|run)\b)\w+",
     FLAGS,
 )
 _RUNTIME = compile_lazily(
-    r"\b(?:requests?|responses?|messages?|events?|tokens?|sessions?|cookies?|packets?|connections?|records?|payloads?|promises?|threads?|locks?|sockets?|callbacks?|values?|variables?|elements?|hash(?:es)?|orders?|users?|visitors?|commits?|clicks?|jobs?)(?: (?:that|which|who)\b[^,;]{0,40})?\W*$",
+    r"\b(?:requests?|responses?|messages?|events?|tokens?|sessions?|cookies?|packets?|connections?|records?|payloads?"
+    r"|promises?|threads?|locks?|sockets?|callbacks?|values?|variables?|elements?|hash(?:es)?|orders?|users?"
+    r"|visitors?|commits?|clicks?|jobs?)(?: (?:that|which|who)\b[^,;]{0,40})?\W*$",
     FLAGS,
 )
 _CLOCK = compile_lazily(
-    r"\bon (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|the \d+(?:st|nd|rd|th))\b|\bin (?:\d+|two|three|four|five|six|eight|ten|twelve) (?:weeks|months|years)\b|\b(?:at|around|by) \d{1,2}[:.]\d\d\b|^\W*\d{1,2}:\d\d\b",
+    r"\bon (?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|the \d+(?:st|nd|rd|th))\b|\bin (?:\d+|two|three|four|five"
+    r"|six|eight|ten|twelve) (?:weeks|months|years)\b|\b(?:at|around|by) \d{1,2}[:.]\d\d\b|^\W*\d{1,2}:\d\d\b",
     FLAGS,
 )
 _NAME = compile_lazily(
-    r"^\W*[A-Z][a-z]{2,9}(?<!ing)(?<!ion)(?<!ent)(?<!ents)(?<!ions)(?<!ance)(?<!work)(?<!s)(?<!or)(?<!up)(?<!est)(?<!ild)(?<!se)(?<!ge)(?<!ix)(?<!le)(?<!ta)\s*$"
+    r"^\W*[A-Z][a-z]{2,9}(?<!ing)(?<!ion)(?<!ent)(?<!ents)(?<!ions)(?<!ance)(?<!work)(?<!s)(?<!or)(?<!up)(?<!est)"
+    r"(?<!ild)(?<!se)(?<!ge)(?<!ix)(?<!le)(?<!ta)\s*$"
 )
 _VETOES = (
     Veto("before", compile_lazily(r"\b(?:to-?do|task|plan|notes?)(?: list| file)?\s*$", FLAGS), (p.IS,)),
@@ -48,7 +54,8 @@ _VETOES = (
     Veto(
         "before",
         compile_lazily(
-            r"\b(?:deadline|dates?|time|days?|weeks?|months?|years?|minutes|hours|window|moment|period)(?: in [\w ]{1,20})?\s*$",
+            r"\b(?:deadline|dates?|time|days?|weeks?|months?|years?|minutes|hours|window|moment"
+            r"|period)(?: in [\w ]{1,20})?\s*$",
             FLAGS,
         ),
         (p.HAS,),
@@ -58,14 +65,15 @@ _VETOES = (
     Veto(
         "after",
         compile_lazily(
-            r"^\s*in (?:about |under |roughly |around |some )?(?:\d+|one|two|three|four|five|six|eight|ten|a few|an?|half an?) (?:second|minute|hour|day|week)s?\b",
+            r"^\s*in (?:about |under |roughly |around |some )?(?:\d+|one|two|three|four|five|six|eight|ten|a few|an?"
+            r"|half an?) (?:second|minute|hour|day|week)s?\b",
             FLAGS,
         ),
         (p.IS,),
     ),
     Veto("before", compile_lazily(r"^\W*(?:one|two|three|several|another|others?)\W*$", FLAGS), _PASSIVE),
     Veto("whole", _CLOCK, (p.WAS,)),
-    Veto("sentence", compile_lazily(r"\b(?:somebody|someone|nobody) \w+ed\b", FLAGS), (p.WAS,)),
+    Veto("sentence", compile_lazily(r"\b(?:some(?:body|one)|no(?:body)) \w+ed\b", FLAGS), (p.WAS,)),
     Veto("before", compile_lazily(r"\b(?:since|before|until|when|while) (?:[\w§.'-]+ ){1,4}$", FLAGS), (p.WAS,)),
     Veto("whole", compile_lazily(r"^\W*(?:because|since|as|given that)\b(?!.*\bnow\b)", FLAGS), _PASSIVE),
     Veto("sentence", compile_lazily(r"^\W*by default\b", FLAGS), _PRESENT),
@@ -74,14 +82,16 @@ _VETOES = (
     Veto(
         "after",
         compile_lazily(
-            r"^\s+(?:incorrectly|wrongly|badly|wrong|too (?:early|late|soon|often|many|much)|twice|prematurely|by (?:mistake|accident))",
+            r"^\s+(?:incorrectly|wrongly|badly|wrong|too (?:early|late|soon|often|many|much)|twice|prematurely"
+            r"|by (?:mistake|accident))",
             FLAGS,
         ),
     ),
     Veto(
         "before",
         compile_lazily(
-            r"\b(?:I|we)(?:'ve| can| could)? (?:noticed|see|saw|found|noted|discovered|reali[sz]ed|spotted|learned|read) that\b",
+            r"\b(?:I|we)(?:'ve| can| could)? (?:noticed|see|saw|found|noted|discovered|reali[sz]ed|spotted|learned"
+            r"|read) that\b",
             FLAGS,
         ),
         _PASSIVE,
@@ -91,7 +101,7 @@ _VETOES = (
 
 
 def find_state_claims(clause: Clause) -> Iterator[tuple[int, int]]:
-    """Where a clause says that a thing is done."""
+    """Yield where a clause says that a thing is done."""
     text = clause.text
     for found in find_matches(clause, _PATTERNS, _VETOES):
         start, end = found.match.span()
@@ -111,7 +121,7 @@ def find_state_claims(clause: Clause) -> Iterator[tuple[int, int]]:
 
 
 def _described(found: PhraseMatch) -> bool:
-    """Whether it is said how a thing is, or who does it, and not that it was done."""
+    """Return whether a clause says how a thing is, or who does it, and not that it was done."""
     if found.pattern not in (p.IS, p.IS_MADE, p.IS_ONCE) or re.search(r"\bnew\b", found.before, FLAGS):
         return False
     return bool(_DESCRIBED.search(found.onwards))
@@ -119,7 +129,8 @@ def _described(found: PhraseMatch) -> bool:
 
 _UNLIKE = {
     "done": compile_lazily(
-        r"^ in (?:\w+ )?(?:steps?|stages?|parallel|batches|phases|order|sequence)\b|^ with (?:the |my )?(?:reading|analysis|research|planning|investigation|review)\b",
+        r"^ in (?:\w+ )?(?:steps?|stages?|parallel|batches|phases|order|sequence)\b|^ with (?:the |my )?(?:reading"
+        r"|analysis|research|planning|investigation|review)\b",
         FLAGS,
     ),
     "complete": compile_lazily(
@@ -134,7 +145,7 @@ _UNLIKE = {
 
 
 def _present(clause: Clause, match: re.Match[str], state: str, before: str, after: str) -> bool:
-    """Whether `is …` says that work was done, and not how a thing is made or what colour it has."""
+    """Return whether `is …` says that work was done, and not how a thing is made or what colour it has."""
     adverbs = match[1].lower()
     sure = re.match(r"^\W*(?:the|your|both|all|these|two|three)? ?new\b", before, FLAGS) is not None or bool(
         re.search(r"\b(?:now|all|fully|successfully|finally|completely)\b", adverbs + match[0], FLAGS)
@@ -147,7 +158,9 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
     if state in ("green", "clean", "happy", "passing", "through"):
         return bool(re.search(rf"\b{w.TESTS}\b|§\s*$", before, FLAGS)) and state != "through"
     if state in ("gone", "history", "set", "in order") and not re.search(
-        rf"\b(?:it|that|this|everything|all|you)\W*$|\b{w.TROUBLE}\b|\b(?:old|unused|dead|legacy|duplicated?|last|hard-?coded|obsolete|redundant|deprecated|extra|corrupted|broken|stale|orphaned|spurious|bogus|garbled|flaky|wrong)\b",
+        rf"\b(?:it|that|this|everything|all|you)\W*$|\b{w.TROUBLE}\b|\b(?:old|unused|dead|legacy|duplicated?|last"
+        rf"|hard-?coded|obsolete|redundant|deprecated|extra|corrupted|broken|stale|orphaned|spurious|bogus|garbled"
+        rf"|flaky|wrong)\b",
         before or match[0].partition("'")[0],
         FLAGS,
     ):
@@ -168,7 +181,12 @@ def _present(clause: Clause, match: re.Match[str], state: str, before: str, afte
     if state.split(maxsplit=1)[0] in w.DESCRIPTIVE and not sure and p.DESCRIBES.match(after):
         return bool(
             re.match(
-                r"^\s*(?:for (?:good|all|everyone|everybody|both|real)|as (?:expected|requested|intended)|end|in (?:production|prod|staging|main|all|chrome|firefox|safari|edge|this (?:commit|pr|branch|change|patch|release|version|pull request))|on (?:main|master|staging|prod|(?:my|this|the|your) (?:\w+ )?branch|my (?:end|side))|to (?:§|main|master|staging|prod|production|all|every|npm|pypi)|at (?:§|http)|on (?:npm|pypi|all|every|both|windows|linux|macos|ios|android|mobile|the (?:server|staging|registry|store)))(?:\b|\W|$)",
+                r"^\s*(?:for (?:good|all|everyone|everybody|both|real)|as (?:expected|requested|intended)|end"
+                r"|in (?:production|prod|staging|main|all|chrome|firefox|safari|edge|this (?:commit|pr|branch|change"
+                r"|patch|release|version|pull request))|on (?:main|master|staging|prod|(?:my|this|the"
+                r"|your) (?:\w+ )?branch|my (?:end|side))|to (?:§|main|master|staging|prod|production|all|every|npm"
+                r"|pypi)|at (?:§|http)|on (?:npm|pypi|all|every|both|windows|linux|macos|ios|android|mobile"
+                r"|the (?:server|staging|registry|store)))(?:\b|\W|$)",
                 after,
                 FLAGS,
             )

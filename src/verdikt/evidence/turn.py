@@ -1,4 +1,4 @@
-"""What happened in a turn, as far as the log knows: the ground that claims stand on. Pure."""
+"""The evidence of one turn, read from the log: what claims are compared with. Pure."""
 
 import posixpath
 from collections.abc import Callable, Iterable, Mapping
@@ -14,13 +14,13 @@ from verdikt.model.source_tree import DOC_SUFFIXES, SourceTree
 
 @dataclass(frozen=True, slots=True)
 class TurnEvidence:
-    """A turn from its first entry to now. `best` is the largest number of tests seen green before, by command."""
+    """A turn from its first entry to now. `best_test_counts` is the most tests seen passing before, by command."""
 
     calls: tuple[LoggedCall, ...] = ()
     contract: Contract | None = None
     decision_call_ids: frozenset[str] = frozenset()
     best_test_counts: Mapping[str, int] = field(default_factory=dict)
-    validator_passes: tuple["CheckedClaim", ...] = ()  # what somebody had checked by name in this turn
+    validator_passes: tuple["CheckedClaim", ...] = ()  # what was validated explicitly in this turn
     gaps: int = 0  # calls that could not be logged
     unproven_child: int = 0  # where in the log a sub-agent ended without proof; 0: none did
     trees: Mapping[str, SourceTree] = field(default_factory=dict)  # root → the sources as they are now
@@ -29,34 +29,35 @@ class TurnEvidence:
 
     @property
     def edits(self) -> tuple[LoggedCall, ...]:
-        """The calls that changed something that tests could be about."""
+        """Return the calls that changed something that tests could cover."""
         return tuple(call for call in self.calls if not call.failed and has_source_edit(call))
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The files that were changed and that tests could be about, as far as they are known by name."""
+        """Return the changed files that tests could cover, as far as they are known by name."""
         named = (path for call in self.edits for path in call.edited if path != "*" and is_source_file(path, call.cwd))
         return tuple(dict.fromkeys(named))
 
     @property
     def last_edit(self) -> int:
-        """The seq of the last of them; 0 when there is none."""
+        """Return the seq of the last call that changed sources; 0 when there is none."""
         return self.edits[-1].seq if self.edits else 0
 
     @property
     def edit_paths(self) -> tuple[str, ...]:
-        """Every file that was changed, by absolute path where it is known."""
+        """Return every file that was changed, by absolute path where it is known."""
         return tuple(dict.fromkeys(path for call in self.calls if not call.failed for path in call.edited))
 
     def is_fresh(self, call: LoggedCall) -> bool:
-        """Whether nothing relevant was changed after a call."""
+        """Return whether nothing relevant was changed after a call."""
         return not self.describe_change_since(call)
 
     def describe_change_since(self, call: LoggedCall) -> str:
-        """What was changed after a call, in words that follow `before`; empty when the call is still about what there is.
+        """Return what was changed after a call, in words that follow `before`; empty when nothing was.
 
-        Where the sources were looked at when the call ended, they decide: a formatter that changed nothing makes nothing
-        stale, and a script that did does. Files that the look does not cover are known by the log alone.
+        Where the sources were fingerprinted when the call ended, the fingerprint decides: a formatter that changed
+        nothing makes nothing stale, and a script that changed something does. Files outside the fingerprint are judged
+        by the log alone.
         """
         now = self.trees.get(call.tree[0])
         if now is None or not call.tree[1]:
@@ -71,18 +72,20 @@ class TurnEvidence:
         return "" if covered else "the last edit"
 
     def is_still_valid(self, checked: "CheckedClaim") -> bool:
-        """Whether what somebody had checked still holds: nothing was changed since."""
+        """Return whether an explicit validation still holds: nothing was changed since."""
         now = self.trees.get(checked.tree[0])
         if now is not None:
             return now.digest == checked.tree[1]
-        known = {call.seq: call for call in self.calls}
-        looked = [known[seq] for seq in checked.entries if seq in known and known[seq].tree[1]]
-        return all(map(self.is_fresh, looked)) if looked else checked.seq > self.last_edit
+        calls_by_seq = {call.seq: call for call in self.calls}
+        fingerprinted = [
+            calls_by_seq[seq] for seq in checked.entries if seq in calls_by_seq and calls_by_seq[seq].tree[1]
+        ]
+        return all(map(self.is_fresh, fingerprinted)) if fingerprinted else checked.seq > self.last_edit
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedClaim:
-    """A claim that a validator was asked about by name, and that held then."""
+    """A claim that was validated explicitly, by the validator's name, and held then."""
 
     seq: int
     claim: str
@@ -97,7 +100,7 @@ def read_turn(
     best_test_counts: Mapping[str, int] | None = None,
     is_trusted: Callable[[Entry], bool] = lambda entry: False,
 ) -> TurnEvidence:
-    """The turn that these entries make; of explicit validations only those count that `trusted` vouches for."""
+    """Return the turn of these entries; explicit validations count only when `is_trusted` accepts them."""
     calls: list[LoggedCall] = []
     decided: dict[str, tuple[str, ...]] = {}
     passes: list[CheckedClaim] = []
@@ -105,6 +108,7 @@ def read_turn(
     for entry in entries:
         if entry.kind is EntryKind.TOOL_CALL:
             call = read_call(entry)
+            # Edits by code inside a command (`python -c …`) are only known from the decision.
             foreseen = decided.get(call.call_id, ())
             calls.append(replace(call, edited=tuple(dict.fromkeys((*call.edited, *foreseen)))) if foreseen else call)
         elif entry.kind is EntryKind.DECISION:
@@ -130,24 +134,25 @@ def _read_validator_pass(entry: Entry) -> CheckedClaim:
 
 
 def predict_edits(decision: Mapping[str, Any]) -> tuple[str, ...]:
-    """The files that a call was expected to change when it was decided, whichever program or code would do it."""
+    """Return the files that a call was expected to change when it was decided, by whichever program or code."""
     receipt = decision.get("receipt")
     effects = receipt.get("effects") if isinstance(receipt, Mapping) else None
-    found = []
+    paths = []
     for effect in effects if isinstance(effects, list | tuple) else ():
         if effect.get("class") not in ("write", "destructive") or effect.get("certainty") != "certain":
             continue
         targets = effect.get("targets") or ()
-        found += [str(one["path"]) for one in targets if one.get("zone") == "project" and one.get("path")]
-    return tuple(dict.fromkeys(found))[:40]
+        paths += [str(target["path"]) for target in targets if target.get("zone") == "project" and target.get("path")]
+    return tuple(dict.fromkeys(paths))[:40]
 
 
 def has_source_edit(call: LoggedCall) -> bool:
-    """Whether a call changed a file that is neither documentation nor a passing thing."""
+    """Return whether a call changed a file that is neither documentation nor temporary."""
     own = [run for run in call.runs if run.kind in ("test", "build", "lint")]
     for path in call.edited:
         if path == "*":
             return True
+        # Caches and reports of a check itself do not make its result stale.
         if own and path not in call.written:
             continue
         if is_source_file(path, call.cwd):
@@ -156,13 +161,13 @@ def has_source_edit(call: LoggedCall) -> bool:
 
 
 def is_source_file(path: str, cwd: str) -> bool:
-    """Whether a file is one that tests could be about: neither documentation nor a passing thing."""
+    """Return whether tests could cover a file: it is neither documentation nor temporary."""
     passing = path.startswith(("/tmp/", "/var/tmp/", "/dev/")) and not is_path_below(path, cwd)
     return not path.lower().endswith(DOC_SUFFIXES) and not passing
 
 
 def is_same_tree(call: LoggedCall, run: ProgramRun, path: str) -> bool:
-    """Whether a run was about the tree that a file belongs to, and not about another copy of it."""
+    """Return whether a run was about the tree that a file belongs to, and not about another copy of it."""
     if not path.startswith("/") or not call.cwd.startswith("/"):
         return True
     where = posixpath.normpath(posixpath.join(call.cwd, run.cwd)) if run.cwd else call.cwd
@@ -170,19 +175,20 @@ def is_same_tree(call: LoggedCall, run: ProgramRun, path: str) -> bool:
 
 
 def is_path_below(path: str, directory: str) -> bool:
-    """Whether a path is a directory or lies below it."""
+    """Return whether a path is a directory or lies below it."""
     directory = directory.rstrip("/")
     return path == directory or path.startswith(directory + "/") or directory == ""
 
 
 def is_same_path(path: str, other: str) -> bool:
-    """Whether two names mean the same file: equal, or one ends with all segments of the other."""
+    """Return whether two names mean the same file: equal, or one ends with all segments of the other."""
     first, second = (
         [part for part in name.replace("\\", "/").split("/") if part not in ("", ".", "~")] for name in (path, other)
     )
     if not first or not second:
         return False
     size = min(len(first), len(second))
+    # Two absolute paths are compared whole; a relative one may be the end of the other.
     if path.startswith("/") and other.startswith("/"):
         return first == second
     return first[-size:] == second[-size:]

@@ -1,4 +1,4 @@
-"""The validators: what each proves, what it binds to, and when it holds. One registry, nothing besides it. Pure."""
+"""The validators: what each proves, what it binds to, and when it holds. The only registry of them. Pure."""
 
 import enum
 import re
@@ -18,7 +18,7 @@ Arguments = Mapping[str, str]
 
 
 class ProofStatus(enum.StrEnum):
-    """What a validator says; the command's exit statuses are 0, 2 and 3."""
+    """A validator's answer; the exit statuses of `verdikt evidence validate` are 0, 2 and 3."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -27,7 +27,7 @@ class ProofStatus(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A validator's answer: the entries it rests on, or why there is none."""
+    """A validator's answer: the entries it rests on, or why there are none."""
 
     validator: str
     status: ProofStatus
@@ -38,11 +38,11 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        """Whether the claim is proven."""
+        """Return whether the claim is proven."""
         return self.status is ProofStatus.PASS
 
     def record(self) -> dict[str, Any]:
-        """The proof as plain data."""
+        """Return the proof as plain data."""
         return {
             "validator": self.validator,
             "status": self.status.value,
@@ -53,7 +53,7 @@ class Proof:
 
 
 Predicate = Callable[[TurnEvidence, Arguments], "tuple[int, ...] | str"]
-"""The entries that prove it, or what is missing."""
+"""Returns the entries that prove it, or what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,11 @@ def validate(
     turn: TurnEvidence,
     custom: tuple[CustomValidator, ...] = (),
 ) -> Proof:
-    """What a validator says of a claim, given explicit arguments: they must name something of the contract."""
+    """Return a validator's answer about a claim; explicit arguments must name something of the contract."""
     validator = find_validator(name, custom)
     if validator is None:
-        known = ", ".join((*VALIDATORS, *(one.name for one in custom)))
-        return _refuse_validation(name, f"no validator `{name}`; there are: {known}")
+        names = ", ".join((*VALIDATORS, *(validator_definition.name for validator_definition in custom)))
+        return _refuse_validation(name, f"no validator `{name}`; there are: {names}")
     if validator.claim != claim:
         return _refuse_validation(name, f"`{name}` proves `{validator.claim}`, not `{claim}`")
     if turn.contract is None:
@@ -91,28 +91,28 @@ def validate(
 
 
 def run_validator(validator: Validator, arguments: Arguments, turn: TurnEvidence) -> Proof:
-    """What a validator finds in a turn."""
-    found = validator.predicate(turn, arguments)
-    if isinstance(found, str):
-        return Proof(validator.name, ProofStatus.FAIL, found, arguments=arguments)
-    return Proof(validator.name, ProofStatus.PASS, entries=found, arguments=arguments)
+    """Return a validator's answer about a turn."""
+    outcome = validator.predicate(turn, arguments)
+    if isinstance(outcome, str):
+        return Proof(validator.name, ProofStatus.FAIL, outcome, arguments=arguments)
+    return Proof(validator.name, ProofStatus.PASS, entries=outcome, arguments=arguments)
 
 
 def find_validator(name: str, custom: tuple[CustomValidator, ...] = ()) -> Validator | None:
-    """The validator of that name, ours or the user's."""
+    """Return the validator of that name, built-in or the user's."""
     if name in VALIDATORS:
         return VALIDATORS[name]
-    return next((build_custom_validator(one) for one in custom if one.name == name), None)
+    return next((build_custom_validator(definition) for definition in custom if definition.name == name), None)
 
 
 def build_custom_validator(custom: CustomValidator) -> Validator:
-    """A user's command as a validator."""
-    wanted = tuple(run.argv for run in read_runs(custom.command) if run.kind != "look") or ((custom.command,),)
+    """Return a user's command as a validator."""
+    required_argvs = tuple(run.argv for run in read_runs(custom.command) if run.kind != "look") or ((custom.command,),)
 
     def check_turn(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
         for call in reversed(turn.calls):
-            ran = [one.argv for one in call.runs if call.ok and one.status_propagates and not one.dry_run]
-            if all(any(argv[: len(want)] == want for argv in ran) for want in wanted):
+            ran = [run.argv for run in call.runs if call.ok and run.status_propagates and not run.dry_run]
+            if all(any(argv[: len(required)] == required for argv in ran) for required in required_argvs):
                 changed = turn.describe_change_since(call)
                 return f"`{custom.command}` ran before {changed}" if changed else (call.seq,)
         return f"`{custom.command}` has not succeeded since the last edit"
@@ -125,93 +125,94 @@ def _refuse_validation(name: str, reason: str) -> Proof:
 
 
 def _find_binding_fault(validator: Validator, arguments: Arguments, contract: Contract) -> str:
-    """Why these arguments prove nothing about this contract; empty when they do."""
+    """Return why these arguments prove nothing about this contract; empty when they do."""
     if not validator.needs:
         return ""
-    given = {name: value.strip() for name, value in arguments.items() if name in validator.needs and value.strip()}
-    if not given:
+    values = {name: value.strip() for name, value in arguments.items() if name in validator.needs and value.strip()}
+    if not values:
         return f"`{validator.name}` needs one of the arguments: {', '.join(validator.needs)}"
-    for name, value in given.items():
+    for name, value in values.items():
+        # `/` or `*` would match every target.
         if len(value.strip("/.*~ ")) < 2:
             return f"validator arg {name}={value} is too short to mean anything"
     if contract.has_no_targets or validator.binds == ("keywords",):
-        # The soft way: a contract that names nothing, and what is looked for when somebody is to be asked.
-        words = set(re.findall(r"[\w./-]{2,}", contract.objective.lower()))
-        if any(set(re.findall(r"[\w./-]{2,}", value.lower())) & words for value in given.values()):
+        # The request names nothing in particular, or the validator looks for words: one shared word suffices.
+        objective_words = set(re.findall(r"[\w./-]{2,}", contract.objective.lower()))
+        if any(set(re.findall(r"[\w./-]{2,}", value.lower())) & objective_words for value in values.values()):
             return ""
         return "no argument shares a word with the objective"
     named = contract.get_targets(*validator.binds)
-    for value in given.values():
-        if any(matches_target(value.partition("::")[0], one) for one in named):
+    for value in values.values():
+        if any(matches_target(value.partition("::")[0], target) for target in named):
             return ""
-    name, value = next(iter(given.items()))
+    name, value = next(iter(values.items()))
     return f"validator arg {name}={value} does not match any contract.target_fields entry"
 
 
 def matches_target(value: str, target: str) -> bool:
-    """Whether an argument names what a contract names: the same path by segments, or the same words in the same order."""
+    """Return whether an argument names a target: the same path by segments, or the same words in the same order."""
     if ("/" in value or "/" in target or "." in value) and is_same_path(value, target) and len(value.strip("/.")) > 1:
         return True
     mine, theirs = value.lower().split(), target.lower().split()
-    return bool(mine) and any(theirs[at : at + len(mine)] == mine for at in range(len(theirs) - len(mine) + 1))
+    return bool(mine) and any(theirs[start : start + len(mine)] == mine for start in range(len(theirs) - len(mine) + 1))
 
 
 def _command_zero_exit(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
-    wanted = [
+    patterns = [
         value for name in ("command_substring", "command", "keyword") if (value := arguments.get(name, "").strip())
     ]
-    reason = f"no command `{' '.join(wanted)}` ended with status 0"
+    reason = f"no command `{' '.join(patterns)}` ended with status 0"
     for call in reversed(turn.calls):
-        for one in call.runs:
-            if one.kind == "look" or not all(_mentions_words(one.argv, word) for word in wanted):
+        for run in call.runs:
+            if run.kind == "look" or not all(_mentions_words(run.argv, word) for word in patterns):
                 continue
             if call.status_unknown:
-                reason = _explain_unknown_status(one)
+                reason = _explain_unknown_status(run)
             elif not call.ok:
-                reason = f"`{one.command_line}` did not end with status 0"
-            elif not one.status_propagates or one.dry_run:
-                reason = f"the status of `{one.command_line}` is masked or it ran dry; run it alone"
+                reason = f"`{run.command_line}` did not end with status 0"
+            elif not run.status_propagates or run.dry_run:
+                reason = f"the status of `{run.command_line}` is masked or it ran dry; run it alone"
             elif changed := turn.describe_change_since(call):
-                reason = f"`{one.command_line}` ran before {changed}"
+                reason = f"`{run.command_line}` ran before {changed}"
             else:
                 return (call.seq,)
     return reason
 
 
-def _mentions_words(argv: tuple[str, ...], wanted: str) -> bool:
-    words = wanted.split()
+def _mentions_words(argv: tuple[str, ...], pattern: str) -> bool:
+    words = pattern.split()
     joined = [part for word in argv for part in word.split()]
-    if any(joined[at : at + len(words)] == words for at in range(len(joined) - len(words) + 1)):
+    if any(joined[start : start + len(words)] == words for start in range(len(joined) - len(words) + 1)):
         return True
-    return len(words) == 1 and "/" in wanted and any(is_same_path(word, wanted) for word in joined if "/" in word)
+    return len(words) == 1 and "/" in pattern and any(is_same_path(word, pattern) for word in joined if "/" in word)
 
 
 def _prove_tests(
     turn: TurnEvidence, arguments: Arguments, *, runner: str = "", lenient: bool = False
 ) -> tuple[int, ...] | str:
-    """A green run of tests, fresh, of the right tree, not smaller than before.
+    """Return a passing test run that is fresh, of the right tree and not smaller than before, or what is missing.
 
-    `lenient`: one that fails as it did before the first edit will do, since the work is not to blame.
+    With `lenient`, a run that fails as it did before the first edit counts too, since the work did not cause it.
     """
     reason = "no test run in this turn"
     target = arguments.get("target", "") or arguments.get("path", "")
     for call in reversed(turn.calls):
-        for one in call.runs:
-            if one.kind != "test" or (runner and runner not in one.command_line):
+        for run in call.runs:
+            if run.kind != "test" or (runner and runner not in run.command_line):
                 continue
-            fault = _find_test_fault(turn, call, one)
+            fault = _find_test_fault(turn, call, run)
             if fault and not (lenient and _is_preexisting_failure(turn, call)):
                 reason = reason if reason != "no test run in this turn" else fault
                 continue
-            if target and not _covers_target(one, target):
-                reason = f"`{one.command_line}` did not run `{target}`"
+            if target and not _covers_target(run, target):
+                reason = f"`{run.command_line}` did not run `{target}`"
                 continue
-            if arguments.get("whole") and is_partial_test_run(one.argv):
-                reason = f"`{one.command_line}` ran a part of the tests, and all are claimed"
+            if arguments.get("whole") and is_partial_test_run(run.argv):
+                reason = f"`{run.command_line}` ran a part of the tests, and all are claimed"
                 continue
             if (number := arguments.get("number")) and not _matches_test_count(call, turn, int(number)):
                 reason = (
-                    f"`{one.command_line}` ran {call.tests.total if call.tests else 0} tests, and {number} are claimed"
+                    f"`{run.command_line}` ran {call.tests.total if call.tests else 0} tests, and {number} are claimed"
                 )
                 continue
             return (call.seq,)
@@ -219,16 +220,20 @@ def _prove_tests(
 
 
 def _matches_test_count(call: LoggedCall, turn: TurnEvidence, number: int) -> bool:
-    """Whether that many tests ran: in this run, or in the turn's fresh green runs together."""
+    """Return whether that many tests ran: in this run, or in the turn's fresh passing runs together."""
+    # By command line: a repeated run counts once.
     green = {
-        run.command_line: one.tests
-        for one in turn.calls
-        for run in one.successful_runs("test")
-        if one.tests and turn.is_fresh(one)
+        run.command_line: counted.tests
+        for counted in turn.calls
+        for run in counted.successful_runs("test")
+        if counted.tests and turn.is_fresh(counted)
     }
-    runs = [*green.values(), *([call.tests] if call.tests else [])]
-    sums = [sum(one.passed for one in green.values()), sum(one.total for one in green.values())]
-    return any(number in (one.passed, one.total, one.total + one.skipped) for one in runs) or number in sums
+    counts = [*green.values(), *([call.tests] if call.tests else [])]
+    sums = [sum(counted.passed for counted in green.values()), sum(counted.total for counted in green.values())]
+    return (
+        any(number in (counted.passed, counted.total, counted.total + counted.skipped) for counted in counts)
+        or number in sums
+    )
 
 
 def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> str:
@@ -239,27 +244,36 @@ def _find_test_fault(turn: TurnEvidence, call: LoggedCall, run: ProgramRun) -> s
         return f"`{run.command_line}` ran 0 tests"
     # Where the host keeps the status to itself, the count that the run printed must do.
     if not (call.ok or call.status_unknown) or (counts is not None and counts.failed):
+        # Started in the background, or still running when the host reported.
         if not call.failed and counts is None:
             return f"`{run.command_line}` has not told how it ended: it may still be running"
         return f"`{run.command_line}` failed" + (
             f": {counts.failed} of {counts.total} tests" if counts and counts.failed else ""
         )
     if not run.status_propagates:
-        return f"`{run.command_line}` ran so that its status is lost (a pipe, `||`, `;`); run it alone"
+        return f"{_name_status_hider(call.command)} hides the exit status of `{run.command_line}`; run it alone"
     if counts is None:
         return f"`{run.command_line}` printed no count of tests, so nothing shows that any ran"
     if changed := turn.describe_change_since(call):
         return f"`{run.command_line}` ran before {changed}"
-    wrong = [path for path in turn.sources if not is_same_tree(call, run, path)]
-    if wrong:
-        return f"`{run.command_line}` ran in another tree than `{wrong[0]}`"
+    foreign_paths = [path for path in turn.sources if not is_same_tree(call, run, path)]
+    if foreign_paths:
+        return f"`{run.command_line}` ran in another tree than `{foreign_paths[0]}`"
+    # Deleting failing tests must not turn the suite green.
     if counts.total < turn.best_test_counts.get(run.command_line, 0):
-        return f"`{run.command_line}` ran {counts.total} tests, and {turn.best_test_counts[run.command_line]} before: some are gone"
+        before = turn.best_test_counts[run.command_line]
+        return f"`{run.command_line}` ran {counts.total} tests, and {before} before: some are gone"
     return ""
 
 
+def _name_status_hider(command: str) -> str:
+    if re.search(r"(?<!\|)\|(?!\|)", command):
+        return "the pipe"
+    return next((f"the `{operator}`" for operator in ("||", ";", "&") if operator in command), "the command line")
+
+
 def _is_preexisting_failure(turn: TurnEvidence, call: LoggedCall) -> bool:
-    """Whether the same run failed at least as badly before the first edit, so that the work cannot be blamed for it."""
+    """Return whether the same run failed at least as badly before the first edit."""
     if call.tests is None or not turn.edits or not turn.is_fresh(call):
         return False
     first = turn.edits[0].seq
@@ -277,50 +291,50 @@ def _is_preexisting_failure(turn: TurnEvidence, call: LoggedCall) -> bool:
 
 
 def _covers_target(run: ProgramRun, target: str) -> bool:
-    """Whether a run was of everything, or of this target."""
+    """Return whether a run was of everything, or of this target."""
     named = [word for word in run.argv[1:] if "/" in word or "::" in word or word.endswith(".py")]
-    wanted, _, test = target.partition("::")
+    target_file, _, test = target.partition("::")
     for word in named:
         file, _, node = word.partition("::")
-        whole = not node or (bool(test) and (test == node or test.startswith((node + "::", node + "["))))
-        if whole and (is_same_path(file, wanted) or wanted.startswith(file.rstrip("/") + "/")):
+        is_covering = not node or (bool(test) and (test == node or test.startswith((node + "::", node + "["))))
+        if is_covering and (is_same_path(file, target_file) or target_file.startswith(file.rstrip("/") + "/")):
             return True
     return not named
 
 
 def _pytest_pass(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
     runs = arguments.get("required_runs") or arguments.get("runs") or "1"
-    wanted = int(runs) if runs.isdecimal() else 1
-    found = _prove_tests(turn, arguments, runner="pytest")
-    if isinstance(found, str) or wanted <= 1:
-        return found
+    required_count = int(runs) if runs.isdecimal() else 1
+    outcome = _prove_tests(turn, arguments, runner="pytest")
+    if isinstance(outcome, str) or required_count <= 1:
+        return outcome
     target = arguments.get("target", "") or arguments.get("path", "")
     green = [
         call.seq
         for call in turn.calls
-        for one in call.successful_runs("test")
-        if "pytest" in one.command_line
-        and not _find_test_fault(turn, call, one)
-        and (not target or _covers_target(one, target))
+        for run in call.successful_runs("test")
+        if "pytest" in run.command_line
+        and not _find_test_fault(turn, call, run)
+        and (not target or _covers_target(run, target))
     ]
-    return tuple(green) if len(green) >= wanted else f"{len(green)} of {wanted} green runs of pytest"
+    return tuple(green) if len(green) >= required_count else f"{len(green)} of {required_count} green runs of pytest"
 
 
 def _build_run_predicate(kinds: tuple[str, ...], label: str) -> Predicate:
     def check_turn(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
         reason = f"no {label} in this turn"
         for call in reversed(turn.calls):
-            for one in call.runs:
-                if one.kind not in kinds:
+            for run in call.runs:
+                if run.kind not in kinds:
                     continue
-                if one in call.successful_runs(*kinds) and turn.is_fresh(call):
-                    wrong = [path for path in turn.sources if not is_same_tree(call, one, path)]
-                    if not wrong:
+                if run in call.successful_runs(*kinds) and turn.is_fresh(call):
+                    foreign_paths = [path for path in turn.sources if not is_same_tree(call, run, path)]
+                    if not foreign_paths:
                         return (call.seq,)
-                    reason = f"`{one.command_line}` ran in another tree than `{wrong[0]}`"
+                    reason = f"`{run.command_line}` ran in another tree than `{foreign_paths[0]}`"
                 elif reason.startswith("no "):
-                    stale = turn.describe_change_since(call) if one in call.successful_runs(*kinds) else ""
-                    reason = _explain_unproven(call, one, stale)
+                    stale = turn.describe_change_since(call) if run in call.successful_runs(*kinds) else ""
+                    reason = _explain_unproven(call, run, stale)
         return reason
 
     return check_turn
@@ -340,22 +354,22 @@ def _explain_unknown_status(run: ProgramRun) -> str:
 
 def _file_diff_present(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
     path = arguments.get("path", "")
-    found = tuple(
+    seqs = tuple(
         call.seq
         for call in turn.calls
         if call.kind == "write"
         and not call.failed
-        and any(is_same_path(path, one) for one in (*call.edited, call.target))
+        and any(is_same_path(path, edited) for edited in (*call.edited, call.target))
     )
-    return found[-1:] or f"no edit of `{path}` in this turn"
+    return seqs[-1:] or f"no edit of `{path}` in this turn"
 
 
 def _http_2xx(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
     url = arguments.get("url", "")
     reason = f"no fetch of `{url}`" if url else "no fetch in this turn"
     for call in reversed(turn.calls):
-        words = [word for one in call.runs if one.kind == "http" for word in one.argv] or [call.target]
-        if (call.kind != "fetch" and not any(one.kind == "http" for one in call.runs)) or (
+        words = [word for run in call.runs if run.kind == "http" for word in run.argv] or [call.target]
+        if (call.kind != "fetch" and not any(run.kind == "http" for run in call.runs)) or (
             url and not _has_same_url(url, words)
         ):
             continue
@@ -371,29 +385,64 @@ def _http_2xx(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str
 
 
 def _has_same_url(url: str, words: list[str]) -> bool:
+    # The scheme does not matter: servers redirect http to https.
     bare = url.removeprefix("https://").removeprefix("http://").rstrip("/")
     return any(word.removeprefix("https://").removeprefix("http://").rstrip("/") == bare for word in words)
 
 
 def prove_tests_no_worse(turn: TurnEvidence, arguments: Arguments) -> tuple[int, ...] | str:
-    """Tests that are green, or fail as they did before the first edit."""
+    """Return a test run that passes, or fails as it did before the first edit; or what is missing."""
     return _prove_tests(turn, arguments, lenient=True)
 
 
 VALIDATORS: dict[str, Validator] = {
     validator.name: validator
     for validator in (
-        Validator("command_zero_exit", "done", "a command ended with status 0", _command_zero_exit,
-                  ("command_substring", "command"), ("command_hints", "backtick_tokens", "paths")),
-        Validator("pytest_pass", "done", "pytest is green on a target", _pytest_pass, ("target", "path"), ("paths", "backtick_tokens")),
-        Validator("file_diff_present", "done", "a file was edited", _file_diff_present, ("path",), ("paths",)),
-        Validator("http_2xx", "done", "a URL answered with 2xx", _http_2xx, ("url",), ("urls", "backtick_tokens")),
-        Validator("fetch_attempt_proof", "delegation", "three distinct ways to get it were tried and failed", fetch_attempt_proof, ("keyword",), ("keywords",)),
-        Validator("ladder_exhaustion_proof", "blocked", "every hop of the contract's ladder was tried, and something failed lately", ladder_exhaustion_proof),
+        Validator(
+            "command_zero_exit",
+            "done",
+            "a command ended with status 0",
+            _command_zero_exit,
+            needs=("command_substring", "command"),
+            binds=("command_hints", "backtick_tokens", "paths"),
+        ),
+        Validator(
+            "pytest_pass",
+            "done",
+            "pytest is green on a target",
+            _pytest_pass,
+            needs=("target", "path"),
+            binds=("paths", "backtick_tokens"),
+        ),
+        Validator(
+            "file_diff_present", "done", "a file was edited", _file_diff_present, needs=("path",), binds=("paths",)
+        ),
+        Validator(
+            "http_2xx", "done", "a URL answered with 2xx", _http_2xx, needs=("url",), binds=("urls", "backtick_tokens")
+        ),
+        Validator(
+            "fetch_attempt_proof",
+            "delegation",
+            "three distinct ways to get it were tried and failed",
+            fetch_attempt_proof,
+            needs=("keyword",),
+            binds=("keywords",),
+        ),
+        Validator(
+            "ladder_exhaustion_proof",
+            "blocked",
+            "every hop of the contract's ladder was tried, and something failed lately",
+            ladder_exhaustion_proof,
+        ),
         Validator("tests_pass", "done", "tests are green", _prove_tests),
         Validator("build_passes", "done", "the build succeeded", _build_run_predicate(("build",), "build")),
-        Validator("lint_clean", "done", "linters and type checkers are content", _build_run_predicate(("lint",), "linter run")),
+        Validator(
+            "lint_clean",
+            "done",
+            "linters and type checkers are content",
+            _build_run_predicate(("lint",), "linter run"),
+        ),
         Validator("commit_exists", "done", "the work is committed", _build_run_predicate(("commit",), "commit")),
     )
-}  # fmt: skip
-"""Name → validator: everything there is to know about it. A new one is a row here and its cases."""
+}
+"""Name → validator. A new validator is a row here and its cases."""

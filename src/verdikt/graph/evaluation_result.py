@@ -62,7 +62,8 @@ class EvaluationResult:
 def list_objections(trace: list[TraceEntry]) -> list[Verdict]:
     """Return the verdicts that were not overruled: at each node, those of children no stricter than the node itself."""
     objections: list[Verdict] = []
-    path: list[VerdictKind | None] = []  # of each node above: its kind, or None once overruled
+    # The kind of each node above the current one, or None below a node that was overruled.
+    path: list[VerdictKind | None] = []
     for entry in trace:
         del path[entry.depth :]
         above = path[-1] if path else VerdictKind.BLOCK

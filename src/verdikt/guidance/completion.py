@@ -13,10 +13,10 @@ from verdikt.model.facts import Facts
 from verdikt.model.session_state import Memory, SessionState
 
 INCOMPLETE = "Tasks are incomplete"
-"""What is said when a checker does not say why."""
+"""The message when a checker does not say why."""
 
 MAX_PATHS_SHOWN = 3
-"""Paths that a message names."""
+"""Number of paths that a message names."""
 
 DEFAULT_REFUSALS = 3
 """How often in a row a stop is refused for the same reason before the agent may end unfinished."""
@@ -31,12 +31,12 @@ class TaskCompletionResult:
 
     @classmethod
     def ok(cls, feedback: str | None = None) -> "TaskCompletionResult":
-        """It is."""
+        """Return a result that says the work is complete."""
         return cls(True, feedback)
 
     @classmethod
     def incomplete(cls, feedback: str) -> "TaskCompletionResult":
-        """It is not."""
+        """Return a result that says what is missing."""
         return cls(False, feedback)
 
 
@@ -45,7 +45,7 @@ class TaskCompletionContext:
     """What a checker may look at.
 
     `since` is when the work began. `ran` tells whether a command succeeded since the last edit, `proven` whether a
-    validator of the evidence gate holds, `findings` how many findings of at least a level are open (None: nobody can tell).
+    validator of the evidence gate holds, `findings` how many findings of at least a level are open (None: unknown).
     """
 
     session: SessionState = field(default_factory=SessionState)
@@ -61,21 +61,21 @@ class TaskCompletionContext:
 
 @runtime_checkable
 class TaskCompletionChecker(Protocol):
-    """Something that must be true at the end."""
+    """A condition that must be true at the end."""
 
     def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
-        """Whether it is."""
+        """Return whether the work is complete, and what is missing."""
         ...
 
 
 def build_blocker(text: str) -> TaskCompletionResult:
-    """Incomplete, in the form that agents know."""
+    """Return an incomplete result whose text is marked as a blocker for the agent."""
     return TaskCompletionResult.incomplete(f"<blocker>\n{text}\n</blocker>")
 
 
 @dataclass(frozen=True, slots=True)
 class FileOutputChecker:
-    """Files must exist. `non_empty`, `fresh` (written since the work began) and `schema` (JSON Schema) ask for more."""
+    """Requires files to exist; optionally not empty, `fresh` (written since the work began), or fitting a `schema`."""
 
     files: tuple[str, ...]
     non_empty: bool = False
@@ -83,7 +83,7 @@ class FileOutputChecker:
     schema: Mapping[str, Any] | None = None
 
     def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
-        """Incomplete while a file is missing or not as it must be, or when nobody can look."""
+        """Return incomplete while a file is missing or not as required, or without a filesystem to look at."""
         if not self.files:
             return TaskCompletionResult.ok()
         facts = context.filesystem
@@ -92,13 +92,14 @@ class FileOutputChecker:
         missing = [name for name in self.files if not facts.path(_absolute_path(name, facts), git=False).exists]
         if missing:
             return build_blocker(f"{len(missing)} required output file(s) not found: {_join_names(missing)}")
-        for words, wrong in self._find_wrong_files(facts, context.since):
-            if wrong:
-                return build_blocker(f"{len(wrong)} required output file(s) {words}: {_join_names(wrong)}")
+        for problem, names in self._find_wrong_files(facts, context.since):
+            if names:
+                return build_blocker(f"{len(names)} required output file(s) {problem}: {_join_names(names)}")
         return TaskCompletionResult.ok(f"All {len(self.files)} required output(s) exist.")
 
     def _find_wrong_files(self, facts: Facts, since: float) -> list[tuple[str, list[str]]]:
         paths = {name: _absolute_path(name, facts) for name in self.files}
+        # Without git: whether a file exists does not depend on what git knows of it.
         empty = [n for n, p in paths.items() if self.non_empty and facts.path(p, git=False).size == 0]
         old = [n for n, p in paths.items() if self.fresh and facts.modification_time(p) < since]
         unfit = [
@@ -120,6 +121,7 @@ def _join_names(names: list[str]) -> str:
 
 
 def _fits_schema(text: str | None, schema: Mapping[str, Any]) -> bool:
+    # Heavy, and only needed by a policy that names a schema.
     import jsonschema
 
     try:
@@ -130,12 +132,12 @@ def _fits_schema(text: str | None, schema: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CommandChecker:
-    """A command must have succeeded since the last edit."""
+    """Requires a command to have succeeded since the last edit."""
 
     command: str
 
     def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
-        """Incomplete until it has."""
+        """Return incomplete until the command has succeeded."""
         if context.ran(self.command):
             return TaskCompletionResult.ok(f"`{self.command}` succeeded.")
         return build_blocker(f"`{self.command}` has not succeeded since the last edit. Run it.")
@@ -143,13 +145,13 @@ class CommandChecker:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceChecker:
-    """A validator of the evidence gate must hold."""
+    """Requires a validator of the evidence gate to hold."""
 
     validator: str
     args: Mapping[str, Any] = field(default_factory=dict)
 
     def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
-        """Incomplete until it does."""
+        """Return incomplete until the validator holds."""
         if context.proven(self.validator, self.args):
             return TaskCompletionResult.ok(f"`{self.validator}` holds.")
         return build_blocker(f"Nothing in this turn proves `{self.validator}`.")
@@ -157,15 +159,16 @@ class EvidenceChecker:
 
 @dataclass(frozen=True, slots=True)
 class FindingsChecker:
-    """No finding of this level or worse may be open."""
+    """Requires that no finding of this level or worse is open."""
 
     level: str = "HIGH"
 
     def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
-        """Incomplete while one is."""
+        """Return incomplete while a finding is open, or when that is unknown."""
         count = context.findings(self.level)
+        # Unknown is not zero: a council that cannot be asked must not let the work pass as finished.
         if count is None:
-            return build_blocker("Nobody can tell whether findings are open.")
+            return build_blocker("Whether findings are open is unknown.")
         if not count:
             return TaskCompletionResult.ok(f"No open findings of {self.level} or worse.")
         return build_blocker(f"{count} open finding(s) of {self.level} or worse.")
@@ -179,10 +182,10 @@ class CompositeChecker:
     all_must_pass: bool = True
 
     def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
-        """What the checkers say together."""
+        """Return the combined result of the checkers."""
         if not self.checkers:
             return TaskCompletionResult.ok("No checkers configured.")
-        said: list[str] = []
+        messages: list[str] = []
         for checker in self.checkers:
             result = checker.check(context)
             if self.all_must_pass and not result.complete:
@@ -190,13 +193,13 @@ class CompositeChecker:
             if not self.all_must_pass and result.complete:
                 return result
             if result.feedback:
-                said.append(result.feedback)
-        text = (" " if self.all_must_pass else "\n").join(said)
+                messages.append(result.feedback)
+        text = (" " if self.all_must_pass else "\n").join(messages)
         return TaskCompletionResult(self.all_must_pass, text or None)
 
 
 def list_commands(checker: object) -> tuple[str, ...]:
-    """The commands that a checker wants to have succeeded."""
+    """Return the commands that a checker requires to have succeeded."""
     if isinstance(checker, CommandChecker):
         return (checker.command,)
     if isinstance(checker, CompositeChecker):
@@ -206,9 +209,9 @@ def list_commands(checker: object) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StopDecision:
-    """What comes of a stop: whether the agent may, and what it is told. `skipped` says why nobody checked.
+    """The answer to a stop: whether it is allowed, and the text for the agent. `skipped` says why nothing was checked.
 
-    `unfinished` is a stop that was let go although the work is incomplete, because it had been refused often enough.
+    `unfinished` marks a stop that is allowed although the work is incomplete, because it was refused often enough.
     """
 
     allowed: bool
@@ -219,7 +222,7 @@ class StopDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """A checker, and the bounds of its say: budget, deadline (seconds since the session began), refusals for one reason."""
+    """A checker and its limits: budget, deadline (seconds since the session began), refusals for one reason."""
 
     checker: TaskCompletionChecker
     budget: Budget = field(default_factory=Budget)
@@ -234,32 +237,40 @@ class Completion:
             raise GuidanceError(f"expected a deadline at least 1 second ahead, found {self.deadline_seconds}")
 
     def compute_deadline(self, since: float) -> float | None:
-        """When time is up, in seconds since the epoch."""
+        """Return when time is up, in seconds since the epoch."""
         return None if self.deadline_seconds is None else since + self.deadline_seconds
 
     def applies_to(self, agent: str) -> bool:
-        """Whether it is meant for this agent; one that works for another is checked only where it is named."""
+        """Return whether it applies to this agent; a sub-agent is checked only where it is named."""
+        # A sub-agent's stop returns to its parent, which is checked itself.
         return self.scope.covers(agent=agent) and (not agent or bool(self.scope.agents))
 
     def decide_stop(
         self, context: TaskCompletionContext, memory: Memory, *, used: Budget, now: float, key: str = "0"
     ) -> StopDecision:
-        """Whether the agent may stop. Out of time or budget it may; after so many refusals for one reason it may, unfinished."""
+        """Return whether the agent may stop.
+
+        It may when the deadline has passed or the budget is used up, and, unfinished, after too many refusals for one
+        reason.
+        """
         deadline = self.compute_deadline(context.since)
         if deadline is not None and now >= deadline:
             return StopDecision(True, skipped="the deadline has passed")
-        if gone := self.budget.exhausted(used):
-            return StopDecision(True, skipped=f"the budget of {gone} is used up")
+        if exhausted_limit := self.budget.exhausted(used):
+            return StopDecision(True, skipped=f"the budget of {exhausted_limit} is used up")
         try:
             result = self.checker.check(context)
-        except Exception as error:  # a check of a user's own: it counts as not passed, and is bounded like any other
+        # A checker may be a user's own code. One that fails has not passed, and is bounded like any other refusal.
+        except Exception as error:
             result = build_blocker(f"The check itself failed: {describe_error(error)}")
         if result.complete:
+            # Only written when there is something to clear: every change is stored in the log.
             if memory.get("refused", key) is not None:
                 memory.keep(None, "refused", key)
             return StopDecision(True, result.feedback or "")
         text = result.feedback or INCOMPLETE
         last = memory.get("refused", key) or {}
+        # Another reason is progress, so the count starts again.
         count = int(last.get("count", 0)) + 1 if last.get("text") == text[:200] else 1
         if count > self.refusals:
             memory.keep(None, "refused", key)

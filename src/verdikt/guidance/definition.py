@@ -1,7 +1,8 @@
-"""The definition owns the constraints: tool policies, feedback and completion of one agent definition, as one value."""
+"""The tool policies, feedback and completion checks of one agent definition, as one value."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from verdikt.graph.guard_node import GuardNode, describe_error
@@ -27,7 +28,7 @@ from verdikt.model.session_state import Memory, SessionState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSummary:
-    """What the log knows of a session: its state, when it began, its calls by agent and prompt, and the last refusal's fix."""
+    """What the log knows of a session: state, begin, calls by agent and prompt, and the last refusal's fix."""
 
     session: SessionState = field(default_factory=SessionState)
     since: float = 0.0
@@ -38,11 +39,12 @@ class SessionSummary:
     now: float = 0.0
 
     def count_calls(self, prompt: str) -> int:
-        """Calls made for a prompt, the refused ones included; for none in particular, all of them."""
+        """Return the number of calls made for a prompt, refused ones included; all calls when the prompt is empty."""
+        # Names beyond the first 64 are counted together under the empty name; see the projection `calls`.
         return int(self.by.get(prompt[:80], self.by.get("", 0))) if prompt else self.count
 
     def budget_used(self, memory: Memory) -> Budget:
-        """What the session has used so far."""
+        """Return what the session has used so far."""
         spent = memory.get("used") or {}
         return Budget(
             calls=self.count,
@@ -55,7 +57,7 @@ class SessionSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guidance:
-    """Everything that guides one definition's agents. Empty, it does nothing."""
+    """Everything that guides the agents of one definition. Empty, it does nothing."""
 
     policies: tuple[ToolPolicyGuard, ...] = ()
     feedback: tuple[FeedbackProviderConfig, ...] = ()
@@ -66,12 +68,12 @@ class Guidance:
 
     @property
     def checker(self) -> TaskCompletionChecker | None:
-        """Everything that must be true before an agent may stop, as one checker."""
-        found = tuple(completion.checker for completion in self.completions)
-        return CompositeChecker(found) if len(found) > 1 else next(iter(found), None)
+        """Return everything that must be true before an agent may stop, as one checker."""
+        checkers = tuple(completion.checker for completion in self.completions)
+        return CompositeChecker(checkers) if len(checkers) > 1 else next(iter(checkers), None)
 
     def policies_for_tool(self, name: str, *, agent: str = "", prompt: str = "") -> tuple[ToolPolicy, ...]:
-        """The policies that have a say about a tool, in the order in which they are asked."""
+        """Return the policies that apply to a tool, in the order in which they are checked."""
         return tuple(
             guard.policy
             for guard in self.policies
@@ -82,27 +84,31 @@ class Guidance:
     def record_outcome(
         self, action: Action, outcome: Outcome, memory: Memory, facts: Facts, classify: Callable[[], Effects]
     ) -> dict[str, str]:
-        """Takes note of what came of a call in `memory`; gives the policies that failed to, with the reason.
+        """Record the outcome of a call in `memory`; return the policies that failed to, with the reason.
 
-        A call that failed changes nothing, but for what it used.
+        A failed call changes nothing except what it used.
         """
+        # Also for a failed call: its tokens are spent.
         _record_usage(outcome, memory)
         if not is_success(outcome):
             return {}
         failures: dict[str, str] = {}
         context = PolicyContext(memory=memory, filesystem=facts, action=action, classify=classify)
-        for guard in self.policies:
-            if guard.applies_to(action):
-                before = dict(memory.changes)
-                try:
-                    guard.policy.on_result(action.tool, get_parameters(action), outcome, context=context)
-                except Exception as error:
-                    memory.changes = before
-                    failures[guard.name] = describe_error(error)
-        try:
-            self._note_runs(action, memory, context)
-        except Exception as error:
-            failures["runs"] = describe_error(error)
+        parameters = get_parameters(action)
+        steps: list[tuple[str, Callable[[], None]]] = [
+            (guard.name, partial(guard.policy.on_result, action.tool, parameters, outcome, context=context))
+            for guard in self.policies
+            if guard.applies_to(action)
+        ]
+        steps.append(("runs", partial(self._note_runs, action, memory, context)))
+        for name, step in steps:
+            before = dict(memory.changes)
+            try:
+                step()
+            # A policy may be a user's own code. One that fails must not keep the others from remembering the call.
+            except Exception as error:
+                memory.changes = before
+                failures[name] = describe_error(error)
         return failures
 
     def collect_feedback(
@@ -113,13 +119,14 @@ class Guidance:
         summary: SessionSummary,
         findings: Callable[[], Sequence[str]] = tuple,
     ) -> FeedbackDelivery:
-        """What the agent is told after a call."""
+        """Return the feedback for the agent after a call."""
         prompt = action.task_type or action.agent
-        meant = tuple(
-            replace(config, key=config.key or f"{at}:{config.provider.name}")
-            for at, config in enumerate(self.feedback)
+        configs = tuple(
+            replace(config, key=config.key or f"{index}:{config.provider.name}")
+            for index, config in enumerate(self.feedback)
             if config.scope.covers(agent=action.agent, prompt=action.task_type, tool=action.tool)
         )
+        # The highest layer comes first; its deadline and budget are the ones shown to the agent.
         bounds = self.completions[0] if self.completions else None
         context = FeedbackContext(
             session=summary.session,
@@ -135,58 +142,60 @@ class Guidance:
             findings=findings,
             calls=summary.count_calls(prompt),
         )
-        return run_feedback_providers(meant, context)
+        return run_feedback_providers(configs, context)
 
     def decide_stop(
         self, context: TaskCompletionContext, memory: Memory, summary: SessionSummary, *, agent: str = ""
     ) -> StopDecision:
-        """Whether the agent may stop: the first completion that refuses decides."""
+        """Return whether the agent may stop: the first completion that refuses decides."""
         last = StopDecision(True)
-        for at, completion in enumerate(self.completions):
+        # The index is part of the memory key: completions of two layers count their refusals separately.
+        for index, completion in enumerate(self.completions):
             if not completion.applies_to(agent):
                 continue
-            found = completion.decide_stop(
+            decision = completion.decide_stop(
                 _add_run_history(context, memory, summary),
                 memory,
                 used=summary.budget_used(memory),
                 now=summary.now,
-                key=f"{agent}:{at}",
+                key=f"{agent}:{index}",
             )
-            if not found.allowed:
-                return found
-            last = found if found.unfinished or not last.unfinished else last
+            if not decision.allowed:
+                return decision
+            # An unfinished stop is reported even when a later completion has nothing against it.
+            last = decision if decision.unfinished or not last.unfinished else last
         return last
 
     def run_checks(
         self, context: TaskCompletionContext, memory: Memory, summary: SessionSummary
     ) -> tuple[TaskCompletionResult, ...]:
-        """What each checker says, one by one, whatever the bounds of its say are."""
+        """Return the result of every single checker, whatever its limits."""
         return tuple(
-            part.check(_add_run_history(context, memory, summary))
-            for each in self.completions
-            for part in _split_checks(each)
+            check.check(_add_run_history(context, memory, summary))
+            for completion in self.completions
+            for check in _split_checks(completion)
         )
 
     def _collect_known_facts(self, memory: Memory, summary: SessionSummary) -> dict[str, Any]:
-        """What the session's memory tells by itself."""
+        """Return what the session's memory tells by itself: last fix, stale evidence, missing proof."""
         tested = memory.get("tested") or {}
         stale = int(memory.get("edited") or 0) > int(tested.get("step", 0)) > 0
-        wanted = [command for completion in self.completions for command in list_commands(completion.checker)]
+        commands = [command for completion in self.completions for command in list_commands(completion.checker)]
         return {
             "last_fix": summary.fix,
             "stale_evidence": tested.get("command", "") if stale else "",
-            "missing_proof": next((command for command in wanted if not _has_succeeded(command, memory)), ""),
+            "missing_proof": next((command for command in commands if not _has_succeeded(command, memory)), ""),
         }
 
     def _note_runs(self, action: Action, memory: Memory, context: PolicyContext) -> None:
-        """Notes which of the commands that matter succeeded, and when files changed after that."""
-        wanted = [command for completion in self.completions for command in list_commands(completion.checker)]
+        """Record which of the required commands succeeded, and when files changed after that."""
+        commands = [command for completion in self.completions for command in list_commands(completion.checker)]
         tests = [test for config in self.feedback for test in getattr(config.provider, "commands", ())]
-        if not wanted and not tests:
+        if not commands and not tests:
             return
         step = int(memory.get("step") or 0) + 1
         text = get_shell_command(action.tool, get_parameters(action))
-        ran = [command for command in wanted if text and proves_command(text, command)]
+        ran = [command for command in commands if text and proves_command(text, command)]
         tested = bool(text) and any(proves_command(text, test) for test in tests)
         # What a test run itself writes (caches, reports) does not make it stale.
         edited = not ran and not tested and changes_files(action.tool, context)
@@ -206,7 +215,7 @@ def _add_run_history(context: TaskCompletionContext, memory: Memory, summary: Se
 
 
 def _split_checks(completion: Completion) -> tuple[TaskCompletionChecker, ...]:
-    """The checks that must all pass."""
+    """Return the checks that must all pass."""
     checker = completion.checker
     return checker.checkers if isinstance(checker, CompositeChecker) and checker.all_must_pass else (checker,)
 
@@ -216,10 +225,11 @@ def _has_succeeded(command: str, memory: Memory) -> bool:
 
 
 def _record_usage(outcome: Outcome, memory: Memory) -> None:
-    """Adds what the host says a call used, where it says so: `usage` with tokens and cost."""
+    """Add the tokens and the cost that the host reports for a call, where it does."""
     usage = outcome.raw.get("usage") if isinstance(outcome.raw, Mapping) else None
     if not isinstance(usage, Mapping):
         return
+    # Hosts report a total, or only its parts.
     tokens = _parse_amount(usage.get("total_tokens")) or sum(
         _parse_amount(usage.get(name)) for name in ("input_tokens", "output_tokens")
     )
@@ -231,11 +241,12 @@ def _record_usage(outcome: Outcome, memory: Memory) -> None:
 
 def _parse_amount(value: object) -> float:
     plain = isinstance(value, int | float) and not isinstance(value, bool)
+    # bool is an int in Python, and a host may report anything.
     return value if plain and 0 <= value < 1e12 else 0  # type: ignore[operator, return-value]
 
 
 def find_policy_guards(nodes: Iterable[object]) -> Iterator[ToolPolicyGuard]:
-    """Every tool policy that stands anywhere in a graph."""
+    """Yield every tool policy anywhere in a graph."""
     for node in nodes:
         if isinstance(node, GuardNode):
             if isinstance(node.guard, ToolPolicyGuard):

@@ -1,4 +1,4 @@
-"""Feedback: what the agent is told after an action, when something triggers it. Advice, never a gate."""
+"""Feedback: text for the agent after an action, when a trigger fires. Advice, never a gate."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,10 +12,10 @@ from verdikt.model.facts import Facts
 from verdikt.model.session_state import Memory, SessionState
 
 MAX_TEXT_LENGTH = 2000
-"""Characters of one provider's text; what is longer is cut."""
+"""Number of characters of one provider's text; longer text is cut."""
 
 MAX_TOTAL_LENGTH = 6000
-"""Characters of all that is said after one call."""
+"""Number of characters of all feedback after one call."""
 
 SEVERITIES = ("info", "caution", "warning")
 
@@ -29,7 +29,7 @@ class FileCreatedTrigger:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackTrigger:
-    """When a provider runs; any one condition suffices, and without one it never does."""
+    """When a provider runs; any one condition suffices, and without one it never runs."""
 
     every_n_calls: int | None = None
     every_n_seconds: float | None = None
@@ -69,7 +69,7 @@ class Feedback:
             raise GuidanceError(f"expected a severity of {', '.join(SEVERITIES)}, found `{self.severity}`")
 
     def render(self) -> str:
-        """The feedback as the agent reads it. Its words can neither end the block early nor go on without end."""
+        """Return the text as the agent reads it, escaped and cut to `MAX_TEXT_LENGTH`."""
         lines = [_escape_markup(self.summary)]
         if self.observations:
             lines += [
@@ -81,21 +81,25 @@ class Feedback:
         text = "\n".join(lines)
         if len(text) > MAX_TEXT_LENGTH:
             text = text[: MAX_TEXT_LENGTH - 1] + "…"
+        # Control characters could hide or rewrite text in a terminal.
         text = "".join(char for char in text if char == "\n" or char.isprintable())
+        # The name is an attribute of our tag: quotes and newlines would end it.
         name = _escape_markup(self.provider_name).replace("'", "&#39;").replace("\n", " ")[:80]
         return f"<feedback provider='{name}'>\n{text}\n</feedback>"
 
 
 def _escape_markup(text: str) -> str:
-    """The text with nothing in it that could be taken for our own tags."""
+    """Return the text without anything that could be taken for our own tags."""
+    # A file name or a tool result in the text must not close the block and speak in our name.
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackContext:
-    """What a provider may look at. `known` holds what verdikt itself can tell: stale evidence, missing proof, the last fix.
+    """What a provider may look at.
 
-    `findings` gives the titles of the open findings, the worst first.
+    `known` holds what verdikt itself can tell: stale evidence, missing proof, the last fix. `findings` returns the
+    titles of the open findings, worst first.
     """
 
     session: SessionState = field(default_factory=SessionState)
@@ -113,34 +117,34 @@ class FeedbackContext:
 
     @property
     def tool_call_count(self) -> int:
-        """Calls so far for this prompt, the refused ones included."""
+        """Return the number of calls so far for this prompt, refused ones included."""
         return self.session.action_count if self.calls is None else self.calls
 
     @property
     def last_feedback(self) -> Mapping[str, Any] | None:
-        """Index, time and provider of the newest feedback, whoever gave it."""
-        found: Mapping[str, Any] | None = self.memory.get("feedback", self.prompt, "last")
-        return found
+        """Return index, time and provider of the newest feedback of any provider."""
+        mark: Mapping[str, Any] | None = self.memory.get("feedback", self.prompt, "last")
+        return mark
 
     def last_feedback_for_provider(self, name: str) -> Mapping[str, Any] | None:
-        """Index and time of the newest feedback of one provider instance, by its key or its name."""
-        found: Mapping[str, Any] | None = self.memory.get("feedback", self.prompt, name)
-        return found
+        """Return index and time of the newest feedback of one provider, by its key or its name."""
+        mark: Mapping[str, Any] | None = self.memory.get("feedback", self.prompt, name)
+        return mark
 
     def tool_calls_since_last_feedback(self) -> int:
-        """Calls since anybody said anything."""
+        """Return the number of calls since any provider gave feedback."""
         return self.tool_call_count - int((self.last_feedback or {}).get("call", 0))
 
     def tool_calls_since_last_feedback_for_provider(self, name: str) -> int:
-        """Calls since this provider said anything."""
+        """Return the number of calls since this provider gave feedback."""
         return self.tool_call_count - int((self.last_feedback_for_provider(name) or {}).get("call", 0))
 
     def recent_tool_calls(self, n: int) -> Sequence[Mapping[str, Any]]:
-        """The newest calls, oldest first."""
+        """Return the newest calls, oldest first."""
         return self.session.history[-n:] if n > 0 else []
 
     def file_exists(self, filename: str) -> bool:
-        """Whether a file is there; without a filesystem nobody can say so."""
+        """Return whether a file exists; False without a filesystem."""
         if self.filesystem is None:
             return False
         path = filename if filename.startswith("/") else f"{self.filesystem.cwd.rstrip('/')}/{filename}"
@@ -149,25 +153,25 @@ class FeedbackContext:
 
 @runtime_checkable
 class FeedbackProvider(Protocol):
-    """Somebody with something to say now and then."""
+    """A source of feedback."""
 
     @property
     def name(self) -> str:
-        """What the agent is told it comes from."""
+        """Return the name that the agent sees."""
         ...
 
     def should_run(self, context: FeedbackContext) -> bool:
-        """Whether there is anything to say now."""
+        """Return whether there is anything to say now."""
         ...
 
     def provide(self, context: FeedbackContext) -> Feedback:
-        """What to say."""
+        """Return the feedback."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FeedbackProviderConfig:
-    """A provider and what triggers it. `key` tells two providers of one name apart."""
+    """A provider and its trigger. `key` distinguishes two providers of one name."""
 
     provider: FeedbackProvider
     trigger: FeedbackTrigger
@@ -177,33 +181,33 @@ class FeedbackProviderConfig:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackDelivery:
-    """What goes to the agent, and what went wrong on the way: provider → words."""
+    """The feedback for the agent, and the providers that failed, with the reason."""
 
     feedback: tuple[Feedback, ...] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
-        """Every block, a blank line between two."""
+        """Return every block, separated by blank lines."""
         return "\n\n".join(feedback.render() for feedback in self.feedback)
 
 
 def run_feedback_providers(configs: Sequence[FeedbackProviderConfig], context: FeedbackContext) -> FeedbackDelivery:
-    """Runs every provider whose trigger fires; what is delivered is remembered, and one that fails silences no other.
+    """Run every provider whose trigger fires, and remember what is delivered; one that fails does not silence others.
 
-    What is more than `TOTAL` characters together waits: whoever does not fit is asked again after the next call.
+    Feedback beyond `MAX_TOTAL_LENGTH` characters waits: its provider is asked again after the next call.
     """
-    given: list[tuple[int, Feedback]] = []
+    delivered: list[tuple[int, Feedback]] = []
     failures: dict[str, str] = {}
     room = MAX_TOTAL_LENGTH
-    keys = [config.key or f"{at}:{config.provider.name}" for at, config in enumerate(configs)]
+    keys = [config.key or f"{index}:{config.provider.name}" for index, config in enumerate(configs)]
 
-    def last_call_index(at: int) -> int:
-        return int((context.last_feedback_for_provider(keys[at]) or {}).get("call", -1))
+    def last_call_index(index: int) -> int:
+        return int((context.last_feedback_for_provider(keys[index]) or {}).get("call", -1))
 
     # Who has been silent longest gets the room first, or one who always speaks would leave none for the last.
-    for at in sorted(range(len(configs)), key=last_call_index):
-        config, key = configs[at], keys[at]
+    for index in sorted(range(len(configs)), key=last_call_index):
+        config, key = configs[index], keys[index]
         try:
             if not _is_triggered(config.trigger, key, context) or not config.provider.should_run(context):
                 continue
@@ -214,12 +218,14 @@ def run_feedback_providers(configs: Sequence[FeedbackProviderConfig], context: F
                 prompt_name=context.prompt,
             )
             size = len(feedback.render())
+        # A provider may be a user's own code. One that fails must not silence the others.
         except Exception as error:
             failures[key] = describe_error(error)
             continue
         if size > room:
             continue
         room -= size
+        # Marked when it is delivered, not when it is due: feedback that did not fit comes next time.
         mark = {"call": context.tool_call_count, "at": round(context.now, 3)}
         context.memory.keep(mark, "feedback", context.prompt, key)
         context.memory.keep({**mark, "provider": feedback.provider_name}, "feedback", context.prompt, "last")
@@ -227,8 +233,10 @@ def run_feedback_providers(configs: Sequence[FeedbackProviderConfig], context: F
         # Only a file that was there has had its one time.
         if created and context.file_exists(created.filename):
             context.memory.keep(1, "feedback-file", context.prompt, key, created.filename)
-        given.append((at, feedback))
-    return FeedbackDelivery(tuple(feedback for _, feedback in sorted(given, key=lambda each: each[0])), failures)
+        delivered.append((index, feedback))
+    return FeedbackDelivery(
+        tuple(feedback for _, feedback in sorted(delivered, key=lambda indexed: indexed[0])), failures
+    )
 
 
 def _is_triggered(trigger: FeedbackTrigger, key: str, context: FeedbackContext) -> bool:
@@ -238,6 +246,7 @@ def _is_triggered(trigger: FeedbackTrigger, key: str, context: FeedbackContext) 
     last = context.last_feedback_for_provider(key)
     if seconds is not None and (last is None or context.now - float(last.get("at", 0.0)) >= seconds):
         return True
+    # Each file triggers once in a session, also when it is deleted and created again.
     if created is None or context.memory.get("feedback-file", context.prompt, key, created.filename):
         return False
     return context.file_exists(created.filename)

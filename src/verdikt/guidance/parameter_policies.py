@@ -14,18 +14,18 @@ _REVEALING_EFFECTS = frozenset({"fs.read", "fs.write", "fs.overwrite", "fs.appen
 """Effects after which the agent knows what a file holds."""
 
 MAX_MARKED_FILES = 64
-"""Files of one call that are marked."""
+"""Number of files of one call that are marked."""
 
 _PATH_FIELDS = ("path", "file_path", "notebook_path", "absolute_path", "filename")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadBeforeWritePolicy:
-    """A file that exists must have been read, as it is now, before it is overwritten; new files are free.
+    """An existing file must have been read, as it is now, before it is overwritten; new files are free.
 
-    What the agent itself just wrote counts as read. A file that changed on disk since then does not. Where there is no
-    filesystem to look at, nobody can tell, and the call is denied. With `shell`, what a shell command certainly replaces
-    must have been read too.
+    What the agent itself just wrote counts as read; a file that changed on disk since then does not. Without a
+    filesystem to look at, the call is denied. With `shell`, the policy also covers what a shell command certainly
+    replaces.
     """
 
     read_tools: frozenset[str] = frozenset({"read_file"})
@@ -36,7 +36,7 @@ class ReadBeforeWritePolicy:
     fix: str = "read the file first, then write it"
 
     def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
-        """Denied for a file that exists and whose present contents the session has not seen."""
+        """Deny overwriting an existing file whose current contents the session has not seen."""
         names = self._find_overwritten_paths(tool, params, context)
         if not names:
             return PolicyDecision.allow()
@@ -48,24 +48,26 @@ class ReadBeforeWritePolicy:
         return PolicyDecision.deny(f"File '{unread}' must be read before overwriting.")
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
-        """Marks the contents of what was read or written."""
+        """Mark the contents of what was read or written."""
         if context.filesystem is None:
             return
         raw = _path_parameter(params)
         if raw and (self._is_read_tool(tool) or self._is_write_tool(tool)):
             paths = [self._canonical_path(raw, context)]
         elif self._is_write_tool(tool) or classify_tool(tool) is ActionKind.BASH:
-            seen = [effect for effect in context.effects if effect.certain and effect.what in _REVEALING_EFFECTS]
-            paths = [target.path for effect in seen for target in effect.targets if target.path]
+            revealing = [effect for effect in context.effects if effect.certain and effect.what in _REVEALING_EFFECTS]
+            paths = [target.path for effect in revealing for target in effect.targets if target.path]
         else:
             return
+        # A glob can name thousands of files; each mark is stored in the log.
         for path in paths[:MAX_MARKED_FILES]:
             real = context.filesystem.path(path, git=False).real
+            # The stamp of the contents, not the time: a file that was rewritten unchanged still counts as read.
             if stamp := context.filesystem.content_stamp(real):
                 context.memory.set_mark(stamp, self.name, real.casefold())
 
     def _find_overwritten_paths(self, tool: str, params: Mapping[str, Any], context: PolicyContext) -> list[str]:
-        """The files that a call would overwrite, as it names them."""
+        """Return the files that a call would overwrite, as it names them."""
         if self._is_write_tool(tool):
             raw = _path_parameter(params)
             # A patch names its files in its text: then the effects tell them.
@@ -78,6 +80,7 @@ class ReadBeforeWritePolicy:
     def _is_unread(self, path: str, context: PolicyContext) -> bool:
         facts = context.filesystem
         assert facts is not None
+        # A new file hides nothing that should have been read.
         if facts.path(path, git=False).kind == "absent":
             return False
         # Where case does not tell files apart, two spellings are one file; where it does, the contents do.
@@ -90,7 +93,7 @@ class ReadBeforeWritePolicy:
         return tool in self.write_tools or classify_tool(tool) is ActionKind.WRITE
 
     def _canonical_path(self, raw: str, context: PolicyContext) -> str:
-        """One name for a file, however it is spelled: mount point, `.`, `..` and links taken out."""
+        """Return one name for a file, however it is spelled: without mount point, `.`, `..` and links."""
         facts = context.filesystem
         assert facts is not None
         path = raw
@@ -100,6 +103,7 @@ class ReadBeforeWritePolicy:
             if absolute == mount or absolute.startswith(mount + "/"):
                 path = absolute[len(mount) :].lstrip("/")
             path = path.lstrip("/")
+        # A shell would expand it; a file tool of some hosts does too.
         if path.startswith("~/"):
             path = posixpath.join(facts.home, path[2:])
         absolute = "/" + posixpath.normpath(posixpath.join(facts.cwd, path)).lstrip("/")
@@ -121,6 +125,7 @@ class ParameterPolicy:
     _validator: Any = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        # Heavy, and only needed by a policy that names a schema.
         import jsonschema
 
         try:
@@ -130,7 +135,7 @@ class ParameterPolicy:
         object.__setattr__(self, "_validator", jsonschema.Draft202012Validator(dict(self.schema)))
 
     def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
-        """Denied when they do not."""
+        """Deny arguments that do not fit the schema."""
         if tool != self.tool:
             return PolicyDecision.allow()
         faults = sorted(
@@ -138,8 +143,9 @@ class ParameterPolicy:
         )
         if not faults:
             return PolicyDecision.allow()
+        # Only the first fault: the agent fixes one at a time, and messages can be long.
         where = ".".join(map(str, faults[0].absolute_path)) or "arguments"
         return PolicyDecision.deny(f"Tool '{tool}': {where}: {faults[0].message[:300]}")
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
-        """Nothing to remember."""
+        """Do nothing: there is nothing to remember."""

@@ -15,52 +15,54 @@ class StaticFeedbackProvider:
     name: str = "Static"
 
     def should_run(self, context: FeedbackContext) -> bool:
-        """Whenever it is triggered."""
+        """Return True: it runs whenever it is triggered."""
         return True
 
     def provide(self, context: FeedbackContext) -> Feedback:
-        """The fixed text."""
+        """Return the fixed text."""
         return Feedback(provider_name=self.name, summary=self.feedback)
 
 
 @dataclass(frozen=True, slots=True)
 class DeadlineFeedback:
-    """Says how much time is left, and what to do about it when it is little."""
+    """Says how much time remains, and what to do about it when it is little."""
 
     warning_threshold_seconds: float = 120
     name: str = "Deadline"
 
     def should_run(self, context: FeedbackContext) -> bool:
-        """When there is a deadline."""
+        """Return whether there is a deadline."""
         return context.deadline is not None
 
     def provide(self, context: FeedbackContext) -> Feedback:
-        """Time used and time left."""
+        """Return time used and time remaining."""
         assert context.deadline is not None
-        left = context.deadline - context.now
-        took = format_duration(context.now - context.started)
-        if left <= 0:
+        remaining = context.deadline - context.now
+        elapsed = format_duration(context.now - context.started)
+        if remaining <= 0:
             return Feedback(
                 provider_name=self.name,
-                summary=f"The work took {took}. You have reached the time deadline.",
+                summary=f"The work took {elapsed}. You have reached the time deadline.",
                 suggestions=("Wrap up immediately.",),
                 severity="warning",
             )
-        urgent = left <= self.warning_threshold_seconds
+        urgent = remaining <= self.warning_threshold_seconds
         advice = (
             "Prioritize completing critical remaining work.",
             "Consider summarizing progress and remaining tasks.",
         )
         return Feedback(
             provider_name=self.name,
-            summary=f"The work so far took {took}. You have {format_duration(left)} remaining to complete the task.",
+            summary=(
+                f"The work so far took {elapsed}. You have {format_duration(remaining)} remaining to complete the task."
+            ),
             suggestions=advice if urgent else (),
             severity="warning" if urgent else "info",
         )
 
 
 def format_duration(seconds: float) -> str:
-    """`45 seconds`, `1 minute`, `5 minutes`, `2.0 hours`."""
+    """Return `45 seconds`, `1 minute`, `5 minutes` or `2.0 hours`."""
     seconds = max(0.0, seconds)
     if seconds < 60:
         count, unit = int(seconds), "second"
@@ -73,21 +75,22 @@ def format_duration(seconds: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BlockedStreakFeedback:
-    """Speaks up when the same guard has refused several calls in a row."""
+    """Runs when the same guard has refused several calls in a row."""
 
     blocks: int = 3
     name: str = "BlockedStreak"
 
     def __post_init__(self) -> None:
+        # A streak must fit into the actions that a session remembers (`MAX_HISTORY`).
         if not 1 <= self.blocks <= 16:
             raise GuidanceError(f"expected `blocks` from 1 to 16, found {self.blocks}")
 
     def should_run(self, context: FeedbackContext) -> bool:
-        """When the last refusals were one guard's, without a passed call between them."""
+        """Return whether the last refusals came from one guard, without a passed call between them."""
         return self._find_streak_guard(context) != ""
 
     def provide(self, context: FeedbackContext) -> Feedback:
-        """Which guard, and the way that its fix points."""
+        """Return which guard refuses, and its fix."""
         guard = self._find_streak_guard(context)
         fix = str(context.known.get("last_fix", ""))
         advice = (fix,) if fix else ()
@@ -99,29 +102,30 @@ class BlockedStreakFeedback:
         )
 
     def _find_streak_guard(self, context: FeedbackContext) -> str:
-        """The guard of the newest streak. The call just made may have ended it, so a single passed one is looked past."""
+        """Return the guard of the newest streak of refusals, or an empty string."""
         calls = [call for call in context.session.history if call.get("verdict")]
+        # The call just made may have ended the streak: one passed call is looked past.
         if calls and calls[-1].get("verdict") != "block":
             calls = calls[:-1]
         newest = calls[-self.blocks :]
         guards = {str(call.get("guard")) for call in newest}
-        whole = len(newest) == self.blocks and all(call.get("verdict") == "block" for call in newest)
-        return guards.pop() if whole and len(guards) == 1 else ""
+        is_streak = len(newest) == self.blocks and all(call.get("verdict") == "block" for call in newest)
+        return guards.pop() if is_streak and len(guards) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
 class StaleEvidenceFeedback:
-    """Speaks up when files were edited after the last test run; `commands` are the beginnings of what runs tests."""
+    """Runs when files were edited after the last test run; `commands` are the beginnings of test commands."""
 
     commands: tuple[str, ...] = TEST_COMMANDS
     name: str = "StaleEvidence"
 
     def should_run(self, context: FeedbackContext) -> bool:
-        """When there was a test run and an edit came after it."""
+        """Return whether an edit came after the last test run."""
         return bool(context.known.get("stale_evidence"))
 
     def provide(self, context: FeedbackContext) -> Feedback:
-        """What ran, and that it proves nothing any more."""
+        """Return which test run no longer proves anything."""
         ran = str(context.known.get("stale_evidence"))
         return Feedback(
             provider_name=self.name,
@@ -133,16 +137,16 @@ class StaleEvidenceFeedback:
 
 @dataclass(frozen=True, slots=True)
 class OpenFindingsFeedback:
-    """Speaks up while findings are open that would stop a commit."""
+    """Runs while findings are open that would stop a commit."""
 
     name: str = "OpenFindings"
 
     def should_run(self, context: FeedbackContext) -> bool:
-        """When there are some."""
+        """Return whether findings are open."""
         return bool(context.findings())
 
     def provide(self, context: FeedbackContext) -> Feedback:
-        """The titles, the worst first."""
+        """Return the titles, worst first."""
         titles = [str(title)[:200] for title in context.findings()]
         return Feedback(
             provider_name=self.name,
@@ -154,28 +158,29 @@ class OpenFindingsFeedback:
 
 @dataclass(frozen=True, slots=True)
 class BudgetFeedback:
-    """Says what is left of the budget, once a share of it is used."""
+    """Says what remains of the budget, once a share of it is used."""
 
     from_share: float = 0.5
     name: str = "Budget"
 
     def should_run(self, context: FeedbackContext) -> bool:
-        """When some limit is used by at least that share."""
+        """Return whether that share of any limit is used."""
         spent = context.used.get_amounts()
         return any(
-            most and spent.get(name, 0) / most >= self.from_share for name, most in context.budget.get_amounts().items()
+            limit and spent.get(name, 0) / limit >= self.from_share
+            for name, limit in context.budget.get_amounts().items()
         )
 
     def provide(self, context: FeedbackContext) -> Feedback:
-        """What is left of each limit."""
-        left = context.budget.get_remaining(context.used)
-        words = ", ".join(f"{amount:g} {name}" for name, amount in left.items())
-        gone = context.budget.exhausted(context.used)
+        """Return what remains of each limit."""
+        remaining = context.budget.get_remaining(context.used)
+        amounts = ", ".join(f"{amount:g} {name}" for name, amount in remaining.items())
+        exhausted_limit = context.budget.exhausted(context.used)
         return Feedback(
             provider_name=self.name,
-            summary=f"Left of the budget: {words}.",
-            suggestions=(f"The {gone} are used up: wrap up now.",) if gone else (),
-            severity="warning" if gone else "info",
+            summary=f"Left of the budget: {amounts}.",
+            suggestions=(f"The {exhausted_limit} are used up: wrap up now.",) if exhausted_limit else (),
+            severity="warning" if exhausted_limit else "info",
         )
 
 
@@ -186,11 +191,11 @@ class UnprovenClaimFeedback:
     name: str = "UnprovenClaim"
 
     def should_run(self, context: FeedbackContext) -> bool:
-        """When the contract wants proof and there is none yet."""
+        """Return whether a required proof is still missing."""
         return bool(context.known.get("missing_proof"))
 
     def provide(self, context: FeedbackContext) -> Feedback:
-        """What would prove it."""
+        """Return the command that would prove it."""
         return Feedback(
             provider_name=self.name,
             summary="Nothing so far proves that the work is done.",

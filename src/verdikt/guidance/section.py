@@ -55,7 +55,7 @@ POLICIES: Mapping[str, Any] = {
     "forbidden_sequence": ForbiddenSequencePolicy,
     "parameters": ParameterPolicy,
 }
-"""What a tool policy is called in a file → its class."""
+"""Name of a tool policy in a file → its class."""
 
 PROVIDERS: Mapping[str, Any] = {
     "static": StaticFeedbackProvider,
@@ -66,7 +66,7 @@ PROVIDERS: Mapping[str, Any] = {
     "budget": BudgetFeedback,
     "unproven_claim": UnprovenClaimFeedback,
 }
-"""What a feedback provider is called in a file → its class."""
+"""Name of a feedback provider in a file → its class."""
 
 CHECKERS: Mapping[str, Any] = {
     "files": FileOutputChecker,
@@ -74,7 +74,7 @@ CHECKERS: Mapping[str, Any] = {
     "evidence": EvidenceChecker,
     "findings": FindingsChecker,
 }
-"""What a check is called in a file → its class."""
+"""Name of a check in a file → its class."""
 
 SHORTHAND_SETTINGS = {
     "files": "files",
@@ -83,7 +83,7 @@ SHORTHAND_SETTINGS = {
     "findings": "level",
     "static": "feedback",
 }
-"""Kind → the setting that may stand alone in its place, as in `command: pytest -q`."""
+"""Kind → the setting whose value may stand for all settings, as in `command: pytest -q`."""
 
 SCOPE_FIELDS: Mapping[str, Field] = {
     "agents": Field(text_list_type(), "names of the agents it is for; absent: all"),
@@ -100,7 +100,10 @@ LEVELS = ("LOW", "MEDIUM", "HIGH", "CRITICAL")
 
 @dataclass(frozen=True)
 class _KindReader:
-    """One thing of several kinds: a kind's name, or a mapping with one kind and its settings, and options beside it."""
+    """Reader for items of several kinds, each with its own settings.
+
+    An item is a kind's name, or a mapping of one kind to its settings, with options beside it.
+    """
 
     classes: Mapping[str, Any]
     options: Mapping[str, Field]
@@ -108,39 +111,43 @@ class _KindReader:
 
     @cached_property
     def kind_settings(self) -> dict[str, dict[str, Field]]:
-        """Kind → its settings."""
-        found = {kind: infer_settings(made) or {} for kind, made in self.classes.items()}
-        if "findings" in found:
-            found["findings"] = {"level": Field(choice_type(LEVELS), "the level from which on a finding counts")}
-        return found
+        """Return the settings of each kind."""
+        settings = {kind: infer_settings(cls) or {} for kind, cls in self.classes.items()}
+        # The class takes any text; a file must name a level that councils know.
+        if "findings" in settings:
+            settings["findings"] = {"level": Field(choice_type(LEVELS), "the level from which on a finding counts")}
+        return settings
 
     def read_item(self, node: YamlNode) -> tuple[Any, dict[str, Any]] | None:
-        """The thing and its options, or None after recording what is wrong."""
+        """Return the item and its options, or None after recording what is wrong."""
         if isinstance(node.value, str) and node.value in self.classes:
-            made = self._build_item(node.value, {}, node)
-            return None if made is None else (made, {})
+            item = self._build_item(node.value, {}, node)
+            return None if item is None else (item, {})
         names = ", ".join(self.classes)
         if not isinstance(node.value, Mapping):
             node.add_mismatch(f"a {self.label}, one of {names}")
             return None
-        given = node.read_mapping([*self.classes, *self.options])
-        kinds = [key for key in given if key in self.classes]
+        children = node.read_mapping([*self.classes, *self.options])
+        kinds = [key for key in children if key in self.classes]
         if len(kinds) != 1:
             node.add_error(f"expected one {self.label} ({names}), found {', '.join(f'`{k}`' for k in kinds) or 'none'}")
             return None
         before = len(node.document.errors)
-        inner = given[kinds[0]]
+        inner = children[kinds[0]]
         values = self._read_values(kinds[0], inner)
         options = {
-            k: v for k in given if k in self.options and (v := self.options[k].schema_type.read(given[k])) is not None
+            k: v
+            for k in children
+            if k in self.options and (v := self.options[k].schema_type.read(children[k])) is not None
         }
+        # Errors are recorded and reading goes on, so that one run reports all of them.
         if len(node.document.errors) > before:
             return None
-        made = self._build_item(kinds[0], values, inner)
-        return None if made is None else (made, options)
+        item = self._build_item(kinds[0], values, inner)
+        return None if item is None else (item, options)
 
     def read_items(self, node: YamlNode, label: str) -> Iterator[tuple[YamlNode, Any, dict[str, Any]]]:
-        """Every thing of a list that can be read: where it stands, the thing, its options."""
+        """Yield node, item and options for each readable item of a list."""
         for item in _list_items(node, label):
             read = self.read_item(item)
             if read is not None:
@@ -156,7 +163,7 @@ class _KindReader:
         return read_fields(node, self.kind_settings[kind])
 
     def _build_item(self, kind: str, values: dict[str, Any], node: YamlNode) -> Any:
-        missing = [key for key, wanted in self.kind_settings[kind].items() if wanted.required and key not in values]
+        missing = [key for key, setting in self.kind_settings[kind].items() if setting.required and key not in values]
         if missing:
             if not isinstance(node.value, Mapping):
                 node.add_error(f"`{kind}`: expected the setting `{missing[0]}`, found none")
@@ -165,16 +172,18 @@ class _KindReader:
 
     @property
     def item_schema(self) -> dict[str, Any]:
-        """JSON Schema of one."""
+        """Return the JSON Schema of one item."""
         options = mapping_schema(self.options)["properties"]
         bare = [
-            kind for kind, found in self.kind_settings.items() if not any(field.required for field in found.values())
+            kind
+            for kind, settings in self.kind_settings.items()
+            if not any(field.required for field in settings.values())
         ]
         variants: list[dict[str, Any]] = [{"enum": bare}] if bare else []
-        for kind, found in self.kind_settings.items():
-            inner: list[Mapping[str, Any]] = [mapping_schema(found)]
+        for kind, settings in self.kind_settings.items():
+            inner: list[Mapping[str, Any]] = [mapping_schema(settings)]
             if kind in SHORTHAND_SETTINGS:
-                inner.append(found[SHORTHAND_SETTINGS[kind]].schema_type.json_schema)
+                inner.append(settings[SHORTHAND_SETTINGS[kind]].schema_type.json_schema)
             if kind in bare:
                 inner.append({"type": "null"})
             properties = {kind: {"anyOf": inner}, **options}
@@ -190,19 +199,20 @@ _CHECK_READER = _KindReader(CHECKERS, {}, "check")
 
 
 def read_policies(node: YamlNode) -> tuple[ToolPolicyGuard, ...]:
-    """The section `tool_policies`."""
-    found: list[ToolPolicyGuard] = []
+    """Read the section `tool_policies`."""
+    guards: list[ToolPolicyGuard] = []
     for item, policy, scope in _POLICY_READER.read_items(node, "tool policies"):
-        if any(guard.name == policy.name for guard in found):
+        # Within one file an equal name is a mistake; across layers it is normal, see `merge_policies`.
+        if any(guard.name == policy.name for guard in guards):
             item.add_error(f"expected each name of a tool policy once, found `{policy.name}` again: give it a `name`")
             continue
-        found.append(ToolPolicyGuard(policy, Audience(**scope)))
-    return tuple(found)
+        guards.append(ToolPolicyGuard(policy, Audience(**scope)))
+    return tuple(guards)
 
 
 def read_feedback(node: YamlNode) -> tuple[FeedbackProviderConfig, ...]:
-    """The section `feedback`."""
-    found: list[FeedbackProviderConfig] = []
+    """Read the section `feedback`."""
+    configs: list[FeedbackProviderConfig] = []
     for item, provider, options in _PROVIDER_READER.read_items(node, "feedback providers"):
         trigger = {key: options[key] for key in TRIGGER_FIELDS if key in options}
         if not trigger:
@@ -211,12 +221,12 @@ def read_feedback(node: YamlNode) -> tuple[FeedbackProviderConfig, ...]:
         if "on_file_created" in trigger:
             trigger["on_file_created"] = FileCreatedTrigger(trigger["on_file_created"])
         scope = Audience(**{key: options[key] for key in SCOPE_FIELDS if key in options})
-        found.append(FeedbackProviderConfig(provider, FeedbackTrigger(**trigger), scope=scope))
-    return tuple(found)
+        configs.append(FeedbackProviderConfig(provider, FeedbackTrigger(**trigger), scope=scope))
+    return tuple(configs)
 
 
 def read_completion(node: YamlNode) -> tuple[Completion, ...] | None:
-    """The section `completion`."""
+    """Read the section `completion`."""
     before = len(node.document.errors)
     values = read_fields(node, COMPLETION_FIELDS)
     if len(node.document.errors) > before or "checks" not in values:
@@ -226,8 +236,8 @@ def read_completion(node: YamlNode) -> tuple[Completion, ...] | None:
     checker = checks[0] if len(checks) == 1 else CompositeChecker(checks, every)
     if agents := values.pop("agents", ()):
         values["scope"] = Audience(agents=agents)
-    made = node.try_build(lambda: Completion(checker=checker, **values))
-    return None if made is None else (made,)
+    completion = node.try_build(lambda: Completion(checker=checker, **values))
+    return None if completion is None else (completion,)
 
 
 def _read_check(node: YamlNode) -> TaskCompletionChecker | None:
@@ -244,10 +254,10 @@ def _read_checks(node: YamlNode) -> list[TaskCompletionChecker]:
 
 
 def _list_items(node: YamlNode, label: str) -> list[YamlNode]:
-    found = node.read_items(what=f"a list of {label}")
+    items = node.read_items(what=f"a list of {label}")
     if node.value == []:
         node.add_mismatch(f"at least one of the {label}")
-    return found
+    return items
 
 
 def _read_budget(node: YamlNode) -> Budget | None:
@@ -280,30 +290,31 @@ COMPLETION_FIELDS: Mapping[str, Field] = {
 
 
 def to_policy_nodes(guards: Sequence[ToolPolicyGuard]) -> tuple[PolicyNode, ...]:
-    """The tool policies as nodes of the graph."""
+    """Return the tool policies as nodes of the graph."""
     return tuple(as_node(guard) for guard in guards)
 
 
 def merge_policies(layers: Sequence[Sequence[ToolPolicyGuard]]) -> tuple[ToolPolicyGuard, ...]:
-    """The policies of every layer; those of one name get another, so that each remembers by itself."""
-    found: list[ToolPolicyGuard] = []
+    """Return the policies of every layer; equal names are numbered, so that each policy has its own memory."""
+    merged: list[ToolPolicyGuard] = []
     names: set[str] = set()
     for guard in (guard for value in layers for guard in value):
         name, count = guard.name, 1
+        # Two layers may use the same policy, and the memory of a policy is kept under its name.
         while name in names:
             count += 1
             name = f"{guard.name}_{count}"
         names.add(name)
-        found.append(guard if name == guard.name else ToolPolicyGuard(_rename_policy(guard.policy, name), guard.scope))
-    return tuple(found)
+        merged.append(guard if name == guard.name else ToolPolicyGuard(_rename_policy(guard.policy, name), guard.scope))
+    return tuple(merged)
 
 
 def _rename_policy(policy: Any, name: str) -> ToolPolicy:
     if is_dataclass(policy) and not isinstance(policy, type) and any(f.name == "name" for f in fields(policy)):
         renamed: Any = replace(policy, name=name)
         return renamed  # type: ignore[no-any-return]
-    found: ToolPolicy = policy
-    return found
+    unchanged: ToolPolicy = policy
+    return unchanged
 
 
 def _concatenate_layers(layers: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
@@ -311,17 +322,17 @@ def _concatenate_layers(layers: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
 
 
 def describe_policy(guard: ToolPolicyGuard) -> dict[str, Any]:
-    """A tool policy as it would be written in a file; one of a user's own as its class and what it is made of."""
+    """Return a tool policy as it would be written in a file; a user's own class by its import path and fields."""
     policy: Any = guard.policy
-    kind = next((name for name, made in POLICIES.items() if type(policy) is made), "")
+    kind = next((name for name, policy_class in POLICIES.items() if type(policy) is policy_class), "")
     scope = {key: list(value) for key in SCOPE_FIELDS if (value := getattr(guard.scope, key))}
-    made = type(policy)
+    policy_class = type(policy)
     settings = {
         f.name: _to_plain_data(getattr(policy, f.name)) for f in _settable_fields(policy) if not _is_default(policy, f)
     }
     if kind:
         return {kind: settings, **scope}
-    return {"python": f"{made.__module__}:{made.__qualname__}", "with": settings, **scope}
+    return {"python": f"{policy_class.__module__}:{policy_class.__qualname__}", "with": settings, **scope}
 
 
 def _settable_fields(policy: Any) -> list[Any]:
@@ -344,9 +355,9 @@ def _to_plain_data(value: Any) -> Any:
 
 
 def _build_section(
-    read: Callable[[YamlNode], Any], schema: Mapping[str, Any], words: str, about: str, **more: Any
+    read: Callable[[YamlNode], Any], schema: Mapping[str, Any], expected: str, about: str, **more: Any
 ) -> Section:
-    return Section(SchemaType(read, schema, words), about, **more)
+    return Section(SchemaType(read, schema, expected), about, **more)
 
 
 TOOL_POLICIES = _build_section(

@@ -1,4 +1,4 @@
-"""Policies about order: what must come before, what must not come after, what may come once or so often."""
+"""Policies about order: what must come before, what must not come after, what may come only so often."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,14 +15,14 @@ ANY_EDIT = "edit"
 """In `reset_by`: any call that writes a file."""
 
 MAX_KEYS = 256
-"""Values of a parameter for which a session counts calls."""
+"""Number of values of a parameter for which a session counts calls."""
 
 MAX_WINDOW_CALLS = 128
-"""Calls within a window that a rate limit can count."""
+"""Number of calls within a window that a rate limit can count."""
 
 
 def changes_files(tool: str, context: PolicyContext) -> bool:
-    """Whether a call changes files."""
+    """Return whether a call changes files."""
     if classify_tool(tool) is ActionKind.WRITE:
         return True
     if classify_tool(tool) in (ActionKind.READ, ActionKind.FETCH):
@@ -30,6 +30,7 @@ def changes_files(tool: str, context: PolicyContext) -> bool:
     return any(
         effect.what.startswith("fs.")
         and effect.cls.value in ("write", "destructive")
+        # Temporary files do not make earlier results stale.
         and (not effect.targets or any(target.zone is not Zone.TEMP for target in effect.targets))
         for effect in context.effects
     )
@@ -37,7 +38,7 @@ def changes_files(tool: str, context: PolicyContext) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SequentialDependencyPolicy:
-    """A tool may be used once others have succeeded: tool → those. `reset_by` names what makes their success stale.
+    """A tool may be used once the tools it depends on have succeeded; `reset_by` names what makes their success stale.
 
     A name is that of a tool, or the beginning of a shell command, as in `git push`.
     """
@@ -50,10 +51,11 @@ class SequentialDependencyPolicy:
     def __post_init__(self) -> None:
         if not self.dependencies:
             raise GuidanceError("expected the tools that depend on others, found none")
+        # Frozen: set once here, so that callers may pass lists.
         object.__setattr__(self, "dependencies", {tool: frozenset(needs) for tool, needs in self.dependencies.items()})
 
     def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
-        """Denied while something it requires has not succeeded since it was last made stale."""
+        """Deny the call while a tool it requires has not succeeded since the last reset."""
         text = get_shell_command(tool, params)
         for gated, needs in self.dependencies.items():
             if gated == tool or (text and mentions_command(text, gated)):
@@ -63,23 +65,24 @@ class SequentialDependencyPolicy:
         return PolicyDecision.allow()
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
-        """Counts the calls that matter, so that each success stands before or after a reset."""
+        """Record the calls that matter in order, so that each success is before or after a reset."""
         text = get_shell_command(tool, params)
-        done = [
-            n
-            for n in sorted(self._prerequisite_names)
-            if n == tool or (text and is_success(result) and proves_command(text, n))
+        succeeded = [
+            name
+            for name in sorted(self._prerequisite_names)
+            if name == tool or (text and is_success(result) and proves_command(text, name))
         ]
-        stale = tool in self.reset_by or any(text and mentions_command(text, name) for name in self.reset_by)
-        stale = stale or (ANY_EDIT in self.reset_by and not done and changes_files(tool, context))
-        if not done and not stale:
+        is_reset = tool in self.reset_by or any(text and mentions_command(text, name) for name in self.reset_by)
+        # A prerequisite that itself writes files (a formatter, a build) does not reset itself.
+        is_reset = is_reset or (ANY_EDIT in self.reset_by and not succeeded and changes_files(tool, context))
+        if not succeeded and not is_reset:
             return
         step = (context.memory.get(self.name, "step") or 0) + 1
         context.memory.keep(step, self.name, "step")
-        if stale:
+        if is_reset:
             context.memory.keep(step, self.name, "reset")
             return
-        for need in done:
+        for need in succeeded:
             context.memory.keep(step, self.name, "done", need)
 
     def _is_fresh(self, need: str, context: PolicyContext) -> bool:
@@ -90,7 +93,7 @@ class SequentialDependencyPolicy:
         return frozenset(need for needs in self.dependencies.values() for need in needs)
 
     def state(self, context: PolicyContext) -> PolicyState:
-        """What has succeeded, as the seed's slice."""
+        """Return what has succeeded."""
         return PolicyState(
             self.name, frozenset(need for need in self._prerequisite_names if self._is_fresh(need, context))
         )
@@ -111,7 +114,7 @@ class OncePolicy:
             raise GuidanceError(f"expected `times` of 1 or more, found {self.times}")
 
     def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
-        """Denied when it has succeeded that often."""
+        """Deny the call when the tool has succeeded that often."""
         if tool != self.tool:
             return PolicyDecision.allow()
         count = context.memory.get(*self._memory_key(params)) or 0
@@ -124,7 +127,7 @@ class OncePolicy:
         return PolicyDecision.allow()
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
-        """Counts a success."""
+        """Count a success."""
         if tool != self.tool:
             return
         count = context.memory.get(*self._memory_key(params)) or 0
@@ -138,7 +141,7 @@ class OncePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateLimitPolicy:
-    """A tool (`*`: any) may be used at most so often within a stretch of time."""
+    """A tool (`*`: any) may be used at most so often within a number of seconds."""
 
     max_calls: int
     per_seconds: float
@@ -153,7 +156,7 @@ class RateLimitPolicy:
             raise GuidanceError(f"expected `per_seconds` above 0, found {self.per_seconds}")
 
     def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
-        """Denied when the calls of the last stretch have used the limit up."""
+        """Deny the call when the recent calls have used the limit up."""
         if self.tool not in ("*", tool):
             return PolicyDecision.allow()
         recent = self._recent_calls(context)
@@ -165,24 +168,25 @@ class RateLimitPolicy:
         )
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
-        """Notes when the call was made."""
+        """Record when the call was made."""
         if self.tool in ("*", tool):
             context.memory.keep(
                 [*self._recent_calls(context), round(context.now, 3)][-self.max_calls :], self.name, self.tool
             )
 
     def _recent_calls(self, context: PolicyContext) -> list[float]:
-        """When the calls of the last stretch were made. A clock set back does not lock anybody out for longer than that."""
-        kept = context.memory.get(self.name, self.tool) or []
-        return [at for at in kept if abs(context.now - at) < self.per_seconds]
+        """Return when the calls within the window were made."""
+        timestamps = context.memory.get(self.name, self.tool) or []
+        # abs: a clock that was set back must not extend the wait beyond one window.
+        return [timestamp for timestamp in timestamps if abs(context.now - timestamp) < self.per_seconds]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForbiddenSequencePolicy:
-    """After one sort of effect in a session, another is denied: after secrets or foreign text were read, nothing is sent.
+    """After one kind of effect in a session, another is denied: after reading secrets or foreign text, nothing is sent.
 
-    Both are dotted names of effects; `secret` stands for reading anything that holds secrets, `foreign` for fetching
-    text from elsewhere. `cleared_by` names tools after which it is forgotten.
+    Both are dotted names of effects; `secret` means reading anything that holds secrets, `foreign` means fetching text
+    from elsewhere. `cleared_by` names tools after which the first effect is forgotten.
     """
 
     after: tuple[str, ...] = ("secret", "foreign")
@@ -196,19 +200,21 @@ class ForbiddenSequencePolicy:
             raise GuidanceError("expected what comes first and what must not follow, found one of them empty")
 
     def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
-        """Denied when the session has seen the one and this call would do the other."""
-        would = [effect.what for effect in context.effects if any(_matches_effect(effect, name) for name in self.then)]
-        if not would:
+        """Deny the second effect when the session, or this call, has had the first."""
+        denied = [effect.what for effect in context.effects if any(_matches_effect(effect, name) for name in self.then)]
+        if not denied:
             return PolicyDecision.allow()
         # Reading and sending in one call is the same sequence, only shorter.
-        here = next((name for name in self.after for effect in context.effects if _matches_effect(effect, name)), "")
-        seen = here or next((name for name in self.after if context.memory.get(self.name, name)), "")
-        if not seen:
+        in_this_call = next(
+            (name for name in self.after for effect in context.effects if _matches_effect(effect, name)), ""
+        )
+        earlier = in_this_call or next((name for name in self.after if context.memory.get(self.name, name)), "")
+        if not earlier:
             return PolicyDecision.allow()
-        return PolicyDecision.deny(f"`{would[0]}` may not follow `{seen}` in one session")
+        return PolicyDecision.deny(f"`{denied[0]}` may not follow `{earlier}` in one session")
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
-        """Remembers what the session has seen."""
+        """Remember which effects the session has had."""
         if tool in self.cleared_by:
             for name in self.after:
                 context.memory.keep(None, self.name, name)

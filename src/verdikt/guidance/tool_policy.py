@@ -27,12 +27,12 @@ class PolicyDecision:
 
     @classmethod
     def allow(cls) -> "PolicyDecision":
-        """It may."""
+        """Return a decision that allows the call."""
         return cls(True)
 
     @classmethod
     def deny(cls, reason: str) -> "PolicyDecision":
-        """It may not."""
+        """Return a decision that denies the call."""
         return cls(False, reason)
 
 
@@ -47,9 +47,9 @@ class PolicyState:
 
 @dataclass(kw_only=True)
 class PolicyContext:
-    """What a policy may look at: the session's memory, the filesystem (None where there is none), effects and the time.
+    """What a policy may look at: the session's memory, the filesystem (None: there is none), effects and time.
 
-    Effects are told, and the time is looked up, only when a policy asks; `at` and `tell` say by whom.
+    Effects are classified, and the time is read, only when a policy asks for them.
     """
 
     memory: Memory = field(default_factory=Memory)
@@ -60,12 +60,12 @@ class PolicyContext:
 
     @cached_property
     def effects(self) -> Effects:
-        """What the call does."""
+        """Return the effects of the call."""
         return self.classify()
 
     @property
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Return the seconds since the epoch."""
         if self.timestamp is not None:
             return self.timestamp
         return self.filesystem.now if self.filesystem is not None else 0.0
@@ -77,20 +77,20 @@ class ToolPolicy(Protocol):
 
     @property
     def name(self) -> str:
-        """What denials call it."""
+        """Return the name used in denials."""
         ...
 
     def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
-        """Whether this call may be made now."""
+        """Return whether this call may be made now."""
         ...
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
-        """Takes note of a call that succeeded; what must be remembered goes into `context.memory`."""
+        """Record a call that succeeded; what must be remembered goes into `context.memory`."""
         ...
 
 
 class ToolPolicyGuard(BaseGuard):
-    """A tool policy as a guard, so that it can stand anywhere in the graph. Denied is blocked, and so is what cannot be told."""
+    """A tool policy as a guard, usable anywhere in the graph. A denial blocks, and so does a policy that fails."""
 
     governance_layer: ClassVar[GovernanceLayer] = GovernanceLayer.RESOURCE
 
@@ -100,30 +100,32 @@ class ToolPolicyGuard(BaseGuard):
         self.name = policy.name
 
     def check(self, action: Action, ctx: GovernanceContext) -> Verdict:
-        """The policy's decision as a verdict."""
+        """Return the policy's decision as a verdict."""
         if not self.applies_to(action):
             return Verdict.pass_(guard=self.name)
         context = PolicyContext(
             memory=Memory(_FactsMapping(ctx.facts)), filesystem=ctx.facts, action=action, classify=lambda: ctx.effects
         )
         decision = self.policy.check(action.tool, get_parameters(action), context=context)
+        # `is True`: a user's policy that returns anything else must not pass by accident.
         if decision.allowed is True:
             return Verdict.pass_(guard=self.name)
         fix = getattr(self.policy, "fix", "") or "do first what the policy asks for, then try again"
         return Verdict.block(guard=self.name, reason=decision.reason or DEFAULT_REASON, fix=fix)
 
     def applies_to(self, action: Action) -> bool:
-        """Whether the policy is meant for whoever makes this call, and for this tool."""
+        """Return whether the policy applies to this call's agent, prompt and tool."""
         return self.scope.covers(agent=action.agent, prompt=action.task_type, tool=action.tool)
 
 
 def get_parameters(action: Action) -> dict[str, Any]:
-    """A call's arguments; none when they are no mapping."""
+    """Return a call's arguments; empty when they are not a mapping."""
+    # A host may send any JSON as arguments.
     return dict(action.payload) if isinstance(action.payload, Mapping) else {}
 
 
 class _FactsMapping(Mapping[str, Any]):
-    """A session's keys, each asked for once and recorded with the decision."""
+    """A session's memory, in which each key that is read is recorded with the decision."""
 
     def __init__(self, facts: Facts | None) -> None:
         self._facts = facts

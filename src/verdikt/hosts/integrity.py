@@ -12,7 +12,7 @@ from verdikt.errors import VerdiktError
 from verdikt.hosts.wiring import json_settings
 from verdikt.hosts.wiring.file_change import WiringRecord, read_file
 from verdikt.hosts.wiring.registration import NATIVE_WRAPPER, WRAPPER_NAMES
-from verdikt.ledger.session_filename import encode_session_filename
+from verdikt.ledger.data_directory import encode_session_filename
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.observe.policy_files import read_policy_files
 

@@ -1,3 +1,3 @@
-"""The log: chain, keys, stores, rotation."""
+"""The append-only log: hash chain, signing keys, stores, projections, rotation, verification."""
 
 from __future__ import annotations

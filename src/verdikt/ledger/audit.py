@@ -1,4 +1,4 @@
-"""Verification of a data directory: every session's chain, signatures, artifacts and end. Reads everything, changes nothing."""
+"""Verification of a data directory: every session's chain, signatures, artifacts and end. It changes nothing."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,36 +11,36 @@ from verdikt.ledger.audit_finding import AuditFinding, Corruption, Witness
 from verdikt.ledger.chain_verifier import ChainReport, verify_chain
 from verdikt.ledger.keys import Keyring
 from verdikt.ledger.log_reader import LogReader
-from verdikt.ledger.projection import Projection
+from verdikt.ledger.projections import Projection
 from verdikt.ledger.state_database import StateDatabase
 from verdikt.ledger.store import OPERATOR, ChainHead
 from verdikt.model.canonical_json import encode_canonical, sha256_hex
 from verdikt.model.entry import ENTRY_KINDS, Entry, EntryKind
 
 MAX_UNCOVERED_ENTRIES = 512
-"""How many entries at the end of a session may go without a signature over them before it is worth saying."""
+"""Number of entries at the end of a session without a signature over them above which a note is made."""
 
 
 @dataclass(slots=True)
 class AuditReport:
-    """What verification found, session by session, and what concerns none of them."""
+    """The findings of a verification, by session and in general."""
 
     sessions: list[ChainReport] = field(default_factory=list)
     general_findings: list[AuditFinding] = field(default_factory=list)
 
     @property
     def findings(self) -> list[AuditFinding]:
-        """Everything found."""
+        """Return all findings."""
         return [*self.general_findings, *(fault for session in self.sessions for fault in session.findings)]
 
     @property
     def entry_count(self) -> int:
-        """How many entries were examined."""
+        """Return how many entries were examined."""
         return sum(session.entry_count for session in self.sessions)
 
     @property
     def is_intact(self) -> bool:
-        """Whether there was something to verify and all of it holds."""
+        """Return whether there was something to verify and nothing is wrong with it."""
         return self.entry_count > 0 and all(fault.is_note for fault in self.findings)
 
 
@@ -52,11 +52,12 @@ def audit(
     artifacts: bool = True,
     projections: Sequence[Projection] = (),
 ) -> AuditReport:
-    """Verifies these sessions, or all that the files, `state.db` or a witness know of.
+    """Verify these sessions, or every session that the files, `state.db` or a witness name.
 
-    Projections are folded anew and compared with what `state.db` says of them.
+    The projections are folded again from the log and compared with the states in `state.db`.
     """
-    return _Auditor(home, witnesses, artifacts, projections).run(sessions)
+    with _Auditor(home, witnesses, artifacts, projections) as auditor:
+        return auditor.run(sessions)
 
 
 class _Auditor:
@@ -76,6 +77,7 @@ class _Auditor:
         self._introducing_kids: dict[str, str] = {}
 
     def run(self, sessions: Sequence[str] | None) -> AuditReport:
+        # The operator's log first: it says where other chains begin and which keys were introduced.
         operator = self._audit_session(OPERATOR) if self._is_known(OPERATOR) else None
         if operator is not None and (sessions is None or OPERATOR in sessions):
             self._report.sessions.append(operator)
@@ -83,12 +85,19 @@ class _Auditor:
             if session != OPERATOR:
                 self._report.sessions.append(self._audit_session(session))
         self._check_keys()
-        self._state.close()
         return self._report
 
+    def __enter__(self) -> "_Auditor":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._state.close()
+        if self._artifacts:
+            self._artifacts.close()
+
     def _list_sessions(self) -> list[str]:
-        known = {*self._reader.list_sessions(), *(self._heads or ()), *(w.session for w in self._witnesses)}
-        return sorted(known)
+        sessions = {*self._reader.list_sessions(), *(self._heads or ()), *(w.session for w in self._witnesses)}
+        return sorted(sessions)
 
     def _is_known(self, session: str) -> bool:
         return session in (self._heads or {}) or self._reader.has_session(session)
@@ -107,7 +116,7 @@ class _Auditor:
 
         self._artifact_findings: list[AuditFinding] = []
         try:
-            found = verify_chain(
+            report = verify_chain(
                 lambda: self._reader.read_lines(session),
                 session=session,
                 start=self._chain_starts.get(session, ChainHead()),
@@ -116,18 +125,20 @@ class _Auditor:
                 visit_entry=visit_entry if visitors else None,
             )
         except LedgerError as error:
-            found = ChainReport(session)
-            found.add_finding(Corruption.EDIT, 0, str(error))
-        found.findings += dict.fromkeys(self._artifact_findings)
-        self._check_end(found)
-        if found.is_intact:
+            report = ChainReport(session)
+            report.add_finding(Corruption.EDIT, 0, str(error))
+        # A damaged chain is read twice, so its artifacts may be reported twice.
+        report.findings += dict.fromkeys(self._artifact_findings)
+        self._check_end(report)
+        # A damaged log gives no state to compare with.
+        if report.is_intact:
             for name in folding.find_mismatches():
                 message = f"`state.db` holds another `{name}` than the log gives: run `verdikt ledger reindex`"
-                found.add_finding(Corruption.STATE, found.head.seq, message)
-        return found
+                report.add_finding(Corruption.STATE, report.head.seq, message)
+        return report
 
     def _read_stored_projections(self, session: str) -> dict[str, tuple[int, str | None]]:
-        """What `state.db` says of a session's projections, asked before the file is read: that can only grow meanwhile."""
+        """Return the stored projections of a session; called before the file is read, which can only grow meanwhile."""
         if not self._projections or self._heads is None:
             return {}
         with self._state.hold_connection() as db:
@@ -141,14 +152,14 @@ class _Auditor:
 
     def _check_end(self, report: ChainReport) -> None:
         session = report.session
-        words = list(self._find_witnesses(session))
+        witnesses = list(self._find_witnesses(session))
         path = self._reader.hot_file_path(session)
         if (
             report.entry_count == 0
-            and words
-            and self._chain_starts.get(session, ChainHead()).seq < max(word.seq for word in words)
+            and witnesses
+            and self._chain_starts.get(session, ChainHead()).seq < max(witness.seq for witness in witnesses)
         ):
-            expected = max(words, key=lambda word: word.seq)
+            expected = max(witnesses, key=lambda witness: witness.seq)
             if path.exists():
                 report.add_finding(
                     Corruption.EMPTIED,
@@ -167,7 +178,7 @@ class _Auditor:
                 report.head.seq + 1,
                 f"the last line of `{path}` is torn ({len(torn)} bytes): the next append repairs it with a gap entry",
             )
-        if report.entry_count and not words:
+        if report.entry_count and not witnesses:
             report.add_finding(
                 Corruption.NO_HEAD,
                 report.head.seq,
@@ -178,7 +189,8 @@ class _Auditor:
             report.add_finding(
                 Corruption.UNCOVERED,
                 report.last_covered_seq + 1,
-                f"no signature covers entries {report.last_covered_seq + 1}…{report.head.seq}: run `verdikt ledger checkpoint`",
+                f"no signature covers entries {report.last_covered_seq + 1}…{report.head.seq}:"
+                " run `verdikt ledger checkpoint`",
             )
 
     def _read_heads(self) -> dict[str, ChainHead] | None:
@@ -195,11 +207,12 @@ class _Auditor:
         self._artifact_findings.append(finding)
 
     def _visit_operator_entry(self, fields: dict[str, Any]) -> None:
-        """What the operator's log says of other sessions and of keys, when its signature is good."""
+        """Remember what a validly signed entry of the operator's log says about other sessions and about keys."""
         body = fields.get("body")
         if not isinstance(body, dict) or not fields["sig"]:
             return
         kid, kind = str(fields.get("kid")), fields.get("kind")
+        # Without a valid signature, anything that can write the file could hide entries or introduce a key.
         if self._keyring.check_entry_signature(kid, fields["hash"], fields["sig"], fields["ts"]) is not None:
             return
         if kind == EntryKind.ROTATION:
@@ -209,23 +222,23 @@ class _Auditor:
             self._introducing_kids[str(body.get("new"))] = kid
 
     def _check_keys(self) -> None:
-        """Every key but the first must have been introduced by the one before it, in the operator's log."""
+        """Report every key but the first that the key before it did not introduce in the operator's log."""
         for key in self._keyring.list_keys()[1:]:
             if key.retired is None and key.kid != self._keyring.current_kid():
                 continue  # prepared by a rotation that did not finish; it signs nothing
-            by = self._introducing_kids.get(key.kid)
-            if by is None:
+            introducing_kid = self._introducing_kids.get(key.kid)
+            if introducing_kid is None:
                 message = f"key `{key.kid}` is in the keyring, and no entry of the operator's log introduces it"
                 self._report.general_findings.append(AuditFinding(Corruption.UNKNOWN_KEY, OPERATOR, 0, message))
-            elif by == key.kid:
+            elif introducing_kid == key.kid:
                 message = f"key `{key.kid}` introduced itself, because the key before it was lost"
                 self._report.general_findings.append(AuditFinding(Corruption.GAP, OPERATOR, 0, message))
 
 
 class _ProjectionCheck:
-    """Folds the projections over the entries that it visits, and compares each with what is claimed of it at some entry.
+    """Folds the projections over the visited entries, and compares them with the stored states.
 
-    Begins anew when the first entry comes again.
+    A stored state is compared at the entry it was stored for. Visiting the first entry again starts over.
     """
 
     def __init__(self, projections: Sequence[Projection], stored: Mapping[str, tuple[int, str | None]]) -> None:
@@ -240,6 +253,7 @@ class _ProjectionCheck:
         self._first_seq = self._last_seq = 0
 
     def __call__(self, fields: dict[str, Any]) -> None:
+        # A damaged chain is walked a second time, from its first entry.
         if not self._states or fields["seq"] == self._first_seq:
             self._first_seq = fields["seq"]
             self._states = {projection.name: projection.create_initial_state() for projection in self._projections}
@@ -251,18 +265,24 @@ class _ProjectionCheck:
                 if projection.applies_to(entry):
                     self._states[projection.name] = projection.fold(self._states[projection.name], entry)
         for projection, text in self._stored_states.get(fields["seq"], ()):
+            # An absent row means that no entry has changed the initial state yet.
             claimed = encode_canonical(projection.initial).decode() if text is None else text
             if claimed != encode_canonical(self._states[projection.name]).decode():
                 self._mismatches.append(projection.name)
 
     def find_mismatches(self) -> list[str]:
-        """The projections of which something else is claimed than the log gives, or something of entries that it has not."""
-        ahead = [each.name for seq, rows in self._stored_states.items() if seq > self._last_seq for each, _ in rows]
+        """Return the projections whose stored state differs from the log's, or claims entries that the log lacks."""
+        ahead = [
+            projection.name
+            for seq, rows in self._stored_states.items()
+            if seq > self._last_seq
+            for projection, _ in rows
+        ]
         return self._mismatches + ahead
 
 
 class _ArtifactCheck:
-    """Compares the artifacts of each entry with the digests in its body."""
+    """Compares the artifacts of each visited entry with the digests in its body."""
 
     def __init__(self, artifacts: ArtifactStore, session: str, report: Any) -> None:
         self._artifacts = artifacts

@@ -1,11 +1,11 @@
-"""What verification can find wrong with a log."""
+"""The findings of a verification, and the witnesses that it compares a chain with."""
 
 import enum
 from dataclasses import dataclass
 
 
 class Corruption(enum.StrEnum):
-    """The kinds of damage that are told apart."""
+    """The kinds of damage that verification distinguishes."""
 
     EDIT = "edit"  # an entry's bytes do not give its hash
     DROP = "drop"  # entries are missing in the middle or at the beginning
@@ -29,12 +29,12 @@ class Corruption(enum.StrEnum):
 
 
 NOTE_KINDS = frozenset({Corruption.GAP, Corruption.UNCOVERED})
-"""What is worth saying and breaks nothing."""
+"""Findings that are reported and do not mean that the log is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """One thing that verification found: of which kind, at which entry (0: the session as a whole), in words."""
+    """One finding: its kind, the session, the entry (0: the session as a whole), and a message."""
 
     kind: Corruption
     session: str
@@ -43,17 +43,17 @@ class AuditFinding:
 
     @property
     def is_note(self) -> bool:
-        """Whether the log still holds in spite of it."""
+        """Return whether the log is intact in spite of this finding."""
         return self.kind in NOTE_KINDS
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """Somebody's word that the entry `seq` of a session had this hash. `source` says whose."""
+    """A statement that entry `seq` of a session had this hash; `source` says where the statement comes from."""
 
     session: str
     seq: int
     hash: str
     source: str = "state.db"
     is_external: bool = False
-    """Whether it was kept where the log's own directory cannot be rolled back together with it."""
+    """Whether the statement is stored where it cannot be rolled back together with the log."""

@@ -1,4 +1,4 @@
-"""Reading a chain link by link. Pure."""
+"""Decoding of consecutive lines of a chain. Pure."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ if TYPE_CHECKING:
 
 GAP_LOST = "lost"
 GAP_REWRITTEN = "rewritten"
-"""The `reason` of a gap entry that was written on finding entries cut off, or replaced, before it; `head` says which was known."""
+"""The `reason` of a gap entry that reports entries cut off, or replaced, before it; `head` is the last one known."""
 
 
 def read_chain(lines: Iterable[bytes], session: str) -> Iterator[Entry]:
-    """The entries of consecutive lines, each checked against the one before; `ChainBroken` where one fails."""
+    """Yield the entries of consecutive lines; raise `ChainBroken` at one that does not follow."""
     before: Entry | None = None
     for line in lines:
         entry = decode_entry(line)
         if entry.session != session:
             raise ChainBroken(f"entry {entry.seq}: expected session `{session}`, found `{entry.session}`")
+        # The first line has no predecessor here: the caller knows where it must link to.
         if before is not None and (entry.prev != before.hash or entry.seq != before.seq + 1):
             raise ChainBroken(f"entry {before.seq + 1}: expected prev {before.hash[:12]}…, found {entry.prev[:12]}…")
         before = entry

@@ -1,4 +1,4 @@
-"""Examining a chain, and telling what was done to one that does not hold. Pure."""
+"""Verification of one chain, and diagnosis of what was done to a damaged one. Pure."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,23 +16,23 @@ SignatureCheck = Callable[[str, str, str, int], Corruption | None]
 
 @dataclass(slots=True)
 class ChainReport:
-    """What an examination of one session found, and how far the log reaches."""
+    """The result of examining one session: its findings, and how far the log reaches."""
 
     session: str
     head: ChainHead = field(default_factory=ChainHead)
     entry_count: int = 0
     signature_count: int = 0
     last_covered_seq: int = 0
-    """The last entry that a good signature covers, by itself or through a later one."""
+    """The last entry that a valid signature covers, its own or a later one."""
     findings: list[AuditFinding] = field(default_factory=list)
 
     @property
     def is_intact(self) -> bool:
-        """Whether there was something to examine and nothing was wrong with it."""
+        """Return whether there was something to examine and nothing is wrong with it."""
         return self.entry_count > 0 and all(fault.is_note for fault in self.findings)
 
     def add_finding(self, kind: Corruption, seq: int, message: str) -> None:
-        """Adds one."""
+        """Add a finding about this session."""
         self.findings.append(AuditFinding(kind, self.session, seq, message))
 
 
@@ -45,12 +45,14 @@ def verify_chain(
     verify_signature: SignatureCheck | None = None,
     visit_entry: Callable[[dict[str, Any]], None] | None = None,
 ) -> ChainReport:
-    """Everything that is wrong with a session's lines. `read` gives them from the first, and again when damage is found.
+    """Return everything that is wrong with a session's lines.
 
-    `start` is where the first entry must link to; `witnesses` say which hashes were seen before; `visit` sees each entry
-    that belongs to the chain.
+    `read_lines` returns the lines from the first; it is called a second time when they are damaged. `start` is where
+    the first entry must link to; `witnesses` say which hashes were seen before; `visit_entry` is called with the fields
+    of each entry that belongs to the chain.
     """
     walk = _ChainWalker(session, start, witnesses, verify_signature, visit_entry)
+    # The fast pass covers intact logs; only a damaged one is held in memory and diagnosed.
     if not walk.walk_intact(read_lines()):
         walk = _ChainWalker(session, start, witnesses, verify_signature, visit_entry)
         walk.find_tampering([_parse_line(line) for line in read_lines()])
@@ -60,7 +62,7 @@ def verify_chain(
 
 @dataclass(frozen=True, slots=True)
 class _LogLine:
-    """One line of a damaged log: its fields when its hash holds, else what is wrong with it."""
+    """One line of a damaged log: its fields when its hash is right, else what is wrong with it."""
 
     fields: Mapping[str, Any]
     error: str = ""
@@ -80,8 +82,8 @@ class _LogLine:
 
 
 def _parse_line(line: bytes) -> _LogLine:
-    found = unseal_line(line)
-    return _LogLine({}, found) if isinstance(found, str) else _LogLine(found)
+    fields = unseal_line(line)
+    return _LogLine({}, fields) if isinstance(fields, str) else _LogLine(fields)
 
 
 class _ChainWalker:
@@ -104,7 +106,7 @@ class _ChainWalker:
         self._visit_entry = visit_entry
 
     def walk_intact(self, lines: Iterable[bytes]) -> bool:
-        """Walks an intact chain; False as soon as it turns out not to be one."""
+        """Accept the entries of an intact chain; return False at the first line that does not follow."""
         head = self.report.head
         seq, prev, session = head.seq, head.hash, self.report.session
         for line in lines:
@@ -122,7 +124,7 @@ class _ChainWalker:
         return True
 
     def find_tampering(self, log_lines: list[_LogLine]) -> None:
-        """Walks a damaged chain and says what was done to it."""
+        """Walk a damaged chain and report what was done to it: edits, insertions, swaps, missing and forged entries."""
         expected, prev = self.report.head.seq + 1, self.report.head.hash
         link: str | None = prev
         queue = deque(log_lines)
@@ -130,12 +132,14 @@ class _ChainWalker:
             node = queue.popleft()
             following = queue[0] if queue else None
             if node.error:
+                # The next line continues the chain without this one, so it was inserted.
                 if following and following.seq == expected and following.prev == link:
                     self.report.add_finding(Corruption.INSERT, expected, f"a line before entry {expected} is no entry")
                     continue
                 self.report.add_finding(Corruption.EDIT, expected, f"entry {expected}: {node.error}")
                 self.report.entry_count += 1
                 self._last_damaged_seq = expected
+                # The hash of a damaged line is unknown, so the next entry cannot be checked against it.
                 expected, link = expected + 1, None
                 continue
             if node.fields.get("session") != self.report.session:
@@ -145,11 +149,12 @@ class _ChainWalker:
                     f"an entry of session `{node.fields.get('session')}` stands before {expected}",
                 )
                 continue
-            if node.seq > expected and (later := self._find_later(queue, expected)) is not None:
+            if node.seq > expected and (displaced := self._find_later(queue, expected)) is not None:
                 self.report.add_finding(Corruption.SWAP, expected, f"entry {expected} stands after entry {node.seq}")
-                del queue[later[0]]
+                # Continue with the entry that belongs here, and look at this one again afterwards.
+                del queue[displaced[0]]
                 queue.appendleft(node)
-                node = later[1]
+                node = displaced[1]
             elif node.seq > expected:
                 self._report_missing(expected, node)
                 expected, link = node.seq, None
@@ -169,12 +174,12 @@ class _ChainWalker:
             expected, link = node.seq + 1, node.hash
 
     def check_witnesses(self) -> None:
-        """Holds what was found against what witnesses saw."""
+        """Report entries that a witness saw and that are missing or different now."""
         last = max(self.report.head.seq, self._last_damaged_seq)
         for witness in self._witnesses:
             if witness.seq > last:
                 if self.report.entry_count == 0:
-                    continue  # an empty or missing file is told by whoever opened it
+                    continue  # the caller reports a file that is empty or missing
                 kind = Corruption.ROLLBACK if witness.is_external else Corruption.TRUNCATION
                 self.report.add_finding(
                     kind,
@@ -191,11 +196,12 @@ class _ChainWalker:
 
     @staticmethod
     def _find_later(queue: deque[_LogLine], seq: int) -> tuple[int, _LogLine] | None:
-        return next(((at, node) for at, node in enumerate(queue) if node.seq == seq and not node.error), None)
+        return next(((index, node) for index, node in enumerate(queue) if node.seq == seq and not node.error), None)
 
     @staticmethod
     def _is_impostor(node: _LogLine, following: _LogLine, queue: deque[_LogLine], link: str | None) -> bool:
-        """Whether, of two entries with one seq, the second is the one that its neighbours know."""
+        """Return whether, of two entries with one seq, the second is the one that its neighbours link to."""
+        # The entry after both decides; without one, the link to the entry before does.
         after = next((other for other in queue if other.seq == node.seq + 1), None)
         if after is not None:
             return bool(after.prev == following.hash)
@@ -211,8 +217,9 @@ class _ChainWalker:
             self.report.add_finding(Corruption.DROP, expected, f"{span} missing before entry {node.seq}")
 
     def _report_forgery(self, node: _LogLine, link: str, queue: deque[_LogLine]) -> None:
-        """Of two neighbours that do not fit, the one that its other neighbour does not know either is the forged one."""
+        """Report which of two neighbours that do not link was forged."""
         after = queue[0] if queue else None
+        # The following entry vouches for this one, so the one before was rewritten.
         before_is_forged = after is not None and after.prev == node.hash and self.report.entry_count > 0
         seq = node.seq - 1 if before_is_forged else node.seq
         self.report.add_finding(
@@ -222,25 +229,26 @@ class _ChainWalker:
         )
 
     def _accept_entry(self, fields: dict[str, Any]) -> None:
-        found = self.report
+        report = self.report
         seq, hash = fields["seq"], fields["hash"]
-        found.entry_count += 1
-        found.head = ChainHead(seq, hash)
+        report.entry_count += 1
+        report.head = ChainHead(seq, hash)
+        # Only hashes that a witness names are remembered: a log may have millions of entries.
         if seq in self._witness_seqs:
             self._known_hashes[seq] = hash
         if fields.get("v") != ENTRY_VERSION:
-            found.add_finding(
+            report.add_finding(
                 Corruption.NEWER, seq, f"entry {seq} has version `{fields.get('v')}`: upgrade verdikt to verify it"
             )
             return
         kind = fields.get("kind")
         if kind not in ENTRY_KINDS:
-            found.add_finding(Corruption.NEWER, seq, f"entry {seq} is of kind `{kind}`: upgrade verdikt to verify it")
+            report.add_finding(Corruption.NEWER, seq, f"entry {seq} is of kind `{kind}`: upgrade verdikt to verify it")
             return
         if fields["sig"] or fields.get("kid"):
             self._check_signature(fields)
         elif kind in SIGNED_KINDS:
-            found.add_finding(Corruption.UNSIGNED, seq, f"entry {seq}: expected a signature on a `{kind}`, found none")
+            report.add_finding(Corruption.UNSIGNED, seq, f"entry {seq}: expected a signature on a `{kind}`, found none")
         if kind == EntryKind.GAP:
             self._report_gap(seq, fields.get("body"))
         if self._visit_entry:
@@ -248,16 +256,17 @@ class _ChainWalker:
 
     def _report_gap(self, seq: int, body: Any) -> None:
         body = body if isinstance(body, dict) else {}
+        reason = body.get("reason") or body.get("error") or "no reason given"
         self.report.add_finding(
             Corruption.GAP,
             seq,
-            f"entry {seq} says that something was not recorded: {body.get('reason') or body.get('error') or 'no reason given'}",
+            f"entry {seq} says that something was not recorded: {reason}",
         )
-        known = body.get("head")
-        if isinstance(known, dict) and body.get("reason") == GAP_REWRITTEN:
-            was = known.get("seq", 0)
+        known_head = body.get("head")
+        if isinstance(known_head, dict) and body.get("reason") == GAP_REWRITTEN:
+            known_seq = known_head.get("seq", 0)
             self.report.add_finding(
-                Corruption.FORGERY, was, f"entry {was} was rewritten before entry {seq} was written"
+                Corruption.FORGERY, known_seq, f"entry {known_seq} was rewritten before entry {seq} was written"
             )
 
     def _check_signature(self, fields: dict[str, Any]) -> None:
@@ -267,14 +276,14 @@ class _ChainWalker:
         if not fields["sig"]:
             self.report.add_finding(Corruption.UNSIGNED, seq, f"entry {seq} names key `{kid}` and carries no signature")
             return
-        wrong = self._verify_signature(str(kid), fields["hash"], fields["sig"], int(fields.get("ts", 0)))
-        if wrong is None:
+        problem = self._verify_signature(str(kid), fields["hash"], fields["sig"], int(fields.get("ts", 0)))
+        if problem is None:
             self.report.signature_count += 1
             self.report.last_covered_seq = seq
         else:
-            words = {
+            descriptions = {
                 Corruption.UNKNOWN_KEY: f"is signed with key `{kid}`, which the keyring does not hold",
                 Corruption.BAD_SIGNATURE: f"carries a signature that key `{kid}` did not make",
                 Corruption.RETIRED_KEY: f"is signed with key `{kid}` after that key was rotated out",
             }
-            self.report.add_finding(wrong, seq, f"entry {seq} {words[wrong]}")
+            self.report.add_finding(problem, seq, f"entry {seq} {descriptions[problem]}")

@@ -1,4 +1,4 @@
-"""Signed checkpoints to be kept elsewhere: every session's head in one document, which no rollback of the log can take along."""
+"""Signed checkpoints to store elsewhere: every session's head in one document, which a rollback cannot reach."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,15 +14,17 @@ from verdikt.ledger.store import ChainHead
 from verdikt.model.canonical_json import encode_canonical, parse_json
 from verdikt.model.entry import unseal_line
 
+# Separates these signatures from those of log entries, which are made with the same key.
 _DOMAIN = b"verdikt checkpoint v1\n"
 _FILE_PREFIX = "verdikt-checkpoint-"
 
 
 def sign_session_ends(store: FileStore, sessions: Sequence[str], reason: str = "operator") -> int:
-    """Signs the end of each session that has entries after its last signature; how many it took."""
+    """Append a checkpoint to each session that has entries after its last signature; return how many there were."""
     covered = 0
     for session in sessions:
         fields = unseal_line(store.reader.read_last_line(session))
+        # A fully archived session ends in a signed rotation entry, and appending would bring its file back.
         if store.reader.hot_file_path(session).exists() and not (isinstance(fields, dict) and fields["sig"]):
             store.append_checkpoint(session, reason)
             covered += 1
@@ -30,7 +32,7 @@ def sign_session_ends(store: FileStore, sessions: Sequence[str], reason: str = "
 
 
 def build_checkpoint(heads: Mapping[str, ChainHead], keyring: Keyring, now: float) -> dict[str, Any]:
-    """The document: heads, public keys, time, signature."""
+    """Return a signed checkpoint document: heads, public keys, time, signature."""
     signer = keyring.get_signing_key()
     document: dict[str, Any] = {
         "v": 1,
@@ -43,7 +45,7 @@ def build_checkpoint(heads: Mapping[str, ChainHead], keyring: Keyring, now: floa
 
 
 def write_checkpoint(document: Mapping[str, Any], directory: Path) -> Path:
-    """Puts the document into a directory, under a name of its own."""
+    """Write the document into a directory, under a name of its own, and return its path."""
     path = directory / f"{_FILE_PREFIX}{document['ts']}.json"
     temporary = path.with_suffix(".tmp")
     try:
@@ -60,21 +62,21 @@ def write_checkpoint(document: Mapping[str, Any], directory: Path) -> Path:
 
 
 def read_checkpoints(path: Path) -> list[dict[str, Any]]:
-    """The documents in a file, or in all checkpoint files of a directory, oldest first."""
+    """Return the checkpoints in a file, or in all checkpoint files of a directory, oldest first."""
     try:
         files = sorted(path.glob(f"{_FILE_PREFIX}*.json")) if path.is_dir() else [path]
-        found = [document for file in files for document in parse_checkpoints(file.read_bytes(), str(file))]
+        checkpoints = [document for file in files for document in parse_checkpoints(file.read_bytes(), str(file))]
     except OSError as error:
         raise LedgerError(f"cannot read the witness `{path}`: {error.strerror}") from error
-    if not found:
+    if not checkpoints:
         raise LedgerError(
             f"expected a checkpoint in `{path}`, found none; make one with `verdikt ledger checkpoint --export`"
         )
-    return sorted(found, key=lambda document: int(document["ts"]))
+    return sorted(checkpoints, key=lambda document: int(document["ts"]))
 
 
 def parse_checkpoints(text: bytes, source: str) -> Iterator[dict[str, Any]]:
-    """The checkpoints in a text, one a line."""
+    """Yield the checkpoints of a text with one document per line."""
     for line in text.splitlines():
         if not line.strip():
             continue
@@ -91,26 +93,29 @@ def parse_checkpoints(text: bytes, source: str) -> Iterator[dict[str, Any]]:
 def verify_checkpoints(
     checkpoints: Sequence[Mapping[str, Any]], keyring: Keyring, source: str
 ) -> tuple[list[Witness], list[AuditFinding]]:
-    """What signed checkpoints say of each session; one whose signature fails is a fault and says nothing."""
+    """Return the witnesses that validly signed checkpoints give, and a finding for each invalid signature."""
     witnesses: list[Witness] = []
-    faults: list[AuditFinding] = []
+    findings: list[AuditFinding] = []
     for document in checkpoints:
-        rest = {key: value for key, value in document.items() if key != "sig"}
-        wrong = keyring.verify_signature(
-            document["kid"], _DOMAIN + encode_canonical(rest), document["sig"], document["ts"]
+        signed_fields = {key: value for key, value in document.items() if key != "sig"}
+        problem = keyring.verify_signature(
+            document["kid"], _DOMAIN + encode_canonical(signed_fields), document["sig"], document["ts"]
         )
-        if wrong is None:
+        if problem is None:
             witnesses += [
                 Witness(session, head["seq"], head["hash"], source, is_external=True)
                 for session, head in document["heads"].items()
             ]
         else:
-            faults.append(
+            findings.append(
                 AuditFinding(
-                    wrong, "", 0, f"the checkpoint in `{source}` {_SIGNATURE_PROBLEMS[wrong]} (key `{document['kid']}`)"
+                    problem,
+                    "",
+                    0,
+                    f"the checkpoint in `{source}` {_SIGNATURE_PROBLEMS[problem]} (key `{document['kid']}`)",
                 )
             )
-    return witnesses, faults
+    return witnesses, findings
 
 
 _SIGNATURE_PROBLEMS = {
@@ -121,5 +126,5 @@ _SIGNATURE_PROBLEMS = {
 
 
 def to_line(document: Mapping[str, Any]) -> str:
-    """The document on one line, for a place that keeps text."""
+    """Return the document on one line, for a medium that stores text."""
     return encode_canonical(document).decode()

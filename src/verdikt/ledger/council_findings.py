@@ -1,16 +1,15 @@
-"""Findings in the log: what stands against a plan, whatever its verdict file says."""
+"""Council findings in the log: what is open against a plan, whatever its verdict file says."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from verdikt.ledger.projection import Projection
+from verdikt.ledger.projections import FINDINGS
 from verdikt.model.entry import EntryKind
 
 if TYPE_CHECKING:
     from verdikt.ledger.store import LogStore
-    from verdikt.model.entry import Entry
 
 FindingLog = Callable[[str, EntryKind, Mapping[str, Any]], None]
 
@@ -19,45 +18,26 @@ _COUNCIL_PREFIX = "council-"
 
 
 def to_council_session(plan_hash: str) -> str:
-    """The session of the log that holds what was found for a plan."""
+    """Return the session of the log that holds the findings for a plan."""
     return f"{_COUNCIL_PREFIX}{plan_hash}"
 
 
 def is_council_session(session: str) -> bool:
-    """Whether a session is one of those, and no agent's."""
+    """Return whether a session holds a council's findings and is not an agent's."""
     return session.startswith(_COUNCIL_PREFIX)
 
 
 def create_finding_log(open_store: Callable[[], LogStore]) -> FindingLog:
-    """Takes what happened to a plan's findings into the log; the store is opened at the first entry."""
+    """Return a function that logs what happens to a plan's findings; it opens the store at the first entry."""
 
     def log_finding(plan_hash: str, kind: EntryKind, body: Mapping[str, Any]) -> None:
+        # Opened late: a council without findings must not create a data directory.
         open_store().append(to_council_session(plan_hash), kind, {"plan": plan_hash, **body})
 
     return log_finding
 
 
-def _fold_findings(state: dict[str, str], entry: Entry) -> dict[str, str]:
-    if entry.kind is EntryKind.FINDING_CLEARED:
-        return {id: level for id, level in state.items() if id != entry.body.get("id")}
-    finding = entry.body.get("finding")
-    if not isinstance(finding, Mapping):
-        return state
-    gone = {str(id) for id in finding.get("supersedes") or ()}
-    kept = {id: level for id, level in state.items() if id not in gone}
-    return kept | {str(finding.get("id")): str(finding.get("level"))}
-
-
-FINDINGS = Projection(
-    name="findings",
-    initial={},
-    fold=_fold_findings,
-    kinds=frozenset({EntryKind.FINDING, EntryKind.FINDING_CLEARED}),
-)
-"""What stands against a plan: id → level. A verdict file that lacks one of them was changed by hand."""
-
-
 def find_open_findings(store: LogStore, plan_hash: str) -> dict[str, str]:
-    """The findings that were recorded for a plan and neither cleared nor superseded: id → level."""
-    found: dict[str, str] = store.read_projection("findings", to_council_session(plan_hash)) or {}
-    return found
+    """Return the findings recorded for a plan and neither cleared nor superseded: id → level."""
+    findings: dict[str, str] = store.read_projection(FINDINGS.name, to_council_session(plan_hash)) or {}
+    return findings

@@ -16,7 +16,7 @@ from verdikt.errors import KeyringError, LedgerError
 from verdikt.ledger.artifact_store import ArtifactStore
 from verdikt.ledger.data_directory import make_private_directory
 from verdikt.ledger.keys import Keyring
-from verdikt.ledger.log_file import LogFile
+from verdikt.ledger.log_file import LogFile, hot_file_path
 from verdikt.ledger.log_index import LogIndex
 from verdikt.ledger.log_reader import LogReader
 from verdikt.ledger.state_database import WAL_LIMIT_BYTES, StateDatabase
@@ -28,7 +28,7 @@ from verdikt.observe.clock import SystemClock
 if TYPE_CHECKING:
     from verdikt.ledger.group_commit import GroupCommit
     from verdikt.ledger.log_index import PendingGap
-    from verdikt.ledger.projection import Projection
+    from verdikt.ledger.projections import Projection
     from verdikt.ledger.store import ChainHead, Signer
     from verdikt.model.entry import Entry
     from verdikt.observe.clock import Clock
@@ -213,6 +213,7 @@ class FileStore:
         for log in logs:
             log.close()
         self.state.close()
+        self.artifacts.close()
 
     def __enter__(self) -> Self:
         return self
@@ -228,7 +229,7 @@ class FileStore:
         with self._lock:
             log = self._logs.get(session)
             if log is None:
-                log = LogFile(self.reader.hot_file_path(session), durable=self._durable)
+                log = LogFile(hot_file_path(self.reader.ledger, session), durable=self._durable)
                 self._logs[session] = log
                 if len(self._logs) > _MAX_OPEN_FILES:
                     self._logs.popitem(last=False)[1].close_when_idle()

@@ -1,13 +1,13 @@
-"""Grants in the log: who may get past what, as the operator's signed entries say."""
+"""Grants in the log: exceptions that the operator's signed entries allow."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.operator_log import find_operator_entry
-from verdikt.ledger.projection import Projection
+from verdikt.ledger.projections import GRANTS
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind
 from verdikt.model.grant import parse_grant
@@ -18,61 +18,44 @@ if TYPE_CHECKING:
     from verdikt.model.grant import Grant
 
 
-def _fold_grants(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
-    body = entry.body
-    if entry.session != OPERATOR:
-        return state  # a grant is the operator's word: said elsewhere, it is nobody's
-    kept = {id: known for id, known in state.items() if known["expires"] > entry.timestamp_seconds}
-    if "revoke" in body:
-        kept.pop(str(body["revoke"]), None)
-    elif isinstance(body.get("grant"), Mapping):
-        grant = body["grant"]
-        kept[str(grant.get("id"))] = {
-            "seq": entry.seq,
-            "expires": grant.get("expires", 0),
-            "session": grant.get("session", ""),
-        }
-    return kept
-
-
-GRANTS = Projection(name="grants", initial={}, fold=_fold_grants, kinds=frozenset({EntryKind.GRANT}))
-"""Grants that have neither expired nor been revoked: id → where its entry stands. An index, never believed by itself."""
-
-
 def add_grant(store: FileStore, grant: Grant) -> Entry:
-    """Records a grant, signed."""
+    """Append a grant, signed."""
     return store.append(OPERATOR, EntryKind.GRANT, {"grant": grant.to_record()})
 
 
 def revoke_grant(store: FileStore, id: str) -> Entry:
-    """Records that a grant holds no longer, signed."""
+    """Append the revocation of a live grant, signed; raise `LedgerError` when there is no such grant."""
     if id not in {grant.id for grant in find_live_grants(store, None, store.clock.now())}:
         raise LedgerError(f"no live grant `{id}`; `verdikt grant list` shows them")
     return store.append(OPERATOR, EntryKind.GRANT, {"revoke": id})
 
 
 def find_live_grants(store: FileStore, session: str | None, now: float) -> tuple[Grant, ...]:
-    """The grants that hold now for a session (None: for any), each read from its signed entry in the log.
+    """Return the grants that hold now for a session (None: for any), each read from its signed entry in the log.
 
-    `state.db` only says where to look: whoever writes there cannot grant anything. A grant whose entry is damaged or
-    whose signature fails does not hold.
+    `state.db` only says where to look: writing to it grants nothing. A grant whose entry is damaged, or whose signature
+    is wrong, does not hold.
     """
-    found = []
-    for known in store.read_projection(GRANTS.name, OPERATOR).values():
-        if known["expires"] <= now or (session is not None and known["session"] not in ("*", session)):
+    grants = []
+    for indexed in store.read_projection(GRANTS.name, OPERATOR).values():
+        # The index saves reading entries that cannot match; what it claims is verified below.
+        if indexed["expires"] <= now or (session is not None and indexed["session"] not in ("*", session)):
             continue
-        grant = _read_verified_grant(store, known["seq"])
+        grant = _read_verified_grant(store, indexed["seq"])
         if grant is not None and now < grant.expires and (session is None or grant.is_active(now, session)):
-            found.append(grant)
-    return tuple(found)
+            grants.append(grant)
+    return tuple(grants)
 
 
 def _read_verified_grant(store: FileStore, seq: int) -> Grant | None:
-    found = find_operator_entry(store, seq)
-    if found is None:
+    verified = find_operator_entry(store, seq)
+    if verified is None:
         return None
-    entry, later = found
+    entry, later = verified
     grant = entry.body.get("grant")
-    if not isinstance(grant, Mapping) or any(each.body.get("revoke") == grant.get("id") for each in later):
+    # An index that was tampered with cannot bring a revoked grant back.
+    if not isinstance(grant, Mapping) or any(
+        later_entry.body.get("revoke") == grant.get("id") for later_entry in later
+    ):
         return None
     return parse_grant(grant)

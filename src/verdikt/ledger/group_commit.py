@@ -1,4 +1,4 @@
-"""Waiting for the disk later, when several entries can wait together."""
+"""Group commit: a thread writes several entries and waits for the disk once."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ if TYPE_CHECKING:
 
 
 class GroupCommit:
-    """What each thread has written and not waited for yet, while it collects that."""
+    """The writes that each thread has made and not synced yet, while it collects a batch."""
 
     def __init__(self) -> None:
         self._thread_state = threading.local()
 
     def begin_batch(self) -> None:
-        """From now on no update of this thread waits for the disk."""
+        """Collect this thread's writes from now on, instead of waiting for the disk after each."""
         self._thread_state.written = []
 
     def end_batch(self) -> list[tuple[LogFile, int]]:
-        """What must be handed to `LogFile.sync`, all of it, before any of it is promised."""
-        found: list[tuple[LogFile, int]] | None = getattr(self._thread_state, "written", None)
+        """Return the collected writes; each must be passed to `LogFile.sync` before any of them is promised."""
+        writes: list[tuple[LogFile, int]] | None = getattr(self._thread_state, "written", None)
         self._thread_state.written = None
-        return found or []
+        return writes or []
 
     def defer_sync(self, log: LogFile, write_count: int) -> bool:
-        """Whether this thread collects, and sees to this one as well."""
-        found = getattr(self._thread_state, "written", None)
-        if found is None:
+        """Add a write to this thread's batch; return False when it collects none, and the caller must sync."""
+        writes = getattr(self._thread_state, "written", None)
+        if writes is None:
             return False
+        # The disk starts working while the thread decides the next calls of its batch.
         log.start_writeback()
-        found.append((log, write_count))
+        writes.append((log, write_count))
         return True

@@ -1,4 +1,4 @@
-"""Replacing the key that signs the log, so that everything signed before stays verifiable and the new key is vouched for."""
+"""Replacement of the signing key: old signatures stay verifiable, and the old key introduces the new one."""
 
 from verdikt.errors import KeyringError
 from verdikt.ledger.files import FileStore
@@ -8,10 +8,10 @@ from verdikt.model.entry import Entry, EntryKind
 
 
 def rotate_key(store: FileStore, algorithm: str = ED25519, *, lost: bool = False) -> tuple[Key, Entry]:
-    """Makes a new key, lets the old one sign its introduction, and then sign no more.
+    """Make a new key, have the old one sign its introduction, and activate it.
 
-    With `lost`, the old key's secret half is gone and the new key introduces itself, which verification will say. Stopped
-    half-way, the old key simply goes on; the prepared one signs nothing.
+    With `lost`, the old key's secret half is gone and the new key introduces itself, which verification reports. If the
+    process stops half-way, the old key stays active; the prepared one signs nothing.
     """
     keyring = store.keyring
     old = keyring.current_kid()
@@ -24,6 +24,7 @@ def rotate_key(store: FileStore, algorithm: str = ED25519, *, lost: bool = False
     if lost:
         keyring.activate_key(key.kid)
         return key, store.append(OPERATOR, EntryKind.KEY_ROTATION, body)
+    # The introduction is in the log before the new key signs anything.
     entry = store.append(OPERATOR, EntryKind.KEY_ROTATION, body)
     keyring.activate_key(key.kid)
     return key, entry

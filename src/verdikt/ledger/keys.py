@@ -1,4 +1,4 @@
-"""The keyring: who signed what, and with which key; old public keys are kept, so nothing signed before becomes unverifiable."""
+"""The key ring: the keys that sign the log. Old public keys stay in it, so that old signatures stay verifiable."""
 
 import fcntl
 import hashlib
@@ -25,16 +25,16 @@ ED25519 = "ed25519"
 HMAC = "hmac-sha256"
 ALGORITHMS = (ED25519, HMAC)
 ALGORITHM_LABELS: Mapping[str, str] = {
-    ED25519: "anybody can verify, only the holder of the private key can sign",
-    HMAC: "forgeable by whoever can read it, verifiers included",
+    ED25519: "everyone can verify, only the holder of the private key can sign",
+    HMAC: "forgeable by everyone who can read it, verifiers included",
 }
 _RETIREMENT_GRACE_SECONDS = 60
-"""How long after its rotation a key may still have signed what was being written at that moment."""
+"""Time after its rotation during which a key's signature is accepted: an entry may have been under way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """What everybody may know of a key. `public` is empty for HMAC, whose only key is secret."""
+    """The public part of a key. `public` is empty for HMAC, whose only key is secret."""
 
     kid: str
     algorithm: str
@@ -52,7 +52,10 @@ class SigningKey:
 
 
 class Keyring:
-    """The keys of one data directory: `keys/keyring.json`, and `keys/<kid>.key` (0600) for the current one."""
+    """The keys of one data directory: `keys/keyring.json`, and `keys/<kid>.key` (0600) for the current one.
+
+    Holds no open file between calls, so it needs no `close`.
+    """
 
     def __init__(self, directory: Path, clock: Clock | None = None) -> None:
         self.directory = directory
@@ -64,19 +67,19 @@ class Keyring:
 
     @property
     def path(self) -> Path:
-        """The list of keys."""
+        """Return the path of the list of keys."""
         return self.directory / "keyring.json"
 
     def list_keys(self) -> list[Key]:
-        """Every key there ever was, oldest first."""
+        """Return every key there ever was, oldest first."""
         return list(self._load_keyring()[1].values())
 
     def current_kid(self) -> str:
-        """The key that signs now; empty when there is none yet."""
+        """Return the id of the key that signs now; empty when there is none yet."""
         return self._load_keyring()[0]
 
     def create_first_key(self, algorithm: str = ED25519) -> Key:
-        """Makes the first key. Refused when there is one: use `rotate`."""
+        """Make the first key; raise `KeyringError` when there is one already."""
         with self._lock_keyring():
             if self._load_keyring()[0]:
                 raise KeyringError(f"`{self.path}` already has a key; use `verdikt keys rotate` to replace it")
@@ -85,7 +88,7 @@ class Keyring:
         return key
 
     def prepare_key(self, algorithm: str = ED25519) -> Key:
-        """Makes a key and keeps it beside the current one, which goes on signing until `adopt`."""
+        """Make a key and store it beside the current one, which goes on signing until `activate_key`."""
         with self._lock_keyring():
             return self._generate_key(algorithm)
 
@@ -93,8 +96,10 @@ class Keyring:
         if algorithm not in ALGORITHMS:
             raise KeyringError(f"expected one of {', '.join(ALGORITHMS)}, found `{algorithm}`")
         secret = os.urandom(32)
+        # An HMAC key has no public half: its id is a digest of the secret under a label of its own.
         public = _derive_public_key(secret) if algorithm == ED25519 else b""
         kid = _derive_kid(algorithm, public or secret)
+        # The secret is durable before the list names the key.
         self._write_file(self.directory / f"{kid}.key", secret.hex().encode() + b"\n")
         key = Key(kid=kid, algorithm=algorithm, public=public.hex(), created=int(self._clock.now()))
         current, keys = self._load_keyring()
@@ -102,7 +107,7 @@ class Keyring:
         return key
 
     def activate_key(self, kid: str) -> None:
-        """Lets a prepared key sign from now on. An Ed25519 key that it replaces loses its secret half, which nobody needs."""
+        """Sign with a prepared key from now on. The secret half of an Ed25519 key that it replaces is deleted."""
         with self._lock_keyring():
             self._activate_key(kid)
 
@@ -113,11 +118,12 @@ class Keyring:
         if current and current != kid:
             keys = {**keys, current: replace(keys[current], retired=int(self._clock.now()))}
         self._save_keyring(kid, keys)
+        # An HMAC secret is needed to verify old signatures; an Ed25519 one could only forge.
         if current and current != kid and keys[current].algorithm == ED25519:
             self._secret_path(current).unlink(missing_ok=True)
 
     def get_signing_key(self) -> SigningKey:
-        """The key to sign with; the first one is made when it is first needed."""
+        """Return the key to sign with; make the first one when it is first needed."""
         kid, keys = self._load_keyring()
         if not kid:
             with self._lock_keyring():
@@ -126,16 +132,17 @@ class Keyring:
                     kid = self._generate_key(ED25519).kid
                     self._activate_key(kid)
                 keys = self._load_keyring()[1]
+        # Another process may have rotated the key since.
         if self._signing_key is None or self._signing_key.kid != kid:
             self._signing_key = SigningKey(kid, _create_signer(keys[kid].algorithm, self._load_secret(kid)))
         return self._signing_key
 
     def check_entry_signature(self, kid: str, hash: str, sig: str, ts: int = 0) -> Corruption | None:
-        """What is wrong with an entry's signature, if anything."""
+        """Return what is wrong with an entry's signature; None when it is valid."""
         return self.verify_signature(kid, signature_message(hash), sig, ts)
 
     def verify_signature(self, kid: str, message: bytes, sig: str, ts: int = 0) -> Corruption | None:
-        """What is wrong with a signature made at `ts` (microseconds), if anything."""
+        """Return what is wrong with a signature made at `ts` (microseconds); None when it is valid."""
         key = self._load_keyring()[1].get(kid)
         if key is None:
             return Corruption.UNKNOWN_KEY
@@ -143,20 +150,21 @@ class Keyring:
             raw = bytes.fromhex(sig)
         except ValueError:
             return Corruption.BAD_SIGNATURE
-        good = (
+        is_valid = (
             self._is_valid_hmac(kid, message, raw)
             if key.algorithm == HMAC
             else self._is_valid_ed25519(key, message, raw)
         )
-        if not good:
+        if not is_valid:
             return Corruption.BAD_SIGNATURE
+        # Otherwise a leaked old key could sign new entries.
         if key.retired is not None and ts / 1_000_000 > key.retired + _RETIREMENT_GRACE_SECONDS:
             return Corruption.RETIRED_KEY
         return None
 
     @contextmanager
     def _lock_keyring(self) -> Iterator[None]:
-        """Alone on the keyring, against other processes that would make or rotate keys."""
+        """Exclude other processes that would make or rotate keys."""
         make_private_directory(self.directory)
         try:
             fd = os.open(self.directory / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -169,6 +177,7 @@ class Keyring:
             os.close(fd)
 
     def _is_valid_ed25519(self, key: Key, message: bytes, sig: bytes) -> bool:
+        # cryptography takes longer to import than a decision; only signing and verifying need it.
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -215,9 +224,10 @@ class Keyring:
             return "", {}
         except OSError as error:
             raise KeyringError(f"cannot read `{self.path}`: {error.strerror}; check who owns it") from error
-        seen = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
-        if self._cached_keyring is None or self._cached_keyring[0] != seen:
-            self._cached_keyring = (seen, *_parse_keyring(self.path))
+        # A rotation replaces the file, so the inode changes even within one clock tick.
+        identity = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        if self._cached_keyring is None or self._cached_keyring[0] != identity:
+            self._cached_keyring = (identity, *_parse_keyring(self.path))
             self._public_keys.clear()
         return self._cached_keyring[1], self._cached_keyring[2]
 
@@ -226,7 +236,7 @@ class Keyring:
         self._write_file(self.path, json.dumps(document, indent=1).encode() + b"\n")
 
     def _write_file(self, path: Path, data: bytes) -> None:
-        """Puts a file in place at once, readable by its owner alone."""
+        """Put a file in place in one step, readable by its owner only."""
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -241,7 +251,7 @@ class Keyring:
 
 
 def to_public_records(keys: list[Key]) -> list[dict[str, Any]]:
-    """The keys as plain data, fit to be shown to anybody."""
+    """Return the keys as plain data without secrets."""
     return [fields_of(key) for key in keys]
 
 
@@ -251,6 +261,7 @@ def _derive_kid(algorithm: str, material: bytes) -> str:
 
 
 def _derive_public_key(secret: bytes) -> bytes:
+    # Only needed to make a key: see `_is_valid_ed25519`.
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     return Ed25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
@@ -259,6 +270,7 @@ def _derive_public_key(secret: bytes) -> bytes:
 def _create_signer(algorithm: str, secret: bytes) -> Callable[[bytes], str]:
     if algorithm == HMAC:
         return lambda data: hmac.digest(secret, data, "sha256").hex()
+    # Only needed to sign: see `_is_valid_ed25519`.
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     private = Ed25519PrivateKey.from_private_bytes(secret)

@@ -1,58 +1,61 @@
-"""One session's file while it is open: its lock, its tail, and the durable write at its end."""
+"""The files of one session's log: the hot file with its lock and its durable writes, and the archives."""
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import gzip
 import os
 import threading
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import ChainBroken, LedgerError
-from verdikt.ledger.data_directory import sync_directory, sync_file, write_all
-from verdikt.ledger.segment import read_tail
+from verdikt.ledger.data_directory import encode_session_filename, sync_directory, sync_file, write_all
 from verdikt.model.entry import decode_entry
+from verdikt.model.lazy_regex import compile_lazily
 from verdikt.observe.clock import SystemClock
 
 if TYPE_CHECKING:
     from verdikt.ledger.store import ChainHead
     from verdikt.model.entry import Entry
 
+LOCK_TIMEOUT_SECONDS = 8.0
+"""How long to wait for a session's lock: less than a host waits for its hook, so that the hook can still report it."""
 
-WAIT_SECONDS = 8.0
-"""How long a session's lock is waited for: less than a hook has, so that whoever keeps it only makes the hook say so."""
-
+CHUNK_BYTES = 1 << 16
 _LOCK_RETRY_SECONDS = 0.01
+_ARCHIVE_FILENAME = compile_lazily(r"(.+)\.([0-9]+)-([0-9]+)\.jsonl\.gz")
 
 
 class LogFile:
-    """A session's `.jsonl`, opened for appending. Its lock is held by one thread of one process at a time."""
+    """A session's `.jsonl`, opened for appending. One thread of one process holds its lock at a time."""
 
     def __init__(self, path: Path, *, durable: bool) -> None:
         self.path = path
         self.head: ChainHead | None = None
-        """Where the chain ended when we last held the lock; None when nobody looked yet."""
+        """Where the chain ended when we last held the lock; None when the file must be read again."""
         self.size = -1
         self._size_at_lock = -1
         self.states: dict[str, Any] = {}
-        """The projections' states at `head`; whoever folds them makes new ones."""
+        """The projections' states at `head`; folding replaces them and never changes them in place."""
         self.stale_projections: dict[str, int] = {}
-        """The projections whose state in `state.db` is older, each with the entry that changed it last."""
+        """The projections whose state in `state.db` is older, each with the seq of the entry that changed it last."""
         self.last_stored_seq: int | None = None
-        """The entry up to which `state.db` held every state when we last wrote them; None when we did not yet."""
+        """The seq up to which `state.db` held every state when we last wrote them; None when we have not yet."""
         self.current_labels: frozenset[str] = frozenset()
-        """Which projections `state.db` holds folded up to `head`."""
+        """The labels of the projections that `state.db` holds folded up to `database_head`."""
         self.database_head: ChainHead | None = None
-        """The head that `state.db` has; None when it has none, or nobody looked yet."""
+        """The head recorded in `state.db`; None when it has none, or has not been read."""
         self.lagging_projections: frozenset[str] = frozenset()
-        """The projections that `state.db` says are behind that head."""
+        """The projections that `state.db` marks as folded less far than that head."""
         self.last_written_head: ChainHead | None = None
-        """The last head that we wrote, whatever became of the file since."""
+        """The last head that this process wrote, whatever happened to the file since."""
         self.database_identity: tuple[int, int] | None = None
-        """Which `state.db` that was."""
+        """Device and inode of the `state.db` that all of this was read from."""
         self._path_text = str(path)
         self._durable = durable
         self._close_when_unlocked = False
@@ -63,18 +66,19 @@ class LogFile:
         self._waiters = 0
         self._writes_begun = 0
         self.write_count = 0
-        """How many writes there were; read under the lock, it is what to `sync` for."""
+        """Number of writes so far; read under the lock, it is the argument for `sync`."""
         self._sync_count = self._writeback_count = 0
         self._lost_count = 0
         self._fd = -1
 
     def lock_file(self) -> LogFile:
-        """Inside `with`: alone on the session, against threads and processes; on the file that stands at the path now."""
+        """Return a context manager that excludes other threads and processes from the file now at the path."""
         return self
 
     def __enter__(self) -> None:
-        if not self._thread_lock.acquire(timeout=WAIT_SECONDS):
+        if not self._thread_lock.acquire(timeout=LOCK_TIMEOUT_SECONDS):
             raise LedgerError(f"`{self.path}` is still being written for another call; check the disk")
+        # The lock is reentrant only so that this thread gets here, and an error instead of waiting for itself.
         if self._busy:
             self._thread_lock.release()
             raise LedgerError(f"an update of `{self.path.name}` is already under way in this thread")
@@ -100,7 +104,7 @@ class LogFile:
             self._thread_lock.release()
 
     def run_if_idle(self, action: Callable[[LogFile], None]) -> bool:
-        """Does something while no update is under way in this process; False, and nothing is done, while one is."""
+        """Call `action` unless an update is under way in this process; return whether it was called."""
         if not self._thread_lock.acquire(blocking=False):
             return False
         try:
@@ -111,7 +115,7 @@ class LogFile:
             self._thread_lock.release()
 
     def close_when_idle(self) -> None:
-        """Closes the file, now or when whoever holds its lock lets go."""
+        """Close the file, now or when the lock is released."""
         self._close_when_unlocked = True
         if self._thread_lock.acquire(blocking=False):
             try:
@@ -122,19 +126,19 @@ class LogFile:
 
     @property
     def fd(self) -> int:
-        """The open file."""
+        """Return the open file's descriptor."""
         return self._fd
 
     def is_unchanged(self) -> bool:
-        """Whether nobody wrote since we last did, so that what we remember is still true. Only under the lock."""
+        """Return whether the file was not written since this process last wrote it. Call it under the lock."""
         return self.head is not None and self._size_at_lock == self.size
 
     def read_last_entry(self) -> tuple[Entry | None, bytes, bytes]:
-        """The last entry, its line when it is damaged, and the torn bytes after it."""
+        """Return the last entry, its line when it is damaged, and the torn bytes after it."""
         line, torn = read_tail(self._fd, os.fstat(self._fd).st_size)
         if torn:
             with suppress(ChainBroken):
-                entry = decode_entry(torn + b"\n")  # whole but for its newline: nothing is lost
+                entry = decode_entry(torn + b"\n")  # complete except for its newline: nothing is lost
                 os.write(self._fd, b"\n")
                 return entry, b"", b""
         if not line:
@@ -147,7 +151,7 @@ class LogFile:
             raise LedgerError(f"cannot append to `{self.path}`: {error}") from error
 
     def append_bytes(self, data: bytes, *, torn_bytes: int = 0) -> None:
-        """Adds bytes at the end, in place of the last `over` torn ones; all of them or none."""
+        """Append all bytes or none, in place of the last `torn_bytes` bytes."""
         size = os.fstat(self._fd).st_size
         self._writes_begun += 1
         try:
@@ -165,22 +169,20 @@ class LogFile:
         self.write_count = self._writes_begun
 
     def start_writeback(self) -> None:
-        """Has the system begin with what was written, if it can, so that a `sync` in a while waits less.
-
-        Once until then: what follows goes to the same block, which would be written again each time.
-        """
+        """Ask the system to begin writing, where it can, so that a later `sync` waits less."""
+        # Only once before each sync: later lines go to the same block, which would be written again each time.
         if self._durable and self._writeback_count <= self._sync_count and hasattr(os, "posix_fadvise"):
             self._writeback_count = self.write_count
-            # Linux begins to write whatever is said not to be needed, and keeps it until it is on the disk.
+            # Linux starts writeback of pages that are declared unneeded, and keeps them until they are on the disk.
             with suppress(OSError):
                 os.posix_fadvise(self._fd, max(self._size_at_lock, 0), 0, os.POSIX_FADV_DONTNEED)
 
     def sync(self, write_count: int) -> None:
-        """Returns when that many writes are on the disk; one caller waits for the disk for all who have written."""
+        """Wait until that many writes are on the disk; one thread calls fsync for all that have written."""
         if not self._durable or not write_count:
             return
         with self._sync_condition:
-            # Whoever finds nobody at it does it; the others are woken when it is done, and need not take turns.
+            # The first thread to get here syncs; the others sleep, and are woken together when it is done.
             while self._syncing and self._sync_count < write_count and self._lost_count < write_count:
                 self._wait_for_sync()
             if self._lost_count >= write_count:
@@ -188,23 +190,23 @@ class LogFile:
             if self._sync_count >= write_count:
                 return
             self._syncing = True
-        upto, done = self.write_count, False
+        target_count, is_synced = self.write_count, False
         try:
             if self._fd >= 0:
                 os.fsync(self._fd)
             else:
-                sync_file(self.path)  # closed in between: the data is in the file, whoever asks for it
-            done = True
+                sync_file(self.path)  # closed in between: any descriptor syncs the file's data
+            is_synced = True
         except OSError as error:
             raise LedgerError(f"cannot write `{self.path}`: {error.strerror}; {_suggest_fix(error)}") from error
         finally:
             with self._sync_condition:
                 self._syncing = False
-                if done:
-                    self._sync_count = max(self._sync_count, upto)
+                if is_synced:
+                    self._sync_count = max(self._sync_count, target_count)
                 else:
-                    # The kernel forgets what it could not write, lines that were begun meanwhile among it: for all of
-                    # those a later success proves nothing.
+                    # After a failed fsync the kernel drops the pages that it could not write, those of lines begun
+                    # meanwhile included: a later success proves nothing about them.
                     self._lost_count, self.head = self._writes_begun, None
                 if self._waiters:
                     self._sync_condition.notify_all()
@@ -214,8 +216,13 @@ class LogFile:
         self._sync_condition.wait()
         self._waiters -= 1
 
+    def close(self) -> None:
+        """Close the file; the next lock opens it again."""
+        with self._thread_lock:
+            self._close_file()
+
     def _close_file(self) -> None:
-        """Closes the file, when nobody waits for the disk with it."""
+        """Close the file once no thread syncs it."""
         with self._sync_condition:
             while self._syncing:
                 self._wait_for_sync()
@@ -223,30 +230,25 @@ class LogFile:
                 os.close(self._fd)
             self._fd = -1
 
-    def close(self) -> None:
-        """Lets go of the file."""
-        with self._thread_lock:
-            self._close_file()
-
     def _lock_current_file(self) -> None:
         while True:
             if self._fd < 0:
                 self._open_file()
             self._acquire_flock()
             try:
-                there = os.stat(self._path_text)
+                at_path = os.stat(self._path_text)
             except FileNotFoundError:
-                there = None
-            here = os.fstat(self._fd)
-            if there is not None and there.st_ino == here.st_ino and there.st_dev == here.st_dev:
-                self._size_at_lock = here.st_size
+                at_path = None
+            opened = os.fstat(self._fd)
+            if at_path is not None and at_path.st_ino == opened.st_ino and at_path.st_dev == opened.st_dev:
+                self._size_at_lock = opened.st_size
                 return
-            # rotation put another file in its place while we waited
+            # Rotation put another file in its place while we waited for the lock.
             self._close_file()
 
     def _acquire_flock(self) -> None:
-        """The lock of the file, against other processes; whoever keeps it must not keep a hook from answering."""
-        for attempt in range(int(WAIT_SECONDS / _LOCK_RETRY_SECONDS)):
+        """Lock the file against other processes, or raise `LedgerError` while the hook can still answer."""
+        for attempt in range(int(LOCK_TIMEOUT_SECONDS / _LOCK_RETRY_SECONDS)):
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -263,15 +265,15 @@ class LogFile:
                 self._fd = os.open(self.path, flags)
             except FileNotFoundError:
                 self._fd = os.open(self.path, flags | os.O_CREAT, 0o600)
-            # Whoever made an empty one may have been killed before its name was on the disk.
+            # Also for an empty file that was there: its creator may have been killed before its name was on the disk.
             if self._durable and not os.fstat(self._fd).st_size:
                 sync_directory(self.path.parent)
         except OSError as error:
             raise LedgerError(f"cannot open `{self.path}`: {error.strerror}; {_suggest_fix(error)}") from error
 
     def _replace_tail(self, data: bytes, offset: int) -> None:
-        # Not through the appending descriptor, which ignores offsets. Written over the torn bytes before the rest of them
-        # is cut off, so that being killed in between leaves a torn line again and never an entry less.
+        # Not through the appending descriptor, which ignores offsets. The torn bytes are overwritten before the rest of
+        # them is cut off, so that a kill in between leaves a torn line again, and never loses an entry.
         fd = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
         try:
             os.lseek(fd, offset, os.SEEK_SET)
@@ -279,6 +281,92 @@ class LogFile:
             os.ftruncate(fd, offset + len(data))
         finally:
             os.close(fd)
+
+
+def hot_file_path(ledger: Path, session: str) -> Path:
+    """Return the path of a session's hot file."""
+    return ledger / f"{encode_session_filename(session)}.jsonl"
+
+
+class ArchiveSegment:
+    """One archived stretch of a session's log: `<name>.<first>-<last>.jsonl.gz`."""
+
+    def __init__(self, path: Path, first_seq: int, last_seq: int) -> None:
+        self.path = path
+        self.first_seq = first_seq
+        self.last_seq = last_seq
+
+    def read_lines(self) -> Iterator[bytes]:
+        """Yield the lines, newlines included."""
+        try:
+            with gzip.open(self.path, "rb") as file:
+                yield from file
+        except (OSError, EOFError, zlib.error) as error:
+            raise LedgerError(f"cannot read `{self.path}`: {error}; restore it from a backup") from error
+
+
+def list_session_archives(ledger: Path, filename: str) -> list[ArchiveSegment]:
+    """Return a session's archives, oldest first."""
+    return sorted(
+        (archive for owner, archive in iterate_archives(ledger) if owner == filename),
+        key=lambda archive: (archive.first_seq, archive.last_seq),
+    )
+
+
+def iterate_archives(ledger: Path) -> Iterator[tuple[str, ArchiveSegment]]:
+    """Yield every archive, with the file name of its session."""
+    try:
+        months = sorted(entry.name for entry in os.scandir(ledger / "_archive") if entry.is_dir())
+    except FileNotFoundError:
+        return
+    for month in months:
+        for file in sorted(os.listdir(ledger / "_archive" / month)):
+            if match := _ARCHIVE_FILENAME.fullmatch(file):
+                yield match[1], ArchiveSegment(ledger / "_archive" / month / file, int(match[2]), int(match[3]))
+
+
+def read_last_archived_line(ledger: Path, session: str) -> bytes:
+    """Return the last line of the session's newest archive; empty when it has none."""
+    line = b""
+    for archive in list_session_archives(ledger, encode_session_filename(session))[-1:]:
+        for line in archive.read_lines():  # noqa: B007 - the last one is wanted
+            pass
+    return line
+
+
+def read_tail(fd: int, size: int) -> tuple[bytes, bytes]:
+    """Return the last complete line (newline included) and the torn bytes after it, reading no more than these need."""
+    start, torn, line = size, b"", b""
+    chunks: list[bytes] = []  # last one first; joined once, because a line may be long
+    complete = False
+    while start > 0:
+        step = min(CHUNK_BYTES, start)
+        start -= step
+        chunk = _read_at(fd, step, start)
+        if not complete and (end := chunk.rfind(b"\n")) >= 0:
+            torn = b"".join([chunk[end + 1 :], *reversed(chunks)])
+            complete, chunks, chunk = True, [], chunk[: end + 1]
+            begin = chunk.rfind(b"\n", 0, end)
+        else:
+            begin = chunk.rfind(b"\n") if complete else -1
+        if complete and begin >= 0:
+            chunks.append(chunk[begin + 1 :])
+            break
+        chunks.append(chunk)
+    if complete:
+        line = b"".join(reversed(chunks))
+    else:
+        torn = b"".join(reversed(chunks))
+    return line, torn
+
+
+def _read_at(fd: int, count: int, offset: int) -> bytes:
+    parts = []
+    while count > 0 and (part := os.pread(fd, count, offset)):
+        parts.append(part)
+        count -= len(part)
+        offset += len(part)
+    return b"".join(parts)
 
 
 def _suggest_fix(error: OSError) -> str:

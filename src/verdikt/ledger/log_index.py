@@ -1,4 +1,4 @@
-"""What `state.db` says of the log, the heads and the projections, brought in line with what the log says."""
+"""The index of the log in `state.db` (heads and projections), reconciled with the log files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.chain_reader import GAP_LOST, GAP_REWRITTEN
-from verdikt.ledger.projection import index_by_name
+from verdikt.ledger.log_file import read_last_archived_line
+from verdikt.ledger.projections import index_by_name
 from verdikt.ledger.state_database import StateRow
 from verdikt.ledger.store import ChainHead
 from verdikt.model.canonical_json import encode_canonical
@@ -22,27 +23,27 @@ from verdikt.model.entry import decode_entry
 if TYPE_CHECKING:
     from verdikt.ledger.log_file import LogFile
     from verdikt.ledger.log_reader import LogReader
-    from verdikt.ledger.projection import Projection
+    from verdikt.ledger.projections import Projection
     from verdikt.ledger.state_database import HeadRow, StateDatabase
     from verdikt.ledger.store import LogWriter
 
 STORE_INTERVAL = 32
-"""Entries after which a process that goes on writing to a session stores its projections again; its head it always does.
+"""Number of entries after which a process that keeps writing to a session stores its projections again.
 
-Whoever comes next folds what was left, so this bounds what a new process may have to read.
+The next process folds the entries after the last stored state, so this bounds how many it may have to read.
 """
 
 
 @dataclass(slots=True)
 class PendingGap:
-    """Something that was found wrong on opening a session, to be written into it first."""
+    """Something found wrong on opening a session, to be written into it first."""
 
     body: dict[str, Any]
     artifacts: dict[str, bytes] = field(default_factory=dict)
 
 
 class LogIndex:
-    """Each session's head and projections in `state.db`. Only a copy: the log is what counts, and gives all of it back."""
+    """Each session's head and projections in `state.db`. Only a copy: all of it can be computed from the log."""
 
     def __init__(self, state: StateDatabase, reader: LogReader, projections: tuple[Projection, ...]) -> None:
         self.projections = index_by_name(projections)
@@ -54,33 +55,39 @@ class LogIndex:
         self._lock = threading.Lock()
 
     def reset_after_fork(self) -> None:
-        """Lets go of what belongs to the process we were forked from."""
+        """Drop locks and connections that belong to the parent process."""
         self._lock = threading.Lock()
         self._state.reset_after_fork()
 
     def reconcile_session(self, session: str, log: LogFile) -> tuple[list[PendingGap], int, dict[str, int]]:
-        """Compares the file's end with the recorded head, and brings the projections up to it.
+        """Compare the end of the file with the recorded head, and fold the projections up to it.
 
-        What is wrong there, how many bytes at its end are torn, and which projections changed since they were stored.
+        Return what is wrong there, the number of torn bytes at the end, and the projections that changed since they
+        were stored, each with the seq of the entry that changed it.
         """
         entry, damaged, torn = log.read_last_entry()
         with self._state.hold_connection() as db:
             row = db.read_head(session)
-        known = row.head if row else ChainHead()
-        if log.last_written_head is not None and known == log.database_head and log.last_written_head.seq > known.seq:
-            known = log.last_written_head  # written since the row was, which nobody has touched
-        wrong: list[PendingGap] = []
+        recorded_head = row.head if row else ChainHead()
+        if (
+            log.last_written_head is not None
+            and recorded_head == log.database_head
+            and log.last_written_head.seq > recorded_head.seq
+        ):
+            # This process wrote entries after the recorded head, and the row is unchanged since.
+            recorded_head = log.last_written_head
+        gaps: list[PendingGap] = []
         head = ChainHead(entry.seq, entry.hash) if entry else self._find_last_head(session, damaged)
         if damaged:
-            wrong.append(PendingGap({"reason": "damaged", "line": damaged[:80].decode(errors="replace")}))
-            head = known if known.seq > head.seq else ChainHead(head.seq + 1, head.hash)
-        elif known.seq > head.seq:
-            wrong.append(PendingGap({"reason": GAP_LOST, "after": head.seq, "head": _head_to_dict(known)}))
-            head = known
-        elif known.seq and not self._is_continuation(session, known, head):
-            wrong.append(PendingGap({"reason": GAP_REWRITTEN, "head": _head_to_dict(known)}))
+            gaps.append(PendingGap({"reason": "damaged", "line": damaged[:80].decode(errors="replace")}))
+            head = recorded_head if recorded_head.seq > head.seq else ChainHead(head.seq + 1, head.hash)
+        elif recorded_head.seq > head.seq:
+            gaps.append(PendingGap({"reason": GAP_LOST, "after": head.seq, "head": _head_to_dict(recorded_head)}))
+            head = recorded_head
+        elif recorded_head.seq and not self._is_continuation(session, recorded_head, head):
+            gaps.append(PendingGap({"reason": GAP_REWRITTEN, "head": _head_to_dict(recorded_head)}))
         if torn:
-            wrong.append(PendingGap({"reason": "torn", "bytes": len(torn)}, {"torn": torn}))
+            gaps.append(PendingGap({"reason": "torn", "bytes": len(torn)}, {"torn": torn}))
         log.states, stale = self._catch_up(session, row, head)
         log.stale_projections, log.last_stored_seq = {}, None
         log.current_labels, log.database_head, log.lagging_projections = (
@@ -90,14 +97,14 @@ class LogIndex:
         )
         log.head, log.size = head, os.fstat(log.fd).st_size
         log.database_identity = self._state.read_identity()
-        return wrong, len(torn), stale
+        return gaps, len(torn), stale
 
     def commit_update(
         self, log: LogFile, writer: LogWriter, write_log: Callable[[], None], *, defer_head: bool
     ) -> None:
-        """The log, the head and now and then the projections, in one transaction of `state.db`; the log is what counts.
+        """Write the log entries, the head and, now and then, the projections in one transaction of `state.db`.
 
-        With `put_off`, a head alone is left for `record`.
+        With `defer_head`, an update that stores no projections leaves its head for `record_heads`.
         """
         states, behind = {**log.states, **writer.states}, {**log.stale_projections, **writer.change_seqs}
         complete = log.last_stored_seq is None or writer.head.seq - log.last_stored_seq >= STORE_INTERVAL
@@ -111,12 +118,12 @@ class LogIndex:
         log.states, log.stale_projections = states, {} if complete else behind
 
     def record_heads(self) -> None:
-        """Puts heads that were put off into `state.db`; what cannot be put there now is next time, and the log has it anyway."""
+        """Write deferred heads into `state.db`; one that cannot be written now is tried again next time."""
         if not self._deferred_logs or self._state.read_identity() is None:
-            return  # one that is missing is begun anew by who tells of it in the log
+            return  # a missing database is made by `FileStore`, which reports it in the log
         with self._lock:
             unrecorded, self._deferred_logs = self._deferred_logs, {}
-        left = unrecorded
+        unfinished = unrecorded
         try:
             with self._state.write_transaction() as db:
                 recorded = {
@@ -124,20 +131,20 @@ class LogIndex:
                     for session, log in unrecorded.items()
                     if log.run_if_idle(partial(self._record_head, db, session))
                 }
-            left = {session: log for session, log in unrecorded.items() if session not in recorded}
+            unfinished = {session: log for session, log in unrecorded.items() if session not in recorded}
             self._state.truncate_long_wal()
         except LedgerError:
             pass
-        if left:
+        if unfinished:
             with self._lock:
-                self._deferred_logs = {**left, **self._deferred_logs}
+                self._deferred_logs = {**unfinished, **self._deferred_logs}
 
     def flush_projections(self, logs: Iterable[tuple[str, LogFile]]) -> None:
-        """Stores the projections of sessions that `state.db` is behind with; what cannot be is folded later."""
+        """Store the projections of sessions that `state.db` is behind with; on failure they are folded again later."""
         for session, log in logs:
             if log.stale_projections:
                 with suppress(LedgerError), log.lock_file():
-                    # If somebody else has written meanwhile, they have caught up.
+                    # If another process has written meanwhile, it has stored the projections.
                     if (
                         log.stale_projections
                         and log.is_unchanged()
@@ -151,7 +158,7 @@ class LogIndex:
                         log.database_head, log.lagging_projections = log.head, frozenset()
 
     def refold_session(self, session: str, head: ChainHead) -> None:
-        """Forgets what is there of a session, and folds it from the log up to `head`."""
+        """Forget what is stored about a session, and fold it again from the log up to `head`."""
         with self._state.write_transaction() as db:
             db.forget_session(session)
             states, changed = self._catch_up(session, None, head)
@@ -159,7 +166,7 @@ class LogIndex:
             db.put_head(session, head, self._labels)
 
     def move_damaged_aside(self, now: float) -> None:
-        """Moves a `state.db` that cannot be read out of the way."""
+        """Rename a `state.db` that cannot be read."""
         try:
             with self._state.hold_connection() as db:
                 db.dump_tables()
@@ -167,13 +174,14 @@ class LogIndex:
             self._state.close()
             path = self._state.path
             path.rename(path.with_name(f"state.db.damaged-{int(now)}"))
+            # SQLite would apply the old write-ahead log to the new database.
             for ending in ("-wal", "-shm"):
                 path.with_name(f"state.db{ending}").unlink(missing_ok=True)
 
     def _find_last_head(self, session: str, damaged_line: bytes) -> ChainHead:
-        """Where the chain ends when the hot file has no legible last line."""
+        """Return where the chain ends when the hot file has no readable last line."""
         if not damaged_line:
-            line = self._reader.read_last_archived_line(session)
+            line = read_last_archived_line(self._reader.ledger, session)
             entry = decode_entry(line) if line else None
         else:
             entry = None
@@ -182,32 +190,33 @@ class LogIndex:
         return ChainHead(entry.seq, entry.hash) if entry else ChainHead()
 
     def _is_continuation(self, session: str, earlier_head: ChainHead, head: ChainHead) -> bool:
-        """Whether the chain that ends at `head` goes through the head that was recorded before."""
+        """Return whether the chain that ends at `head` passes through the head that was recorded before."""
         if earlier_head.seq == head.seq:
             return earlier_head.hash == head.hash
         following = next(self._reader.read_intact_entries(session, since=earlier_head.seq), None)
         return following is not None and following.prev == earlier_head.hash
 
     def _catch_up(self, session: str, row: HeadRow | None, head: ChainHead) -> tuple[dict[str, Any], dict[str, int]]:
-        """Every projection's state at the head; and which of them changed since they were stored, by which entry."""
+        """Return every projection's state at the head, and the seq at which those changed that `state.db` lacks."""
         states: dict[str, Any] = {}
-        since: dict[str, int] = {}
+        folded_seqs: dict[str, int] = {}
         with self._state.hold_connection() as db:
             lag = db.read_lag(session)
             for name, projection in self.projections.items():
                 stored = db.read_state(session, name)
-                folded = (
+                folded_seq = (
                     row.head.seq if row and projection.label in row.current_labels else lag.get(projection.label, 0)
                 )
-                # A mark beyond the head was made by somebody else: what stands beside it proves nothing.
-                usable = folded <= head.seq and (not stored or stored.version == projection.version)
-                since[name] = folded if usable else 0
-                states[name] = load(stored.text) if stored and since[name] else projection.create_initial_state()
+                # A mark beyond the head belongs to entries that the log lacks: the state beside it proves nothing.
+                is_usable = folded_seq <= head.seq and (not stored or stored.version == projection.version)
+                folded_seqs[name] = folded_seq if is_usable else 0
+                states[name] = load(stored.text) if stored and folded_seqs[name] else projection.create_initial_state()
         changed: dict[str, int] = {}
-        if any(folded < head.seq for folded in since.values()):
-            for entry in self._reader.read_intact_entries(session, since=min(since.values())):
+        # One pass over the entries that the least advanced projection lacks.
+        if any(folded_seq < head.seq for folded_seq in folded_seqs.values()):
+            for entry in self._reader.read_intact_entries(session, since=min(folded_seqs.values())):
                 for name, projection in self.projections.items():
-                    if since[name] < entry.seq <= head.seq and projection.applies_to(entry):
+                    if folded_seqs[name] < entry.seq <= head.seq and projection.applies_to(entry):
                         states[name] = projection.fold(states[name], entry)
                         changed[name] = entry.seq
         return states, changed
@@ -229,6 +238,7 @@ class LogIndex:
             else:
                 self._put_lags(db, writer.session_id, log, behind)
             db.put_head(writer.session_id, writer.head, folded)
+            # Inside the transaction: if the log cannot be written, the head is rolled back.
             write_log()
         log.current_labels, log.database_head, log.lagging_projections = (
             folded,
@@ -238,10 +248,11 @@ class LogIndex:
         log.last_stored_seq = writer.head.seq if complete else log.last_stored_seq
 
     def _record_head(self, db: StateDatabase, session: str, log: LogFile) -> None:
-        """Moves a head on, unless somebody else has: then they knew more, and the next update looks at what they wrote."""
+        """Advance a recorded head, unless another process did: then the next update reads what that one wrote."""
         if log.head is None or log.database_head is None or log.head == log.database_head:
             return
         folded = self._select_current_labels(frozenset(log.stale_projections))
+        # Compare and set: another process may have recorded a newer head.
         if db.move_head(session, log.database_head, log.head, folded):
             self._put_lags(db, session, log, log.stale_projections)
             log.current_labels, log.database_head, log.lagging_projections = (
@@ -255,9 +266,10 @@ class LogIndex:
     def _store_projections(
         self, db: StateDatabase, session: str, log: LogFile, states: Mapping[str, Any], behind: Mapping[str, int]
     ) -> None:
-        """Puts every state that is behind into `state.db`, and the marks of those that only others know."""
+        """Store every stale state, and mark up to where projections are folded that only other processes know."""
         self._put_states(db, session, states, behind)
         if log.current_labels != self._labels:
+            # Projections of another version of verdikt: it continues from the mark instead of refolding everything.
             for label in log.current_labels - self._labels:
                 assert log.database_head is not None
                 db.put_lag(session, label, log.database_head.seq)
@@ -272,18 +284,18 @@ class LogIndex:
             db.put_state(session, name, StateRow(self.projections[name].version, seq, text))
 
     def _put_lags(self, db: StateDatabase, session: str, log: LogFile, behind: Mapping[str, int]) -> None:
-        """Marks up to where the states in `state.db` are folded that were not behind when its head was recorded."""
+        """Mark up to where the states are folded that have become stale since the head was last recorded."""
         assert log.database_head is not None
         for name in behind.keys() - log.lagging_projections:
             db.put_lag(session, self.projections[name].label, log.database_head.seq)
 
     def _select_current_labels(self, behind: frozenset[str]) -> frozenset[str]:
-        """The labels of the projections that are not behind."""
-        found = self._label_cache.get(behind)
-        if found is None:
+        """Return the labels of the projections that are not behind."""
+        current_labels = self._label_cache.get(behind)
+        if current_labels is None:
             labels = {self.projections[name].label for name in behind}
-            found = self._label_cache[behind] = self._labels - labels
-        return found
+            current_labels = self._label_cache[behind] = self._labels - labels
+        return current_labels
 
 
 def _head_to_dict(head: ChainHead) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The operator's word as the log has it: signed, and with everything said after it."""
+"""The operator's signed entries, verified together with everything that follows them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdikt.errors import ChainBroken
 from verdikt.ledger.chain_reader import GAP_LOST, GAP_REWRITTEN, read_chain
-from verdikt.ledger.segment import parse_seq
+from verdikt.ledger.log_reader import parse_seq
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 
 def find_operator_entry(store: FileStore, seq: int) -> tuple[Entry, list[Entry]] | None:
-    """The operator's signed entry with that seq, and all that follow it.
+    """Return the operator's signed entry with that seq, and all entries that follow it.
 
-    None when there is none, or its signature fails, or what follows is damaged or cut off: that may have taken it back.
+    None when there is none, when its signature is wrong, or when what follows is damaged or cut off: the missing part
+    may have revoked it.
     """
     try:
         # What was damaged before it was said does not matter to it.
@@ -31,6 +32,10 @@ def find_operator_entry(store: FileStore, seq: int) -> tuple[Entry, list[Entry]]
         return None
     if store.keyring.check_entry_signature(entry.kid, entry.hash, entry.sig, entry.ts) is not None:
         return None
-    if any(each.kind is EntryKind.GAP and each.body.get("reason") in (GAP_LOST, GAP_REWRITTEN) for each in later):
+    # The log itself reports that entries after this one were lost or replaced.
+    if any(
+        later_entry.kind is EntryKind.GAP and later_entry.body.get("reason") in (GAP_LOST, GAP_REWRITTEN)
+        for later_entry in later
+    ):
         return None
     return entry, later

@@ -1,28 +1,27 @@
-"""A pause: the operator's signed word that verdikt stands aside for a while."""
+"""Pauses: the operator's signed permission to let everything but red lines pass for a while."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.operator_log import find_operator_entry
-from verdikt.ledger.projection import Projection
+from verdikt.ledger.projections import PAUSE
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind
 
 if TYPE_CHECKING:
     from verdikt.ledger.files import FileStore
-    from verdikt.model.entry import Entry
 
 MAX_PAUSE_SECONDS = 8 * 3600
-"""A pause is for an errand, not for a way of life."""
+"""Longest pause; what should hold for longer belongs into the policy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """Until when, why, and who said so."""
+    """When a pause ends, its reason, and who ordered it."""
 
     until: int
     reason: str
@@ -33,19 +32,8 @@ class Pause:
             raise LedgerError("expected a reason for the pause, found none; say why with --reason")
 
 
-def _fold_pause(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
-    pause = entry.body.get("pause")
-    if entry.session != OPERATOR or not isinstance(pause, Mapping):
-        return state
-    return {"seq": entry.seq, "until": pause.get("until", 0)}
-
-
-PAUSE = Projection(name="pause", initial={}, fold=_fold_pause, kinds=frozenset({EntryKind.GRANT}))
-"""Where the last word on pausing stands. An index, never believed by itself."""
-
-
 def begin_pause(store: FileStore, *, seconds: float, reason: str, by: str) -> Pause:
-    """Records a pause from now on, signed."""
+    """Append a pause that begins now, signed."""
     if not 0 < seconds <= MAX_PAUSE_SECONDS:
         raise LedgerError(f"expected a pause of at most {MAX_PAUSE_SECONDS // 3600} hours, found {seconds:.0f} seconds")
     pause = Pause(until=int(store.clock.now() + seconds), reason=reason, by=by)
@@ -54,21 +42,22 @@ def begin_pause(store: FileStore, *, seconds: float, reason: str, by: str) -> Pa
 
 
 def end_pause(store: FileStore, *, by: str) -> None:
-    """Records that the pause is over, signed."""
+    """Append the end of the pause, signed."""
     store.append(OPERATOR, EntryKind.GRANT, {"pause": {"until": 0, "reason": "ended", "by": by}})
 
 
 def find_active_pause(store: FileStore) -> Pause | None:
-    """The pause that holds now, read from its signed entry in the log; whoever writes to `state.db` cannot begin one."""
-    known = store.read_projection(PAUSE.name, OPERATOR)
+    """Return the pause that holds now, read from its signed entry: writing to `state.db` cannot begin one."""
+    indexed = store.read_projection(PAUSE.name, OPERATOR)
     now = store.clock.now()
-    if not known or known["until"] <= now:
+    if not indexed or indexed["until"] <= now:
         return None
-    found = find_operator_entry(store, known["seq"])
+    verified = find_operator_entry(store, indexed["seq"])
     # The last word counts: an index that points to an earlier one cannot bring an ended pause back.
-    if found is None or any("pause" in later.body for later in found[1]):
+    if verified is None or any("pause" in later_entry.body for later_entry in verified[1]):
         return None
-    pause = found[0].body.get("pause")
+    pause = verified[0].body.get("pause")
+    # A longer pause cannot come from `begin_pause`, so it is not honoured.
     if not isinstance(pause, Mapping) or not now < pause.get("until", 0) <= now + MAX_PAUSE_SECONDS:
         return None
     return Pause(until=pause["until"], reason=str(pause.get("reason", "")) or "-", by=str(pause.get("by", "")))

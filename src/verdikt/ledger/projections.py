@@ -1,30 +1,269 @@
-"""Every projection of the log: name → where its `Projection` lives. A new one is one line here."""
+"""Projections: what is computed from the log, entry by entry, and stored beside it in `state.db`.
+
+A projection folds the entries of one session into a state of plain data. The folds of all projections are here, because
+every process that writes to a log must apply the same ones; a new one is a `Projection` and its place in
+`_PROJECTIONS`.
+"""
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from json import loads
+from typing import TYPE_CHECKING, Any
+
+from verdikt.errors import LedgerError
+from verdikt.ledger.store import OPERATOR
+from verdikt.model.action import extract_path
+from verdikt.model.canonical_json import encode_canonical
+from verdikt.model.entry import EntryKind
+from verdikt.model.session_state import MAX_HISTORY, fold_changes
 
 if TYPE_CHECKING:
-    from verdikt.ledger.projection import Projection
+    from verdikt.model.entry import Entry
 
-PROJECTIONS: dict[str, str] = {
-    "session": "verdikt.ledger.session_projection:SESSION",
-    "posture": "verdikt.ledger.session_projection:POSTURE",
-    "grants": "verdikt.ledger.grants:GRANTS",
-    "findings": "verdikt.ledger.council_findings:FINDINGS",
-    "evidence": "verdikt.ledger.evidence_projection:EVIDENCE",
-    "pause": "verdikt.ledger.pause:PAUSE",
-    "memory": "verdikt.ledger.memory_projection:MEMORY",
-    "calls": "verdikt.ledger.memory_projection:CALLS",
-}
+MAX_TEST_COMMANDS = 32
+"""Number of test commands whose largest number of tests is remembered."""
+
+_MAX_CALLER_NAMES = 64
+"""Number of agents and prompts whose calls are counted separately; the calls of further ones are counted together."""
+
+_TASK_KINDS = ("agent", "submit_task")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projection:
+    """A fold over the entries of one session, and the state it begins with.
+
+    `fold(state, entry)` is pure and returns the next state. The state must stay of bounded size, because it is written
+    with every entry that changes it. `kinds` names the entries that can change it (None: all). Raise `version` when the
+    fold changes: stored states of another version are computed again from the log.
+    """
+
+    name: str
+    fold: Callable[[Any, Entry], Any]
+    initial: Any = None
+    kinds: frozenset[EntryKind] | None = None
+    version: int = 1
+
+    @property
+    def label(self) -> str:
+        """Return `name:version`, which identifies what a stored state means."""
+        return f"{self.name}:{self.version}"
+
+    def applies_to(self, entry: Entry) -> bool:
+        """Return whether the entry can change the state."""
+        return self.kinds is None or entry.kind in self.kinds
+
+    def create_initial_state(self) -> Any:
+        """Return a new copy of the initial state."""
+        return loads(encode_canonical(self.initial))
+
+
+def index_by_name(projections: tuple[Projection, ...]) -> dict[str, Projection]:
+    """Return the projections by name; raise `LedgerError` when two have the same name."""
+    by_name = {projection.name: projection for projection in projections}
+    if len(by_name) != len(projections):
+        names = [projection.name for projection in projections]
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise LedgerError(f"expected each projection once, found `{duplicate}` twice")
+    return by_name
+
+
+def _fold_session(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
+    """Fold decisions and outcomes into the session's counters, risk, guard slots and newest actions."""
+    if entry.kind is EntryKind.TOOL_CALL:
+        return {**state, "history": _set_outcome(state["history"], entry.body)}
+    receipt = entry.body.get("receipt", {})
+    if "verdict" not in receipt or "after" not in receipt:
+        # Written by another program: its place in the chain is valid, but it says nothing about the session.
+        return {**state, "action_count": state["action_count"] + 1}
+    verdict, after = receipt["verdict"], receipt["after"]
+    is_block = verdict["kind"] == "block"
+    action = receipt["action"]
+    newest = {
+        "kind": action["kind"],
+        # Cut, because the whole history is written with every decision.
+        "tool": str(action["tool"])[:200],
+        "path": extract_path(action["payload"])[:400],
+        "call_id": str(entry.body.get("call_id", ""))[:200],
+        "verdict": verdict["kind"],
+        "guard": verdict["guard"],
+        "success": None,
+    }
+    return {
+        "action_count": state["action_count"] + 1,
+        "block_count": state["block_count"] + is_block,
+        "consecutive_blocks": state["consecutive_blocks"] + 1 if is_block else 0,
+        "risk": after["risk"],
+        "history": [*state["history"], newest][-MAX_HISTORY:],
+        "slots": after.get("slots", state["slots"]),
+    }
+
+
+def _set_outcome(history: list[dict[str, Any]], call: Any) -> list[dict[str, Any]]:
+    """Return the history with a call's outcome set at the newest action that it can belong to."""
+    for index in range(len(history) - 1, -1, -1):
+        action = history[index]
+        is_same_call = action["tool"] == call.get("tool") and action["call_id"] == call.get("call_id")
+        if action["success"] is None and is_same_call:
+            return [*history[:index], {**action, "success": bool(call.get("success"))}, *history[index + 1 :]]
+    return history
+
+
+def _fold_posture(state: str, entry: Entry) -> str:
+    return str(entry.body.get("after", state))
+
+
+def _fold_grants(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
+    """Fold the operator's grants and revocations into the live grants."""
+    body = entry.body
+    if entry.session != OPERATOR:
+        return state  # only the operator's session can grant anything
+    # Expired grants are dropped here, which keeps the state of bounded size.
+    live = {id: grant for id, grant in state.items() if grant["expires"] > entry.timestamp_seconds}
+    if "revoke" in body:
+        live.pop(str(body["revoke"]), None)
+    elif isinstance(body.get("grant"), Mapping):
+        grant = body["grant"]
+        live[str(grant.get("id"))] = {
+            "seq": entry.seq,
+            "expires": grant.get("expires", 0),
+            "session": grant.get("session", ""),
+        }
+    return live
+
+
+def _fold_pause(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
+    pause = entry.body.get("pause")
+    if entry.session != OPERATOR or not isinstance(pause, Mapping):
+        return state
+    return {"seq": entry.seq, "until": pause.get("until", 0)}
+
+
+def _fold_findings(state: dict[str, str], entry: Entry) -> dict[str, str]:
+    """Fold a council's findings into the open ones."""
+    if entry.kind is EntryKind.FINDING_CLEARED:
+        return {id: level for id, level in state.items() if id != entry.body.get("id")}
+    finding = entry.body.get("finding")
+    if not isinstance(finding, Mapping):
+        return state
+    superseded = {str(id) for id in finding.get("supersedes") or ()}
+    still_open = {id: level for id, level in state.items() if id not in superseded}
+    return still_open | {str(finding.get("id")): str(finding.get("level"))}
+
+
+def _fold_evidence(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
+    """Fold contracts, test runs and stops into where the turn began and how often its claims were refused."""
+    body = entry.body
+    if entry.kind is EntryKind.CONTRACT:
+        return {**state, "contract": entry.seq, "open": True}
+    if entry.kind is EntryKind.TOOL_CALL:
+        best = _update_test_counts(state["best"], body.get("evidence"), is_success=body.get("exit_code") == 0)
+        return state if best is state["best"] else {**state, "best": best}
+    if body.get("by") != "evidence":
+        return state
+    if body.get("result") == "refused" and body.get("enforced"):
+        counters = {"refusals": int(body.get("refusals", 0)), "progress": str(body.get("progress", ""))}
+        return {**state, **counters, "refused": state["refused"] + 1}
+    return {**state, "turn": entry.seq, "open": False, "refusals": 0, "progress": "", "refused": 0}
+
+
+def _update_test_counts(best: dict[str, int], evidence: Any, *, is_success: bool) -> dict[str, int]:
+    """Return the largest number of passing tests by command; the newest commands stay."""
+    tests = evidence.get("tests") if isinstance(evidence, Mapping) else None
+    if not is_success or not isinstance(tests, Mapping) or tests.get("failed") or not tests.get("total"):
+        return best
+    for run in evidence.get("runs", ()):
+        if run.get("kind") == "test" and run.get("speaks") and not run.get("dry"):
+            key = " ".join(run.get("argv", ()))[:400]
+            total = max(int(tests["total"]), best.get(key, 0))
+            # Inserted again at the end, so that the oldest command is the one that is dropped.
+            best = {**{name: count for name, count in best.items() if name != key}, key: total}
+    return dict(list(best.items())[-MAX_TEST_COMMANDS:])
+
+
+def _fold_memory(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
+    changes = entry.body.get("kept")
+    return fold_changes(state, changes) if isinstance(changes, Mapping) and changes else state
+
+
+def _fold_calls(state: dict[str, Any], entry: Entry) -> dict[str, Any]:
+    """Fold decisions into calls by caller, delegated tasks, and the advice of the last refusal."""
+    receipt = entry.body.get("receipt")
+    if not isinstance(receipt, Mapping):
+        return state
+    action, verdict = receipt.get("action") or {}, receipt.get("verdict") or {}
+    counts = dict(state["by"])
+    # Bounded, because the names come from the agent.
+    names = {str(action.get(field) or "")[:80] for field in ("agent", "task_type")} - {""}
+    for name in sorted(names):
+        counter = name if name in counts or len(counts) < _MAX_CALLER_NAMES else ""
+        counts[counter] = counts.get(counter, 0) + 1
+    is_block = verdict.get("kind") == "block"
+    return {
+        "since": state["since"] or entry.timestamp_seconds,
+        "count": state["count"] + 1,
+        "tasks": state["tasks"] + (action.get("kind") in _TASK_KINDS and not is_block),
+        "by": counts,
+        "fix": str(verdict.get("fix") or "")[:400] if is_block else state["fix"],
+    }
+
+
+SESSION = Projection(
+    name="session",
+    initial={
+        "action_count": 0,
+        "block_count": 0,
+        "consecutive_blocks": 0,
+        "risk": 0.0,
+        "history": [],
+        "slots": {},
+    },
+    fold=_fold_session,
+    kinds=frozenset({EntryKind.DECISION, EntryKind.TOOL_CALL}),
+)
+POSTURE = Projection(name="posture", initial="", fold=_fold_posture, kinds=frozenset({EntryKind.POSTURE}))
+
+GRANTS = Projection(name="grants", initial={}, fold=_fold_grants, kinds=frozenset({EntryKind.GRANT}))
+"""Grants that have neither expired nor been revoked: id → seq of the entry, which alone is trusted."""
+
+PAUSE = Projection(name="pause", initial={}, fold=_fold_pause, kinds=frozenset({EntryKind.GRANT}))
+"""The seq of the operator's last entry about pausing, which alone is trusted."""
+
+FINDINGS = Projection(
+    name="findings",
+    initial={},
+    fold=_fold_findings,
+    kinds=frozenset({EntryKind.FINDING, EntryKind.FINDING_CLEARED}),
+)
+"""Open findings of a plan: id → level. A verdict file that lacks one of them was edited by hand."""
+
+EVIDENCE = Projection(
+    name="evidence",
+    initial={"turn": 0, "contract": 0, "open": False, "refusals": 0, "refused": 0, "progress": "", "best": {}},
+    fold=_fold_evidence,
+    kinds=frozenset({EntryKind.CONTRACT, EntryKind.TOOL_CALL, EntryKind.COMPLETION}),
+)
+"""`turn` is the seq after which the current turn's entries begin; `contract` is the seq of the newest contract."""
+
+MEMORY = Projection(
+    name="memory",
+    initial={"kept": {}, "marks": ""},
+    fold=_fold_memory,
+    kinds=frozenset({EntryKind.DECISION, EntryKind.TOOL_CALL, EntryKind.FEEDBACK, EntryKind.COMPLETION}),
+    version=2,
+)
+CALLS = Projection(
+    name="calls",
+    initial={"since": 0, "count": 0, "tasks": 0, "by": {}, "fix": ""},
+    fold=_fold_calls,
+    kinds=frozenset({EntryKind.DECISION}),
+)
+
+_PROJECTIONS = (SESSION, POSTURE, GRANTS, FINDINGS, EVIDENCE, PAUSE, MEMORY, CALLS)
 
 
 def load_projections() -> tuple[Projection, ...]:
-    """All of them, for `open_store`: every process that writes to the log folds the same ones."""
-    found = []
-    for place in PROJECTIONS.values():
-        module, _, name = place.partition(":")
-        __import__(module)
-        found.append(getattr(sys.modules[module], name))
-    return tuple(found)
+    """Return every projection, to open a store with."""
+    return _PROJECTIONS

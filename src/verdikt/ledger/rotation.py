@@ -1,12 +1,12 @@
-"""Moving the old part of a log out of the way, without a break in any chain.
+"""Rotation: moves the old part of a log into archives, without a break in any chain.
 
-A session is cut in three steps, each of which may be the last one before the power goes:
+A session is cut in three steps, each of which may be the last one before a power cut:
 
 1. a signed `rotation` entry says where the cut will be: first and last seq, and the hash at the cut;
-2. the lines up to there go into `_archive/<YYYY-MM>/<session>.<first>-<last>.jsonl.gz`, written beside and put in place at once;
-3. the hot file is replaced at once by one without those lines, or removed when none remain.
+2. the lines up to there go into `_archive/<YYYY-MM>/<session>.<first>-<last>.jsonl.gz`, written beside it and renamed;
+3. the hot file is replaced in one step by one without those lines, or removed when none remain.
 
-Between 2 and 3 the lines stand in both: readers take each once, and the next rotation begins with step 3.
+Between 2 and 3 the lines are in both files: readers take each once, and the next rotation begins with step 3.
 """
 
 import os
@@ -17,21 +17,21 @@ from pathlib import Path
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.archive import Archiver, write_gzip
-from verdikt.ledger.data_directory import sync_directory
+from verdikt.ledger.data_directory import encode_session_filename, sync_directory
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.segment import ArchiveSegment, iterate_archives, iterate_lines
-from verdikt.ledger.session_filename import encode_session_filename
+from verdikt.ledger.log_file import ArchiveSegment, iterate_archives
+from verdikt.ledger.log_reader import iterate_lines
 from verdikt.ledger.store import OPERATOR, ChainHead
 from verdikt.model.entry import Entry, EntryKind, decode_entry
 
 DAY_SECONDS = 86_400
 ACTIVE_SECONDS = 3_600
-"""What was touched more recently than this belongs to a session that may be running, and stays."""
+"""Files touched more recently than this belong to a session that may be running, and are left alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RotationPolicy:
-    """When to archive, how much to keep hot, when to delete."""
+    """When to archive, how much to leave in the hot file, when to delete."""
 
     hot_days: float = 30
     max_hot_bytes: int = 50_000_000
@@ -40,7 +40,7 @@ class RotationPolicy:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> "RotationPolicy":
-        """The defaults, with `EG_HOT_DAYS` and `EG_MAX_HOT_BYTES` where they are set."""
+        """Return the defaults, with `EG_HOT_DAYS` and `EG_MAX_HOT_BYTES` where they are set."""
         defaults = cls()
         return cls(
             hot_days=_parse_number(env, "EG_HOT_DAYS", defaults.hot_days),
@@ -50,7 +50,7 @@ class RotationPolicy:
 
 @dataclass(slots=True)
 class RotationReport:
-    """What one rotation did, by path; `active` was left alone because it may be in use, `failed` says why."""
+    """The result of one rotation, by path; `active` files were skipped because they may be in use."""
 
     archived: list[Path] = field(default_factory=list)
     trimmed: list[Path] = field(default_factory=list)
@@ -60,12 +60,13 @@ class RotationReport:
 
 
 def rotate(store: FileStore, policy: RotationPolicy | None = None) -> RotationReport:
-    """Archives what is old, trims what is too long, deletes what is very old; leaves running sessions alone."""
+    """Archive what is old, trim what is too long, delete what is very old; leave running sessions alone."""
     try:
         return _Rotation(store, policy or RotationPolicy()).run()
     except OSError as error:
         raise LedgerError(
-            f"cannot rotate `{error.filename or store.home}`: {error.strerror}; nothing is lost, try again when it is writable"
+            f"cannot rotate `{error.filename or store.home}`: {error.strerror};"
+            " nothing is lost, try again when it is writable"
         ) from error
 
 
@@ -87,15 +88,17 @@ class _Rotation:
                 self._rotate_session(path, archived.get(path.stem, 0))
             except (LedgerError, OSError) as error:
                 self._report.failed[path] = str(error)
-        attic = Archiver(self._store.home, self._now, self._month, self._policy.hot_days * DAY_SECONDS, ACTIVE_SECONDS)
+        archiver = Archiver(
+            self._store.home, self._now, self._month, self._policy.hot_days * DAY_SECONDS, ACTIVE_SECONDS
+        )
         names = {name for name, _ in iterate_archives(self._reader.ledger)} - {
             path.stem for path in self._reader.list_hot_files()
         }
-        self._report.archived += attic.pack_artifacts(names)
-        self._report.archived += attic.compress_files("contracts", nested=True)
-        self._report.archived += attic.compress_files("overrides", nested=False)
+        self._report.archived += archiver.pack_artifacts(names)
+        self._report.archived += archiver.compress_files("contracts", nested=True)
+        self._report.archived += archiver.compress_files("overrides", nested=False)
         self._expire_sessions()
-        self._report.deleted += attic.delete_expired(self._policy.keep_days * DAY_SECONDS)
+        self._report.deleted += archiver.delete_expired(self._policy.keep_days * DAY_SECONDS)
         return self._report
 
     def _rotate_session(self, path: Path, last_archived_seq: int) -> None:
@@ -104,30 +107,31 @@ class _Rotation:
         session = self._reader.find_session_id(path.stem)
         if session is None or stat.st_size == 0:
             return
+        # Archived lines still in the hot file: the last rotation was stopped between steps 2 and 3.
         first = next(iter(_HotFileLines(path).read_seqs()))
-        half_done = first <= last_archived_seq
-        aged = age > self._policy.hot_days * DAY_SECONDS
-        if not (half_done or aged or stat.st_size > self._policy.max_hot_bytes):
+        is_half_done = first <= last_archived_seq
+        is_aged = age > self._policy.hot_days * DAY_SECONDS
+        if not (is_half_done or is_aged or stat.st_size > self._policy.max_hot_bytes):
             return
         if age < ACTIVE_SECONDS:
             self._report.active.append(path)
             return
-        if half_done:
+        if is_half_done:
             self._finish_cut(session, path, last_archived_seq)
-        elif aged:
+        elif is_aged:
             self._cut_session(session, path, keep_lines=0)
         else:
             self._cut_session(session, path, keep_lines=self._policy.keep_lines)
 
     def _finish_cut(self, session: str, path: Path, last_archived_seq: int) -> None:
-        """Step 3 of a rotation that was stopped after step 2."""
+        """Do step 3 of a rotation that was stopped after step 2."""
         with self._store.lock_session(session):
-            found = _HotFileLines(path)
-            self._replace_hot_file(path, found.find_end_offset(last_archived_seq), path.stat())
+            hot_lines = _HotFileLines(path)
+            self._replace_hot_file(path, hot_lines.find_end_offset(last_archived_seq), path.stat())
         (self._report.trimmed if path.exists() else self._report.archived).append(path)
 
     def _cut_session(self, session: str, path: Path, *, keep_lines: int) -> None:
-        touched = path.stat()
+        original_stat = path.stat()
         seqs = list(_HotFileLines(path).read_seqs())
         if len(seqs) <= keep_lines:
             return
@@ -136,22 +140,26 @@ class _Rotation:
         if cut is None:
             raise LedgerError(f"entry {last} of `{path}` is damaged: run `verdikt ledger verify`")
         body = {"first": seqs[0], "last": last, "head": {"seq": cut.seq, "hash": cut.hash}, "month": self._month}
+        # Step 1. Appending takes the lock, so the file is locked again for the cut.
         announced = self._store.append(session, EntryKind.ROTATION, body)
         with self._store.lock_session(session):
-            found = _HotFileLines(path)
-            whole = list(found.read_seqs())
-            if whole[-1] > announced.seq + 1:
-                self._report.active.append(path)  # somebody came back to the session: next time
+            hot_lines = _HotFileLines(path)
+            hot_seqs = list(hot_lines.read_seqs())
+            # One more entry may be the checkpoint that the rotation entry itself triggered.
+            if hot_seqs[-1] > announced.seq + 1:
+                self._report.active.append(path)  # the session is in use again: next time
                 return
             # When nothing stays hot, the entry that says so goes into the archive too.
-            upto = last if keep_lines else whole[-1]
-            name = f"{encode_session_filename(session)}.{seqs[0]}-{upto}.jsonl.gz"
-            write_gzip(self._reader.ledger / "_archive" / self._month / name, found.read_until(upto), self._now)
-            self._replace_hot_file(path, found.find_end_offset(upto), touched)
+            last_archived = last if keep_lines else hot_seqs[-1]
+            name = f"{encode_session_filename(session)}.{seqs[0]}-{last_archived}.jsonl.gz"
+            write_gzip(
+                self._reader.ledger / "_archive" / self._month / name, hot_lines.read_until(last_archived), self._now
+            )
+            self._replace_hot_file(path, hot_lines.find_end_offset(last_archived), original_stat)
         (self._report.trimmed if keep_lines else self._report.archived).append(path)
 
     def _replace_hot_file(self, path: Path, offset: int, original_stat: os.stat_result) -> None:
-        """Replaces the hot file by what it holds from an offset on, or removes it when that is nothing."""
+        """Replace the hot file by its content from an offset on, or remove it when that is empty."""
         if path.stat().st_size > offset:
             temporary = path.with_suffix(".tmp")
             fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -167,19 +175,24 @@ class _Rotation:
         sync_directory(path.parent)
 
     def _expire_sessions(self) -> None:
-        """Writes into the operator's log where each chain will begin, then lets its oldest archives go."""
+        """Record in the operator's log where each chain will begin, then delete its oldest archives."""
         limit = self._policy.keep_days * DAY_SECONDS
-        old = [a for _, a in iterate_archives(self._reader.ledger) if self._now - a.path.stat().st_mtime > limit]
+        expired_archives = [
+            archive
+            for _, archive in iterate_archives(self._reader.ledger)
+            if self._now - archive.path.stat().st_mtime > limit
+        ]
         cuts: dict[str, ChainHead] = {}
-        for archive in old:
+        for archive in expired_archives:
             entry = _read_last_entry(archive)
             if entry.seq > cuts.get(entry.session, ChainHead()).seq:
                 cuts[entry.session] = ChainHead(entry.seq, entry.hash)
         if not cuts:
             return
         body = {"expired": {session: {"seq": head.seq, "hash": head.hash} for session, head in sorted(cuts.items())}}
+        # Recorded and durable before anything is deleted, or the missing entries would look like tampering.
         self._store.append(OPERATOR, EntryKind.ROTATION, body)
-        for archive in old:
+        for archive in expired_archives:
             archive.path.unlink()
             self._report.deleted.append(archive.path)
         for session in cuts:
@@ -194,7 +207,7 @@ class _HotFileLines:
         self._end_offsets: dict[int, int] = {}
 
     def read_seqs(self) -> list[int]:
-        """The seq of each line; `LedgerError` when one is damaged, because a damaged log is evidence and stays where it is."""
+        """Return the seq of each line; raise `LedgerError` at a damaged one: damaged logs are evidence and stay."""
         if not self._end_offsets:
             fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
             end = 0
@@ -209,17 +222,17 @@ class _HotFileLines:
         return list(self._end_offsets)
 
     def find_end_offset(self, seq: int) -> int:
-        """The offset after the last line with a seq of at most this."""
+        """Return the offset after the last line with a seq of at most this."""
         self.read_seqs()
-        return max((end for found, end in self._end_offsets.items() if found <= seq), default=0)
+        return max((end for line_seq, end in self._end_offsets.items() if line_seq <= seq), default=0)
 
     def read_until(self, last_seq: int) -> Iterator[bytes]:
-        """The bytes of the lines up to a seq."""
+        """Yield the bytes of the lines up to a seq."""
         return _read_chunks(self._path, 0, self.find_end_offset(last_seq))
 
 
 def _read_chunks(path: Path, begin: int, end: int | None) -> Iterator[bytes]:
-    """A stretch of a file, piece by piece: a log may be larger than the memory."""
+    """Yield a stretch of a file in pieces: a log may be larger than the memory."""
     with open(path, "rb") as file:
         file.seek(begin)
         while chunk := file.read(1 << 20 if end is None else min(1 << 20, end - file.tell())):

@@ -30,10 +30,11 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
 
 
 class SQLiteSessionStore:
-    """Sessions that outlive the process; safe for many threads and processes writing at once.
+    """Session store that outlives the process; safe for many threads and processes writing at once.
 
-    A damaged file is moved aside and a new one made with what can still be read of it. Whoever finds the damage gets a
-    `SessionError`, which the engine turns into a block: an action is never judged by counters that have just been lost.
+    A damaged file is moved aside, and a new one is made with the rows that can still be read. The caller that finds the
+    damage gets a `SessionError`, which the engine turns into a block: an action is never judged by counters that were
+    just lost. A context manager; `close` may be called again and again.
     """
 
     def __init__(self, path: str | Path | None = None, *, timeout_seconds: float = 10.0) -> None:
@@ -46,9 +47,15 @@ class SQLiteSessionStore:
         self._identity: tuple[int, int, int] = (0, 0, 0)
         self._parent_connections: list[sqlite3.Connection] = []
 
+    def __enter__(self) -> "SQLiteSessionStore":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @contextmanager
     def open(self, session_id: str) -> Iterator[SessionState]:
-        """The state of one session, held by nobody else until the block ends; kept if it ends without an error."""
+        """Yield the state of one session, locked until the block ends; save it if the block ends without an error."""
         if self._connection is not None and self._identity[0] != os.getpid():
             # A lock that another thread held when the process forked would never be released here.
             self._lock = RLock()
@@ -68,12 +75,12 @@ class SQLiteSessionStore:
                     connection.rollback()
 
     def incidents(self) -> list[str]:
-        """What was ever found damaged in this store, oldest first."""
+        """Return what was ever found damaged in this store, oldest first."""
         with self._lock, self._translate_errors():
             return [what for (what,) in self._ensure_connection().execute("SELECT what FROM incident ORDER BY number")]
 
     def close(self) -> None:
-        """Ends the connection; the next use makes a new one."""
+        """Close the connection; the next use makes a new one."""
         with self._lock:
             if self._connection is not None and self._identity[0] == os.getpid():
                 self._connection.close()
@@ -81,12 +88,13 @@ class SQLiteSessionStore:
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
-        """Foreign errors become ours; damage is cleared away first."""
+        """Turn foreign errors into `SessionError`; move a damaged file aside first."""
         try:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", None) or 0
             self.close()
+            # The low byte is the primary code; the rest are details.
             if code & 0xFF in _DAMAGE_CODES:
                 raise SessionError(self._move_aside(str(error))) from error
             raise SessionError(
@@ -98,7 +106,7 @@ class SQLiteSessionStore:
             ) from error
 
     def _ensure_connection(self) -> sqlite3.Connection:
-        """This process's connection to the file that is at the path now, and not to one moved aside by another process."""
+        """Return this process's connection to the file now at the path, not to one that another process moved aside."""
         if self._connection is not None:
             if self._identity[0] != os.getpid():
                 self._parent_connections.append(self._connection)  # SQLite forbids even closing it here
@@ -107,24 +115,26 @@ class SQLiteSessionStore:
                 return self._connection
             else:
                 self.close()
-        make_private_directory(self.path.parent) if self._is_private else self.path.parent.mkdir(
-            parents=True, exist_ok=True
-        )
+        if self._is_private:
+            make_private_directory(self.path.parent)
+        else:
+            # A directory that the caller chose keeps its mode.
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._lock_store() as fd:
-            known = os.fstat(fd).st_size > 0
-            lost = known and not (self.path.exists() and self.path.stat().st_size)
+            was_made = os.fstat(fd).st_size > 0
+            is_lost = was_made and not (self.path.exists() and self.path.stat().st_size)
             connection = self._open_connection()
-            if lost:
-                # Without this, removing the file would be a way to begin every budget anew, unseen.
-                _record_incident(connection, f"{self.path} was missing or empty and was made anew")
-            if not known:
+            if is_lost:
+                # Without this, an agent could delete the file and start every budget again, unnoticed.
+                _record_incident(connection, f"{self.path} was missing or empty and was made again")
+            if not was_made:
                 os.write(fd, b"made\n")
-        if lost:
-            raise SessionError(f"session store `{self.path}` was missing or empty and was made anew; try again")
+        if is_lost:
+            raise SessionError(f"session store `{self.path}` was missing or empty and was made again; try again")
         return connection
 
     def _open_connection(self) -> sqlite3.Connection:
-        """A connection to the file at the path, which is made if need be."""
+        """Return a connection to the file at the path, which is made if it is missing."""
         create_database_file(self.path)
         self._identity = self._read_identity()
         self._connection = connection = sqlite3.connect(
@@ -136,16 +146,16 @@ class SQLiteSessionStore:
         return connection
 
     def _read_identity(self) -> tuple[int, int, int]:
-        """Process and file: whether a connection is still to the right one."""
+        """Return process id, device and inode, which together identify what a connection belongs to."""
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except FileNotFoundError:
             return os.getpid(), 0, 0
-        return os.getpid(), found.st_dev, found.st_ino
+        return os.getpid(), status.st_dev, status.st_ino
 
     @contextmanager
     def _lock_store(self) -> Iterator[int]:
-        """Only one process at a time makes the file or moves it. The lock file is empty until the store was first made."""
+        """Let one process at a time make or move the file. The lock file is empty until the store was first made."""
         fd = os.open(f"{self.path}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
@@ -159,12 +169,13 @@ class SQLiteSessionStore:
             return SessionState(session_id)
         state = _decode_state(session_id, row[0])
         if state is None:
-            what = f"session {_encode_key(session_id)} could not be read and was started anew: {row[0]!r:.500}"
+            what = f"session {_encode_key(session_id)} could not be read and was started again: {row[0]!r:.500}"
+            # The incident is committed before the error is raised, or it would be rolled back with the transaction.
             connection.execute("DELETE FROM session WHERE id = ?", (_encode_key(session_id),))
             _record_incident(connection, what)
             connection.execute("COMMIT")
             raise SessionError(
-                f"the state of this session in `{self.path}` was damaged and has been started anew; try again"
+                f"the state of this session in `{self.path}` was damaged and has been started again; try again"
             )
         return state
 
@@ -182,9 +193,10 @@ class SQLiteSessionStore:
         )
 
     def _move_aside(self, why: str) -> str:
-        """Moves a damaged file away, makes a new one with what can be read of the old, and says so."""
+        """Move a damaged file away, make a new one with the readable rows of the old, and return a message."""
         identity, path = self._identity, self.path
         with self._lock_store():
+            # Another process found the damage first and has replaced the file.
             if identity != self._read_identity():
                 return f"session store `{path}` was damaged and has been replaced; try again"
             number = 1
@@ -203,24 +215,25 @@ class SQLiteSessionStore:
 
 
 def _encode_key(session_id: str) -> str:
-    """The id as ASCII: NUL and lone surrogates are no SQLite text."""
+    """Return the id as ASCII: SQLite text holds neither NUL nor lone surrogates."""
     return json.dumps(session_id)
 
 
 def _record_incident(connection: sqlite3.Connection, description: str) -> None:
-    """Records an incident."""
+    """Append a description to the list of incidents."""
     text = description.encode("ascii", "backslashreplace").decode()
     connection.execute("INSERT INTO incident (what) VALUES (?)", (text,))
 
 
 def _decode_state(session_id: str, text: Any) -> SessionState | None:
-    """The state that a row holds, or None when it is not one."""
+    """Return the state that a row holds, or None when it does not hold one."""
     try:
         fields = json.loads(text)
     except (TypeError, ValueError, RecursionError):
         return None
     if not isinstance(fields, Mapping) or fields.keys() != _FIELDS.keys():
         return None
+    # A state of the wrong shape would make a guard fail later, far from the cause.
     if not all(isinstance(fields[name], kind) for name, kind in _FIELDS.items()):
         return None
     if not all(isinstance(entry, dict) for entry in fields["history"]):
@@ -229,7 +242,7 @@ def _decode_state(session_id: str, text: Any) -> SessionState | None:
 
 
 def _salvage_rows(path: Path) -> list[tuple[str, str]]:
-    """The rows of a damaged file up to where it cannot be read."""
+    """Return the rows of a damaged file up to where it cannot be read."""
     rows: list[tuple[str, str]] = []
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)

@@ -1,4 +1,4 @@
-"""`state.db`: the heads and the projections. Nothing in it that the log could not give back."""
+"""`state.db`: heads and projections in SQLite. Everything in it can be computed from the log."""
 
 from __future__ import annotations
 
@@ -10,29 +10,39 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from verdikt.errors import LedgerError
 from verdikt.ledger.data_directory import create_database_file
 from verdikt.ledger.store import ChainHead
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS heads (session TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL, folded TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS state (session TEXT, name TEXT, version INTEGER NOT NULL, seq INTEGER NOT NULL, state TEXT NOT NULL, PRIMARY KEY (session, name)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS lag (session TEXT, name TEXT, seq INTEGER NOT NULL, PRIMARY KEY (session, name)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS heads (
+    session TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL, folded TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS state (
+    session TEXT, name TEXT, version INTEGER NOT NULL, seq INTEGER NOT NULL, state TEXT NOT NULL,
+    PRIMARY KEY (session, name)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS lag (
+    session TEXT, name TEXT, seq INTEGER NOT NULL, PRIMARY KEY (session, name)
+) WITHOUT ROWID;
 PRAGMA user_version = 1;
 """
 _VERSION = 1
 WAL_LIMIT_BYTES = 200_000
-"""Bytes of the write-ahead log from which on it is emptied."""
+"""Size of the write-ahead log at which it is truncated."""
 
+# At a process's first write, then at every eighth: a hook that writes once still checks.
 _WAL_CHECK_INTERVAL = 8
+# Parallel hooks write to one database; each waits for its turn instead of failing.
 _BUSY_TIMEOUT_SECONDS = 30
 _TABLES = ("heads", "state", "lag")
 
 
 @dataclass(frozen=True, slots=True)
 class HeadRow:
-    """What is known of a session: its head, and which projections (`name:version`) are folded up to it."""
+    """A session's recorded head, and the labels (`name:version`) of the projections that are folded up to it."""
 
     head: ChainHead
     current_labels: frozenset[str]
@@ -40,7 +50,7 @@ class HeadRow:
 
 @dataclass(frozen=True, slots=True)
 class StateRow:
-    """A stored state: of which version of the projection, changed last by which entry, as JSON text."""
+    """A stored state: the projection's version, the seq of the entry that changed it last, and the state as JSON."""
 
     version: int
     seq: int
@@ -48,7 +58,7 @@ class StateRow:
 
 
 class StateDatabase:
-    """One connection to `state.db`, shared by the threads of a process."""
+    """One connection to `state.db`, shared by the threads of a process. A context manager; see `close`."""
 
     def __init__(self, path: Path, *, readonly: bool = False, wal_limit_bytes: int = WAL_LIMIT_BYTES) -> None:
         self.path = path
@@ -61,9 +71,15 @@ class StateDatabase:
         self._connection: sqlite3.Connection | None = None
         self._file_identity: tuple[int, int] | None = None
 
+    def __enter__(self) -> StateDatabase:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @contextmanager
     def hold_connection(self) -> Iterator[StateDatabase]:
-        """Holds the connection; a database error becomes ours."""
+        """Hold the connection; turn database errors into `LedgerError`."""
         with self._lock:
             try:
                 self._connect()
@@ -73,10 +89,11 @@ class StateDatabase:
 
     @contextmanager
     def write_transaction(self) -> Iterator[StateDatabase]:
-        """One transaction: kept when the block ends well, undone when it raises."""
+        """Run the block in one transaction: committed when it ends, rolled back when it raises."""
         with self._lock:
             try:
                 connection = self._connect()
+                # The write lock is taken at once: upgrading a read transaction fails when another process writes.
                 connection.execute("BEGIN IMMEDIATE")
                 try:
                     yield self
@@ -89,17 +106,17 @@ class StateDatabase:
                 raise self._translate_error(error) from error
 
     def read_head(self, session: str) -> HeadRow | None:
-        """The head that was recorded last, if any."""
+        """Return the head that was recorded last, if any."""
         row = self._execute("SELECT seq, hash, folded FROM heads WHERE session = ?", session).fetchone()
         return None if row is None else HeadRow(ChainHead(row[0], row[1]), frozenset(row[2].split()))
 
     def read_heads(self) -> dict[str, ChainHead]:
-        """Every session's head."""
+        """Return every session's head."""
         rows = self._execute("SELECT session, seq, hash FROM heads ORDER BY session")
         return {session: ChainHead(seq, hash) for session, seq, hash in rows}
 
     def put_head(self, session: str, head: ChainHead, labels: frozenset[str]) -> None:
-        """Records a session's head."""
+        """Record a session's head."""
         self._execute(
             "INSERT INTO heads VALUES (?, ?, ?, ?) ON CONFLICT (session)"
             " DO UPDATE SET seq = excluded.seq, hash = excluded.hash, folded = excluded.folded",
@@ -110,7 +127,7 @@ class StateDatabase:
         )
 
     def move_head(self, session: str, expected: ChainHead, head: ChainHead, labels: frozenset[str]) -> bool:
-        """Records a session's head, if the one that is recorded is still `known`; whether it was."""
+        """Record a session's head if the recorded one is still `expected`; return whether it was."""
         moved = self._execute(
             "UPDATE heads SET seq = ?, hash = ?, folded = ? WHERE session = ? AND seq = ? AND hash = ?",
             head.seq,
@@ -123,56 +140,57 @@ class StateDatabase:
         return moved.rowcount == 1
 
     def read_state(self, session: str, name: str) -> StateRow | None:
-        """A projection's stored state, if any."""
+        """Return a projection's stored state, if any."""
         row = self._execute(
             "SELECT version, seq, state FROM state WHERE session = ? AND name = ?", session, name
         ).fetchone()
         return None if row is None else StateRow(*row)
 
     def put_state(self, session: str, name: str, row: StateRow) -> None:
-        """Stores a projection's state."""
+        """Store a projection's state."""
         self._execute(
             "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, ?)", session, name, row.version, row.seq, row.text
         )
 
     def read_lag(self, session: str) -> Mapping[str, int]:
-        """The projections that somebody who did not know them left behind, and up to which entry they are folded."""
+        """Return the projections left behind by a process that did not know them, and the seq they are folded up to."""
         return dict(self._execute("SELECT name, seq FROM lag WHERE session = ?", session).fetchall())
 
     def read_projections(self, session: str) -> dict[str, tuple[int, str | None]]:
-        """Up to which entry each projection (`name:version`) is folded, and its stored state; all of one moment."""
+        """Return by label the seq a projection is folded up to and its stored state, all of one moment."""
+        # One snapshot: another process may store a newer state between two reads.
         self._execute("BEGIN")
         try:
             row = self.read_head(session)
-            upto = {**self.read_lag(session), **dict.fromkeys(row.current_labels, row.head.seq)} if row else {}
-            stored = {label: self.read_state(session, label.partition(":")[0]) for label in upto}
+            folded_seqs = {**self.read_lag(session), **dict.fromkeys(row.current_labels, row.head.seq)} if row else {}
+            rows = {label: self.read_state(session, label.partition(":")[0]) for label in folded_seqs}
         finally:
             self._execute("COMMIT")
         return {
-            label: (upto[label], found.text if found else None)
-            for label, found in stored.items()
-            if found is None or label.endswith(f":{found.version}")
+            label: (folded_seqs[label], stored_row.text if stored_row else None)
+            for label, stored_row in rows.items()
+            if stored_row is None or label.endswith(f":{stored_row.version}")
         }
 
     def put_lag(self, session: str, name: str, seq: int) -> None:
-        """Remembers up to where a projection is folded; an earlier mark stays."""
+        """Remember up to which seq a projection is folded; an earlier mark stays."""
         self._execute("INSERT OR IGNORE INTO lag VALUES (?, ?, ?)", session, name, seq)
 
     def drop_lag(self, session: str, name: str) -> None:
-        """Forgets the mark: the projection has caught up."""
+        """Remove the mark: the projection has caught up."""
         self._execute("DELETE FROM lag WHERE session = ? AND name = ?", session, name)
 
     def forget_session(self, session: str) -> None:
-        """Removes everything about a session."""
+        """Delete every row of a session."""
         for table in _TABLES:
             self._execute(f"DELETE FROM {table} WHERE session = ?", session)
 
     def dump_tables(self) -> dict[str, list[tuple[object, ...]]]:
-        """Every row of every table, in order: two databases with equal contents mean the same."""
+        """Return every row of every table, in order: databases with equal contents have equal dumps."""
         return {table: self._execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in _TABLES}
 
     def read_identity(self) -> tuple[int, int] | None:
-        """Which file stands at the path now; None when there is none."""
+        """Return device and inode of the file now at the path; None when there is none."""
         try:
             stat = os.stat(self._path_text)
         except OSError:
@@ -180,10 +198,10 @@ class StateDatabase:
         return stat.st_dev, stat.st_ino
 
     def truncate_long_wal(self) -> None:
-        """Empties the write-ahead log when it has become long, because every new process reads it from its beginning.
+        """Truncate the write-ahead log when it is long, because every new process reads all of it.
 
-        SQLite's own way only begins it anew in a process that writes twice after it, which a hook never does. A process that
-        goes on looks now and then.
+        SQLite by itself restarts the log only in a process that writes again after a checkpoint, which a hook never
+        does. A process that writes often checks the size only now and then.
         """
         self._writes += 1
         if self._writes % _WAL_CHECK_INTERVAL != 1:
@@ -196,9 +214,10 @@ class StateDatabase:
         self.truncate_wal()
 
     def truncate_wal(self) -> None:
-        """Empties the write-ahead log, unless somebody is reading."""
+        """Truncate the write-ahead log, unless another connection is reading it."""
         with self._lock, suppress(sqlite3.OperationalError):
             if self._connection is not None:
+                # Another reader is no reason to wait: the next process tries again.
                 self._connection.execute("PRAGMA busy_timeout = 0")
                 try:
                     self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -206,7 +225,7 @@ class StateDatabase:
                     self._connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_SECONDS * 1000}")
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Close the connection; the next use opens it again."""
         with self._lock:
             if self._connection is not None:
                 with suppress(sqlite3.Error):
@@ -214,7 +233,7 @@ class StateDatabase:
             self._connection = None
 
     def reset_after_fork(self) -> None:
-        """Forgets a connection that belongs to the process we were forked from, without touching it."""
+        """Forget a connection that belongs to the parent process, without touching it."""
         self._lock = threading.RLock()
         self._parent_connection = self._connection  # closing it here would drop the parent's locks
         self._connection = None
@@ -224,6 +243,7 @@ class StateDatabase:
         return self._connection.execute(statement, values)
 
     def _connect(self) -> sqlite3.Connection:
+        # `ledger reindex` may have moved the file aside.
         if self._connection is not None and self._file_identity == self.read_identity():
             return self._connection
         self.close()
@@ -237,16 +257,15 @@ class StateDatabase:
         return connection
 
     def _open_readonly(self) -> sqlite3.Connection:
-        """A connection that changes nothing, also on a disk where nothing can be changed."""
-        from urllib.parse import quote
-
-        place = f"file:{quote(str(self.path.absolute()))}"
-        connection = _open_database(f"{place}?mode=ro")
+        """Return a connection that changes nothing, also on a read-only file system."""
+        uri = f"file:{quote(str(self.path.absolute()))}"
+        connection = _open_database(f"{uri}?mode=ro")
         try:
             connection.execute("PRAGMA user_version")
         except sqlite3.OperationalError:
             connection.close()
-            return _open_database(f"{place}?immutable=1")
+            # On a read-only file system SQLite cannot create the files it needs for locking.
+            return _open_database(f"{uri}?immutable=1")
         return connection
 
     def _prepare_connection(self, connection: sqlite3.Connection) -> None:
@@ -256,16 +275,17 @@ class StateDatabase:
         if self._readonly:
             return
         connection.execute("PRAGMA journal_mode = WAL")
+        # A power cut may lose the newest heads, which the log gives back; it cannot damage the file.
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA wal_autocheckpoint = 0")  # `tidy` does it
+        connection.execute("PRAGMA wal_autocheckpoint = 0")  # `truncate_long_wal` does it
         if sys.version_info >= (3, 12):
-            # A short-lived process would wait for the disk when it goes; the next full write-ahead log does it for all.
+            # A hook would wait for the disk when it exits; `truncate_long_wal` pays that once for many hooks.
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE)
         if version < _VERSION:
             connection.executescript(_SCHEMA)
 
     def _translate_error(self, error: sqlite3.Error) -> LedgerError:
-        """A database error in our words."""
+        """Return a `LedgerError` with the database's message and what to do about it."""
         advice = (
             "free some space and try again"
             if "full" in str(error)
@@ -279,6 +299,6 @@ class StateDatabase:
 def _open_database(path: str) -> sqlite3.Connection:
     uri = path.startswith("file:")
     if not uri:
-        with suppress(OSError):  # SQLite says it better
+        with suppress(OSError):  # SQLite reports the same problem with more detail
             create_database_file(path)
     return sqlite3.connect(path, timeout=_BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False, uri=uri)

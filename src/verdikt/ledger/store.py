@@ -12,7 +12,7 @@ from verdikt.model.canonical_json import sha256_hex
 from verdikt.model.entry import GENESIS_HASH, SIGNED_KINDS, EntryKind, build_entry
 
 if TYPE_CHECKING:
-    from verdikt.ledger.projection import Projection
+    from verdikt.ledger.projections import Projection
     from verdikt.model.entry import Entry
 
 OPERATOR = "operator"

@@ -1,10 +1,11 @@
-"""Whether an agent started this process, and where that agent was started."""
+"""Detection of the agent that started this process, by its environment variables."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
+# Only variables that agents set for their commands: settings that people keep in their shells (CODEX_HOME …)
+# would make every terminal look like an agent.
 AGENT_VARIABLES: dict[str, tuple[str, ...]] = {
     "Claude Code": ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION"),
     "Codex": (
@@ -23,22 +24,9 @@ AGENT_VARIABLES: dict[str, tuple[str, ...]] = {
     "Augment": ("AUGMENT_AGENT",),
     "an agent": ("AI_AGENT", "AGENT"),
 }
-"""Agent → variables that it sets for the commands it runs. Settings that people keep in their shells (CODEX_HOME …) are not among them."""
-
-
-HOST_PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
-"""Variables in which hosts tell their hooks where the session was started."""
-
-
-def find_host_project(env: Mapping[str, str]) -> str:
-    """The project that the host was started in, when it says so and it is there."""
-    for name in HOST_PROJECT_VARIABLES:
-        place = env.get(name)
-        if place and os.path.isdir(place):
-            return place
-    return ""
+"""Agent → variables that it sets for the commands it runs."""
 
 
 def detect_agent(env: Mapping[str, str]) -> str:
-    """The agent whose environment this is, or nothing."""
+    """Return the agent whose environment this is; empty when there is none."""
     return next((agent for agent, marks in AGENT_VARIABLES.items() if any(env.get(mark) for mark in marks)), "")

@@ -1,4 +1,4 @@
-"""Where a hook that failed leaves a trace, when nothing else of verdikt may be relied on."""
+"""The crash log: one line for each hook that failed, written without relying on the rest of verdikt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CRASH_FILE = "_hook_crashes.jsonl"
 
 
 def record_crash(directory: Path, hook: str, error: BaseException, *, note: str = "") -> bool:
-    """Adds one line about the failure to the directory's crash file; whether it could be written."""
+    """Append one line about the failure to the directory's crash file; return whether it could be written."""
     line = {
         "ts": SystemClock().now(),
         "hook": hook,
@@ -37,5 +37,6 @@ def record_crash(directory: Path, hook: str, error: BaseException, *, note: str 
 def _error_text(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:  # an error of somebody else's may fail in any way when it is to be told
+    # A foreign exception's `__str__` may raise anything, and this is the last place that can record it.
+    except Exception:
         return ""

@@ -1,5 +1,8 @@
-"""What git knows of a path and of a repository. Never raises, never waits long, and runs nothing that the
-repository names but its filters, which tell whether a file is modified."""
+"""Questions to git about a path or a repository.
+
+Never raises, never waits long, and runs nothing that the repository names except its filters, which git needs to tell
+whether a file is modified.
+"""
 
 import os
 import subprocess
@@ -13,9 +16,10 @@ TIMEOUT_SECONDS = 3.0
 """How long git may take; a slower answer counts as none."""
 
 SAFE_OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat")
-"""Settings by which a repository could have git run programs of its own."""
+"""Overrides for settings with which a repository could have git run its own programs."""
 
 
+# The daemon answers several users at once, one in each thread.
 class _GitUser(threading.local):
     user: tuple[int, int] | None = None
 
@@ -25,7 +29,7 @@ _GIT_USER = _GitUser()
 
 @contextmanager
 def use_git_user(uid: int, gid: int) -> Iterator[None]:
-    """Inside, this thread runs git as another user; where it may not do that, git is not run, and what it knows is unknown."""
+    """Run git as another user in this thread; where that is not permitted, every answer of git is unknown."""
     _GIT_USER.user = (uid, gid)
     try:
         yield
@@ -34,33 +38,37 @@ def use_git_user(uid: int, gid: int) -> Iterator[None]:
 
 
 def find_work_tree(directory: str) -> str:
-    """The work tree around a directory, or an empty string."""
-    here = directory
+    """Return the work tree around a directory, or an empty string."""
+    ancestor = directory
     while True:
-        if os.path.lexists(os.path.join(here, ".git")):
-            return here
-        parent = os.path.dirname(here)
-        if parent == here:
+        if os.path.lexists(os.path.join(ancestor, ".git")):
+            return ancestor
+        parent = os.path.dirname(ancestor)
+        if parent == ancestor:
             return ""
-        here = parent
+        ancestor = parent
 
 
 def read_path_state(path: str, env: Mapping[str, str]) -> str:
-    """tracked, modified, untracked or ignored; a directory is what its most exposed file is. Empty outside a work tree."""
+    """Return tracked, modified, untracked or ignored for a path; empty outside a work tree.
+
+    A directory has the state of its most exposed file.
+    """
     root = find_work_tree(path if os.path.isdir(path) else os.path.dirname(path))
     if not root:
         return ""
+    # git has no state for its own directory, whose loss cannot be undone either.
     if f"{path}/".startswith(f"{root}/.git/"):
         return "untracked"
     listing = run_git(root, env, "status", "--porcelain=v1", "-z", "--ignored=matching", "--no-renames", "--", path)
     if listing is None:
         return ""
     relative = os.path.relpath(path, root)
-    found = {"??": "untracked", "!!": "ignored"}
+    state_by_code = {"??": "untracked", "!!": "ignored"}
     states = set()
     for record in filter(None, listing.split("\0")):
         code, name = record[:2], record[3:].rstrip("/")
-        state = found.get(code, "modified")
+        state = state_by_code.get(code, "modified")
         # What is ignored below a directory does not make the directory ignored.
         if state != "ignored" or relative == name or relative.startswith(name + "/"):
             states.add(state)
@@ -77,7 +85,7 @@ def _has_files(path: str) -> bool:
 
 
 def read_repository(directory: str, env: Mapping[str, str]) -> GitFact:
-    """The repository around a directory."""
+    """Return the facts about the repository around a directory."""
     root = find_work_tree(directory)
     if not root:
         return GitFact()
@@ -107,14 +115,15 @@ def _parse_settings(listing: str) -> dict[str, str]:
 
 
 def run_git(root: str, env: Mapping[str, str], *arguments: str) -> str | None:
-    """What git prints, or None when it cannot or takes too long."""
-    clean = {key: env[key] for key in ("PATH", "HOME", "XDG_CONFIG_HOME") if key in env}
-    clean |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    """Return what git prints, or None when it fails or takes too long."""
+    git_env = {key: env[key] for key in ("PATH", "HOME", "XDG_CONFIG_HOME") if key in env}
+    # No lock that a parallel git would stumble over, no prompt, messages in English.
+    git_env |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     user, group = _GIT_USER.user or (None, None)
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             ["git", *SAFE_OPTIONS, "-C", root, *arguments],
-            env=clean,
+            env=git_env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -126,6 +135,7 @@ def run_git(root: str, env: Mapping[str, str], *arguments: str) -> str | None:
         )
     except (OSError, subprocess.SubprocessError, ValueError):
         return None
-    if done.returncode not in (0, 1):
+    # 1 means no: no such setting, not a branch.
+    if completed.returncode not in (0, 1):
         return None
-    return done.stdout.decode("utf-8", "replace")
+    return completed.stdout.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""verdikt's own files and those that wire it: what the agent must not write to, whatever the tool."""
+"""The files that verdikt consists of and is wired with, which the agent must not write by any tool."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import os
 import stat
 from collections.abc import Mapping
 from functools import lru_cache
-
-from verdikt.observe.agent_environment import find_host_project
 
 _SYSTEM_PATHS = (
     "/etc/verdikt",
@@ -53,6 +51,9 @@ _HOME_PATHS = (
 )
 
 
+HOST_PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
+"""Variables in which hosts tell their hooks where the session was started."""
+
 _VARIABLES = (
     "HOME",
     "XDG_CONFIG_HOME",
@@ -65,28 +66,38 @@ _VARIABLES = (
 )
 
 
+def find_host_project(env: Mapping[str, str]) -> str:
+    """Return the project that the host was started in; empty when the host does not say, or it does not exist."""
+    for name in HOST_PROJECT_VARIABLES:
+        directory = env.get(name)
+        if directory and os.path.isdir(directory):
+            return directory
+    return ""
+
+
 def list_guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, ...]:
-    """Absolute files and directories; what lies below a directory is guarded with it. Some need not exist."""
+    """Return absolute paths of files and directories; a directory guards what is below it. Not all of them exist."""
     # Wherever the agent has gone, the project it was started in stays guarded.
-    started = find_host_project(env)
-    roots = (project_root, started) if started and started != project_root else (project_root,)
-    given = (*map(env.get, _VARIABLES),)
+    host_project = find_host_project(env)
+    roots = (project_root, host_project) if host_project and host_project != project_root else (project_root,)
+    variables = (*map(env.get, _VARIABLES),)
+    # Read on every call: a work tree may be added or moved within a session.
     repositories = tuple([_find_git_directory(root) for root in roots if root])
     try:
-        return _collect_paths(roots, given, "", repositories)
+        return _collect_paths(roots, variables, "", repositories)
     except _RelativePathError:
-        return _collect_paths(roots, given, os.getcwd(), repositories)
+        return _collect_paths(roots, variables, os.getcwd(), repositories)
 
 
 class _RelativePathError(Exception):
-    """A path that depends on the directory that this process is in."""
+    """A path depends on this process's working directory."""
 
 
 @lru_cache(maxsize=64)
 def _collect_paths(
     roots: tuple[str, ...], variables: tuple[str | None, ...], cwd: str, repositories: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """What is guarded, given what was seen of the disk. `cwd` is there when a relative path depends on it."""
+    """Return the guarded paths, from what was observed of the disk. `cwd` is set when a relative path depends on it."""
     if not cwd and not all(path is None or path.startswith("/") for path in (*filter(None, roots), *variables)):
         raise _RelativePathError  # what is raised is not remembered
     hooks = (os.path.abspath(os.path.join(repository, "hooks")) for repository in repositories)
@@ -98,7 +109,7 @@ def _collect_paths(
 def _collect_named_paths(
     project_root: str, roots: tuple[str, ...], variables: tuple[str | None, ...], cwd: str
 ) -> tuple[str, ...]:
-    """What is guarded by name alone. `cwd` is there when a relative path depends on it."""
+    """Return the paths that are guarded by name alone. `cwd` is set when a relative path depends on it."""
     env = {name: value for name, value in zip(_VARIABLES, variables, strict=True) if value is not None}
     home = env.get("HOME") or os.path.expanduser("~")
     config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
@@ -127,7 +138,7 @@ def _collect_named_paths(
 
 
 def _find_git_directory(project_root: str) -> str:
-    """Where the repository keeps its hooks; in a work tree that is the main repository's directory."""
+    """Return the directory that holds the hooks; for a linked work tree, that of the main repository."""
     git = f"{project_root}/.git" if project_root[-1:] != "/" else f"{project_root}.git"
     try:
         if not stat.S_ISREG(os.stat(git).st_mode):
@@ -145,13 +156,15 @@ def _find_git_directory(project_root: str) -> str:
 
 
 def _read_beginning(path: str) -> str:
-    """The beginning of a file that names a directory, whatever bytes that has."""
+    """Return the beginning of a file that names a directory, whatever bytes the name has."""
     with open(path, "rb") as file:
         return os.fsdecode(file.read(4096))
 
 
 def _list_package_paths(project_root: str) -> list[str]:
-    """The installed package, unless it is the source tree that the project is about."""
+    """Return the installed package, unless it is the source tree that the project is about."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    # Someone who works on verdikt itself must be able to edit it; an installed copy inside a project's
+    # virtual environment stays guarded.
     inside = package.startswith(os.path.join(project_root, ""))
     return [package] if not inside or "site-packages" in package.split(os.sep) else []

@@ -1,4 +1,4 @@
-"""Where policy files lie, and reading them."""
+"""Policy files: where they are looked for, and how they are read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from verdikt.errors import PolicyError
 from verdikt.model.yaml_document import MAX_BYTES
-from verdikt.observe.agent_environment import find_host_project
+from verdikt.observe.guarded_paths import find_host_project
 
 POLICY_FILENAME = "governance.yaml"
 MANAGED_POLICY_PATH = "/etc/verdikt/" + POLICY_FILENAME
@@ -26,7 +26,7 @@ class PolicyFile:
 
 
 def read_policy_file(path: str) -> bytes | None:
-    """The bytes of a policy file; None when there is none. What is there and cannot be read is a `PolicyError`."""
+    """Return the bytes of a policy file, None when there is none; raise `PolicyError` when it cannot be read."""
     try:
         # Not blocking, because a pipe in its place would make every hook wait.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
@@ -41,6 +41,7 @@ def read_policy_file(path: str) -> bytes | None:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise PolicyError("expected a file, found something else in its place", where=path)
 
+            # One byte more than allowed, so that the parser can tell that the file is too long.
             return file.read(MAX_BYTES + 1)
     except OSError as error:
         raise PolicyError(f"expected a file that can be read, found: {_describe_error(error)}", where=path) from error
@@ -51,7 +52,7 @@ def _describe_error(error: Exception) -> str:
 
 
 def find_user_policy(environ: Mapping[str, str]) -> str:
-    """`$XDG_CONFIG_HOME/verdikt/governance.yaml`, by default below `~/.config`."""
+    """Return `$XDG_CONFIG_HOME/verdikt/governance.yaml`, by default below `~/.config`."""
     return _join_policy_path(environ.get("XDG_CONFIG_HOME") or "", environ.get("HOME") or os.path.expanduser("~"))
 
 
@@ -61,97 +62,110 @@ def _join_policy_path(config: str, home: str) -> str:
 
 
 def resolve_directory(directory: str) -> str:
-    """A directory without links in its path. Asked of the system where it tells: that is one look instead of one for each part."""
+    """Return a directory without links in its path."""
     try:
+        # The kernel resolves the whole path in one call; realpath needs one lstat for each part.
         descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except (AttributeError, OSError, ValueError):
         return os.path.realpath(directory)
     try:
-        found = os.readlink(f"/proc/self/fd/{descriptor}")
+        real_path = os.readlink(f"/proc/self/fd/{descriptor}")
     except OSError:
         return os.path.realpath(directory)
     finally:
         os.close(descriptor)
     # What was taken away meanwhile, or lies outside of what this process can see, has no such name.
-    return found if found.startswith("/") and not found.endswith(" (deleted)") else os.path.realpath(directory)
+    return (
+        real_path if real_path.startswith("/") and not real_path.endswith(" (deleted)") else os.path.realpath(directory)
+    )
 
 
 def list_project_policies(start: str, environ: Mapping[str, str]) -> list[str]:
-    """Where policy files of a project may lie, the outermost first: from the top of the repository down to `start`.
+    """Return where a project's policy files may be, outermost first: from the top of the repository down to `start`.
 
-    The outermost one comes first because it is the higher layer: a file that an agent puts into a directory below it,
-    to work from there, can only tighten. A host that names the project it was started in keeps that project's policy in
-    force wherever the agent goes: a directory of its own making, with a repository of its own, is no way out.
+    The outermost is the higher layer: a file that an agent puts into a directory below it, to work from there, can only
+    tighten. A host that names the project it was started in keeps that project's policy in force wherever the agent
+    goes, so a new directory with its own repository does not escape it.
     """
-    anchor, here = find_host_project(environ), resolve_directory(start)
+    anchor, directory = find_host_project(environ), resolve_directory(start)
     if not anchor:
-        return _list_ancestor_policies(here, environ)
-    top = here if anchor == start else resolve_directory(anchor)
-    return [*_list_ancestor_policies(top, environ), *([] if here == top else _list_nested_policies(top, here))]
+        return _list_ancestor_policies(directory, environ)
+    top = directory if anchor == start else resolve_directory(anchor)
+    return [
+        *_list_ancestor_policies(top, environ),
+        *([] if directory == top else _list_nested_policies(top, directory)),
+    ]
 
 
-def _list_ancestor_policies(here: str, environ: Mapping[str, str]) -> list[str]:
-    """Policy files from the top of the repository down to a directory without links in its path."""
+def _list_ancestor_policies(directory: str, environ: Mapping[str, str]) -> list[str]:
+    """Return policy files from the top of the repository down to a directory without links in its path."""
     home = ""
-    found: list[str] = []
+    paths: list[str] = []
     while True:
-        inside = here if here[-1:] == "/" else f"{here}/"
-        found.append(inside + POLICY_FILENAME)
+        prefix = directory if directory[-1:] == "/" else f"{directory}/"
+        paths.append(prefix + POLICY_FILENAME)
         try:
-            os.lstat(f"{inside}.git")
+            os.lstat(f"{prefix}.git")
             break
         except (OSError, ValueError):
             pass
-        above, home = os.path.dirname(here), home or resolve_directory(environ.get("HOME") or os.path.expanduser("~"))
-        if above in (here, home) or here == home:
+        parent, home = (
+            os.path.dirname(directory),
+            home or resolve_directory(environ.get("HOME") or os.path.expanduser("~")),
+        )
+        if parent in (directory, home) or directory == home:
             # Outside a repository only the directory itself speaks: what lies around it is not this project's.
-            readable = [path for path in found if os.path.lexists(path)]
+            readable = [path for path in paths if os.path.lexists(path)]
             return readable[:1]
-        here = above
-    return found[::-1]
+        directory = parent
+    return paths[::-1]
 
 
-def _list_nested_policies(top: str, here: str) -> list[str]:
-    """Policy files below `top` on the way down to `here`."""
-    found = []
-    while here.startswith(top.rstrip("/") + "/"):
-        found.append(os.path.join(here, POLICY_FILENAME))
-        here = os.path.dirname(here)
-    return found[::-1]
+def _list_nested_policies(top: str, directory: str) -> list[str]:
+    """Return policy files below `top` on the way down to `directory`."""
+    paths = []
+    while directory.startswith(top.rstrip("/") + "/"):
+        paths.append(os.path.join(directory, POLICY_FILENAME))
+        directory = os.path.dirname(directory)
+    return paths[::-1]
 
 
 def list_policy_places(
     start: str, environ: Mapping[str, str], *, managed: str = MANAGED_POLICY_PATH
 ) -> tuple[tuple[str, str], ...]:
-    """Where a policy file would be in force at `start`, as layer and path, the highest layer first; few of them exist."""
-    more = environ.get("VERDIKT_MANAGED_POLICY", "")
-    return _assign_layers(managed, more, find_user_policy(environ), tuple(list_project_policies(start, environ)))
+    """Return layer and path of every place where a policy would be in force at `start`, highest layer first."""
+    extra_managed = environ.get("VERDIKT_MANAGED_POLICY", "")
+    return _assign_layers(
+        managed, extra_managed, find_user_policy(environ), tuple(list_project_policies(start, environ))
+    )
 
 
 @lru_cache(maxsize=256)
-def _assign_layers(managed: str, more: str, user: str, project: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _assign_layers(
+    managed: str, extra_managed: str, user: str, project: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
     places = [("managed", managed)]
-    if more:
+    if extra_managed:
         # It comes beside the system's own file and never in its place, or a variable could switch that off.
-        places.append(("managed", more))
+        places.append(("managed", extra_managed))
     places.append(("user", user))
     top = os.path.dirname(project[0]) if project else ""
     for path in project:
-        below = os.path.dirname(path)[len(top) :].strip("/")  # they all lie at the top or below it
-        places.append((f"project {below}" if below else "project", path))
+        subdirectory = os.path.dirname(path)[len(top) :].strip("/")  # they all lie at the top or below it
+        places.append((f"project {subdirectory}" if subdirectory else "project", path))
     return tuple(places)
 
 
 def read_policy_files(
     start: str, environ: Mapping[str, str], *, managed: str = MANAGED_POLICY_PATH
 ) -> list[PolicyFile]:
-    """Every policy file that is in force at `start`, the highest layer first."""
+    """Return every policy file that is in force at `start`, highest layer first."""
     return read_policy_places(list_policy_places(start, environ, managed=managed))
 
 
 def read_policy_places(places: Iterable[tuple[str, str]]) -> list[PolicyFile]:
-    """The policy files that are there; a `PolicyError` holds every fault of reading them."""
-    found: list[PolicyFile] = []
+    """Return the policy files that exist; raise one `PolicyError` with every fault of reading them."""
+    files: list[PolicyFile] = []
     faults: list[PolicyError] = []
     for layer, path in places:
         try:
@@ -159,8 +173,9 @@ def read_policy_places(places: Iterable[tuple[str, str]]) -> list[PolicyFile]:
         except PolicyError as error:
             faults += error.faults
             continue
-        if data is not None and all(path != other.path for other in found):
-            found.append(PolicyFile(layer, path, data))
+        # A managed file may be named twice, by the system and by the environment.
+        if data is not None and all(path != other.path for other in files):
+            files.append(PolicyFile(layer, path, data))
     if faults:
         raise PolicyError.from_faults(faults)
-    return found
+    return files

@@ -1,4 +1,4 @@
-"""What a project is usually tested, built and linted with, by the files at its top."""
+"""Detection of the commands that test, build and lint a project, by the files at its top."""
 
 import json
 import os
@@ -27,23 +27,27 @@ _MAKE_TARGET = re.compile(r"^(test|check|build|lint|all)\s*:(?!=)", re.MULTILINE
 
 
 def detect_project_checks(cwd: str, home: str = "") -> dict[str, str]:
-    """Kind of check → command; what the project names itself (a script, a target) comes before what is usual. Never raises."""
+    """Return kind of check → command. Never raises.
+
+    Commands that the project names itself (a script, a make target) come before the usual ones.
+    """
     if not os.path.isabs(cwd) or not os.path.isdir(cwd):
         return {}
     root = find_project_root(os.path.realpath(cwd), home)
-    found: dict[str, str] = {}
+    commands: dict[str, str] = {}
     scripts = _parse_scripts(_read_text(os.path.join(root, "package.json")))
     for kind in ("test", "build", "lint"):
         if kind in scripts:
-            found[kind] = "npm test" if kind == "test" else f"npm run {kind}"
+            commands[kind] = "npm test" if kind == "test" else f"npm run {kind}"
     targets = set(_MAKE_TARGET.findall(_read_text(os.path.join(root, "Makefile"))))
     for kind, target in (("test", "test"), ("test", "check"), ("build", "build"), ("build", "all"), ("lint", "lint")):
         if target in targets:
-            found.setdefault(kind, f"make {target}")
+            commands.setdefault(kind, f"make {target}")
+    # Later rows are weaker than earlier ones and than what the project names itself.
     for name, checks in _CHECKS_BY_FILE:
         if os.path.exists(os.path.join(root, name)):
-            found = {**checks, **found}
-    return found
+            commands = {**checks, **commands}
+    return commands
 
 
 def _parse_scripts(text: str) -> Mapping[str, object]:
@@ -57,6 +61,7 @@ def _parse_scripts(text: str) -> Mapping[str, object]:
 
 def _read_text(path: str) -> str:
     try:
+        # O_NONBLOCK: a pipe of that name must not block the hook.
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return ""

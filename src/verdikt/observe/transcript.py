@@ -9,31 +9,31 @@ from typing import Any
 
 CHUNK = 64 * 1024
 MAX_BYTES = 32 * 1024 * 1024
-"""Of a transcript that are read, from its end."""
+"""Bytes of a transcript that are read, from its end."""
 
 MAX_LINES = 100_000
 MAX_BROKEN_LINES = 2_000
-"""Lines that begin like JSON and are none: made to be slow, so that few of them must do."""
+"""Number of lines that begin like JSON and do not parse: few are enough to know, and they are slow to parse."""
 
 LONGEST_LINE = 4 * 1024 * 1024
-"""A longer line is passed over: it holds a file or an image, not words."""
+"""A longer line is skipped: it holds a file or an image, not words."""
 
 _COPILOT_SPEAKERS = {"assistant.message": "assistant", "user.message": "user"}
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What a transcript says of the turn. `status` is ok, unparseable, schema_drift or unreadable."""
+    """The last turn of a transcript. `status` is ok, unparseable, schema_drift or unreadable."""
 
     status: str
     message: str = ""
     tool_uses: tuple[tuple[str, str], ...] = ()  # (id, tool), oldest first
     is_unfinished: bool = False
-    """Whether the agent's last words are not there yet: a host that is still writing them has called the hook already."""
+    """Whether the final message is missing: some hosts call the hook before they have written it."""
 
 
 def read_transcript(path: str) -> Transcript:
-    """The final message and the tool uses of the last turn. Never raises, whatever the file holds."""
+    """Return the final message and the tool uses of the last turn. Never raises, whatever the file holds."""
     texts: list[str] = []
     uses: list[tuple[str, str]] = []
     lines = parsed = recognised = speakers = broken = 0
@@ -58,10 +58,11 @@ def read_transcript(path: str) -> Transcript:
                 unfinished = bool(record.get("goes_on"))
             speakers += kind == "assistant" or _is_from_assistant(record)
             if kind == "assistant":
-                said, used = _split_content(message)
-                if said and not texts:
-                    texts.append(said)
-                uses += reversed(used)
+                text, message_uses = _split_content(message)
+                if text and not texts:
+                    texts.append(text)
+                uses += reversed(message_uses)
+            # The turn began with the person's prompt; everything before belongs to earlier turns.
             elif kind == "user" and _is_prompt(record, message):
                 break
     except FileNotFoundError:
@@ -70,30 +71,35 @@ def read_transcript(path: str) -> Transcript:
         return Transcript("unreadable")
     if lines and not parsed:
         return Transcript("unparseable")
+    # The assistant speaks in a format that we do not know: the host has changed it.
     if speakers and not recognised:
         return Transcript("schema_drift")
-    # Where nobody has spoken yet, the host has only begun to write.
+    # Without any assistant line, the host has only begun to write.
     return Transcript("ok", texts[0] if texts else "", tuple(reversed(uses)), unfinished or not speakers)
 
 
 def _is_from_assistant(record: Mapping[str, Any]) -> bool:
-    """Whether a line is the assistant's, in whatever form."""
+    """Return whether a line comes from the assistant, in any known format."""
     inner = (value for value in record.values() if isinstance(value, Mapping))
-    return any(one.get("role") == "assistant" for one in (record, *inner))
+    return any(candidate.get("role") == "assistant" for candidate in (record, *inner))
 
 
 def _parse_record(line: bytes) -> Mapping[str, Any] | None:
+    # Checked before parsing: most lines of other formats are recognised by their first byte.
     if len(line) > LONGEST_LINE or not line.lstrip().startswith(b"{"):
         return None
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return _to_claude_record(found) if isinstance(found, Mapping) else None
+    return _to_claude_record(record) if isinstance(record, Mapping) else None
 
 
 def _to_claude_record(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A line of Copilot CLI's in the shape of Claude Code's. Its tool uses are left out: hooks there are not told their ids."""
+    """Return a Copilot CLI line in the format of Claude Code; other lines as they are.
+
+    Tool uses are left out: hooks of Copilot CLI do not get their ids.
+    """
     speaker = _COPILOT_SPEAKERS.get(str(record.get("type")))
     data = record.get("data")
     if speaker is None or not isinstance(data, Mapping):
@@ -106,23 +112,23 @@ def _to_claude_record(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _split_content(message: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
-    """The text and the tool uses of one message."""
+    """Return the text and the tool uses of one message."""
     content = message.get("content")
     if isinstance(content, str):
         return content, []
-    said, used = [], []
+    texts, tool_uses = [], []
     for part in content if isinstance(content, list) else ():
         if not isinstance(part, Mapping):
             continue
         if part.get("type") == "text" and isinstance(part.get("text"), str):
-            said.append(part["text"])
+            texts.append(part["text"])
         elif part.get("type") == "tool_use":
-            used.append((str(part.get("id", "")), str(part.get("name", ""))))
-    return "\n".join(said), used
+            tool_uses.append((str(part.get("id", "")), str(part.get("name", ""))))
+    return "\n".join(texts), tool_uses
 
 
 def _is_prompt(record: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
-    """Whether a user's line is something a person said, and not the result of a tool."""
+    """Return whether a user line is a person's prompt and not the result of a tool."""
     if record.get("isMeta") or record.get("isSidechain"):
         return False
     content = message.get("content")
@@ -135,30 +141,31 @@ def _is_prompt(record: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
 
 
 def _read_backwards(path: str) -> Iterator[bytes]:
-    """The lines of a file, the last first; what is longer than is kept comes as an over-long line."""
+    """Yield the lines of a file, last first; a line that is too long comes as an over-long blank one."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             raise OSError("not a file")
         end, floor = status.st_size, max(0, status.st_size - MAX_BYTES)
-        held = b""
+        incomplete = b""
         overlong = False
         while end > floor:
             start = max(floor, end - CHUNK)
             data = os.pread(fd, end - start, start)
             parts = data.split(b"\n") if data.strip() else [b"", b""] if b"\n" in data else [b""]
             end = start
-            if len(parts) == 1 and len(held) > LONGEST_LINE:
+            if len(parts) == 1 and len(incomplete) > LONGEST_LINE:
+                # The line goes on: only its length matters, so its bytes are dropped.
                 overlong = True
                 continue
-            parts[-1] += held
-            held = parts[0]
+            parts[-1] += incomplete
+            incomplete = parts[0]
             for part in reversed(parts[1:]):
                 if part.strip():
                     yield part if not overlong else b" " * (LONGEST_LINE + 1)
                 overlong = False
-        if overlong or (held.strip() and floor == 0):
-            yield held if not overlong else b" " * (LONGEST_LINE + 1)
+        if overlong or (incomplete.strip() and floor == 0):
+            yield incomplete if not overlong else b" " * (LONGEST_LINE + 1)
     finally:
         os.close(fd)

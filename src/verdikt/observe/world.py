@@ -1,4 +1,4 @@
-"""The real world, as far as one decision asks for it."""
+"""Observation of the real world: the disk, git and the clock, as far as one decision needs them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from verdikt.observe.clock import Clock
 
 TEXT_LIMIT = 64 * 1024
-"""Bytes of a script that are looked at; a longer one is unknown, because what follows could be anything."""
+"""Size of a script that is read; a longer one is unknown, because the part beyond could do anything."""
 
 STAMP_LIMIT = 16 * 1024 * 1024
-"""Bytes of a file that are read to tell whether it changed."""
+"""Size of a file that is hashed."""
 
 ROOT_MARKS = (".git", "governance.yaml", ".hg", ".jj")
-"""What the top of a project holds, whatever its language."""
+"""Names found at the top of a project, whatever its language."""
 
 PROJECT_MARKS = (
     "pyproject.toml",
@@ -36,14 +36,14 @@ PROJECT_MARKS = (
     "Makefile",
     "setup.py",
 )
-"""What a project holds that has no repository."""
+"""Names found at the top of a project that has no repository."""
 
 
 class RealWorld:
-    """The disk, git and the clock. Never raises; what cannot be seen is unknown.
+    """The disk, git and the clock. Never raises; what cannot be observed is unknown.
 
-    Where `cwd` does not exist, nothing can be observed: it counts as the project's top, and every file is unknown. `root` is
-    the project's top, for whoever has looked for it already.
+    Where `cwd` does not exist, nothing can be observed: it counts as the top of the project, and every file is unknown.
+    `root` is the top of the project, when the caller has found it already.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class RealWorld:
         self._cwd_exists = os.path.isdir(self._cwd)
 
     def place(self) -> Mapping[str, Any]:
-        """Where and when."""
+        """Return time, directories, user and guarded paths."""
         temp = self._env.get("TMPDIR", "")
         return {
             "now": self._clock.now(),
@@ -78,7 +78,7 @@ class RealWorld:
         }
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
-        """What is at an absolute path, and what git knows of it."""
+        """Return what is at an absolute path, and its state in git."""
         if not self._cwd_exists and _is_below(path, self._cwd):
             return PathFact(real=path, kind="unknown")
         try:
@@ -100,7 +100,7 @@ class RealWorld:
         )
 
     def text(self, path: str) -> str | None:
-        """The text of a small regular file."""
+        """Return the text of a small regular file, or None."""
         try:
             # Without O_NONBLOCK, a pipe put there would hold the decision up for ever.
             fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -114,12 +114,13 @@ class RealWorld:
             return None
         finally:
             os.close(fd)
+        # A file with NUL bytes is not a script that a shell would read to its end.
         if len(data) > TEXT_LIMIT or b"\0" in data:
             return None
         return data.decode("utf-8-sig", "replace")  # a mark at the beginning is none of the text
 
     def content_stamp(self, path: str) -> str:
-        """The beginning of a file's digest; for a huge one its size and date."""
+        """Return the beginning of a file's digest; for a huge one its size and time; empty when there is no file."""
         try:
             status = os.stat(path)
             if not stat.S_ISREG(status.st_mode):
@@ -132,14 +133,14 @@ class RealWorld:
             return ""
 
     def modification_time(self, path: str) -> float:
-        """When a file was last written."""
+        """Return when a file was last written; 0 when there is none."""
         try:
             return os.stat(path).st_mtime
         except (OSError, ValueError):
             return 0.0
 
     def git(self, directory: str) -> GitFact:
-        """The repository around a directory."""
+        """Return the facts about the repository around a directory."""
         return read_repository(directory, self._env)
 
     def _read_git_state(self, path: str) -> str:
@@ -147,7 +148,7 @@ class RealWorld:
 
 
 def to_absolute(path: str) -> str:
-    """`os.path.abspath`, remembered where it does not depend on the directory that this process is in."""
+    """Return `os.path.abspath`, cached where it does not depend on this process's working directory."""
     return _normalize_path(path) if path.startswith("/") else os.path.abspath(path)
 
 
@@ -155,20 +156,20 @@ _normalize_path = lru_cache(maxsize=256)(os.path.normpath)
 
 
 def find_project_root(cwd: str, home: str) -> str:
-    """The top of the project around a directory: the nearest one with a repository or a policy, else with a project file."""
+    """Return the nearest directory with a repository or a policy, else with a project file, else `cwd`."""
     fallback = ""
-    here = cwd
+    directory = cwd
     while True:
         for mark in ROOT_MARKS:
-            if os.path.lexists(f"{here}/{mark}"):
-                return here
-        if not fallback and any(os.path.exists(os.path.join(here, mark)) for mark in PROJECT_MARKS):
-            fallback = here
-        parent = os.path.dirname(here)
+            if os.path.lexists(f"{directory}/{mark}"):
+                return directory
+        if not fallback and any(os.path.exists(os.path.join(directory, mark)) for mark in PROJECT_MARKS):
+            fallback = directory
+        parent = os.path.dirname(directory)
         # A home directory under version control does not make all of it one project.
-        if parent in (here, "/", home):
+        if parent in (directory, "/", home):
             return fallback or cwd
-        here = parent
+        directory = parent
 
 
 def _is_below(path: str, directory: str) -> bool:
@@ -182,7 +183,34 @@ def _resolve_path(path: str) -> str:
         return path
 
 
+# Sockets, pipes and devices are all "other".
 def _classify_mode(mode: int) -> str:
     if stat.S_ISREG(mode):
         return "file"
     return "dir" if stat.S_ISDIR(mode) else "other"
+
+
+def digest_file(path: str) -> str:
+    """Return the SHA-256 of a regular file's contents; empty when there is none, or it is too large."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return ""
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > STAMP_LIMIT:
+            return ""
+        with open(fd, "rb", closefd=False) as file:
+            return sha256_hex(file.read(STAMP_LIMIT + 1))
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)
+
+
+def expand_user(path: str, env: Mapping[str, str]) -> str:
+    """Return the path with `~` replaced as a process in this environment would."""
+    home = env.get("HOME")
+    if home and (path == "~" or path.startswith("~/")):
+        return home.rstrip("/") + path[1:] or "/"
+    return os.path.expanduser(path)

@@ -41,8 +41,8 @@ def test_init_list_rotate(tmp_path: Path) -> None:
 
 def test_hmac_is_labelled(tmp_path: Path) -> None:
     """Whoever chooses it is told."""
-    assert "forgeable by whoever can read it" in run("keys", "init", "--algorithm", "hmac-sha256").output
-    assert "forgeable by whoever can read it" in run("keys", "list").output
+    assert "forgeable by everyone who can read it" in run("keys", "init", "--algorithm", "hmac-sha256").output
+    assert "forgeable by everyone who can read it" in run("keys", "list").output
 
 
 def test_no_secret_is_printed(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import verdikt
 from verdikt.daemon import protocol
 from verdikt.daemon.protocol import MalformedMessage
 from verdikt.hosts import payload as adapters_payload
-from verdikt.observe.agent_environment import HOST_PROJECT_VARIABLES
+from verdikt.observe.guarded_paths import HOST_PROJECT_VARIABLES
 
 TEXT = st.binary(max_size=60).map(lambda raw: raw.replace(b"\0", b"").decode("utf-8", "surrogateescape"))
 ENV = st.dictionaries(st.sampled_from(protocol.SENT_VARIABLES), TEXT)

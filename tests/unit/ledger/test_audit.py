@@ -15,7 +15,7 @@ from verdikt.ledger.audit_finding import AuditFinding, Corruption, Witness
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.key_rotation import rotate_key
 from verdikt.ledger.keys import Keyring
-from verdikt.ledger.projection import Projection
+from verdikt.ledger.projections import Projection
 
 
 def opened(home: Path) -> FileStore:

@@ -19,7 +19,7 @@ from verdikt.errors import LedgerError
 from verdikt.ledger.audit import audit
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.keys import Keyring
-from verdikt.ledger.projection import Projection
+from verdikt.ledger.projections import Projection
 from verdikt.model.entry import Entry, EntryKind, seal_entry
 
 COUNT = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
@@ -240,7 +240,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.projection import Projection
+from verdikt.ledger.projections import Projection
 count = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
 store = FileStore(Path(sys.argv[1]), projections=(count,), checkpoint_every=7)
 while True:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from verdikt.errors import PolicyError
-from verdikt.ledger.content_cache import MAX_FILES
-from verdikt.ledger.document_cache import DocumentCache
+from verdikt.ledger.content_cache import MAX_FILES, DocumentCache
 from verdikt.model.canonical_json import sha256_hex
 from verdikt.policy import load_policy
 

@@ -13,7 +13,7 @@ from verdikt.ledger.chain_reader import GAP_LOST, GAP_REWRITTEN
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.group_commit import GroupCommit
 from verdikt.ledger.log_index import STORE_INTERVAL
-from verdikt.ledger.projection import Projection
+from verdikt.ledger.projections import Projection
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind
 

@@ -15,7 +15,7 @@ from verdikt.errors import LedgerError
 from verdikt.ledger.audit import audit
 from verdikt.ledger.audit_finding import Corruption
 from verdikt.ledger.files import FileStore
-from verdikt.ledger.projection import Projection
+from verdikt.ledger.projections import Projection
 from verdikt.ledger.rotation import DAY_SECONDS, RotationPolicy, rotate
 from verdikt.ledger.store import OPERATOR
 from verdikt.model.entry import EntryKind

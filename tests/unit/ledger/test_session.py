@@ -116,9 +116,11 @@ def test_a_store_that_vanished_is_noticed(tmp_path: Path, loss: str) -> None:
         store.close()
     path.write_bytes(b"") if loss == "emptied" else path.unlink()
 
-    assert f"session store `{path}` was missing or empty and was made anew; try again" in engine.evaluate(ACTION).reason
+    assert (
+        f"session store `{path}` was missing or empty and was made again; try again" in engine.evaluate(ACTION).reason
+    )
     assert engine.evaluate(ACTION).passed
-    assert store.incidents() == [f"{path} was missing or empty and was made anew"]
+    assert store.incidents() == [f"{path} was missing or empty and was made again"]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,7 @@ def test_a_row_that_is_no_state_is_started_anew(tmp_path: Path, text: str) -> No
         connection.execute("UPDATE session SET state = ? WHERE id = ?", (text, '"default"'))
     connection.close()
 
-    assert "was damaged and has been started anew; try again" in engine.evaluate(ACTION).reason
+    assert "was damaged and has been started again; try again" in engine.evaluate(ACTION).reason
     assert engine.evaluate(ACTION).context.session.action_count == 1
     assert count(store, "other") == 1
     assert len(store.incidents()) == 1

@@ -162,7 +162,7 @@ def test_what_is_written_while_a_sync_fails_is_lost_with_it(tmp_path: Path, monk
 def test_a_lock_that_somebody_keeps_ends_in_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = FileStore(tmp_path)
     store.append("s", EntryKind.GAP, {})
-    monkeypatch.setattr("verdikt.ledger.log_file.WAIT_SECONDS", 0.2)
+    monkeypatch.setattr("verdikt.ledger.log_file.LOCK_TIMEOUT_SECONDS", 0.2)
     with open(tmp_path / "ledger" / "s.jsonl", "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(LedgerError, match="locked by another process"):
@@ -175,7 +175,7 @@ def test_a_call_that_takes_long_is_not_taken_for_another_process(
 ) -> None:
     """Nobody finds one with `fuser`."""
     store = FileStore(tmp_path)
-    monkeypatch.setattr("verdikt.ledger.log_file.WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("verdikt.ledger.log_file.LOCK_TIMEOUT_SECONDS", 0.01)
     inside, go_on = threading.Event(), threading.Event()
 
     def hold_session() -> None:

@@ -16,7 +16,7 @@ from verdikt.cli.store_access import (
     resolve_sessions,
 )
 from verdikt.errors import LedgerError
-from verdikt.ledger.segment import parse_seq
+from verdikt.ledger.log_reader import parse_seq
 from verdikt.model.entry import Entry
 from verdikt.report.entry_line import summarize_entry, verdict_of
 from verdikt.report.log_stats import TABLES, count_entries

@@ -26,8 +26,8 @@ from verdikt.hosts.wiring.known_gap import (
 from verdikt.hosts.wiring.registration import NATIVE_WRAPPER, WRAPPER_NAMES, is_hook_command
 from verdikt.hosts.wiring.settings_layout import SCOPES, SETTINGS_LAYOUTS, SettingsLayout
 from verdikt.model.lazy_regex import compile_lazily
+from verdikt.observe.alerts import read_recent_lines
 from verdikt.observe.crash_log import CRASH_FILE
-from verdikt.observe.threshold_alerts import read_recent_lines
 
 _PYTHON_NAME = compile_lazily(r"python[0-9.]*")
 

@@ -5,7 +5,8 @@ import tempfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdikt.ledger.segment import iterate_lines, read_tail
+from verdikt.ledger.log_file import read_tail
+from verdikt.ledger.log_reader import iterate_lines
 
 PIECES = st.lists(st.sampled_from([b"\n", b"a", b"bc" * 40_000, b"d" * 65_536, b"e" * 65_535]), max_size=8)
 
