@@ -1,5 +1,6 @@
 """An agent under guidance, for tests: its calls through the real flow, in a world of dictionaries."""
 
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,12 @@ from verdikt.policy import parse_policy
 
 PROJECT = "/home/dev/project"
 OPEN = "profile: none\nunknown_tools: pass\nrules: [{name: none, tool: no_such_tool, verdict: warn, reason: never}]\n"
-"""A policy that lets everything through, so that guidance alone decides."""
+"""A policy that passes everything, so that guidance alone decides."""
 
 
 @dataclass
 class Guided:
-    """One session under a definition. Every call opens the log anew, as every hook is a process of its own."""
+    """One session under a definition. Every call opens the log again, as every hook process does."""
 
     home: Path
     policy: str = ""
@@ -33,7 +34,7 @@ class Guided:
     prompt: str = ""
 
     def governance(self) -> Governance:
-        """As a new process would load it."""
+        """Return governance as a new process would load it."""
         return Governance(
             parse_policy(OPEN + self.policy),
             self.store(),
@@ -44,11 +45,11 @@ class Guided:
         )
 
     def store(self) -> FileStore:
-        """The log, opened anew."""
+        """Open the log as a new process would."""
         return FileStore(self.home / "data", self.clock, load_projections(), durable=False)
 
     def action(self, tool: str, **payload: Any) -> Action:
-        """A call."""
+        """Return a call of the agent."""
         return Action(
             kind=classify_tool(tool),
             tool=tool,
@@ -60,26 +61,32 @@ class Guided:
         )
 
     def before(self, tool: str, **payload: Any) -> Decision:
-        """May it?"""
+        """Return the decision about a call."""
         self.world.now = self.clock.seconds
-        return self.governance().before(self.action(tool, **payload))
+        governance = self.governance()
+        with closing(governance.store):
+            return governance.before(self.action(tool, **payload))
 
     def call(self, tool: str, *, outcome: Outcome | None = None, **payload: Any) -> str:
-        """The reason of a refusal; or what the agent is told after a call that went through."""
+        """Return the reason of a refusal, or the feedback after a call that passed."""
         decision = self.before(tool, **payload)
         if not decision.passed:
             return decision.verdict.reason
         return self.after(tool, outcome=outcome, **payload).context
 
     def after(self, tool: str, *, outcome: Outcome | None = None, **payload: Any) -> Answer:
-        """It did."""
-        return self.governance().after(self.action(tool, **payload), outcome or Outcome(success=True))
+        """Report the outcome of a call."""
+        governance = self.governance()
+        with closing(governance.store):
+            return governance.after(self.action(tool, **payload), outcome or Outcome(success=True))
 
     def stop(self, **turn: Any) -> Answer:
-        """It wants to finish."""
+        """Ask to finish the turn."""
         turn = {"session_id": self.session, "cwd": PROJECT, **turn}
-        return self.governance().stop(Turn(**turn))
+        governance = self.governance()
+        with closing(governance.store):
+            return governance.stop(Turn(**turn))
 
     def put(self, name: str, text: str = "text") -> None:
-        """Writes a file in the project."""
+        """Put a file into the project."""
         self.world.texts[f"{PROJECT}/{name}"] = text
