@@ -5,7 +5,6 @@ A section of the policy file is parsed from a `YamlNode` by the package that def
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from verdikt.errors import VerdiktError
@@ -172,6 +171,8 @@ class YamlNode:
 
 def suggest_name(name: str, names: Iterable[str], *, list_names: bool = True) -> str:
     """Return ` (did you mean …?)`, or with `list_names` the names if none is close and there are few."""
+    from difflib import get_close_matches  # only an error message needs it
+
     names = list(names)
     close = get_close_matches(name, names, n=1, cutoff=0.6)
     if close:
