@@ -1,15 +1,20 @@
-"""What one hook call costs, wall and CPU: warm and cold, native and Python, beside `/bin/true`, a bare interpreter and other guards.
+"""What one hook call costs: as wired, warm and cold, beside `/bin/true`, a bare interpreter and other guards.
 
-Every command takes its turn in every round. Ratios are printed, of the least (other processes can only add to it) and of the
-median (which has their share). Each call is one that verdikt decides before a tool runs, with its log entry written and synced.
+All commands take turns in every round, in random order, so that none of them always follows the same one and a busy
+machine is busy for all. Printed are ratios of wall time
+(of the minimum, to which other processes add least, and of the median) and of CPU time. Each call is one that verdikt
+decides before a tool runs, with its log entry written and synced; a call through the warm process includes its CPU.
 
     make bench      or      .venv/bin/python benchmarks/hook.py
 """
 
 import json
 import os
+import random
+import shlex
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,277 +25,310 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.peer import peers
+from benchmarks.peer import install_peers
+from verdikt import Action, ActionKind, Outcome
 from verdikt.daemon.client import find_daemon_pid
+from verdikt.govern import Governance
 from verdikt.hosts.wiring import wrapper
-from verdikt.hosts.wiring.registration import HOOK_MODULE
+from verdikt.ledger.files import FileStore
+from verdikt.ledger.projections import load_projections
+from verdikt.policy import load_policy
 
 ROUNDS = 15
-TURNS = 12
-"""How often the quick commands are run in each round, in which the slow ones are run once."""
 
-SESSIONS = (10, 1_000, 10_000, 100_000)
-RULES = (1, 10, 100, 1_000)
-WARM_BAR, COLD_BAR, SESSION_BAR = 3.0, 6.0, 1.2
-"""Times `/bin/true`, times a bare interpreter, times the first call of a session."""
+# In each round the quick commands run this often and the slow ones once.
+QUICK_TURNS = 12
 
-TRUE, BARE = "/bin/true", "python -I -S -c pass"
-SHM = Path("/dev/shm")  # where there is none, the log lies on the disk in both cases
+SESSION_LENGTHS = (10, 1_000, 10_000, 100_000)
+RULE_COUNTS = (1, 10, 100, 1_000)
+
+# Times `/bin/true`, times a bare interpreter, times the first call of a session.
+WIRED_BAR, COLD_BAR, SESSION_BAR = 3.0, 14.0, 1.2
+
+TRUE, BARE_PYTHON = "/bin/true", "python -I -S -c pass"
+WIRED, COLD = "as wired, warm", "Python, cold"
+
+# The two forms that a registered line can have; hosts run it with `sh -c`. In the first the shell waits, so that it can
+# block when the program is missing. In the second the host itself blocks then, and the shell can be replaced.
+FORMS = {
+    "sh -c '… || { … }', warm": ("", " || { [ $? = 2 ] || echo 'verdikt: blocked' >&2; exit 2; }"),
+    "sh -c 'exec …', warm": ("exec ", ""),
+}
+
+SHM = Path("/dev/shm")  # where there is none, the log is on the disk in both cases
 
 
 @dataclass
-class Cost:
-    """What the calls of one command took: seconds of wall and of CPU, its own and that of the warm process."""
+class Samples:
+    """Seconds of wall and of CPU time that the runs of one command took."""
 
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
 
-    def ratios(self, base: "Cost") -> str:
-        """As the table shows it."""
-        least, middle = min(self.wall) / min(base.wall), statistics.median(self.wall) / statistics.median(base.wall)
-        return f"{least:10.2f}{middle:10.2f}{statistics.median(self.cpu) / statistics.median(base.cpu):10.2f}"
+    def render_ratios(self, base: "Samples") -> str:
+        """Return three table cells: the ratios of least wall, median wall and median CPU time."""
+        least, median = min(self.wall) / min(base.wall), statistics.median(self.wall) / statistics.median(base.wall)
+        return f"{least:10.2f}{median:10.2f}{statistics.median(self.cpu) / statistics.median(base.cpu):10.2f}"
 
 
 @dataclass(frozen=True)
-class Case:
-    """One command: its line, its input, and what its answer must hold."""
+class Command:
+    """One command: its arguments, its input, and a part of the output that it must print."""
 
-    line: tuple[str, ...]
+    argv: tuple[str, ...]
     payload: Path
     env: dict[str, str]
-    says: bytes = b""
-    warm: int = 0
-    """The process whose CPU counts as well."""
+    expected_output: bytes = b""
+    daemon_pid: int = 0
+    """The process whose CPU time counts as well."""
 
 
-class Place:
-    """A project with a policy, verdikt's data, and the hook as `verdikt init` registers it there."""
+class Workspace:
+    """A project in which `verdikt init` has wired Claude Code, with a data directory of its own."""
 
-    def __init__(self, root: Path, rules: int = 0) -> None:
+    def __init__(self, root: Path, rule_count: int = 0) -> None:
         self.root, self.project, self.data = root, root / "project", root / "data"
         self.project.mkdir(parents=True)
         # No variable of this process reaches the hook: a bytecode setting alone would change what is measured.
         self.env = {"PATH": os.environ["PATH"], "HOME": str(root), "VERDIKT_HOME": str(self.data)}
         self.env["VERDIKT_DAEMON_IDLE"] = "600"
         self.cold_env = self.env | {"VERDIKT_DAEMON": "off"}
-        self.python = (sys.executable, "-I", "-m", HOOK_MODULE, "claude", "PreToolUse")
-        hooks = self.data / "hooks"
-        hooks.mkdir(parents=True)
-        for name, data in wrapper.load_wrappers().items():
-            (hooks / name).write_bytes(data)
-            (hooks / name).chmod(0o755)
-        self.native = (str(hooks / "verdikt-hook"), "20", "closed", *self.python)
-        if rules:
-            says = {"verdict": "block", "reason": "no", "fix": "do not"}
-            listed = [{"name": f"r{i}", "command": f"tool-r{i} run", **says} for i in range(rules)]
-            (self.project / "governance.yaml").write_text(json.dumps({"profile": "standard", "rules": listed}))
+        if rule_count:
+            verdict = {"verdict": "block", "reason": "no", "fix": "do not"}
+            rules = [{"name": f"r{i}", "command": f"tool-r{i} run", **verdict} for i in range(rule_count)]
+            (self.project / "governance.yaml").write_text(json.dumps({"profile": "standard", "rules": rules}))
+        init = [sys.executable, "-I", "-m", "verdikt", "init", "--host", "claude", "--yes"]
+        subprocess.run(init, cwd=self.project, env=self.env, stdout=subprocess.DEVNULL, check=True)
+        settings = json.loads((self.project / ".claude" / "settings.json").read_text())
+        self.registered_line: str = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+        words = shlex.split(self.registered_line.partition(" || ")[0])
+        self.native_argv = tuple(words[1:] if words[0] == "exec" else words)
+        # The native client, SECONDS and closed|open come before the hook itself.
+        self.python_argv = self.native_argv[3:]
 
-    def payload(self, command: str, session: str = "s") -> Path:
-        """A call before a tool runs, as a file to read from."""
-        call = {"session_id": session, "cwd": str(self.project), "hook_event_name": "PreToolUse"}
-        call |= {"tool_name": "Bash", "tool_input": {"command": command}}  # type: ignore[dict-item]
+    def write_payload(self, command: str, session: str = "s") -> Path:
+        """Write the input of a hook call before a tool runs and return its file."""
+        call = {
+            "session_id": session,
+            "cwd": str(self.project),
+            "hook_event_name": "PreToolUse",
+            "tool_name": "Bash",
+            "tool_input": {"command": command},
+        }
         file = self.root / f"{session}.{command.split(maxsplit=1)[0].replace('/', '_')}.json"
         file.write_text(json.dumps(call))
         return file
 
-    def case(self, command: str = "ls -la src", session: str = "s", says: bytes = b"{}") -> Case:
-        """The native client, asking the warm process, which is started if there is none."""
-        return Case(self.native, self.payload(command, session), self.env, says, self.warm())
+    def build_warm_command(
+        self, command: str = "ls -la src", session: str = "s", expected_output: bytes = b"{}", line: str = ""
+    ) -> Command:
+        """Return a call through the warm process: of the native client, or of `sh -c` with a line."""
+        argv = ("/bin/sh", "-c", line) if line else self.native_argv
+        return Command(argv, self.write_payload(command, session), self.env, expected_output, self.start_daemon())
 
-    def warm(self) -> int:
-        """The pid of the warm process."""
-        end = time.monotonic() + 30
+    def start_daemon(self) -> int:
+        """Start the warm process, if there is none, and return its pid."""
+        deadline = time.monotonic() + 30
         while not (self.data / "run" / "daemon.sock").exists():
-            spend(Case(self.native, self.payload("ls"), self.env, b"{}"))
+            run_command(Command(self.native_argv, self.write_payload("ls"), self.env, b"{}"))
             time.sleep(0.2)
-            if time.monotonic() > end:
+            if time.monotonic() > deadline:
                 sys.exit("the warm process does not start")
         return find_daemon_pid(self.data / "run")
 
-    def fill(self, session: str, calls: int) -> None:
-        """Lets a session have made so many calls."""
-        from verdikt import Action, ActionKind, Outcome
-        from verdikt.govern import Governance
-        from verdikt.ledger.files import FileStore
-        from verdikt.ledger.projections import load_projections
-        from verdikt.policy import load_policy
-
+    def fill_session(self, session: str, call_count: int) -> None:
+        """Write the log of a session with that many calls."""
         # Without fsync: the log is the same, and filling it takes minutes less.
         store = FileStore(self.data, None, load_projections(), durable=False)
         governance = Governance(load_policy(str(self.project), environ=self.env), store, env=self.env)
-        for number in range(calls):
-            payload = {"command": f"ls {number % 100}"}
+        for number in range(call_count):
             action = Action(
-                kind=ActionKind.BASH, tool="Bash", payload=payload, session_id=session, cwd=str(self.project)
+                kind=ActionKind.BASH,
+                tool="Bash",
+                payload={"command": f"ls {number % 100}"},
+                session_id=session,
+                cwd=str(self.project),
             )
             governance.before(action)
             if number % 10 == 0:
                 governance.after(action, Outcome(success=True, output="ok"))
         store.close()
 
-    def end(self) -> None:
-        """Ends the warm process."""
+    def stop_daemon(self) -> None:
+        """End the warm process."""
         while pid := find_daemon_pid(self.data / "run"):
             os.kill(pid, 9)
             time.sleep(0.02)
 
 
-def spend(case: Case) -> tuple[float, float]:
-    """Wall and CPU seconds of one call; a wrong answer ends the run."""
-    out = case.payload.with_suffix(".out")
-    files = [
-        (os.POSIX_SPAWN_OPEN, 0, str(case.payload), os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, str(out), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+def run_command(command: Command) -> tuple[float, float]:
+    """Return wall and CPU seconds of one run; end the benchmark when its output is wrong."""
+    output_file = command.payload.with_suffix(".out")
+    file_actions = [
+        (os.POSIX_SPAWN_OPEN, 0, str(command.payload), os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(output_file), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
         (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
     ]
-    before = _cpu(case.warm)
-    start = time.perf_counter()
-    _, _, used = os.wait4(os.posix_spawn(case.line[0], case.line, case.env, file_actions=files), 0)
-    wall = time.perf_counter() - start
-    if case.says not in (said := out.read_bytes()):
-        sys.exit(f"{' '.join(case.line)}: expected {case.says!r}, found {said!r}")
-    return wall, used.ru_utime + used.ru_stime + _cpu(case.warm) - before
+    daemon_cpu_before = _read_cpu_seconds(command.daemon_pid)
+    started_at = time.perf_counter()
+    pid = os.posix_spawn(command.argv[0], command.argv, command.env, file_actions=file_actions)
+    _, _, usage = os.wait4(pid, 0)
+    wall = time.perf_counter() - started_at
+    output = output_file.read_bytes()
+    if command.expected_output not in output:
+        sys.exit(f"{' '.join(command.argv)}: expected {command.expected_output!r}, found {output!r}")
+    daemon_cpu = _read_cpu_seconds(command.daemon_pid) - daemon_cpu_before
+    return wall, usage.ru_utime + usage.ru_stime + daemon_cpu
 
 
-def _cpu(pid: int) -> float:
-    """CPU seconds of all threads of a process so far; 0 where the system does not say."""
+def _read_cpu_seconds(pid: int) -> float:
+    """Return the CPU seconds of all threads of a process so far; 0 where the system does not report them."""
     try:
-        tasks = [(task / "schedstat").read_text() for task in Path(f"/proc/{pid}/task").iterdir()] if pid else []
+        stats = [(task / "schedstat").read_text() for task in Path(f"/proc/{pid}/task").iterdir()] if pid else []
     except OSError:
         return 0.0
-    return sum(int(task.split()[0]) for task in tasks) / 1e9
+    return sum(int(line.split()[0]) for line in stats) / 1e9
 
 
-def measure(quick: dict[str, Case], slow: dict[str, Case], rounds: int = ROUNDS) -> dict[str, Cost]:
-    """What each costs."""
-    found = {name: Cost() for name in (*quick, *slow)}
-    turns = [*([quick] * TURNS), slow]
-    for number in range(rounds + 1):
-        for cases in turns:
-            for name, case in cases.items():
-                wall, cpu = spend(case)
-                if number:  # the first round writes bytecode and keeps the policy
-                    found[name].wall.append(wall)
-                    found[name].cpu.append(cpu)
-    return found
+def measure_commands(quick: dict[str, Command], slow: dict[str, Command], rounds: int = ROUNDS) -> dict[str, Samples]:
+    """Run all commands in turns and return what each took."""
+    samples = {name: Samples() for name in (*quick, *slow)}
+    turns = [*([quick] * QUICK_TURNS), slow]
+    shuffler = random.Random(0)
+    for round_number in range(rounds + 1):
+        for commands in turns:
+            # After a large process the caches are cold: with a fixed order the call behind it costs up to 15 % more.
+            for name, command in shuffler.sample(list(commands.items()), len(commands)):
+                wall, cpu = run_command(command)
+                if round_number:  # the first round writes bytecode and compiles the policy
+                    samples[name].wall.append(wall)
+                    samples[name].cpu.append(cpu)
+    return samples
 
 
 @contextmanager
-def places(*roots: Path) -> Iterator[list[Place]]:
-    """Places in directories of their own; what was started for them ends with them."""
-    made = [Place(root) for root in roots]
+def open_workspaces(*roots: Path) -> Iterator[list[Workspace]]:
+    """Create workspaces and end their warm processes afterwards."""
+    workspaces = [Workspace(root) for root in roots]
     try:
-        yield made
+        yield workspaces
     finally:
-        for place in made:
-            place.end()
+        for workspace in workspaces:
+            workspace.stop_daemon()
 
 
-def fsync(directory: Path) -> Cost:
-    """One line added to a file and synced, which is what a log entry at least costs there."""
-    cost = Cost(cpu=[0.0])
+def measure_fsync(directory: Path) -> Samples:
+    """Append a line to a file and sync it, which is what a log entry costs at least on that disk."""
+    samples = Samples(cpu=[0.0])
     with (directory / "fsync").open("ab") as file:
-        for _ in range(ROUNDS * TURNS):
-            start = time.perf_counter()
+        for _ in range(ROUNDS * QUICK_TURNS):
+            started_at = time.perf_counter()
             file.write(b"x" * 1000)
             file.flush()
             os.fsync(file.fileno())
-            cost.wall.append(time.perf_counter() - start)
-    return cost
+            samples.wall.append(time.perf_counter() - started_at)
+    return samples
 
 
-def calls(memory: Path, disk: Path) -> None:
-    """Prints what one call costs in every way, and whether the bars are met."""
-    with places(memory / "calls", disk / "calls") as (place, on_disk):
-        payload = place.payload("ls -la src")
+def print_call_costs(memory: Path, disk: Path) -> None:
+    """Print what one call costs in every form, and whether the bars are met."""
+    with open_workspaces(memory / "calls", disk / "calls") as (workspace, on_disk):
+        payload, native_line = workspace.write_payload("ls -la src"), shlex.join(workspace.native_argv)
         quick = {
-            TRUE: Case(("/bin/true",), payload, place.env),
-            BARE: Case((sys.executable, "-I", "-S", "-c", "pass"), payload, place.env),
-            "native, warm": place.case(),
-            "native, warm, a block": place.case("rm -rf /", says=b'"block"'),
-            "native, warm, log on disk": on_disk.case(),
+            TRUE: Command(("/bin/true",), payload, workspace.env),
+            "sh -c /bin/true": Command(("/bin/sh", "-c", "/bin/true"), payload, workspace.env),
+            BARE_PYTHON: Command((sys.executable, "-I", "-S", "-c", "pass"), payload, workspace.env),
+            WIRED: workspace.build_warm_command(line=workspace.registered_line),
+            **{
+                name: workspace.build_warm_command(line=f"{prefix}{native_line}{suffix}")
+                for name, (prefix, suffix) in FORMS.items()
+            },
+            "native, warm": workspace.build_warm_command(),
+            "native, warm, a block": workspace.build_warm_command("rm -rf /", expected_output=b'"block"'),
+            "native, warm, log on disk": on_disk.build_warm_command(),
         }
+        python, cold_env = workspace.python_argv, workspace.cold_env
         slow = {
-            "Python, warm": Case(place.python, payload, place.env, b"{}", place.warm()),
-            "Python, cold": Case(place.python, payload, place.cold_env, b"{}"),
-            "Python, cold, a block": Case(place.python, place.payload("rm -rf /"), place.cold_env, b'"block"'),
-            "native, no warm process": Case(place.native, payload, place.cold_env, b"{}"),
+            "Python, warm": Command(python, payload, workspace.env, b"{}", workspace.start_daemon()),
+            COLD: Command(python, payload, cold_env, b"{}"),
+            "Python, cold, a block": Command(python, workspace.write_payload("rm -rf /"), cold_env, b'"block"'),
+            "native, no warm process": Command(workspace.native_argv, payload, cold_env, b"{}"),
         }
-        missing = []
-        for peer in peers():
-            if peer.command:
-                slow[peer.name] = Case(peer.command, payload, {"PATH": place.env["PATH"], "HOME": str(place.root)})
+        missing_peers = []
+        for peer in install_peers():
+            if peer.argv:
+                slow[peer.name] = Command(
+                    peer.argv, payload, {"PATH": workspace.env["PATH"], "HOME": str(workspace.root)}
+                )
             else:
-                missing.append(f"{peer.name}: not installed: {peer.why}")
-        found = measure(quick, slow)
-        synced = fsync(disk)
-    heads = ("least", "median", "CPU") * 2
-    print(f"one call, times `{TRUE}` and times `{BARE}`; least and median of wall, median of CPU")
-    print(f"{'':28}" + "".join(f"{head:>10}" for head in heads))
-    for name, cost in found.items():
-        print(f"{name:28}{cost.ratios(found[TRUE])}{cost.ratios(found[BARE])}")
-    base = statistics.median(found[TRUE].wall)
-    print(
-        f"{'(one fsync on that disk)':28}{min(synced.wall) / min(found[TRUE].wall):10.2f}{statistics.median(synced.wall) / base:10.2f}"
-    )
-    print("\n".join(missing))
-    native, disk_cost = found["native, warm"], found["native, warm, log on disk"]
-    bar(f"native and warm, at most {WARM_BAR:g} times {TRUE}", native.wall, found[TRUE].wall, WARM_BAR)
-    more = statistics.median(disk_cost.wall) - statistics.median(native.wall)
-    print(f"on disk: {more / statistics.median(synced.wall):.2f} times one fsync more")
-    bar(
-        f"Python and cold, at most {COLD_BAR:g} times `{BARE}`, CPU",
-        found["Python, cold"].cpu,
-        found[BARE].cpu,
-        COLD_BAR,
-    )
+                missing_peers.append(f"{peer.name}: not installed: {peer.error}")
+        samples = measure_commands(quick, slow)
+        fsync = measure_fsync(disk)
+    print("the line that `verdikt init` registers for PreToolUse of Claude Code, which runs it with `sh -c`:")
+    print(f"    {workspace.registered_line.replace(str(workspace.root), '~').replace(sys.executable, 'python')}\n")
+    print(f"one call, times `{TRUE}` and times `{BARE_PYTHON}`; least and median of wall, median of CPU")
+    print(f"{'':28}" + "".join(f"{head:>10}" for head in ("least", "median", "CPU") * 2))
+    for name, sample in samples.items():
+        print(f"{name:28}{sample.render_ratios(samples[TRUE])}{sample.render_ratios(samples[BARE_PYTHON])}")
+    least_ratio = min(fsync.wall) / min(samples[TRUE].wall)
+    median_ratio = statistics.median(fsync.wall) / statistics.median(samples[TRUE].wall)
+    print(f"{'(one fsync on that disk)':28}{least_ratio:10.2f}{median_ratio:10.2f}")
+    print("\n".join(missing_peers))
+    true, bare = samples[TRUE], samples[BARE_PYTHON]
+    print_bar(f"as wired and warm, at most {WIRED_BAR:g} times {TRUE}", samples[WIRED].wall, true.wall, WIRED_BAR)
+    print_bar(f"cold, at most {COLD_BAR:g} times `{BARE_PYTHON}`, CPU", samples[COLD].cpu, bare.cpu, COLD_BAR)
+    disk_seconds = statistics.median(samples["native, warm, log on disk"].wall)
+    extra_seconds = disk_seconds - statistics.median(samples["native, warm"].wall)
+    print(f"on disk: {extra_seconds / statistics.median(fsync.wall):.2f} times one fsync more")
 
 
-def bar(what: str, found: list[float], base: list[float], most: float) -> None:
-    """Prints whether a bar is met, by the least and by the median."""
-    least, middle = min(found) / min(base), statistics.median(found) / statistics.median(base)
-    print(
-        f"bar ({what}): {'met' if middle <= most else 'NOT met'}: {middle:.2f} by the median, {least:.2f} by the least"
-    )
+def print_bar(what: str, seconds: list[float], base_seconds: list[float], limit: float) -> None:
+    """Print whether a bar is met, by the median and by the minimum."""
+    median = statistics.median(seconds) / statistics.median(base_seconds)
+    least = min(seconds) / min(base_seconds)
+    is_met = "met" if median <= limit else "NOT met"
+    print(f"bar ({what}): {is_met}: {median:.2f} by the median, {least:.2f} by the least")
 
 
-def growth(what: str, cases: dict[str, Case], most: float = 0.0) -> None:
-    """Prints what each size costs through the native client beside the smallest."""
-    found = measure(cases, {}, rounds=6)
-    first = next(iter(found.values()))
-    print(f"\n{what:40}{'least':>10}{'median':>10}{'CPU':>10}   times the first")
-    for name, cost in found.items():
-        print(f"{name:40}{cost.ratios(first)}")
-    if most:
-        last = list(found.values())[-1]
-        bar(f"at most {most:g} times the first", last.wall, first.wall, most)
+def print_growth(title: str, commands: dict[str, Command], limit: float = 0.0) -> None:
+    """Print what each size costs through the native client, as a multiple of the smallest."""
+    samples = measure_commands(commands, {}, rounds=6)
+    first = next(iter(samples.values()))
+    print(f"\n{title:40}{'least':>10}{'median':>10}{'CPU':>10}   times the first")
+    for name, sample in samples.items():
+        print(f"{name:40}{sample.render_ratios(first)}")
+    if limit:
+        print_bar(f"at most {limit:g} times the first", list(samples.values())[-1].wall, first.wall, limit)
 
 
 def main() -> int:
-    """Prints the tables, and whether the bars are met."""
+    """Print the tables, and whether the bars are met."""
     if not wrapper.load_native_client():
         sys.exit("the native client is not installed: install verdikt where there is a C compiler")
     memory = Path(tempfile.mkdtemp(prefix="vk", dir=SHM if SHM.is_dir() else None))
     disk = Path(tempfile.mkdtemp(prefix="vk"))
     try:
-        calls(memory, disk)
-        with places(memory / "sessions") as (place,):
-            for count in SESSIONS:
-                place.fill(f"s{count}", count)
-            growth(
+        print_call_costs(memory, disk)
+        with open_workspaces(memory / "sessions") as (workspace,):
+            for length in SESSION_LENGTHS:
+                workspace.fill_session(f"s{length}", length)
+            print_growth(
                 "calls of the session so far",
-                {f"{count:,}": place.case(session=f"s{count}") for count in SESSIONS},
+                {f"{length:,}": workspace.build_warm_command(session=f"s{length}") for length in SESSION_LENGTHS},
                 SESSION_BAR,
             )
-        sized = [Place(memory / f"rules{count}", count) for count in RULES]
+        sized_workspaces = [Workspace(memory / f"rules{count}", count) for count in RULE_COUNTS]
         try:
-            growth(
+            print_growth(
                 "rules beside the standard profile",
-                {f"{n:,}": place.case() for n, place in zip(RULES, sized, strict=True)},
+                {
+                    f"{count:,}": workspace.build_warm_command()
+                    for count, workspace in zip(RULE_COUNTS, sized_workspaces, strict=True)
+                },
             )
         finally:
-            for place in sized:
-                place.end()
+            for workspace in sized_workspaces:
+                workspace.stop_daemon()
     finally:
         for directory in (memory, disk):
             shutil.rmtree(directory, ignore_errors=True)

@@ -1,9 +1,9 @@
-"""The log's speed as ratios within one run: `python benchmarks/ledger.py`.
+"""The speed of the log as ratios within one run: `python benchmarks/ledger.py`.
 
-- appending to a log of 10^3, 10^5 and 10^6 entries, warm and as a new process would, with and without fsync;
-- verifying against the floor: `json.loads` + `sha256` over the same lines;
+- appending to a log of 10^3, 10^5 and 10^6 entries, in one process and in a new one, with and without fsync;
+- verifying, as a multiple of `json.loads` and `sha256` over the same lines;
 - eight processes appending to one session;
-- deciding again what was decided, per CPU second.
+- replaying decisions, per CPU second.
 """
 
 import hashlib
@@ -41,8 +41,8 @@ BODY = {
 }
 
 
-def build(home: Path, length: int) -> FileStore:
-    """A store with one session of that length, written in bulk."""
+def write_log(home: Path, length: int) -> None:
+    """Write a store with one session of that length, without the store's own `append`, which would take minutes."""
     store = FileStore(home, projections=(COUNT,), checkpoint_every=10**9)
     body = json.dumps(BODY, sort_keys=True, separators=(",", ":"))
     prev = GENESIS_HASH
@@ -54,77 +54,74 @@ def build(home: Path, length: int) -> FileStore:
             prev = hashlib.sha256(f"{payload}}}".encode()).hexdigest()
             file.write(f'{payload},"hash":"{prev}","sig":""}}\n'.encode())
         file.flush()
-        os.fsync(file.fileno())  # or the first appends would pay for it
+        os.fsync(file.fileno())  # else the first appends would pay for it
     with store.state.write_transaction() as db:
         db.put_state("s", "count", StateRow(1, length, str(length)))
         db.put_head("s", ChainHead(length, prev), frozenset({COUNT.label}))
     store.close()
-    return store
 
 
-def measure(work: Callable[[], object]) -> float:
-    """Microseconds of one call."""
-    begin = time.perf_counter()
+def measure_microseconds(work: Callable[[], object]) -> float:
+    """Return the microseconds of one call."""
+    started_at = time.perf_counter()
     work()
-    return (time.perf_counter() - begin) * 1e6
+    return (time.perf_counter() - started_at) * 1e6
 
 
-def appending(place: Path) -> None:
-    """The same append at three lengths, in turns, so that a busy machine is busy for all of them."""
+def print_append_costs(directory: Path) -> None:
+    """Print the cost of an append at three lengths; they take turns, so that a busy machine is busy for all."""
     for length in LENGTHS:
-        build(place / str(length), length)
+        write_log(directory / str(length), length)
     kinds: dict[str, tuple[bool, bool, int]] = {
-        "warm, no fsync": (False, False, 2000),
-        "warm, fsync": (True, False, 500),
+        "same process, no fsync": (False, False, 2000),
+        "same process, fsync": (True, False, 500),
         "new process, no fsync": (False, True, 300),
         "new process, fsync": (True, True, 300),
     }
     print(f"{'append, µs (median)':<24}" + "".join(f"{length:>12,}" for length in LENGTHS) + f"{'worst ratio':>14}")
-    for name, (durable, cold, times) in kinds.items():
-        taken: dict[int, list[float]] = {length: [] for length in LENGTHS}
-        stores = {length: _store(place, length, durable) for length in LENGTHS}
-        works = {length: _work(place, length, durable, None if cold else stores[length]) for length in LENGTHS}
-        for _ in range(times):
-            for length, work in works.items():
-                taken[length].append(work())
+    for name, (durable, is_new_process, count) in kinds.items():
+        samples: dict[int, list[float]] = {length: [] for length in LENGTHS}
+        stores = {length: _open_store(directory, length, durable) for length in LENGTHS}
+        for _ in range(count):
+            for length, store in stores.items():
+                samples[length].append(
+                    _append_in_new_process(directory, length, durable) if is_new_process else _append(store)
+                )
         for store in stores.values():
             store.close()
-        best = {length: statistics.median(many) for length, many in taken.items()}
-        ratio = max(best.values()) / min(best.values())
-        print(f"{name:<24}" + "".join(f"{best[length]:>12.0f}" for length in LENGTHS) + _judged(ratio, 1.2))
+        medians = {length: statistics.median(values) for length, values in samples.items()}
+        ratio = max(medians.values()) / min(medians.values())
+        print(f"{name:<24}" + "".join(f"{medians[length]:>12.0f}" for length in LENGTHS) + _render_bar(ratio, 1.2))
 
 
-def _store(place: Path, length: int, durable: bool) -> FileStore:
-    return FileStore(place / str(length), projections=(COUNT,), durable=durable, checkpoint_every=10**9)
+def _open_store(directory: Path, length: int, durable: bool) -> FileStore:
+    return FileStore(directory / str(length), projections=(COUNT,), durable=durable, checkpoint_every=10**9)
 
 
-def _work(place: Path, length: int, durable: bool, store: FileStore | None) -> Callable[[], float]:
-    if store is not None:
-        return lambda: measure(lambda: store.append("s", "decision", BODY))
-
-    return lambda: _in_a_new_process(place, length, durable)
+def _append(store: FileStore) -> float:
+    return measure_microseconds(lambda: store.append("s", "decision", BODY))
 
 
-def _in_a_new_process(place: Path, length: int, durable: bool) -> float:
-    """Microseconds from opening the store to the entry on the disk, in a process that has imported everything."""
-    reading, writing = os.pipe()
+def _append_in_new_process(directory: Path, length: int, durable: bool) -> float:
+    """Return the microseconds from opening the store to the written entry, in a process with everything imported."""
+    read_fd, write_fd = os.pipe()
     if os.fork() == 0:
-        begin = time.perf_counter()
-        _store(place, length, durable).append("s", "decision", BODY)
-        os.write(writing, str((time.perf_counter() - begin) * 1e6).encode())
+        started_at = time.perf_counter()
+        _open_store(directory, length, durable).append("s", "decision", BODY)
+        os.write(write_fd, str((time.perf_counter() - started_at) * 1e6).encode())
         os._exit(0)
     os.wait()
-    taken = float(os.read(reading, 100))
-    os.close(reading)
-    os.close(writing)
-    return taken
+    microseconds = float(os.read(read_fd, 100))
+    os.close(read_fd)
+    os.close(write_fd)
+    return microseconds
 
 
-def verifying(place: Path) -> None:
-    """Verification against the least that it could do."""
-    lines = (place / "100000" / "ledger" / "s.jsonl").read_bytes().splitlines(keepends=True)
+def print_verify_cost(directory: Path) -> None:
+    """Print the cost of verification as a multiple of the least that it could do."""
+    lines = (directory / "100000" / "ledger" / "s.jsonl").read_bytes().splitlines(keepends=True)
 
-    def floor() -> None:
+    def parse_and_hash() -> None:
         for line in lines:
             json.loads(line)
             hashlib.sha256(line).hexdigest()
@@ -132,14 +129,14 @@ def verifying(place: Path) -> None:
     def verify() -> None:
         assert verify_chain(lambda: lines, session="s").is_intact
 
-    floors, verifies = [], []
+    floors, verifications = [], []
     for _ in range(5):
-        floors.append(measure(floor))
-        verifies.append(measure(verify))
-    ratio = min(verifies) / min(floors)
+        floors.append(measure_microseconds(parse_and_hash))
+        verifications.append(measure_microseconds(verify))
+    ratio = min(verifications) / min(floors)
     print(
-        f"\nverify {len(lines):,} entries: {min(verifies) / 1e6:.2f} s; json.loads + sha256: {min(floors) / 1e6:.2f} s"
-        + _judged(ratio, 3.0)
+        f"\nverify {len(lines):,} entries: {min(verifications) / 1e6:.2f} s;"
+        f" json.loads + sha256: {min(floors) / 1e6:.2f} s" + _render_bar(ratio, 3.0)
     )
 
 
@@ -149,33 +146,35 @@ def _append_many(home: str, count: int) -> None:
         store.append("s", "decision", BODY)
 
 
-def contending(place: Path) -> None:
-    """Eight processes, one session, fsync on."""
-    home = place / "contended"
+def print_contention(directory: Path) -> None:
+    """Print how many entries eight processes append to one session, with fsync, and whether the chain is intact."""
+    home = directory / "contended"
     FileStore(home).append("warm-up", "decision", BODY)
     workers = [multiprocessing.Process(target=_append_many, args=(str(home), 500)) for _ in range(8)]
-    begin = time.perf_counter()
+    started_at = time.perf_counter()
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    seconds = time.perf_counter() - begin
-    alone = FileStore(place / "alone", projections=(COUNT,))
-    begin = time.perf_counter()
+    seconds = time.perf_counter() - started_at
+    alone = FileStore(directory / "alone", projections=(COUNT,))
+    started_at = time.perf_counter()
     for _ in range(500):
         alone.append("s", "decision", BODY)
-    single = time.perf_counter() - begin
+    seconds_alone = time.perf_counter() - started_at
     kinds = [
         decode_entry(line).kind.value for line in (home / "ledger" / "s.jsonl").read_bytes().splitlines(keepends=True)
     ]
     count = FileStore(home, projections=(COUNT,)).read_projection("count", "s")
     print(
-        f"\n8 processes × 500 appends: {kinds.count('decision'):,} decisions and {kinds.count('checkpoint')} checkpoints,"
+        f"\n8 processes × 500 appends: {kinds.count('decision'):,} decisions"
+        f" and {kinds.count('checkpoint')} checkpoints,"
         f" counter {count:,}, chain {'intact' if audit(home).is_intact else 'BROKEN'}"
     )
     print(
-        f"appends per second with fsync: {4000 / seconds:,.0f} from eight processes, {500 / single:,.0f} from one,"
-        f" {4000 / seconds * single / 500:.2f}× as many"
+        f"appends per second with fsync: {4000 / seconds:,.0f} from eight processes,"
+        f" {500 / seconds_alone:,.0f} from one,"
+        f" {4000 / seconds * seconds_alone / 500:.2f}× as many"
     )
 
 
@@ -191,40 +190,41 @@ COMMANDS = (
 )
 
 
-def replaying(place: Path) -> None:
-    """Decisions on ordinary commands, written by governance, read back and made again; each command is a little other."""
+def print_replay_rate(directory: Path) -> None:
+    """Print how many decisions on ordinary commands, each a little different, are replayed per CPU second."""
     policy = parse_policy("profile: standard")
-    store = FileStore(place / "decided", projections=load_projections(), durable=False)
+    store = FileStore(directory / "decided", projections=load_projections(), durable=False)
     governance = Governance(policy, store)
     for number in range(2_000):
         command = f"{COMMANDS[number % len(COMMANDS)]} # {number}"
-        governance.before(Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=str(place)))
+        governance.before(Action(kind=ActionKind.BASH, tool="Bash", payload={"command": command}, cwd=str(directory)))
     tune_garbage_collector()  # as `verdikt replay` does
     rates = []
     for _ in range(3):
-        begin = time.process_time()
-        past = (found for entry in store.read_entries("default") if (found := read_decision(entry)))
-        same = sum(not find_differences(each, replay(each, policy)) for each in past)
-        rates.append(2_000 / (time.process_time() - begin))
+        started_at = time.process_time()
+        decisions = (decision for entry in store.read_entries("default") if (decision := read_decision(entry)))
+        same_count = sum(not find_differences(decision, replay(decision, policy)) for decision in decisions)
+        rates.append(2_000 / (time.process_time() - started_at))
+    store.close()
     rate = max(rates)
-    enough = "yes" if rate >= 2_000 else "NO"
-    print(f"\nreplay 2,000 decisions, {same:,} the same: {rate:,.0f} per CPU second  (at least 2,000: {enough})")
+    is_met = "yes" if rate >= 2_000 else "NO"
+    print(f"\nreplay 2,000 decisions, {same_count:,} the same: {rate:,.0f} per CPU second  (at least 2,000: {is_met})")
 
 
-def _judged(ratio: float, limit: float) -> str:
+def _render_bar(ratio: float, limit: float) -> str:
     return f"{ratio:>13.2f}×  (at most {limit}: {'yes' if ratio <= limit else 'NO'})"
 
 
 def main() -> None:
-    """Everything, in a directory that is gone afterwards."""
-    place = Path(tempfile.mkdtemp(prefix="verdikt-bench-"))
+    """Run all measurements in a directory that is removed afterwards."""
+    directory = Path(tempfile.mkdtemp(prefix="verdikt-bench-"))
     try:
-        appending(place)
-        verifying(place)
-        contending(place)
-        replaying(place)
+        print_append_costs(directory)
+        print_verify_cost(directory)
+        print_contention(directory)
+        print_replay_rate(directory)
     finally:
-        shutil.rmtree(place)
+        shutil.rmtree(directory)
 
 
 if __name__ == "__main__":

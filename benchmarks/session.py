@@ -1,7 +1,7 @@
-"""What the after moment costs late in a session, as a ratio within one run: `python benchmarks/session.py`.
+"""What `Governance.after` costs late in a session, as a ratio within one run: `python benchmarks/session.py`.
 
-Two sessions under the same definition, every kind of guidance in it, take turns: one is 10 calls old, the other 10,000. The
-long one has read more files than are remembered, so that everything that is bounded is full.
+Two sessions take turns under one policy with every kind of guidance: one is 10 calls old, the other 10,000. The long
+one has read more files than are remembered, so that everything that is bounded is full.
 """
 
 import shutil
@@ -34,55 +34,53 @@ feedback:
   - {stale_evidence: , every_n_calls: 1}
 completion: {checks: [{files: report.md}, {command: pytest}], deadline_seconds: 3600}
 """
-DONE = Outcome(success=True, output="ok\n" * 20, exit_code=0)
-
-
-ENTRIES = (EntryKind.DECISION, EntryKind.TOOL_CALL, EntryKind.FEEDBACK)
-STEP = 400
+OUTCOME = Outcome(success=True, output="ok\n" * 20, exit_code=0)
+REPEATED_KINDS = (EntryKind.DECISION, EntryKind.TOOL_CALL, EntryKind.FEEDBACK)
+CALLS_PER_UPDATE = 400
 
 
 class Sessions:
-    """Sessions of given ages in one log."""
+    """Sessions of several lengths in one data directory."""
 
     def __init__(self, home: Path, *, durable: bool) -> None:
         self.project = home / "project"
         self.project.mkdir()
-        for at in range(2 * MAX_MARKS):
-            (self.project / f"f{at}.py").write_text(f"{at}\n")
+        for number in range(2 * MAX_MARKS):
+            (self.project / f"f{number}.py").write_text(f"{number}\n")
         self.data, self.durable = home / "data", durable
-        self.gov = self.opened()
+        self.gov = self.open_governance()
         self.calls: dict[str, int] = {}
 
-    def opened(self) -> Governance:
-        """Governance as a new process has it, but for the imports."""
+    def open_governance(self) -> Governance:
+        """Return a governance as a new process has it, except for the imports."""
         store = FileStore(self.data, projections=load_projections(), durable=self.durable)
         return Governance(parse_policy(POLICY), store, env={"HOME": str(self.project)})
 
-    def action(self, session: str) -> Action:
-        """Mostly reads, each of another file; now and then a command."""
-        at = self.calls[session] = self.calls.get(session, 0) + 1
-        tool, payload = "Read", {"file_path": f"f{at % (2 * MAX_MARKS)}.py"}
+    def create_action(self, session: str) -> Action:
+        """Return mostly reads, each of another file, and now and then a command."""
+        number = self.calls[session] = self.calls.get(session, 0) + 1
+        tool, payload = "Read", {"file_path": f"f{number % (2 * MAX_MARKS)}.py"}
         kind = ActionKind.READ
-        if at % 4 == 0:
+        if number % 4 == 0:
             kind, tool, payload = ActionKind.BASH, "Bash", {"command": "git status --short"}
         return Action(kind=kind, tool=tool, payload=payload, session_id=session, cwd=str(self.project))
 
-    def age(self, session: str, calls: int) -> None:
-        """Makes a session that old, through the flow."""
-        for _ in range(calls):
-            action = self.action(session)
+    def add_calls(self, session: str, call_count: int) -> None:
+        """Let a session make that many calls."""
+        for _ in range(call_count):
+            action = self.create_action(session)
             self.gov.before(action)
-            self.gov.after(action, DONE)
+            self.gov.after(action, OUTCOME)
 
-    def age_in_bulk(self, session: str, calls: int) -> None:
-        """The same, written straight into the log: the entries of a few real calls again and again, each read of another file."""
-        self.age(session, 8)
-        entries = [entry for entry in self.gov.store.read_entries(session) if entry.kind in ENTRIES]
-        pairs = [(entry.kind, _slim(dict(entry.body))) for entry in entries]
+    def write_calls(self, session: str, call_count: int) -> None:
+        """Write the entries of a few real calls into the log, again and again, each read of another file."""
+        self.add_calls(session, 8)
+        entries = [entry for entry in self.gov.store.read_entries(session) if entry.kind in REPEATED_KINDS]
+        pairs = [(entry.kind, _reduce_receipt(dict(entry.body))) for entry in entries]
 
-        while self.calls[session] < calls:
+        while self.calls[session] < call_count:
             with self.gov.store.session(session) as log:
-                for kind, body in pairs * (STEP // 8):
+                for kind, body in pairs * (CALLS_PER_UPDATE // 8):
                     log.append(kind, self._mark_read(session, body) if kind is EntryKind.TOOL_CALL else body)
 
     def _mark_read(self, session: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -94,57 +92,55 @@ class Sessions:
         memory.set_mark("0123456789abcdef", "read_before_write", str(self.calls[session]))
         return {**body, "kept": {**body.get("kept", {}), **memory.changes}}
 
-    def after(self, session: str, *, fresh: bool) -> float:
-        """CPU seconds of one after moment; without fsync there is little else, and a busy machine does not show in them."""
-        gov = self.opened() if fresh else self.gov
-        action = self.action(session)
+    def measure_after(self, session: str, *, is_new: bool) -> float:
+        """Return the CPU seconds of one `after`, in which a busy machine does not show."""
+        gov = self.open_governance() if is_new else self.gov
+        action = self.create_action(session)
         gov.before(action)
-        started = time.process_time()
-        gov.after(action, DONE)
-        took = time.process_time() - started
-        if fresh:
+        started_at = time.process_time()
+        gov.after(action, OUTCOME)
+        seconds = time.process_time() - started_at
+        if is_new:
             gov.store.close()
-        return took
+        return seconds
 
 
-def _slim(body: dict[str, Any]) -> dict[str, Any]:
-    """A decision with what projections fold, and without the rest of its receipt, which only takes time to write."""
+def _reduce_receipt(body: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry with only those parts of its receipt that projections read; the others only take time."""
     body.pop("artifacts", None)
     if "receipt" in body:
         body["receipt"] = {name: body["receipt"][name] for name in ("action", "verdict", "after")}
     return body
 
 
-def measure(sessions: Sessions, rounds: int, *, fresh: bool) -> tuple[float, float]:
-    """Median seconds early and late; each early measurement is in a session just as young as the last."""
+def measure_sessions(sessions: Sessions, rounds: int, *, is_new: bool) -> tuple[float, float]:
+    """Return the median seconds of `after` in young sessions and in the old one."""
     early: list[float] = []
     late: list[float] = []
-    for at in range(rounds):
-        young = f"young-{fresh}-{at // 4}"
-        if at % 4 == 0:
-            sessions.age(young, EARLY)
+    for number in range(rounds):
+        # A young session is used for four calls only, so that it stays young.
+        young = f"young-{is_new}-{number // 4}"
+        if number % 4 == 0:
+            sessions.add_calls(young, EARLY)
         # Turns change, so that neither always runs after the other.
-        for which in (0, 1) if at % 2 else (1, 0):
-            found = sessions.after("old" if which else young, fresh=fresh)
-            (late if which else early).append(found)
+        for is_old in (False, True) if number % 2 else (True, False):
+            seconds = sessions.measure_after("old" if is_old else young, is_new=is_new)
+            (late if is_old else early).append(seconds)
     return statistics.median(early), statistics.median(late)
 
 
 def main() -> None:
-    """Prints the table and whether the bar is met."""
+    """Print the table, and whether the bar is met."""
     home = Path(tempfile.mkdtemp(prefix="verdikt-session-"))
     try:
         sessions = Sessions(home, durable=False)
-        started = time.perf_counter()
-        sessions.age_in_bulk("old", LATE)
-        took = time.perf_counter() - started
-        print(f"{sessions.calls['old']:,} calls written in {took:.1f} s\n")
-        print(f"after moment, median CPU ms{'':<10}{EARLY:>10} calls{LATE:>10,} calls{'ratio':>8}")
+        sessions.write_calls("old", LATE)
+        print(f"after, median CPU ms       {'':<10}{EARLY:>10} calls{LATE:>10,} calls{'ratio':>8}")
         ratios = []
-        for words, fresh in (("same process, no fsync", False), ("log opened anew, no fsync", True)):
-            early, late = measure(sessions, ROUNDS if not fresh else ROUNDS // 3, fresh=fresh)
+        for title, is_new in (("same process, no fsync", False), ("log opened again, no fsync", True)):
+            early, late = measure_sessions(sessions, ROUNDS if not is_new else ROUNDS // 3, is_new=is_new)
             ratios.append(late / early)
-            print(f"{words:<37}{early * 1000:>16.2f}{late * 1000:>16.2f}{late / early:>8.2f}")
+            print(f"{title:<37}{early * 1000:>16.2f}{late * 1000:>16.2f}{late / early:>8.2f}")
         print(f"\nworst ratio {max(ratios):.2f} (bar: at most 1.5): {'met' if max(ratios) <= 1.5 else 'missed'}")
     finally:
         shutil.rmtree(home, ignore_errors=True)

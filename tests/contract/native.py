@@ -1,4 +1,4 @@
-"""The native client as it is shipped and as the sanitizers see it, and a warm process that does as it is told."""
+"""The native client, as shipped and with sanitizers, and a fake warm process."""
 
 import fcntl
 import os
@@ -19,151 +19,151 @@ FUZZ = Path(__file__).with_name("native_fuzz.c")
 GUARD = Path(hosts.__file__).with_name("guard.sh")
 
 
-def compiled(name: str, flags: list[str], source: Path = build.SOURCE) -> Path:
-    """The program, compiled now if it was not before from the same text in the same way."""
-    texts = [path.read_bytes() for path in (*sorted(build.SOURCE.parent.glob("*.c")), source, Path(build.__file__))]
-    texts.append(repr(flags).encode())
-    texts.append(GUARD.read_bytes())
-    target = ROOT / ".cache" / "native" / sha256_hex(b"\0".join(texts))[:16] / name
+def compile_program(name: str, flags: list[str], source: Path = build.SOURCE) -> Path:
+    """Return the program, compiled now if it was not before from the same sources with the same flags."""
+    inputs = [path.read_bytes() for path in (*sorted(build.SOURCE.parent.glob("*.c")), source, Path(build.__file__))]
+    inputs.append(repr(flags).encode())
+    inputs.append(GUARD.read_bytes())
+    target = ROOT / ".cache" / "native" / sha256_hex(b"\0".join(inputs))[:16] / name
     target.parent.mkdir(parents=True, exist_ok=True)
     with (target.parent / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two test workers may want the same
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two test workers may compile the same
         if not target.exists():
             shutil.copy(GUARD, target.parent)  # as `verdikt init` puts it there
-            fresh = target.with_suffix(".new")
-            why = (
-                build.run_compiler(fresh, __version__, flags, source=source)
+            temporary = target.with_suffix(".new")
+            error = (
+                build.run_compiler(temporary, __version__, flags, source=source)
                 if flags
-                else build.compile_client(fresh, __version__)
+                else build.compile_client(temporary, __version__)
             )
-            assert not why, f"the native client's tests need a C compiler: {why}"
-            fresh.rename(target)
+            assert not error, f"the native client's tests need a C compiler: {error}"
+            temporary.rename(target)
     return target
 
 
 def client() -> Path:
-    """As it is shipped."""
-    return compiled("verdikt-hook", [])
+    """Return the client as it is shipped."""
+    return compile_program("verdikt-hook", [])
 
 
 def sanitized() -> Path:
-    """The same, with address and undefined-behaviour sanitizers: whatever they find ends it with status 99."""
-    return compiled("verdikt-hook-sanitized", build.SANITIZER_FLAGS)
+    """Return the client with address and undefined-behaviour sanitizers, which end it with status 99."""
+    return compile_program("verdikt-hook-sanitized", build.SANITIZER_FLAGS)
 
 
-def parts() -> Path:
-    """Its check of what is said, fed many texts by one process, with sanitizers."""
-    return compiled("fuzz", [*build.SANITIZER_FLAGS, f"-I{build.SOURCE.parent}", "-Wno-unused-function"], FUZZ)
+def build_fuzz_target() -> Path:
+    """Return a program that feeds many documents to the client's check of replies, with sanitizers."""
+    return compile_program("fuzz", [*build.SANITIZER_FLAGS, f"-I{build.SOURCE.parent}", "-Wno-unused-function"], FUZZ)
 
 
 SANITIZER_ENV = {"ASAN_OPTIONS": "exitcode=99:detect_leaks=0", "UBSAN_OPTIONS": "exitcode=99"}
 
 Behaviour = Callable[[socket.socket], None]
-"""What the warm process does with one connection."""
+"""What the fake warm process does with one connection."""
 
 
 class FakeWarm:
-    """Listens where the warm process would, with `behaviour` for every connection; what it was asked is in `questions`.
+    """Listens where the warm process would and runs `behaviour` for every connection.
 
-    Where its queue is to be full, nobody is let in before `let_in`.
+    The requests that it has read are in `requests`. With `full` it accepts no connection before `let_in`.
     """
 
     def __init__(self, data: Path, behaviour: Behaviour, *, full: bool = False) -> None:
         self.data = data
-        self.questions: list[bytes] = []
+        self.requests: list[bytes] = []
         self._behaviour = behaviour
         self._full = full
         self._threads: list[threading.Thread] = []
         self._server = socket.socket(socket.AF_UNIX)
-        self._over = False
+        self._is_over = False
 
     def __enter__(self) -> "FakeWarm":
         run = self.data / "run"
         run.mkdir(parents=True, exist_ok=True, mode=0o700)
-        here = os.open(".", os.O_RDONLY)
-        os.chdir(run)  # the address of a socket has room for about a hundred letters
+        previous_cwd = os.open(".", os.O_RDONLY)
+        os.chdir(run)  # the address of a socket holds about a hundred bytes
         try:
             Path("daemon.sock").unlink(missing_ok=True)
             self._server.bind("daemon.sock")
         finally:
-            os.fchdir(here)
-            os.close(here)
+            os.fchdir(previous_cwd)
+            os.close(previous_cwd)
         self._server.listen(0 if self._full else 8)
         if not self._full:
             self.let_in()
         return self
 
     def let_in(self) -> None:
-        """From now on whoever knocks is let in."""
-        self._thread(self._serve)
+        """Accept connections from now on."""
+        self._start_thread(self._serve)
 
     def fill(self) -> list[socket.socket]:
-        """Connections that ask nothing, as many as may wait to be let in."""
-        others = []
+        """Fill the queue and return its connections, which send nothing."""
+        idle_connections = []
         while True:
-            other = socket.socket(socket.AF_UNIX)
-            other.setblocking(False)
+            connection = socket.socket(socket.AF_UNIX)
+            connection.setblocking(False)
             try:
-                other.connect(str(self.data / "run/daemon.sock"))
+                connection.connect(str(self.data / "run/daemon.sock"))
             except BlockingIOError:
-                other.close()
-                return others
-            others.append(other)
+                connection.close()
+                return idle_connections
+            idle_connections.append(connection)
 
     def __exit__(self, *_: object) -> None:
-        self._over = True
+        self._is_over = True
         self._server.shutdown(socket.SHUT_RDWR)
         self._server.close()
         for thread in self._threads:
             thread.join(timeout=60)
 
-    def _thread(self, target: Callable[..., None], *given: object) -> None:
-        thread = threading.Thread(target=target, args=given, daemon=True)
+    def _start_thread(self, target: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(target=target, args=arguments, daemon=True)
         self._threads.append(thread)
         thread.start()
 
     def _serve(self) -> None:
-        while not self._over:
+        while not self._is_over:
             try:
                 connection, _ = self._server.accept()
             except OSError:
                 return
-            self._thread(self._one, connection)
+            self._start_thread(self._handle, connection)
 
-    def _one(self, connection: socket.socket) -> None:
+    def _handle(self, connection: socket.socket) -> None:
         with connection:
             connection.settimeout(60)
             try:
                 self._behaviour(connection)
             except (OSError, protocol.MalformedMessage):
-                return  # it has gone
+                return  # the client is gone
 
     def ask(self, connection: socket.socket) -> bytes:
-        """Reads one whole question."""
-        prefix = exactly(connection, protocol.REQUEST_PREFIX_BYTES)
+        """Read and record one whole request."""
+        prefix = receive_exactly(connection, protocol.REQUEST_PREFIX_BYTES)
         head, payload = protocol.decode_request_prefix(prefix)
-        text = prefix + exactly(connection, head + payload)
-        self.questions.append(text)
-        return text
+        data = prefix + receive_exactly(connection, head + payload)
+        self.requests.append(data)
+        return data
 
 
-def exactly(connection: socket.socket, length: int) -> bytes:
-    """So many bytes; fewer only when the other side has ended."""
-    parts = []
+def receive_exactly(connection: socket.socket, length: int) -> bytes:
+    """Return that many bytes; fewer only when the other side has closed."""
+    chunks = []
     while length:
-        part = connection.recv(min(length, 1 << 20))
-        if not part:
+        chunk = connection.recv(min(length, 1 << 20))
+        if not chunk:
             break
-        parts.append(part)
-        length -= len(part)
-    return b"".join(parts)
+        chunks.append(chunk)
+        length -= len(chunk)
+    return b"".join(chunks)
 
 
-def short_directory() -> Path:
-    """A directory with a short name of its own; pytest's are long."""
+def create_short_directory() -> Path:
+    """Create a directory with a short path; those of pytest are too long for sockets."""
     return Path(tempfile.mkdtemp(prefix="vk"))
 
 
-def absolute(words: list[str]) -> list[str]:
-    """The native client has nothing looked for in PATH."""
-    return [shutil.which(words[0]) or words[0], *words[1:]]
+def absolute(argv: list[str]) -> list[str]:
+    """Return a command with the absolute path of its program: the native client does not search PATH."""
+    return [shutil.which(argv[0]) or argv[0], *argv[1:]]

@@ -1,4 +1,4 @@
-"""The warm process decides what the hook process decides, and notices what changes."""
+"""The warm process decides as the hook process does, and notices changes at once."""
 
 import json
 import os
@@ -30,50 +30,52 @@ from verdikt.policy import parse_policy
 
 
 def receipts(data: Path) -> dict[str, list[tuple[str, str]]]:
-    """Kind and receipt of every entry, by session."""
+    """Return kind and receipt of every entry, by session."""
     store = FileStore(data)
-    found = {
+    receipts_by_session = {
         session: [(str(entry.kind), str(entry.body.get("receipt_sha256", ""))) for entry in store.read_entries(session)]
         for session in store.list_sessions()
     }
     store.close()
-    return found
+    return receipts_by_session
 
 
-def test_both_paths_say_and_record_the_same(warm: WarmProcess) -> None:
-    """Every recorded payload, through the socket and through the hook process: the same bytes, status and receipts."""
-    questions = []
+def test_daemon_and_hook_process_reply_and_record_the_same(warm: WarmProcess) -> None:
+    """Every recorded payload gets the same bytes, status and receipts from the warm process and the hook process."""
+    requests = []
     for name in RECORDED:
         recorded = load(name)
         env = warm.env | {
             key: value for key, value in recorded.get("env", {}).items() if key in protocol.SENT_VARIABLES
         }
-        words = [name.split("/")[0].split("_")[0], event_of(name)]
-        questions.append((name, words, env, json.dumps(recorded["payload"]).encode()))
-    questions.append(("half a payload", ["claude", "PreToolUse"], warm.env, b'{"tool_name": "Ba'))
-    questions.append(("no payload after", ["claude", "PostToolUse"], warm.env, b""))
-    questions.append(("seed 001's wiring", ["claude", "bash"], warm.env, b'{"command": "rm -rf /"}'))
-    questions.append(("a payload as argument", ["claude", "bash", '{"command": "ls"}'], warm.env, b""))
-    questions.append(("an unknown host", ["nobody", "before"], warm.env, bash("rm -rf /")))
-    questions.append(("a relative place", ["claude", "PreToolUse"], warm.env | {"TMPDIR": "tmp"}, bash("ls")))
+        arguments = [name.split("/")[0].split("_")[0], event_of(name)]
+        requests.append((name, arguments, env, json.dumps(recorded["payload"]).encode()))
+    requests.append(("half a payload", ["claude", "PreToolUse"], warm.env, b'{"tool_name": "Ba'))
+    requests.append(("no payload after", ["claude", "PostToolUse"], warm.env, b""))
+    requests.append(("seed 001's wiring", ["claude", "bash"], warm.env, b'{"command": "rm -rf /"}'))
+    requests.append(("a payload as argument", ["claude", "bash", '{"command": "ls"}'], warm.env, b""))
+    requests.append(("an unknown host", ["unknown", "before"], warm.env, bash("rm -rf /")))
+    requests.append(("a relative place", ["claude", "PreToolUse"], warm.env | {"TMPDIR": "tmp"}, bash("ls")))
 
     cold = str(warm.home)
-    asked = {name: warm.ask(payload, *words, env=env, cwd=cold) for name, words, env, payload in questions}
-    kept = receipts(warm.data)
+    daemon_replies = {
+        name: warm.ask(payload, *arguments, env=env, cwd=cold) for name, arguments, env, payload in requests
+    }
+    daemon_receipts = receipts(warm.data)
     warm.started[0].terminate()
     warm.started[0].wait()
     shutil.rmtree(warm.data)
 
     os.chdir(cold)
-    run = {name: run_forked(words, payload, env) for name, words, env, payload in questions}
+    hook_replies = {name: run_forked(arguments, payload, env) for name, arguments, env, payload in requests}
 
-    assert asked == run
-    assert receipts(warm.data) == kept
-    assert sum(len(entries) for entries in kept.values()) > 50
+    assert daemon_replies == hook_replies
+    assert receipts(warm.data) == daemon_receipts
+    assert sum(len(entries) for entries in daemon_receipts.values()) > 50
 
 
-def test_the_run_directory_lies_in_the_data_directory() -> None:
-    """The light way of finding it agrees with the one that everything else uses."""
+def test_run_directory_is_in_the_data_directory() -> None:
+    """The client finds the same data directory as everything else."""
     for env in (
         {"VERDIKT_HOME": "/v"},
         {"VERDIKT_HOME": "~/v", "HOME": "/h"},
@@ -85,18 +87,18 @@ def test_the_run_directory_lies_in_the_data_directory() -> None:
     assert client.get_run_directory({"VERDIKT_HOME": "~/v", "HOME": "/h"}) == "/h/v/run"
 
 
-def test_a_hook_asks_the_warm_process(warm: WarmProcess) -> None:
-    """The hook process hands on what it says, and decides nothing itself."""
-    said = warm.hook(bash("rm -rf /"), VERDIKT_DAEMON="on")
+def test_hook_relays_the_reply_of_the_daemon(warm: WarmProcess) -> None:
+    """The hook process passes on the reply of the warm process and decides nothing itself."""
+    reply = warm.hook(bash("rm -rf /"), VERDIKT_DAEMON="on")
 
-    assert said.code == 2
-    assert json.loads(said.stdout)["decision"] == "block"
+    assert reply.code == 2
+    assert json.loads(reply.stdout)["decision"] == "block"
     assert warm.status()["calls"] == 1
     assert warm.calls() == ["t1"]
 
 
-def test_the_first_hook_decides_and_starts_one_for_the_next(tmp_path: Path) -> None:
-    """Nobody waits for a process to warm up."""
+def test_first_hook_decides_and_starts_the_daemon(tmp_path: Path) -> None:
+    """The first hook decides without waiting and starts a warm process for the next one."""
     process = WarmProcess(tmp_path)
     try:
         first = process.hook(bash("ls", call="one"), VERDIKT_DAEMON="on")
@@ -110,15 +112,15 @@ def test_the_first_hook_decides_and_starts_one_for_the_next(tmp_path: Path) -> N
         process.end()
 
 
-def test_switched_off_it_is_neither_asked_nor_started(warm: WarmProcess, tmp_path: Path) -> None:
-    """VERDIKT_DAEMON=off means the hook process alone."""
+def test_daemon_is_not_asked_when_it_is_off(warm: WarmProcess, tmp_path: Path) -> None:
+    """With VERDIKT_DAEMON=off only the hook process decides."""
     assert warm.hook(bash("ls"), VERDIKT_DAEMON="off").code == 0
     assert warm.status()["calls"] == 0
 
 
 @pytest.mark.parametrize("layer", ["user", "project", "managed"])
-def test_a_policy_that_appears_changes_or_goes_is_noticed_at_once(warm: WarmProcess, layer: str) -> None:
-    """No call is decided by a policy that is not in force any more."""
+def test_policy_change_counts_from_the_next_call(warm: WarmProcess, layer: str) -> None:
+    """A policy file that appears, changes or disappears counts from the next call on."""
     project = warm.home / "project"
     (project / ".git").mkdir(parents=True)
     managed = warm.home / "managed.yaml"
@@ -132,21 +134,21 @@ def test_a_policy_that_appears_changes_or_goes_is_noticed_at_once(warm: WarmProc
     file.parent.mkdir(parents=True, exist_ok=True)
     rule = "rules:\n  - {name: %s, command: %s, verdict: block, reason: no, fix: do not}\n"
 
-    def code(command: str) -> int:
+    def get_status(command: str) -> int:
         return warm.ask(bash(command, cwd=str(project)), env=env).code
 
-    assert code("echo a") == 0
-    for round in range(3):
+    assert get_status("echo a") == 0
+    for attempt in range(3):
         file.write_text(rule % ("no_a", "echo a"))
-        assert (code("echo a"), code("echo b")) == (2, 0), round
+        assert (get_status("echo a"), get_status("echo b")) == (2, 0), attempt
         file.write_text(rule % ("no_b", "echo b"))  # the same length, within the same instant
-        assert (code("echo a"), code("echo b")) == (0, 2), round
+        assert (get_status("echo a"), get_status("echo b")) == (0, 2), attempt
         file.unlink()
-        assert (code("echo a"), code("echo b")) == (0, 0), round
+        assert (get_status("echo a"), get_status("echo b")) == (0, 0), attempt
 
 
-def test_what_people_do_at_the_command_line_is_noticed(warm: WarmProcess) -> None:
-    """A pause, its end, a rotated key and a log written by others: none needs a restart."""
+def test_commands_of_people_count_without_a_restart(warm: WarmProcess) -> None:
+    """A pause, its end, a rotated key and entries of other processes are noticed without a restart."""
     command = "rm -rf /opt/elsewhere"
     store = FileStore(warm.data, projections=load_projections())
     assert warm.ask(bash(command, call="1")).code == 2
@@ -162,15 +164,15 @@ def test_what_people_do_at_the_command_line_is_noticed(warm: WarmProcess) -> Non
     store.close()
 
     assert warm.calls() == ["1", "2", "3", "4"]
-    found = audit(warm.data, projections=load_projections())
-    assert found.is_intact, found.findings
+    report = audit(warm.data, projections=load_projections())
+    assert report.is_intact, report.findings
 
 
-def test_a_client_of_another_version_gets_a_new_process(warm: WarmProcess) -> None:
-    """The old one decides nothing, makes room at once, answers who asked before, and ends."""
-    texts = ["0.0.0-other", "claude", "PreToolUse", "", "/", protocol.PYTHON_CLIENT]
+def test_daemon_stops_when_a_client_has_another_version(warm: WarmProcess) -> None:
+    """A client of another version gets a retry, and the warm process releases socket and lock and ends."""
+    head_fields = ["0.0.0-other", "claude", "PreToolUse", "", "/", protocol.PYTHON_CLIENT]
     with pytest.raises(client.DaemonOutdated):
-        client.send_request(warm.path, protocol.encode_request(texts, warm.env, bash("ls")), 10)
+        client.send_request(warm.path, protocol.encode_request(head_fields, warm.env, bash("ls")), 10)
 
     assert warm.started[0].wait(timeout=60) == 0
     assert not os.path.exists(warm.path)
@@ -180,10 +182,10 @@ def test_a_client_of_another_version_gets_a_new_process(warm: WarmProcess) -> No
     assert warm.calls() == ["t1"]
 
 
-def test_it_ends_gracefully_on_a_signal(warm: WarmProcess) -> None:
-    """Whoever asked before is answered; the socket and the lock are free afterwards."""
+def test_daemon_answers_open_requests_before_it_ends_on_a_signal(warm: WarmProcess) -> None:
+    """A request that was sent before SIGTERM is answered, and the socket is removed."""
     with warm.connect() as sock:
-        sock.sendall(warm.question(bash("ls")))
+        sock.sendall(warm.encode_request(bash("ls")))
         warm.started[0].send_signal(signal.SIGTERM)
         prefix = sock.recv(protocol.REPLY_PREFIX_BYTES)
 
@@ -193,23 +195,23 @@ def test_it_ends_gracefully_on_a_signal(warm: WarmProcess) -> None:
     assert "ended: SIGTERM" in (warm.run / "daemon.log").read_text()
 
 
-def test_it_ignores_no_alarm_that_its_starter_ignored(place: WarmProcess) -> None:
-    """What it starts, git among it, would ignore it as well."""
+def test_daemon_resets_an_ignored_alarm_signal(place: WarmProcess) -> None:
+    """SIGALRM is not ignored although the starter ignored it: git and other children would inherit that."""
     ignoring = ["sh", "-c", 'trap "" ALRM; exec "$@"', "sh"]
     process = subprocess.Popen([*ignoring, sys.executable, "-I", "-m", "verdikt.daemon"], env=place.env)
     place.started.append(process)
     eventually("it listens to signals", lambda: catches(process.pid, signal.SIGTERM))
 
-    def ignored() -> bool:
+    def is_ignored() -> bool:
         with open(f"/proc/{process.pid}/status") as status:
             bits = next(line.split()[1] for line in status if line.startswith("SigIgn"))
         return bool(int(bits, 16) & 1 << (signal.SIGALRM - 1))
 
-    eventually("it no longer ignores it", lambda: not ignored())
+    eventually("it no longer ignores it", lambda: not is_ignored())
 
 
-def test_it_ends_when_it_has_nothing_to_do(tmp_path: Path) -> None:
-    """And leaves nothing behind but its log."""
+def test_daemon_ends_when_it_is_idle(tmp_path: Path) -> None:
+    """An idle warm process ends and says so in its journal."""
     process = WarmProcess(tmp_path, VERDIKT_DAEMON_IDLE="0.2")
     try:
         started = process.start(wait=False)
@@ -219,8 +221,8 @@ def test_it_ends_when_it_has_nothing_to_do(tmp_path: Path) -> None:
         process.end()
 
 
-def test_its_directory_is_private_and_nothing_secret_is_in_its_environment(warm: WarmProcess) -> None:
-    """Only its user reaches the socket; a token of the session that started it does not live on."""
+def test_daemon_is_private_and_inherits_no_secret(warm: WarmProcess) -> None:
+    """Only its user can reach the socket, and no token of the session is in its environment."""
     assert warm.run.stat().st_mode & 0o777 == 0o700
     assert os.stat(warm.path).st_mode & 0o777 == 0o600
     warm.started[0].terminate()
@@ -233,46 +235,46 @@ def test_its_directory_is_private_and_nothing_secret_is_in_its_environment(warm:
     assert b"sk-not-yours" not in Path(f"/proc/{find_daemon_pid(warm.run)}/environ").read_bytes()
 
 
-def test_what_a_hook_starts_holds_nothing_of_it(place: WarmProcess) -> None:
-    """A host waits until everybody has let go of what it gave to its hook; nor does a directory stay in use."""
+def test_started_daemon_holds_no_descriptor_of_the_hook(place: WarmProcess) -> None:
+    """The warm process keeps no descriptor, directory or session of the hook, because hosts wait for open pipes."""
     read, write = os.pipe()
     command = [sys.executable, "-I", "-m", "verdikt.hosts.hook", "claude", "PreToolUse"]
-    done = subprocess.run(
+    completed_process = subprocess.run(
         command, env=place.env, cwd=place.home, input=bash("ls"), pass_fds=[write], capture_output=True, check=False
     )
     os.close(write)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"{}\n", b"")
+    assert (completed_process.returncode, completed_process.stdout, completed_process.stderr) == (0, b"{}\n", b"")
     eventually("one was started", place.reachable)
     process = Path(f"/proc/{find_daemon_pid(place.run)}")
 
-    assert select.select([read], [], [], 0)[0], "the pipe that the hook was given is held by nobody"
+    assert select.select([read], [], [], 0)[0], "no process holds the pipe that the hook was given"
     os.close(read)
     assert os.getsid(int(process.name)) != os.getsid(0)
     eventually("it stands in no directory of ours", lambda: os.readlink(process / "cwd") == "/")
     assert {os.readlink(process / "fd" / name) for name in "012"} == {"/dev/null"}
     os.utime(place.run / "starting", ns=(0, 0))
     client.start_if_absent(place.env)
-    assert (place.run / "starting").stat().st_mtime_ns == 0, "where one lives nobody tries"
+    assert (place.run / "starting").stat().st_mtime_ns == 0, "no attempt is made where a process runs"
 
 
-def test_one_that_cannot_start_is_not_started_by_every_call(
+def test_start_attempt_is_not_repeated_within_the_retry_time(
     place: WarmProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The mark of an attempt holds for a while; one of long ago, or of the future, does not."""
+    """A start attempt counts for a while; one of long ago or in the future does not."""
     monkeypatch.setattr(client, "START_RETRY_SECONDS", 1000)
-    (place.run / "daemon.lock").mkdir(parents=True)  # nobody can live there
-    mark = place.run / "starting"
+    (place.run / "daemon.lock").mkdir(parents=True)  # so that no process can lock it
+    attempt_file = place.run / "starting"
     client.start_if_absent(place.env)
-    assert mark.exists()
-    for when, again in ((0, False), (-5000, True), (5000, True)):
-        then = time.time_ns() + when * 10**9
-        os.utime(mark, ns=(then, then))
+    assert attempt_file.exists()
+    for offset_seconds, is_repeated in ((0, False), (-5000, True), (5000, True)):
+        attempted_at = time.time_ns() + offset_seconds * 10**9
+        os.utime(attempt_file, ns=(attempted_at, attempted_at))
         client.start_if_absent(place.env)
-        assert (mark.stat().st_mtime_ns != then) == again
+        assert (attempt_file.stat().st_mtime_ns != attempted_at) == is_repeated
 
 
-def test_a_long_path_is_no_obstacle(tmp_path: Path) -> None:
-    """A socket's name may be 107 bytes; a data directory's may be longer."""
+def test_long_data_directory_works(tmp_path: Path) -> None:
+    """The data directory may be longer than the address of a socket."""
     deep = tmp_path / ("d" * 120)
     deep.mkdir()
     process = WarmProcess(deep)
@@ -285,16 +287,16 @@ def test_a_long_path_is_no_obstacle(tmp_path: Path) -> None:
         process.end()
 
 
-def test_a_second_process_leaves_quietly(warm: WarmProcess) -> None:
-    """One user, one data directory, one warm process."""
+def test_second_daemon_ends_at_once(warm: WarmProcess) -> None:
+    """A second process for the same data directory ends with status 0 and says nothing."""
     second = subprocess.run(warm.started[0].args, env=warm.env, capture_output=True, timeout=60, check=False)
 
     assert (second.returncode, second.stderr) == (0, b"")
     assert warm.status()["pid"] == warm.started[0].pid
 
 
-def test_no_other_data_directory_has_a_say(warm: WarmProcess) -> None:
-    """What somebody keeps of a policy in a place of their own counts for nobody, and the question is refused."""
+def test_request_about_another_data_directory_is_refused(warm: WarmProcess) -> None:
+    """A compiled policy in another data directory counts for no one, and the request is refused."""
     project, other = warm.home / "project", warm.home / "other"
     (project / ".git").mkdir(parents=True)
     policy = "rules:\n  - {name: no_deploy, command: deploy-prod, verdict: block, reason: no, fix: ask a person}\n"
@@ -303,14 +305,14 @@ def test_no_other_data_directory_has_a_say(warm: WarmProcess) -> None:
     nothing = "profile: none\nrules:\n  - {name: nothing, command: nosuch, verdict: warn, reason: x, fix: y}\n"
     poison = compile_policy(parse_policy(nothing))
     assert poison is not None
-    for place in (other, warm.data):  # the second by another way: whoever can write there can do worse, but not this
+    for place in (other, warm.data):
         env = warm.env | {"VERDIKT_HOME": str(place)}
         load_cached_policy(str(project), env)
-        (kept,) = (place / "compiled").iterdir()
-        forge(kept, poison)
+        (cached_file,) = (place / "compiled").iterdir()
+        forge(cached_file, poison)
         assert (
             load_cached_policy(str(project), env).digest == parse_policy(nothing).digest
-        )  # a hook by itself believes it
+        )  # the hook process trusts its own data directory
 
     with pytest.raises(client.NoReply, match="another data directory"):
         warm.ask(bash("true", cwd=str(project)), cwd=str(project), env=warm.env | {"VERDIKT_HOME": str(other)})
@@ -319,15 +321,15 @@ def test_no_other_data_directory_has_a_say(warm: WarmProcess) -> None:
     assert not (other / "ledger").exists()
 
 
-def test_the_data_directory_may_be_spelt_another_way(warm: WarmProcess) -> None:
-    """By a link, too: it is the directory that counts."""
+def test_data_directory_may_be_a_symbolic_link(warm: WarmProcess) -> None:
+    """A request names the data directory by a link and is answered."""
     (warm.home / "link").symlink_to(warm.data)
 
     assert warm.ask(bash("ls"), env=warm.env | {"VERDIKT_HOME": str(warm.home / "link")}).code == 0
 
 
-def test_a_payload_without_a_directory_is_about_the_hooks_own(warm: WarmProcess) -> None:
-    """What the start of a session remembers of the policy is what its end is held against."""
+def test_payload_without_cwd_uses_the_directory_of_the_hook(warm: WarmProcess) -> None:
+    """Without a directory in the payload, the policy of the hook's own directory is checked for changes."""
     (warm.home / ".git").mkdir()
     policy = warm.home / "governance.yaml"
     policy.write_text("profile: strict\n")

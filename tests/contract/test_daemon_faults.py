@@ -1,4 +1,4 @@
-"""What happens to the warm process, and what must never come of it: an answer without its entry, or a tool run without an answer."""
+"""Faults of the warm process: never a reply without its log entry, never a tool that runs without a reply."""
 
 import json
 import os
@@ -23,35 +23,38 @@ from verdikt.daemon.hook_service import HookService
 from verdikt.daemon.request import HookRequest, Peer
 from verdikt.ledger.audit import audit
 
-
-def is_block(said: Said) -> bool:
-    """Whether Claude Code would stop here."""
-    return said.code == 2 and json.loads(said.stdout)["decision"] == "block" and bool(said.stderr)
+RUN_DAEMON = "import os; from verdikt.daemon.lifecycle import run_daemon; run_daemon([], dict(os.environ))"
+"""Code for `python -c` that runs the warm process, after code that changes something about it."""
 
 
-def test_killed_at_any_moment_no_answered_entry_is_missing(place: WarmProcess) -> None:
-    """`kill -9` again and again, while four clients ask: whoever got an answer finds it in the log, the chain holds, the next call works."""
+def is_block(reply: Said) -> bool:
+    """Return whether Claude Code would block."""
+    return reply.code == 2 and json.loads(reply.stdout)["decision"] == "block" and bool(reply.stderr)
+
+
+def test_no_answered_entry_is_lost_when_the_daemon_is_killed(place: WarmProcess) -> None:
+    """After `kill -9` at any moment every answered call is in the log once, and the chain is intact."""
     answered: list[str] = []
     unknown: list[str] = []
     over = threading.Event()
     chance = random.Random(9)
 
-    def ask_on(who: int) -> None:
+    def keep_asking(client_number: int) -> None:
         number = 0
         while not over.is_set():
             number += 1
-            call = f"{who}-{number}"
+            call = f"{client_number}-{number}"
             try:
-                said = place.ask(bash("ls", call=call))
+                reply = place.ask(bash("ls", call=call))
             except client.DaemonUnreachable:
                 time.sleep(0.005)
             except client.NoReply:
                 unknown.append(call)
             else:
-                assert said == Said(0, b"{}\n", b"")
+                assert reply == Said(0, b"{}\n", b"")
                 answered.append(call)
 
-    threads = [threading.Thread(target=ask_on, args=(who,)) for who in range(4)]
+    threads = [threading.Thread(target=keep_asking, args=(client_number,)) for client_number in range(4)]
     for thread in threads:
         thread.start()
     for _ in range(8):
@@ -75,8 +78,8 @@ def test_killed_at_any_moment_no_answered_entry_is_missing(place: WarmProcess) -
     assert audit(place.data).is_intact
 
 
-def test_a_stale_socket_is_no_obstacle(place: WarmProcess) -> None:
-    """After `kill -9` the hook decides by itself, and the next warm process takes the socket over."""
+def test_stale_socket_is_replaced(place: WarmProcess) -> None:
+    """After `kill -9` the hook decides itself, and the next warm process replaces the socket."""
     place.start().kill()
     place.started[0].wait()
     assert os.path.exists(place.path)
@@ -87,8 +90,8 @@ def test_a_stale_socket_is_no_obstacle(place: WarmProcess) -> None:
     assert place.calls() == ["one", "two"]
 
 
-def test_what_is_no_socket_is_no_obstacle(place: WarmProcess) -> None:
-    """A file in the socket's place counts as nobody there."""
+def test_file_in_place_of_the_socket_is_replaced(place: WarmProcess) -> None:
+    """A file in the socket's place counts as no warm process and is replaced."""
     place.run.mkdir(parents=True, mode=0o700)
     Path(place.path).write_text("not a socket")
 
@@ -96,20 +99,25 @@ def test_what_is_no_socket_is_no_obstacle(place: WarmProcess) -> None:
     eventually("a warm process took its place", place.reachable)
 
 
-def test_a_full_disk_blocks(place: WarmProcess) -> None:
-    """Nothing is answered that could not be written; with room again it goes on, and the chain holds."""
-    limited = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, -1)); import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); sys.argv = ['verdikt.daemon']; runpy.run_module('verdikt.daemon', run_name='__main__')"
+def test_full_disk_blocks_until_there_is_room(place: WarmProcess) -> None:
+    """A call that cannot be written is a block; with room again calls work and the chain is intact."""
+    limited = (
+        "import resource, signal\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, -1))\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        f"{RUN_DAEMON}"
+    )
     process = subprocess.Popen([sys.executable, "-I", "-c", limited], env=place.env)
     place.started.append(process)
     eventually("it listens", place.reachable)
 
-    said, number = Said(0, b"", b""), 0
-    while said.code == 0 and number < 400:
+    reply, number = Said(0, b"", b""), 0
+    while reply.code == 0 and number < 400:
         number += 1
-        said = place.ask(bash(f"echo {'x' * 20_000}", call=str(number)))
+        reply = place.ask(bash(f"echo {'x' * 20_000}", call=str(number)))
 
-    assert is_block(said), number
-    assert "free some space" in json.loads(said.stdout)["reason"]
+    assert is_block(reply), number
+    assert "free some space" in json.loads(reply.stdout)["reason"]
     process.kill()
     process.wait()
     assert place.calls() == [str(each) for each in range(1, number)]
@@ -118,10 +126,10 @@ def test_a_full_disk_blocks(place: WarmProcess) -> None:
     assert audit(place.data).is_intact
 
 
-def test_a_full_file_system_blocks(place: WarmProcess, tmp_path: Path) -> None:
-    """The same on a disk that is really full: a file system of one megabyte."""
+def test_full_file_system_blocks_until_there_is_room(place: WarmProcess, tmp_path: Path) -> None:
+    """The same on a file system of one megabyte that is really full."""
     if os.geteuid() != 0:
-        pytest.fail("mounting a small file system needs root: run the tests as root, as CI does")
+        pytest.skip("needs root, to mount a small file system")
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], check=False, capture_output=True)
@@ -134,12 +142,12 @@ def test_a_full_file_system_blocks(place: WarmProcess, tmp_path: Path) -> None:
         with suppress_full_disk(), filler.open("wb", buffering=0) as file:
             while True:
                 file.write(bytes(4096))
-        said = Said(0, b"", b"")
+        reply = Said(0, b"", b"")
         number = 0
-        while said.code == 0 and number < 40:
+        while reply.code == 0 and number < 40:
             number += 1
-            said = small.ask(bash(f"echo {'x' * 5000}", call=f"full {number}"))
-        assert is_block(said)
+            reply = small.ask(bash(f"echo {'x' * 5000}", call=f"full {number}"))
+        assert is_block(reply)
         filler.unlink()
         assert small.ask(bash("ls", call="two")).code == 0
         decided = small.calls()
@@ -152,7 +160,7 @@ def test_a_full_file_system_blocks(place: WarmProcess, tmp_path: Path) -> None:
 
 
 class suppress_full_disk:  # noqa: N801 (used like `contextlib.suppress`)
-    """Suppresses `No space left on device`."""
+    """Suppress `No space left on device`."""
 
     def __enter__(self) -> None:
         return None
@@ -162,19 +170,19 @@ class suppress_full_disk:  # noqa: N801 (used like `contextlib.suppress`)
 
 
 @pytest.mark.parametrize("count", [2, 10])
-def test_of_several_started_at_once_one_stays(place: WarmProcess, count: int) -> None:
-    """The others leave quietly, and whoever asks is answered by the one."""
+def test_one_of_several_daemons_started_at_once_stays(place: WarmProcess, count: int) -> None:
+    """Of several processes started at once one serves and the others end with status 0."""
     started = [place.start(wait=False) for _ in range(count)]
     eventually("one listens", place.reachable)
-    eventually("the others left", lambda: sum(process.poll() is None for process in started) == 1)
+    eventually("the others ended", lambda: sum(process.poll() is None for process in started) == 1)
 
     assert sorted(process.poll() is None for process in started) == [False] * (count - 1) + [True]
     assert all(process.returncode == 0 for process in started if process.poll() is not None)
     assert place.status()["pid"] == next(process.pid for process in started if process.poll() is None)
 
 
-def test_a_stopped_process_makes_the_hook_block_and_say_so(warm: WarmProcess) -> None:
-    """SIGSTOP: the hook waits no longer than it may, blocks before an action and says why; elsewhere it lets go."""
+def test_hook_blocks_when_the_daemon_is_stopped_by_sigstop(warm: WarmProcess) -> None:
+    """The hook blocks before an action within its time limit and says why; elsewhere it has no opinion."""
     warm.started[0].send_signal(signal.SIGSTOP)
     try:
         before = warm.hook(bash("ls"), VERDIKT_DAEMON="on", VERDIKT_HOOK_SECONDS="0.5")
@@ -189,12 +197,12 @@ def test_a_stopped_process_makes_the_hook_block_and_say_so(warm: WarmProcess) ->
     assert warm.ask(bash("ls", call="awake again")).code == 0
 
 
-def test_nothing_is_decided_for_a_client_that_has_hung_up(warm: WarmProcess) -> None:
-    """It asked and went away before anybody came to it: its hook has long blocked."""
+def test_request_of_a_client_that_hung_up_is_not_decided(warm: WarmProcess) -> None:
+    """A client that hung up before its turn is not decided, because its hook has blocked already."""
     warm.started[0].send_signal(signal.SIGSTOP)
     try:
         with warm.connect() as sock:
-            sock.sendall(warm.question(bash("ls", call="gone")))
+            sock.sendall(warm.encode_request(bash("ls", call="gone")))
     finally:
         warm.started[0].send_signal(signal.SIGCONT)
 
@@ -203,17 +211,17 @@ def test_nothing_is_decided_for_a_client_that_has_hung_up(warm: WarmProcess) -> 
     assert warm.calls() == ["there"]
 
 
-def test_a_process_of_another_user_is_not_believed(place: WarmProcess) -> None:
-    """Whoever managed to listen in its place is nobody: the hook decides by itself."""
+def test_daemon_of_another_user_is_not_trusted(place: WarmProcess) -> None:
+    """A process of another user behind the socket is ignored, and the hook decides itself."""
     if os.geteuid() != 0:
-        pytest.fail("another user needs root: run the tests as root, as CI does")
+        pytest.skip("needs root, to listen as another user")
     place.run.mkdir(parents=True, mode=0o700)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stranger:
-        stranger.bind(place.path)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as impostor:
+        impostor.bind(place.path)
         os.setegid(65534)
         os.seteuid(65534)
         try:
-            stranger.listen()  # the kernel remembers who does this
+            impostor.listen()  # the kernel remembers who does this
         finally:
             os.seteuid(0)
             os.setegid(0)
@@ -224,13 +232,13 @@ def test_a_process_of_another_user_is_not_believed(place: WarmProcess) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o750, 0o701])
-def test_a_socket_where_others_could_have_put_it_is_not_believed(place: WarmProcess, mode: int) -> None:
-    """The hook decides by itself, as the native client does."""
+def test_socket_in_an_open_directory_is_not_trusted(place: WarmProcess, mode: int) -> None:
+    """A socket in a directory that is open to others is ignored, and the hook decides itself."""
     place.run.mkdir(parents=True, mode=0o700)
     place.run.chmod(mode)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as liar:
-        liar.bind(place.path)
-        liar.listen()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as impostor:
+        impostor.bind(place.path)
+        impostor.listen()
 
         with pytest.raises(client.DaemonUnreachable, match="closed to other users"):
             client.send_request(place.path, b"", 1.0)
@@ -239,34 +247,34 @@ def test_a_socket_where_others_could_have_put_it_is_not_believed(place: WarmProc
     eventually("one was started for the next call", lambda: client.find_daemon_pid(place.run))
 
 
-def test_a_process_that_ends_before_it_answers_makes_the_hook_block(place: WarmProcess) -> None:
-    """The question was heard, so nobody may decide it again."""
+def test_hook_blocks_when_the_daemon_ends_before_it_replies(place: WarmProcess) -> None:
+    """A request that was received must not be decided a second time, so the hook blocks."""
     place.run.mkdir(parents=True, mode=0o700)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as deaf:
-        deaf.bind(place.path)
-        deaf.listen()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(place.path)
+        listener.listen()
 
         def hang_up() -> None:
-            heard, _ = deaf.accept()
+            connection, _ = listener.accept()
             length = protocol.REQUEST_PREFIX_BYTES + sum(
-                protocol.decode_request_prefix(heard.recv(protocol.REQUEST_PREFIX_BYTES))
+                protocol.decode_request_prefix(connection.recv(protocol.REQUEST_PREFIX_BYTES))
             )
-            left = length - protocol.REQUEST_PREFIX_BYTES
-            while left:
-                left -= len(heard.recv(left))
-            heard.close()
+            remaining_bytes = length - protocol.REQUEST_PREFIX_BYTES
+            while remaining_bytes:
+                remaining_bytes -= len(connection.recv(remaining_bytes))
+            connection.close()
 
         thread = threading.Thread(target=hang_up)
         thread.start()
-        said = place.hook(bash("ls"), VERDIKT_DAEMON="on")
+        reply = place.hook(bash("ls"), VERDIKT_DAEMON="on")
         thread.join()
 
-    assert is_block(said)
-    assert "the warm process ended before it answered" in json.loads(said.stdout)["reason"]
+    assert is_block(reply)
+    assert "the warm process ended before it answered" in json.loads(reply.stdout)["reason"]
 
 
-def test_a_policy_that_breaks_blocks_until_it_is_mended(warm: WarmProcess) -> None:
-    """The message names file and fault; nothing needs to be restarted."""
+def test_invalid_policy_blocks_until_it_is_fixed(warm: WarmProcess) -> None:
+    """An invalid policy blocks with its file name until it is fixed, without a restart."""
     policy = warm.home / ".config" / "verdikt" / "governance.yaml"
     policy.parent.mkdir(parents=True)
     policy.write_text("profile: standard\n")
@@ -282,8 +290,8 @@ def test_a_policy_that_breaks_blocks_until_it_is_mended(warm: WarmProcess) -> No
 
 
 @pytest.mark.parametrize("jump", [-10 * 365 * 86400.0, -3600.0, 3600.0, 10 * 365 * 86400.0])
-def test_a_clock_that_jumps_changes_no_decision(tmp_path: Path, jump: float) -> None:
-    """Backwards and forwards: calls are decided and recorded in order, and a changed policy is noticed."""
+def test_clock_jump_changes_no_decision(tmp_path: Path, jump: float) -> None:
+    """Whichever way the clock jumps, calls are decided and recorded in order and policy changes are noticed."""
     home, clock = tmp_path / "home", FakeClock(time.time())
     policy = home / ".config/verdikt/governance.yaml"
     policy.parent.mkdir(parents=True)
@@ -306,13 +314,13 @@ def test_a_clock_that_jumps_changes_no_decision(tmp_path: Path, jump: float) -> 
     warm.close()
 
     assert codes == [2, 0, 0, 2] * 2
-    found = audit(home / ".local/share/verdikt")
-    assert found.is_intact
-    assert found.entry_count == 8
+    report = audit(home / ".local/share/verdikt")
+    assert report.is_intact
+    assert report.entry_count == 8
 
 
-def test_a_thousand_open_connections_starve_nobody(warm: WarmProcess) -> None:
-    """Each is open and has asked nothing; whoever asks is answered."""
+def test_thousand_idle_connections_do_not_starve_requests(warm: WarmProcess) -> None:
+    """Requests are answered while a thousand connections are open and idle."""
     idle = []
     try:
         for _ in range(1000):
@@ -326,36 +334,36 @@ def test_a_thousand_open_connections_starve_nobody(warm: WarmProcess) -> None:
     assert warm.calls() == ["among a thousand", "a hook among them"]
 
 
-def test_a_client_that_writes_slowly_holds_nobody_up_and_is_sent_away(place: WarmProcess) -> None:
-    """One byte at a time: the others are answered meanwhile, and it is refused when its time is over."""
-    quick = "import verdikt.daemon.acceptor as l; l.ASK_SECONDS = 1.0; import sys, runpy; sys.argv = ['verdikt.daemon']; runpy.run_module('verdikt.daemon', run_name='__main__')"
-    place.started.append(subprocess.Popen([sys.executable, "-I", "-c", quick], env=place.env))
+def test_slow_client_delays_no_other_and_is_refused(place: WarmProcess) -> None:
+    """A client that sends a byte at a time delays no other and is refused after its timeout."""
+    impatient = f"import verdikt.daemon.acceptor as acceptor; acceptor.REQUEST_TIMEOUT_SECONDS = 1.0\n{RUN_DAEMON}"
+    place.started.append(subprocess.Popen([sys.executable, "-I", "-c", impatient], env=place.env))
     eventually("it listens", place.reachable)
-    question = place.question(bash("ls", call="slow"))
+    request = place.encode_request(bash("ls", call="slow"))
     with place.connect() as slow:
         for at in range(5):
-            slow.sendall(question[at : at + 1])
+            slow.sendall(request[at : at + 1])
             assert place.ask(bash("ls", call=f"quick {at}")).code == 0
         refused = slow.recv(4096)
 
     kind, status, _, _ = protocol.decode_reply_prefix(refused[: protocol.REPLY_PREFIX_BYTES])
     assert (kind, status) == (protocol.KIND_REFUSED, 2)
-    assert b"expected the question within" in refused
+    assert b"expected the request within" in refused
     assert "slow" not in place.calls()
 
 
-def test_fifty_megabytes_are_refused_without_being_held(warm: WarmProcess) -> None:
-    """By the socket at once, and through the hook as any payload that is too long."""
+def test_request_of_fifty_megabytes_is_refused_without_buffering(warm: WarmProcess) -> None:
+    """A request that is too long is refused by its length, and a payload that is too long is a block."""
     before = warm.status()["memory_kb"]
     head = b"x\0" * 6
     with warm.connect() as sock:
         sock.sendall(protocol.MAGIC + len(head).to_bytes(4, "big") + (50_000_000).to_bytes(4, "big"))
-        answer = sock.recv(4096)
-    said = warm.hook(b'{"tool_input":"' + b"x" * 50_000_000 + b'"}', VERDIKT_DAEMON="on")
+        reply_data = sock.recv(4096)
+    reply = warm.hook(b'{"tool_input":"' + b"x" * 50_000_000 + b'"}', VERDIKT_DAEMON="on")
 
-    assert protocol.decode_reply_prefix(answer[: protocol.REPLY_PREFIX_BYTES])[0] == protocol.KIND_REFUSED
-    assert is_block(said)
-    assert "expected a payload of at most" in json.loads(said.stdout)["reason"]
+    assert protocol.decode_reply_prefix(reply_data[: protocol.REPLY_PREFIX_BYTES])[0] == protocol.KIND_REFUSED
+    assert is_block(reply)
+    assert "expected a payload of at most" in json.loads(reply.stdout)["reason"]
     assert warm.ask(bash("ls")).code == 0
     assert warm.status()["memory_kb"] < before + 120_000
 
@@ -370,22 +378,24 @@ def test_fifty_megabytes_are_refused_without_being_held(warm: WarmProcess) -> No
         b"\0" * 64,
     ],
 )
-def test_what_is_no_question_is_refused(warm: WarmProcess, bytes_: bytes) -> None:
-    """And the next client is answered."""
+def test_malformed_request_is_refused(warm: WarmProcess, bytes_: bytes) -> None:
+    """Bytes that are not a request are refused, and the next client is answered."""
     with warm.connect() as sock:
         sock.sendall(bytes_)
-        answer = sock.recv(4096)
+        reply_data = sock.recv(4096)
 
-    assert protocol.decode_reply_prefix(answer[: protocol.REPLY_PREFIX_BYTES])[0] == protocol.KIND_REFUSED
+    assert protocol.decode_reply_prefix(reply_data[: protocol.REPLY_PREFIX_BYTES])[0] == protocol.KIND_REFUSED
     assert warm.ask(bash("ls")).code == 0
 
 
 @pytest.mark.parametrize("full", ["", "def full(_): raise RuntimeError\nthreading.Timer.start = full\n"])
-def test_a_process_ends_although_its_files_cannot_be_closed(place: WarmProcess, full: str) -> None:
-    """A decision that hangs may hold what closing waits for; also where no thread can be started to wait for it."""
+def test_daemon_ends_although_closing_hangs(place: WarmProcess, full: str) -> None:
+    """The process ends although closing its files hangs, also when no thread can be started."""
     hanging = (
-        "import threading; from verdikt.daemon import server, hook_service; from verdikt.daemon.__main__ import main\n"
-        f"{full}server.SHUTDOWN_SECONDS = 0.2; hook_service.HookService.close = lambda _: threading.Event().wait(); main([])"
+        "import threading; from verdikt.daemon import hook_service, lifecycle\n"
+        f"{full}lifecycle.SHUTDOWN_SECONDS = 0.2\n"
+        "hook_service.HookService.close = lambda _: threading.Event().wait()\n"
+        f"{RUN_DAEMON}"
     )
     process = subprocess.Popen([sys.executable, "-I", "-c", hanging], env=place.env)
     place.started.append(process)
@@ -396,16 +406,16 @@ def test_a_process_ends_although_its_files_cannot_be_closed(place: WarmProcess, 
 
 
 @pytest.mark.parametrize("flags", [["-I"], ["-E", "-P"]])
-def test_what_is_started_finds_what_its_starter_found(flags: list[str]) -> None:
-    """A verdikt that only a user's own site holds is no less one."""
+def test_python_flags_match_those_of_the_caller(flags: list[str]) -> None:
+    """A started process finds verdikt where its starter found it, in a user's own site too."""
     code = "from verdikt.daemon import client; print(*client.get_python_flags())"
-    done = subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, text=True, check=True)
+    completed_process = subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, text=True, check=True)
 
-    assert done.stdout.split() == flags
+    assert completed_process.stdout.split() == flags
 
 
-def test_a_process_whose_directory_goes_makes_room(warm: WarmProcess) -> None:
-    """Who finds the socket gone starts another; the old one ends by itself."""
+def test_daemon_ends_when_its_directory_is_deleted(warm: WarmProcess) -> None:
+    """A warm process whose socket is gone ends, and the next hook starts another."""
     shutil.rmtree(warm.run)
 
     assert warm.started[0].wait(timeout=60) == 0

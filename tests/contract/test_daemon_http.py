@@ -1,4 +1,4 @@
-"""The HTTP form: a token, the loopback, and a block in a 200 wherever another answer would run the tool."""
+"""HTTP hooks: a token, the loopback interface, and a block in a 200 where another reply would run the tool."""
 
 import http.client
 import json
@@ -24,12 +24,12 @@ class Web:
         self.token = (warm.run / "http.token").read_text().strip()
 
     def post(self, body: bytes, path: str = "/hook/claude/PreToolUse", method: str = "POST", **headers: str) -> Any:
-        """Status and document of a response."""
-        given = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        """Return status and document of a response."""
+        all_headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        all_headers |= {name.replace("_", "-"): value for name, value in headers.items()}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            connection.request(method, path, body, {name: value for name, value in given.items() if value})
+            connection.request(method, path, body, {name: value for name, value in all_headers.items() if value})
             response = connection.getresponse()
             return response.status, json.loads(response.read())
         finally:
@@ -38,7 +38,7 @@ class Web:
 
 @pytest.fixture
 def web(tmp_path: Path) -> Iterator[Web]:
-    """A warm process that also answers http hooks."""
+    """Start a warm process that also answers http hooks."""
     process = WarmProcess(tmp_path)
     try:
         process.start("--http", "0")
@@ -48,13 +48,13 @@ def web(tmp_path: Path) -> Iterator[Web]:
 
 
 def call(web: Web, command: str) -> bytes:
-    """A tool call in the home of the warm process."""
+    """Return the payload of a tool call in the home of the warm process."""
     return bash(command, cwd=str(web.warm.home))
 
 
-def denied(said: Any) -> bool:
-    """Whether Claude Code would stop here."""
-    status, document = said
+def is_denied(response: Any) -> bool:
+    """Return whether Claude Code would block."""
+    status, document = response
     specific = document.get("hookSpecificOutput", {})
     return bool(
         status == 200
@@ -65,17 +65,17 @@ def denied(said: Any) -> bool:
     )
 
 
-def test_it_decides_as_the_socket_does(web: Web) -> None:
-    """And records it in the same log."""
+def test_http_hook_decides_and_records_like_the_socket(web: Web) -> None:
+    """An HTTP request is decided as over the socket and recorded in the same log."""
     assert web.post(call(web, "ls")) == (200, {})
-    assert denied(web.post(call(web, "rm -rf /")))
+    assert is_denied(web.post(call(web, "rm -rf /")))
     after = call(web, "ls").replace(b"PreToolUse", b"PostToolUse")
     assert web.post(after, "/hook/claude/PostToolUse") == (200, {})
     assert web.warm.calls() == ["t1", "t1"]
 
 
-def test_the_token_is_private(web: Web) -> None:
-    """Only its user reads it; it stays the same when the process is started again."""
+def test_token_is_readable_by_its_user_only(web: Web) -> None:
+    """Only the user of the warm process can read the token."""
     assert (web.warm.run / "http.token").stat().st_mode & 0o777 == 0o600
     assert len(web.token) >= 40
 
@@ -91,22 +91,22 @@ def test_the_token_is_private(web: Web) -> None:
     ],
     ids=["a wrong token", "no token", "another name", "a web page", "no port"],
 )
-def test_who_may_not_ask_is_blocked_and_told_nothing(web: Web, headers: dict[str, str]) -> None:
-    """In a 200, because a client takes every other status for silence; where no action waits, no opinion."""
-    assert denied(web.post(call(web, "ls"), **headers))
+def test_unauthorized_request_is_blocked_and_not_recorded(web: Web, headers: dict[str, str]) -> None:
+    """A request without the token or from a web page gets a 200 that blocks, and is not recorded."""
+    assert is_denied(web.post(call(web, "ls"), **headers))
     assert web.post(call(web, "ls"), "/hook/claude/PostToolUse", **headers) == (200, {})
     assert web.warm.status()["calls"] <= 3
     assert not (web.warm.data / "ledger" / "s.jsonl").exists()
 
 
 @pytest.mark.parametrize("body", [b"", b"{half", b"[]", b"null", b"\xff" * 100])
-def test_what_cannot_be_read_is_blocked(web: Web, body: bytes) -> None:
-    """Whatever is in the body."""
-    assert denied(web.post(body))
+def test_invalid_body_is_blocked(web: Web, body: bytes) -> None:
+    """A body that is not a JSON object is a block."""
+    assert is_denied(web.post(body))
 
 
-def test_a_body_without_end_is_blocked(web: Web) -> None:
-    """By what it announces, before it is sent."""
+def test_body_that_is_too_long_is_blocked_by_its_header(web: Web) -> None:
+    """A body that is too long is blocked by its announced length, before it is sent."""
     connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=60)
     connection.putrequest("POST", "/hook/claude/PreToolUse")
     connection.putheader("Authorization", f"Bearer {web.token}")
@@ -114,7 +114,7 @@ def test_a_body_without_end_is_blocked(web: Web) -> None:
     connection.endheaders()
     response = connection.getresponse()
 
-    assert denied((response.status, json.loads(response.read())))
+    assert is_denied((response.status, json.loads(response.read())))
     connection.close()
 
 
@@ -127,26 +127,26 @@ def test_a_body_without_end_is_blocked(web: Web) -> None:
         ("DELETE", "/hook/claude/Stop"),
     ],
 )
-def test_there_is_nothing_else_to_ask_for(web: Web, method: str, path: str) -> None:
-    """Only POST, only hooks."""
+def test_other_methods_and_paths_are_not_found(web: Web, method: str, path: str) -> None:
+    """Only POST to a hook is served."""
     status, document = web.post(b"{}", path, method)
 
     assert status == 404
     assert "expected POST" in document["error"]
 
 
-def test_nobody_is_there_unless_the_host_says_so(web: Web) -> None:
-    """An ask becomes a block, except where a header hands on that a person sits in front of the session."""
+def test_ask_is_a_block_unless_a_header_says_a_person_is_there(web: Web) -> None:
+    """An ask becomes a block, unless a header says that a person sits in front of the session."""
     ask = call(web, "systemctl daemon-reload")
-    alone = web.post(ask)
+    without_header = web.post(ask)
     status, document = web.post(ask, X_Verdikt_CLAUDE_CODE_ENTRYPOINT="cli")
 
-    assert denied(alone)
+    assert is_denied(without_header)
     assert (status, document["hookSpecificOutput"]["permissionDecision"]) == (200, "ask")
 
 
-def test_it_is_off_unless_switched_on(tmp_path: Path) -> None:
-    """A warm process that a hook started listens on no port."""
+def test_http_is_off_by_default(tmp_path: Path) -> None:
+    """A warm process listens on no port unless it was told to."""
     process = WarmProcess(tmp_path)
     try:
         process.start()
@@ -156,16 +156,16 @@ def test_it_is_off_unless_switched_on(tmp_path: Path) -> None:
         process.end()
 
 
-def test_the_port_is_taken_over_by_the_process_that_follows(web: Web) -> None:
-    """A client takes a closed port for silence: whoever takes the place listens there too, until a person ends it."""
-    texts = ["0.0.0-other", "claude", "PreToolUse", "", "/", protocol.PYTHON_CLIENT]
+def test_successor_takes_over_the_port_until_it_is_stopped(web: Web) -> None:
+    """The next process listens on the same port, until a person ends it."""
+    head_fields = ["0.0.0-other", "claude", "PreToolUse", "", "/", protocol.PYTHON_CLIENT]
     with pytest.raises(client.DaemonOutdated):
-        client.send_request(web.warm.path, protocol.encode_request(texts, web.warm.env, b""), 10)
+        client.send_request(web.warm.path, protocol.encode_request(head_fields, web.warm.env, b""), 10)
     web.warm.started[0].wait(timeout=60)
     eventually("another process listens", web.warm.reachable)
 
     assert web.warm.status()["http"] == web.port
-    assert denied(web.post(call(web, "rm -rf /")))
+    assert is_denied(web.post(call(web, "rm -rf /")))
     os.kill(find_daemon_pid(web.warm.run), signal.SIGTERM)
     eventually("it was ended", lambda: not find_daemon_pid(web.warm.run))
     web.warm.start()

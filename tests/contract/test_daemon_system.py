@@ -1,4 +1,4 @@
-"""One warm process for several users: real users, the process another one than those it serves."""
+"""A system-wide warm process that serves real users and runs as another one."""
 
 import json
 import os
@@ -19,32 +19,36 @@ from verdikt.ledger.files import FileStore
 
 SERVICE, ALICE, BOB = 65534, 41001, 41002
 M = TypeVar("M", bound="Machine")
-ROOTLESS = "two real users need root: run the tests as root, as CI does"
 
-BOOT = "import sys; sys.path[:0] = {path!r}; import runpy; sys.argv = {argv!r}; runpy.run_module({module!r}, run_name='__main__')"
+BOOT = (
+    "import sys; sys.path[:0] = {path!r}; import runpy; sys.argv = {argv!r}; "
+    "runpy.run_module({module!r}, run_name='__main__')"
+)
 
 
-def interpreter() -> str:
-    """A Python of this version that any user may run: an installation below /root is closed to them."""
-    here = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    for candidate in (sys.executable, os.path.realpath(sys.executable), f"/usr/bin/{here}", f"/usr/local/bin/{here}"):
+def find_interpreter() -> str:
+    """Return a Python of this version that any user may run: an installation below /root is closed to them."""
+    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for candidate in (sys.executable, os.path.realpath(sys.executable), f"/usr/bin/{name}", f"/usr/local/bin/{name}"):
         try:
-            done = subprocess.run([candidate, "-I", "-c", "pass"], user=SERVICE, group=SERVICE, check=False, cwd="/")
+            completed_process = subprocess.run(
+                [candidate, "-I", "-c", "pass"], user=SERVICE, group=SERVICE, check=False, cwd="/"
+            )
         except OSError:
             continue
-        if done.returncode == 0:
+        if completed_process.returncode == 0:
             return candidate
-    pytest.fail(f"expected a {here} that every user may run, found none: install one outside of /root")
+    pytest.fail(f"expected a {name} that every user may run, found none: install one outside of /root")
 
 
-def line(module: str, *arguments: str) -> list[str]:
-    """A module's command line, for any user."""
+def build_command(module: str, *arguments: str) -> list[str]:
+    """Return the command build_command of a module, for any user."""
     path = [entry for entry in sys.path if entry and os.path.isdir(entry) and not entry.startswith(sys.base_prefix)]
-    return [interpreter(), "-I", "-c", BOOT.format(path=path, argv=[module, *arguments], module=module)]
+    return [find_interpreter(), "-I", "-c", BOOT.format(path=path, argv=[module, *arguments], module=module)]
 
 
 class Machine:
-    """A service, and users with homes and projects of their own."""
+    """A service and two users with homes and projects of their own."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -59,25 +63,27 @@ class Machine:
                 place.chmod(mode)
 
     def home(self, uid: int) -> Path:
-        """A user's home."""
+        """Return the home directory of a user."""
         return self.root / "home" / str(uid)
 
     def serve(self, uid: int, *arguments: str) -> None:
-        """Starts the service as a user."""
+        """Start the service as a user."""
         for place in (self.data, self.socket.parent):
             place.mkdir()
             os.chown(place, uid, uid)
         self.data.chmod(0o700)
-        words = ["--system", "--socket", str(self.socket), "--home", str(self.data), *arguments]
+        options = ["--system", "--socket", str(self.socket), "--home", str(self.data), *arguments]
         env = {"PATH": "/usr/bin:/bin"}
-        self.service = subprocess.Popen(line("verdikt.daemon", *words), user=uid, group=uid, extra_groups=[], env=env)
+        self.service = subprocess.Popen(
+            build_command("verdikt.daemon", *options), user=uid, group=uid, extra_groups=[], env=env
+        )
         eventually("the service listens", self.socket.exists)
 
-    def run(self, uid: int, words: list[str], stdin: bytes = b"", **env: str) -> Said:
-        """A program as a user, in their project."""
+    def run(self, uid: int, argv: list[str], stdin: bytes = b"", **env: str) -> Said:
+        """Run a program as a user, in their project."""
         home = self.home(uid)
-        done = subprocess.run(
-            words,
+        completed_process = subprocess.run(
+            argv,
             user=uid,
             group=uid,
             extra_groups=[],
@@ -88,63 +94,63 @@ class Machine:
             timeout=60,
             check=False,
         )
-        return Said(done.returncode, done.stdout, done.stderr)
+        return Said(completed_process.returncode, completed_process.stdout, completed_process.stderr)
 
     def hook(self, uid: int, command: str, **env: str) -> Said:
-        """What the service says to a user's hook."""
+        """Run a user's hook and return the reply of the service."""
         payload = bash(command, cwd=str(self.home(uid) / "project"))
-        words = line("verdikt.hosts.hook", "--socket", str(self.socket), "claude", "PreToolUse")
-        return self.run(uid, words, payload, **env)
+        argv = build_command("verdikt.hosts.hook", "--socket", str(self.socket), "claude", "PreToolUse")
+        return self.run(uid, argv, payload, **env)
 
     def commands(self, uid: int) -> list[str]:
-        """What the service has on record for a user."""
+        """Return the commands that the service has recorded for a user."""
         store = FileStore(self.data / "users" / str(uid))
-        found = [entry.body["receipt"]["action"]["payload"]["command"] for entry in store.read_entries("s")]
+        commands = [entry.body["receipt"]["action"]["payload"]["command"] for entry in store.read_entries("s")]
         store.close()
-        return found
+        return commands
 
     def facts(self, uid: int) -> str:
-        """What the service saw for the last decision of a user."""
+        """Return the facts of the last decision for a user."""
         store = FileStore(self.data / "users" / str(uid))
         *_, last = store.read_entries("s")
         store.close()
         return json.dumps(dict(last.body["receipt"])["facts"], default=str)
 
     def end(self) -> None:
-        """Ends the service."""
+        """End the service."""
         if self.service is not None:
             self.service.kill()
             self.service.wait()
 
 
 @contextmanager
-def reachable(make: Callable[[Path], M]) -> Iterator[M]:
-    """A machine in a directory that every user can reach."""
+def create_machine(make: Callable[[Path], M]) -> Iterator[M]:
+    """Create a machine in a directory that every user can reach, and remove it afterwards."""
     if os.geteuid() != 0:
-        pytest.fail(ROOTLESS)
+        pytest.skip("needs root, to run as several users")
     root = Path(tempfile.mkdtemp(prefix="vk", dir="/tmp"))
     root.chmod(0o755)
-    made = make(root)
+    created = make(root)
     try:
-        yield made
+        yield created
     finally:
-        made.end()
+        created.end()
         shutil.rmtree(root)
 
 
 @pytest.fixture
 def machine() -> Iterator[Machine]:
-    """A machine with two users."""
-    with reachable(Machine) as made:
-        yield made
+    """Return a machine with two users."""
+    with create_machine(Machine) as created:
+        yield created
 
 
-def test_users_are_answered_and_their_logs_kept_apart(machine: Machine) -> None:
-    """By the kernel's word about who they are; what their environment says of places for data counts for nothing."""
+def test_users_have_separate_logs(machine: Machine) -> None:
+    """The kernel tells who asks, and a user's variables do not choose the data directory."""
     machine.serve(SERVICE)
 
-    said = machine.hook(ALICE, "ls", VERDIKT_HOME=str(machine.data / "users" / str(BOB)), VERDIKT_DAEMON="off")
-    assert said == Said(0, b"{}\n", b"")
+    reply = machine.hook(ALICE, "ls", VERDIKT_HOME=str(machine.data / "users" / str(BOB)), VERDIKT_DAEMON="off")
+    assert reply == Said(0, b"{}\n", b"")
     assert machine.hook(BOB, "rm -rf /").code == 2
 
     assert machine.commands(ALICE) == ["ls"]
@@ -152,12 +158,12 @@ def test_users_are_answered_and_their_logs_kept_apart(machine: Machine) -> None:
     assert not (machine.home(ALICE) / ".local").exists()
 
 
-def test_the_key_is_out_of_reach(machine: Machine) -> None:
-    """No user can read it, nor write to the log, whatever runs as them."""
+def test_key_and_log_are_closed_to_users(machine: Machine) -> None:
+    """No program of a user can read the key, write the log or kill the service."""
     machine.serve(SERVICE)
     machine.hook(ALICE, "ls")
     own = machine.data / "users" / str(ALICE)
-    FileStore(own).append("s", "checkpoint", {"reason": "a key is made"})
+    FileStore(own).append("s", "checkpoint", {"reason": "a key is created"})
 
     for what in (own / "ledger", own / "keys", machine.data):
         assert machine.run(ALICE, ["ls", str(what)]).code != 0
@@ -165,8 +171,8 @@ def test_the_key_is_out_of_reach(machine: Machine) -> None:
     assert machine.run(ALICE, ["sh", "-c", f"kill -9 {machine.service.pid}"]).code != 0  # type: ignore[union-attr]
 
 
-def test_the_service_reads_its_own_files_for_nobody(machine: Machine) -> None:
-    """A policy that is a link to its key is refused, and the message holds nothing of it."""
+def test_service_does_not_read_its_own_files_for_users(machine: Machine) -> None:
+    """A policy that is a link to a file of the service is refused without showing its content."""
     machine.serve(SERVICE)
     machine.hook(ALICE, "ls")
     secret = machine.data / "secret.yaml"
@@ -174,24 +180,24 @@ def test_the_service_reads_its_own_files_for_nobody(machine: Machine) -> None:
     os.chown(secret, SERVICE, SERVICE)
     (machine.home(ALICE) / "project" / "governance.yaml").symlink_to(secret)
 
-    said = machine.hook(ALICE, "ls")
+    reply = machine.hook(ALICE, "ls")
 
-    assert said.code == 2
-    assert b"hidden-word" not in said.stdout + said.stderr
-    assert b"governance.yaml" in said.stdout
+    assert reply.code == 2
+    assert b"hidden-word" not in reply.stdout + reply.stderr
+    assert b"governance.yaml" in reply.stdout
 
 
 def hostile_repository(machine: Machine) -> Path:
-    """A repository of a user that has git run programs wherever it can; the file in which they would tell who ran them."""
-    project, mark = machine.home(ALICE) / "project", machine.home(ALICE) / "ran"
+    """Create a repository that makes git run programs; return the file where they record their user."""
+    project, run_log = machine.home(ALICE) / "project", machine.home(ALICE) / "ran"
     script = machine.home(ALICE) / "evil.sh"
-    script.write_text(f"#!/bin/sh\nid -u >> {mark}\ncat\n")
+    script.write_text(f"#!/bin/sh\nid -u >> {run_log}\ncat\n")
     script.chmod(0o755)
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
     (project / "kept.txt").write_text("kept\n")
     os.chown(project / "kept.txt", ALICE, ALICE)
-    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
-        assert machine.run(ALICE, [*git, *words]).code == 0
+    for git_arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
+        assert machine.run(ALICE, [*git, *git_arguments]).code == 0
     for key in (
         "core.fsmonitor",
         "core.pager",
@@ -202,33 +208,33 @@ def hostile_repository(machine: Machine) -> Path:
     ):
         machine.run(ALICE, ["git", "config", key, str(script)])
     machine.run(ALICE, ["sh", "-c", "echo '* filter=evil' > .gitattributes; echo more >> kept.txt"])
-    return mark
+    return run_log
 
 
-def test_a_repository_runs_nothing_as_the_service(machine: Machine) -> None:
-    """A service that is not root cannot run git as the user, so it does not run git: what git would know is unknown."""
+def test_git_is_not_run_by_an_unprivileged_service(machine: Machine) -> None:
+    """A service that cannot become the user does not run git, so a repository cannot make it run programs."""
     machine.serve(SERVICE)
-    mark = hostile_repository(machine)
+    run_log = hostile_repository(machine)
 
-    said = machine.hook(ALICE, "rm kept.txt")
+    reply = machine.hook(ALICE, "rm kept.txt")
 
-    assert json.loads(said.stdout) is not None
-    assert not mark.exists()
+    assert json.loads(reply.stdout) is not None
+    assert not run_log.exists()
 
 
-def test_root_runs_git_as_the_user(machine: Machine) -> None:
-    """What the repository names runs as its owner, if at all; and git does not find the ownership dubious."""
+def test_git_is_run_as_the_user_by_root(machine: Machine) -> None:
+    """A service that is root runs git as the user, so a repository's programs run as its owner at most."""
     machine.serve(0)
-    mark = hostile_repository(machine)
+    run_log = hostile_repository(machine)
 
     machine.hook(ALICE, "rm kept.txt")
 
-    assert set(mark.read_text().split() if mark.exists() else []) <= {str(ALICE)}
+    assert set(run_log.read_text().split() if run_log.exists() else []) <= {str(ALICE)}
     assert "modified" in machine.facts(ALICE)
 
 
-def test_root_sees_what_the_user_sees(machine: Machine) -> None:
-    """Another user's file is unknown, and a policy that the user cannot read is not read for them."""
+def test_root_reads_with_the_rights_of_the_user(machine: Machine) -> None:
+    """A file that the user cannot read is not read for them by root."""
     machine.serve(0)
     private = machine.home(BOB) / "private"
     private.mkdir(mode=0o700)
@@ -244,33 +250,33 @@ def test_root_sees_what_the_user_sees(machine: Machine) -> None:
     machine.hook(ALICE, f"sh {script}")
     assert "rm -rf /" not in machine.facts(ALICE)
     (machine.home(ALICE) / "project" / "governance.yaml").symlink_to(shadow)
-    said = machine.hook(ALICE, "ls")
-    assert said.code == 2
-    assert b"hidden-word" not in said.stdout + said.stderr
+    reply = machine.hook(ALICE, "ls")
+    assert reply.code == 2
+    assert b"hidden-word" not in reply.stdout + reply.stderr
 
 
-def test_what_the_service_may_not_read_blocks_where_a_policy_could_be(machine: Machine) -> None:
-    """A home that is closed to it may hold a policy: it says which file it would have to see."""
+def test_unreadable_home_blocks_and_names_the_policy_file(machine: Machine) -> None:
+    """A home that is closed to the service may hold a policy, so the call is blocked with the name of that file."""
     machine.serve(SERVICE)
     machine.home(ALICE).chmod(0o700)
 
-    said = machine.hook(ALICE, "ls")
+    reply = machine.hook(ALICE, "ls")
 
-    assert said.code == 2
-    assert f"{machine.home(ALICE)}/.config/verdikt/governance.yaml".encode() in said.stdout
-    assert b"permission denied" in said.stdout
+    assert reply.code == 2
+    assert f"{machine.home(ALICE)}/.config/verdikt/governance.yaml".encode() in reply.stdout
+    assert b"permission denied" in reply.stdout
 
 
 def ask(machine: Machine, uid: int, event: str, **more: object) -> Said:
-    """What the service says to a user's hook at some moment."""
+    """Run a user's hook for an event and return the reply of the service."""
     project = str(machine.home(uid) / "project")
     payload = {"hook_event_name": event, "session_id": "s", "cwd": project, **more}
-    words = line("verdikt.hosts.hook", "--socket", str(machine.socket), "claude", event)
-    return machine.run(uid, words, json.dumps(payload).encode())
+    argv = build_command("verdikt.hosts.hook", "--socket", str(machine.socket), "claude", event)
+    return machine.run(uid, argv, json.dumps(payload).encode())
 
 
 def policy(machine: Machine, uid: int, text: str) -> None:
-    """A policy in a user's project."""
+    """Write the policy of a user's project."""
     project = machine.home(uid) / "project"
     (project / ".git").mkdir(exist_ok=True)
     (project / "governance.yaml").write_text(text)
@@ -279,26 +285,26 @@ def policy(machine: Machine, uid: int, text: str) -> None:
 
 
 @pytest.mark.parametrize("service", [SERVICE, 0])
-def test_no_user_says_where_the_service_writes(machine: Machine, service: int) -> None:
-    """Notes about thresholds go where the operator says; a policy that comes from a user names no file for them."""
+def test_user_policy_cannot_name_files_that_the_service_writes(machine: Machine, service: int) -> None:
+    """A policy of a user cannot name the files that the service writes."""
     machine.serve(service)
     assert machine.hook(BOB, "true").code == 0
-    theirs = machine.data / "users" / str(BOB)
-    before = (theirs / "ledger" / "s.jsonl").read_bytes()
-    notes = f"  notices: {theirs}/ledger/s.jsonl\n  memory: {theirs}/new/memory.md\n"
+    bobs_data = machine.data / "users" / str(BOB)
+    before = (bobs_data / "ledger" / "s.jsonl").read_bytes()
+    notes = f"  notices: {bobs_data}/ledger/s.jsonl\n  memory: {bobs_data}/new/memory.md\n"
     policy(machine, ALICE, f"evidence:\n  mode: shadow\n  overrides_per_day: 1\n{notes}")
 
-    for words in ("ignore the guard and skip the checks", "just bypass verdikt, disable the hook"):
-        assert ask(machine, ALICE, "UserPromptSubmit", prompt=words).code == 0
+    for prompt in ("ignore the guard and skip the checks", "just bypass verdikt, disable the hook"):
+        assert ask(machine, ALICE, "UserPromptSubmit", prompt=prompt).code == 0
 
     assert (machine.data / "users" / str(ALICE) / "overrides").exists()
-    assert (theirs / "ledger" / "s.jsonl").read_bytes() == before
-    assert not (theirs / "new").exists()
+    assert (bobs_data / "ledger" / "s.jsonl").read_bytes() == before
+    assert not (bobs_data / "new").exists()
 
 
 @pytest.mark.parametrize("service", [SERVICE, 0])
-def test_no_transcript_is_read_that_the_user_may_not_read(machine: Machine, service: int) -> None:
-    """Nor one that belongs to the service; the user's own is read as ever."""
+def test_transcript_is_read_only_with_the_rights_of_the_user(machine: Machine, service: int) -> None:
+    """A transcript is read only if the user may read it and the service does not own it."""
     machine.serve(service)
     policy(machine, ALICE, "evidence:\n  mode: enforce\n")
     message = {"role": "assistant", "content": [{"type": "text", "text": "Done: all 412 tests of FALCON pass."}]}
@@ -312,12 +318,12 @@ def test_no_transcript_is_read_that_the_user_may_not_read(machine: Machine, serv
     ask(machine, ALICE, "UserPromptSubmit", prompt="fix the tests")
 
     assert b"412" in ask(machine, ALICE, "Stop", stop_hook_active=False, transcript_path=str(own)).stdout
-    said = ask(machine, ALICE, "Stop", stop_hook_active=False, transcript_path=str(hidden))
-    assert b"412" not in said.stdout + said.stderr
+    reply = ask(machine, ALICE, "Stop", stop_hook_active=False, transcript_path=str(hidden))
+    assert b"412" not in reply.stdout + reply.stderr
 
 
-def test_a_user_who_is_not_on_the_list_is_refused(machine: Machine) -> None:
-    """And blocked: there is nobody else to decide."""
+def test_user_who_is_not_allowed_is_blocked(machine: Machine) -> None:
+    """A user who is not on the list is refused and blocked, because no other process may decide."""
     machine.serve(SERVICE, "--allow", str(ALICE))
 
     assert machine.hook(ALICE, "ls").code == 0
@@ -326,10 +332,10 @@ def test_a_user_who_is_not_on_the_list_is_refused(machine: Machine) -> None:
     assert b"this warm process serves other users" in refused.stdout
 
 
-def test_without_the_service_the_hook_blocks(machine: Machine) -> None:
-    """It starts nothing and decides nothing by itself."""
-    said = machine.hook(ALICE, "ls")
+def test_hook_blocks_when_the_service_is_down(machine: Machine) -> None:
+    """Without the service the hook starts nothing, decides nothing and blocks."""
+    reply = machine.hook(ALICE, "ls")
 
-    assert said.code == 2
-    assert b"cannot be asked" in said.stdout
+    assert reply.code == 2
+    assert b"cannot be asked" in reply.stdout
     assert not (machine.home(ALICE) / ".local/share/verdikt/ledger").exists()

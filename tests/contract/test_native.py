@@ -1,4 +1,4 @@
-"""The native client, as it is shipped and under sanitizers: whatever happens to the warm process or to itself, a decision is said."""
+"""The native client, as shipped and with sanitizers: it prints a decision whatever happens."""
 
 import json
 import os
@@ -23,13 +23,13 @@ from verdikt import __version__
 from verdikt.daemon import protocol
 
 BLOCK = b'{"decision":"block","reason":"no"}\n'
-QUESTION = b'{"tool_name":"Bash"}'
+INPUT = b'{"tool_name":"Bash"}'
 STOPS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
-MANY = b"x" * (4 * 1024 * 1024)
+LONG_INPUT = b"x" * (4 * 1024 * 1024)
 
-# A stand-in for the interpreter: the hook has no opinion and says who it is.
+# Replaces the interpreter: a hook that records its input and environment and allows.
 PYTHON = """#!/bin/sh
-cat > "$VERDIKT_HOME/heard"
+cat > "$VERDIKT_HOME/input"
 env > "$VERDIKT_HOME/env"
 echo '{"from":"the hook"}'
 """
@@ -39,7 +39,7 @@ MODULE = "-m verdikt.hosts.hook"
 
 
 class Said(NamedTuple):
-    """What came out of the client."""
+    """What the client printed, and its exit status."""
 
     code: int
     stdout: bytes
@@ -47,7 +47,7 @@ class Said(NamedTuple):
 
 
 class Place:
-    """A data directory, an interpreter, and the client as it is registered."""
+    """A data directory, an interpreter, and the client as `verdikt init` registers it."""
 
     def __init__(self, root: Path, program: Path) -> None:
         self.listeners: list[socket.socket] = []
@@ -72,33 +72,33 @@ class Place:
         *,
         mode: str = "closed",
         seconds: str = "20",
-        words: str = "claude PreToolUse",
+        arguments: str = "claude PreToolUse",
         socket: str = "",
         entry: str = MODULE,
     ) -> list[str]:
-        """The registered command."""
-        hook = [str(self.python), "-I", *entry.split(), *words.split()]
+        """Return the registered command."""
+        hook = [str(self.python), "-I", *entry.split(), *arguments.split()]
         return [str(self.client), *(["--socket", socket] if socket else []), seconds, mode, *hook]
 
-    def ask(self, payload: bytes = QUESTION, *, env: dict[str, str] | None = None, **line: str) -> Said:
-        """One call."""
+    def ask(self, payload: bytes = INPUT, *, env: dict[str, str] | None = None, **line: str) -> Said:
+        """Run the client once."""
         command = self.line(**line)
         env = self.env | (env or {})
-        done = subprocess.run(
+        completed_process = subprocess.run(
             command, input=payload, capture_output=True, cwd=self.project, env=env, timeout=60, check=False
         )
-        return Said(done.returncode, done.stdout, done.stderr)
+        return Said(completed_process.returncode, completed_process.stdout, completed_process.stderr)
 
     def crashes(self) -> list[str]:
-        """What was written down."""
+        """Return the messages of the recorded failures."""
         file = self.data / "_hook_crashes.jsonl"
         return [json.loads(line)["message"] for line in file.read_text().splitlines()] if file.exists() else []
 
 
 @pytest.fixture(params=["shipped", "sanitized"])
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
-    """With a short path, because the fake warm process binds there."""
-    root = native.short_directory()
+    """Create a data directory with a short path, because the fake warm process binds there."""
+    root = native.create_short_directory()
     place = Place(root, native.client() if request.param == "shipped" else native.sanitized())
     yield place
     for server in place.listeners:
@@ -106,19 +106,19 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     remove(root)
 
 
-def assert_blocked(said: Said, what: str) -> None:
-    """With the one document that blocks on every client, and the reason."""
-    document = json.loads(said.stdout)
+def assert_blocked(reply: Said, what: str) -> None:
+    """Assert that the client printed the document that blocks on every host, with the reason."""
+    document = json.loads(reply.stdout)
 
-    assert said.code == 2, said
+    assert reply.code == 2, reply
     assert document["decision"] == "block"
     assert what in document["reason"]
-    assert what in said.stderr.decode()
-    assert said.stdout.count(b"\n") == 1
-    assert b"Sanitizer" not in said.stderr
+    assert what in reply.stderr.decode()
+    assert reply.stdout.count(b"\n") == 1
+    assert b"Sanitizer" not in reply.stderr
 
 
-BY_HOOK = Said(0, b'{"from":"the hook"}\n', b"")
+HOOK_REPLY = Said(0, b'{"from":"the hook"}\n', b"")
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,8 @@ BY_HOOK = Said(0, b'{"from":"the hook"}\n', b"")
     ],
 )
 @pytest.mark.parametrize("mode", ["closed", "open"])
-def test_what_the_warm_process_says_is_handed_on(place: Place, status: int, out: bytes, err: bytes, mode: str) -> None:
-    """Byte for byte, and the hook is not run."""
+def test_reply_is_passed_on_unchanged(place: Place, status: int, out: bytes, err: bytes, mode: str) -> None:
+    """The reply of the warm process is passed on byte for byte, and the hook is not run."""
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
@@ -140,52 +140,56 @@ def test_what_the_warm_process_says_is_handed_on(place: Place, status: int, out:
 
     with FakeWarm(place.data, behave) as warm:
         assert place.ask(mode=mode) == Said(status, out, err)
-    assert not (place.data / "heard").exists()
+    assert not (place.data / "input").exists()
 
 
 @pytest.mark.parametrize(
-    "words", ["claude PreToolUse", "claude", "", 'claude bash {"command":"ls"}', "codex PreToolUse", "nobody nothing"]
+    "arguments",
+    ["claude PreToolUse", "claude", "", 'claude bash {"command":"ls"}', "codex PreToolUse", "unknown nothing"],
 )
 @pytest.mark.parametrize(("mode", "entry"), [("closed", MODULE), ("open", MODULE)])
-def test_the_question_is_the_one_of_the_protocol(place: Place, words: str, mode: str, entry: str) -> None:
-    """The version, the words, the working directory and every variable that a decision reads; no other variable."""
+def test_request_is_encoded_like_that_of_the_python_client(place: Place, arguments: str, mode: str, entry: str) -> None:
+    """The request has the version, the arguments, the working directory and the listed variables only."""
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
         connection.sendall(protocol.encode_reply(protocol.KIND_ANSWER, 0, b"{}\n"))
 
     env = {name: f"/{name} = x" for name in protocol.SENT_VARIABLES} | {"VERDIKT_HOME": str(place.data)}
-    argument = words.split()[2:]
+    argument = arguments.split()[2:]
     with FakeWarm(place.data, behave) as warm:
         place.ask(
-            words=words, mode=mode, entry=entry, env=env | {"ANTHROPIC_API_KEY": "sk-1", "CLAUDE_CODE_OAUTH": "2"}
+            arguments=arguments,
+            mode=mode,
+            entry=entry,
+            env=env | {"ANTHROPIC_API_KEY": "sk-1", "CLAUDE_CODE_OAUTH": "2"},
         )
-    named = [*(words.split() or ["generic"]), "", "", ""][:3]
+    head_arguments = [*(arguments.split() or ["generic"]), "", "", ""][:3]
     expected = protocol.encode_request(
-        [__version__, *named, str(place.project), protocol.NATIVE_CLIENT],
+        [__version__, *head_arguments, str(place.project), protocol.NATIVE_CLIENT],
         place.env | env,
-        b"" if argument else QUESTION,
+        b"" if argument else INPUT,
     )
-    assert warm.questions == [expected]
+    assert warm.requests == [expected]
 
 
-ANSWER = protocol.encode_reply(protocol.KIND_ANSWER, 0, b"{}\n")
+REPLY = protocol.encode_reply(protocol.KIND_ANSWER, 0, b"{}\n")
 NO_DECISION = "it did not answer with one decision"
 ENDED = "the warm process ended before it had answered"
-WRONG_ANSWERS: dict[str, tuple[bytes, str]] = {
+INVALID_REPLIES: dict[str, tuple[bytes, str]] = {
     "nothing": (b"", ENDED),
-    "half a prefix": (ANSWER[:7], ENDED),
-    "a prefix and no more": (ANSWER[:14], ENDED),
-    "half an answer": (ANSWER[:-1], ENDED),
+    "half a prefix": (REPLY[:7], ENDED),
+    "a prefix and no more": (REPLY[:14], ENDED),
+    "half an answer": (REPLY[:-1], ENDED),
     "garbage": (bytes(range(256)), NO_DECISION),
     "text": (b"HTTP/1.1 400 Bad Request\r\n\r\n", NO_DECISION),
-    "another magic": (b"VDK2" + ANSWER[4:], NO_DECISION),
-    "a length without end": (ANSWER[:6] + b"\xff\xff\xff\xff" + ANSWER[10:], NO_DECISION),
-    "an error text without end": (ANSWER[:10] + b"\x7f\xff\xff\xff" + ANSWER[14:], NO_DECISION),
-    "an unknown kind": (ANSWER[:4] + b"\x07" + ANSWER[5:], "the warm process refused to answer"),
+    "another magic": (b"VDK2" + REPLY[4:], NO_DECISION),
+    "a length without end": (REPLY[:6] + b"\xff\xff\xff\xff" + REPLY[10:], NO_DECISION),
+    "an error text without end": (REPLY[:10] + b"\x7f\xff\xff\xff" + REPLY[14:], NO_DECISION),
+    "an unknown kind": (REPLY[:4] + b"\x07" + REPLY[5:], "the warm process refused to answer"),
     "a refusal": (protocol.encode_reply(protocol.KIND_REFUSED), "the warm process refused to answer"),
-    "status 1": (ANSWER[:5] + b"\x01" + ANSWER[6:], NO_DECISION),
-    "status 255": (ANSWER[:5] + b"\xff" + ANSWER[6:], NO_DECISION),
+    "status 1": (REPLY[:5] + b"\x01" + REPLY[6:], NO_DECISION),
+    "status 255": (REPLY[:5] + b"\xff" + REPLY[6:], NO_DECISION),
     "an empty document": (protocol.encode_reply(0, 0, b""), NO_DECISION),
     "two documents": (protocol.encode_reply(0, 0, b"{}\n{}\n"), NO_DECISION),
     "a list": (protocol.encode_reply(0, 0, b"[]\n"), NO_DECISION),
@@ -203,10 +207,10 @@ WRONG_ANSWERS: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG_ANSWERS)
-def test_a_wrong_answer_blocks_and_is_not_asked_for_again(place: Place, wrong: str) -> None:
-    """It may have been decided and recorded, so nobody else is asked; where nothing is about to happen, no opinion."""
-    data, what = WRONG_ANSWERS[wrong]
+@pytest.mark.parametrize("case", INVALID_REPLIES)
+def test_invalid_reply_blocks_and_is_not_retried(place: Place, case: str) -> None:
+    """An invalid reply blocks and no other process is asked, because the call may have been recorded."""
+    data, what = INVALID_REPLIES[case]
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
@@ -215,111 +219,111 @@ def test_a_wrong_answer_blocks_and_is_not_asked_for_again(place: Place, wrong: s
     with FakeWarm(place.data, behave) as warm:
         assert_blocked(place.ask(), what)
         assert place.ask(mode="open") == Said(0, b"{}\n", b"")
-    assert len(warm.questions) == 2
+    assert len(warm.requests) == 2
     assert place.crashes() == [what, what]
-    assert not (place.data / "heard").exists()
+    assert not (place.data / "input").exists()
 
 
 @pytest.mark.parametrize("pace", ["hung", "slow", "deaf"])
-def test_a_warm_process_that_takes_too_long_blocks(place: Place, pace: str) -> None:
-    """Hung, one byte at a time, or one that does not even listen to a long question."""
+def test_slow_daemon_is_a_block(place: Place, pace: str) -> None:
+    """A warm process that hangs, sends byte by byte or does not read is a block."""
 
     def behave(connection: socket.socket) -> None:
         if pace != "deaf":
             warm.ask(connection)
-        for byte in ANSWER * 3 if pace == "slow" else b"":
+        for byte in REPLY * 3 if pace == "slow" else b"":
             connection.sendall(bytes([byte]))
             over.wait(0.2)
         over.wait()
 
     over = threading.Event()
     with FakeWarm(place.data, behave) as warm:
-        assert_blocked(place.ask(MANY, seconds="2"), "the warm process did not answer in time")
+        assert_blocked(place.ask(LONG_INPUT, seconds="2"), "the warm process did not answer in time")
         over.set()
-    assert not (place.data / "heard").exists()
+    assert not (place.data / "input").exists()
 
 
-def test_an_answer_in_pieces_is_an_answer(place: Place) -> None:
-    """However slowly it comes, in time."""
+def test_reply_in_single_bytes_is_accepted(place: Place) -> None:
+    """A reply that arrives in time is accepted in whatever pieces it comes."""
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
-        for byte in ANSWER:
+        for byte in REPLY:
             connection.sendall(bytes([byte]))
             time.sleep(0.01)
 
     with FakeWarm(place.data, behave) as warm:
-        assert place.ask(MANY) == Said(0, b"{}\n", b"")
+        assert place.ask(LONG_INPUT) == Said(0, b"{}\n", b"")
 
 
-def test_one_that_is_of_another_version_leaves_it_to_the_hook(place: Place) -> None:
-    """It decided nothing."""
+def test_retry_reply_runs_the_hook(place: Place) -> None:
+    """A retry reply means that nothing was decided, so the hook decides."""
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
         connection.sendall(protocol.encode_reply(protocol.KIND_RETRY))
 
     with FakeWarm(place.data, behave) as warm:
-        assert place.ask() == BY_HOOK
-    assert (place.data / "heard").read_bytes() == QUESTION
+        assert place.ask() == HOOK_REPLY
+    assert (place.data / "input").read_bytes() == INPUT
 
 
-def test_a_connection_that_ends_while_the_question_is_written_leaves_it_to_the_hook(place: Place) -> None:
-    """It cannot have been decided."""
+def test_connection_closed_during_the_request_runs_the_hook(place: Place) -> None:
+    """A request that was not sent to its end cannot have been decided, so the hook decides."""
 
     def behave(connection: socket.socket) -> None:
         connection.recv(1)
 
     with FakeWarm(place.data, behave):
-        assert place.ask(MANY) == BY_HOOK
-    assert (place.data / "heard").read_bytes() == MANY
+        assert place.ask(LONG_INPUT) == HOOK_REPLY
+    assert (place.data / "input").read_bytes() == LONG_INPUT
 
 
-def nobody(place: Place) -> None:
-    """No warm process ever was."""
+def no_directory(place: Place) -> None:
+    """No warm process ever ran."""
 
 
-def stale(place: Place) -> None:
-    """One was killed."""
+def stale_socket(place: Place) -> None:
+    """A warm process was killed."""
     with FakeWarm(place.data, lambda connection: None):
         pass
 
 
-def open_to_others(place: Place) -> None:
-    """Somebody else could have put a socket there."""
-    stale(place)
+def directory_open_to_others(place: Place) -> None:
+    """Another user could have put the socket there."""
+    stale_socket(place)
     (place.data / "run").chmod(0o770)
 
 
-def elsewhere(place: Place) -> None:
-    """A link to a directory that may be anybody's."""
+def symbolic_link(place: Place) -> None:
+    """The directory is a link, which may lead to another user's."""
     (place.data / "other").mkdir(mode=0o700)
     (place.data / "run").symlink_to("other")
 
 
-def a_file(place: Place) -> None:
-    """Not a socket."""
+def file_instead_of_socket(place: Place) -> None:
+    """There is a file in place of the socket."""
     (place.data / "run").mkdir(mode=0o700)
     (place.data / "run/daemon.sock").write_text("")
 
 
-def not_a_directory(place: Place) -> None:
-    """Not even a place for one."""
+def file_instead_of_directory(place: Place) -> None:
+    """There is a file in place of the directory."""
     (place.data / "run").write_text("")
 
 
-def another_owner(place: Place) -> None:
-    """Only root can try this one; for others the directory is closed, which is as good as somebody else's."""
-    stale(place)
+def directory_of_another_user(place: Place) -> None:
+    """The directory belongs to another user; without root, it is closed instead."""
+    stale_socket(place)
     if os.geteuid() == 0:
         os.chown(place.data / "run", 12345, 12345)
     else:
         (place.data / "run").chmod(0)
 
 
-def another_listener(place: Place) -> None:
-    """Only root can try this one as well: a socket in our directory, and somebody else behind it. Others meet a stale one."""
-    stale(place)
+def listener_of_another_user(place: Place) -> None:
+    """Another user listens on the socket; without root, the socket is stale instead."""
+    stale_socket(place)
     if os.geteuid() != 0:
         return
     (place.data / "run/daemon.sock").unlink()
@@ -327,21 +331,31 @@ def another_listener(place: Place) -> None:
     server.bind(str(place.data / "run/daemon.sock"))
     os.seteuid(12345)
     try:
-        server.listen()  # whoever does this is the peer that clients see
+        server.listen()  # the kernel reports the user of this call as the peer
     finally:
         os.seteuid(0)
     place.listeners.append(server)
 
 
 @pytest.mark.parametrize(
-    "why", [nobody, another_listener, stale, open_to_others, elsewhere, a_file, not_a_directory, another_owner]
+    "why",
+    [
+        no_directory,
+        listener_of_another_user,
+        stale_socket,
+        directory_open_to_others,
+        symbolic_link,
+        file_instead_of_socket,
+        file_instead_of_directory,
+        directory_of_another_user,
+    ],
 )
-def test_where_nobody_can_be_asked_the_hook_decides(place: Place, why: "native.Callable[[Place], None]") -> None:
-    """With the same question and the same environment: it may look for a warm process itself, and start one."""
+def test_unusable_socket_runs_the_hook(place: Place, why: "native.Callable[[Place], None]") -> None:
+    """Without a warm process that can be trusted, the hook gets the same input and environment."""
     why(place)
 
-    assert place.ask() == BY_HOOK
-    assert (place.data / "heard").read_bytes() == QUESTION
+    assert place.ask() == HOOK_REPLY
+    assert (place.data / "input").read_bytes() == INPUT
     seen = (place.data / "env").read_text().splitlines()
     assert {f"{name}={value}" for name, value in place.env.items()} <= set(seen)
     assert not [line for line in seen if line.startswith("VERDIKT_DAEMON=")]
@@ -353,41 +367,41 @@ def test_where_nobody_can_be_asked_the_hook_decides(place: Place, why: "native.C
     "env",
     [
         {"VERDIKT_DAEMON": "off"},
-        {"VERDIKT_HOME": "~nobody/x"},
+        {"VERDIKT_HOME": "~daemon/x"},
         {"VERDIKT_HOME": f"/{'x' * 100}"},
         {"VERDIKT_MANAGED_POLICY": "x" * 70_000},
     ],
-    ids=["off", "elsewhere", "too far for a socket", "long"],
+    ids=["off", "home of another user", "path too long", "request too long"],
 )
-def test_what_cannot_be_asked_is_left_to_the_hook(place: Place, env: dict[str, str]) -> None:
-    """Switched off, at a place that only Python finds, or longer than a question may be."""
+def test_request_that_cannot_be_sent_runs_the_hook(place: Place, env: dict[str, str]) -> None:
+    """The hook decides when the warm process is off, its path is unusable, or the request is too long."""
 
     def behave(connection: socket.socket) -> None:
-        warm.questions.append(connection.recv(1))
+        warm.requests.append(connection.recv(1))
 
     place.python.write_text('#!/bin/sh\ncat > /dev/null\necho \'{"from":"the hook"}\'\n')
     with FakeWarm(place.data, behave) as warm:
-        assert place.ask(env=env) == BY_HOOK
-    assert warm.questions in ([], [b""])
+        assert place.ask(env=env) == HOOK_REPLY
+    assert warm.requests in ([], [b""])
 
 
-def test_a_working_directory_that_is_gone_is_left_to_the_hook(place: Place) -> None:
-    """Which is asked in it all the same."""
+def test_deleted_working_directory_runs_the_hook(place: Place) -> None:
+    """In a working directory that was deleted the hook decides."""
     gone = place.project / "gone"
     gone.mkdir()
     line = ["/bin/sh", "-c", 'rmdir ../gone; exec "$@"', "sh", *place.line()]
     with FakeWarm(place.data, lambda connection: None):
-        done = subprocess.run(line, input=QUESTION, capture_output=True, cwd=gone, env=place.env, check=False)
+        completed_process = subprocess.run(line, input=INPUT, capture_output=True, cwd=gone, env=place.env, check=False)
 
-    assert Said(done.returncode, done.stdout, b"") == BY_HOOK
+    assert Said(completed_process.returncode, completed_process.stdout, b"") == HOOK_REPLY
 
 
-def test_a_queue_that_is_full_is_waited_for(place: Place) -> None:
-    """Others were first. Where that takes too long the hook decides, as it may on a very busy machine."""
+def test_full_queue_is_waited_for(place: Place) -> None:
+    """The client waits for room in the queue for a while before the hook decides."""
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
-        connection.sendall(ANSWER)
+        connection.sendall(REPLY)
 
     def answered() -> bool:
         others = warm.fill()
@@ -396,21 +410,21 @@ def test_a_queue_that_is_full_is_waited_for(place: Place) -> None:
         )
         eventually("it waits", lambda: Path(f"/proc/{call.pid}/stat").read_text().split()[2] == "S")
         warm.let_in()
-        said = call.communicate(timeout=60)[0]
+        reply = call.communicate(timeout=60)[0]
         for other in others:
             other.close()
-        assert said in (b"{}\n", BY_HOOK.stdout)
-        return said == b"{}\n"
+        assert reply in (b"{}\n", HOOK_REPLY.stdout)
+        return reply == b"{}\n"
 
     for _ in range(20):
         with FakeWarm(place.data, behave, full=True) as warm:
             if answered():
                 return
-    pytest.fail("never waited for")
+    pytest.fail("the queue was never waited for")
 
 
-def test_behind_a_given_socket_nobody_else_is_asked(place: Place) -> None:
-    """Its owner's answer counts; where there is none, nothing is started and nothing falls back."""
+def test_named_socket_is_the_only_one_asked(place: Place) -> None:
+    """With --socket only its owner decides, and every failure is a block."""
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
@@ -420,18 +434,18 @@ def test_behind_a_given_socket_nobody_else_is_asked(place: Place) -> None:
     with FakeWarm(place.data, behave) as warm:
         assert place.ask(socket=address) == Said(2, BLOCK, b"no\n")
         assert place.ask(socket=address, env={"VERDIKT_DAEMON": "off"}) == Said(2, BLOCK, b"no\n")
-    assert_blocked(place.ask(socket=address, seconds="1"), "nobody answers at its socket")
-    assert_blocked(place.ask(socket="/nowhere/daemon.sock", seconds="1"), "nobody answers at its socket")
+    assert_blocked(place.ask(socket=address, seconds="1"), "no process answers at its socket")
+    assert_blocked(place.ask(socket="/nowhere/daemon.sock", seconds="1"), "no process answers at its socket")
     assert_blocked(place.ask(socket="run/daemon.sock"), "a socket whose path is not absolute")
     (place.data / "run").chmod(0o777)
     with FakeWarm(place.data, behave) as warm:
-        assert_blocked(place.ask(socket=address, seconds="1"), "nobody answers at its socket")
+        assert_blocked(place.ask(socket=address, seconds="1"), "no process answers at its socket")
     assert place.ask(socket=address, mode="open", seconds="1") == Said(0, b"{}\n", b"")
-    assert not (place.data / "heard").exists()
+    assert not (place.data / "input").exists()
 
 
-def test_behind_a_given_socket_one_that_restarts_is_waited_for(place: Place) -> None:
-    """An update must not block everybody."""
+def test_named_socket_is_retried_during_a_restart(place: Place) -> None:
+    """With --socket the client asks again while the service restarts."""
     kinds = iter([protocol.KIND_RETRY, protocol.KIND_RETRY, protocol.KIND_ANSWER])
 
     def behave(connection: socket.socket) -> None:
@@ -440,14 +454,14 @@ def test_behind_a_given_socket_one_that_restarts_is_waited_for(place: Place) -> 
 
     with FakeWarm(place.data, behave) as warm:
         assert place.ask(socket=str(place.data / "run/daemon.sock")) == Said(0, b"{}\n", b"")
-    assert len(warm.questions) == 3
+    assert len(warm.requests) == 3
 
 
 @pytest.mark.parametrize("number", STOPS)
 @pytest.mark.parametrize("mode", ["closed", "open"])
 @pytest.mark.parametrize("where", ["question", "warm"])
-def test_a_signal_is_a_failure_like_any_other(place: Place, number: signal.Signals, mode: str, where: str) -> None:
-    """While it waits for the question, and while it waits for the answer."""
+def test_signal_is_a_failure(place: Place, number: signal.Signals, mode: str, where: str) -> None:
+    """A signal during the input or the reply is a block, or no opinion in open mode."""
     asked, over = threading.Event(), threading.Event()
 
     def behave(connection: socket.socket) -> None:
@@ -464,7 +478,7 @@ def test_a_signal_is_a_failure_like_any_other(place: Place, number: signal.Signa
         if where == "question":
             eventually("its handlers are in place", lambda: all(catches(call.pid, each) for each in STOPS))
         else:
-            call.stdin.write(QUESTION)
+            call.stdin.write(INPUT)
             call.stdin.close()
             call.stdin = None
             assert asked.wait(PATIENCE_SECONDS)
@@ -478,8 +492,8 @@ def test_a_signal_is_a_failure_like_any_other(place: Place, number: signal.Signa
 
 
 @pytest.mark.parametrize("number", STOPS)
-def test_a_signal_that_comes_while_the_hook_decides_does_not_cut_it_short(place: Place, number: signal.Signals) -> None:
-    """Its decision is on its way."""
+def test_signal_does_not_interrupt_the_hook(place: Place, number: signal.Signals) -> None:
+    """A signal does not interrupt a hook that is deciding."""
     place.python.write_text(
         "#!/bin/sh\n"
         'touch "$VERDIKT_HOME/there"\n'
@@ -495,48 +509,46 @@ def test_a_signal_that_comes_while_the_hook_decides_does_not_cut_it_short(place:
     (place.data / "go").touch()
     out, err = call.communicate(timeout=60)
 
-    assert Said(call.returncode, out, err) == BY_HOOK
+    assert Said(call.returncode, out, err) == HOOK_REPLY
 
 
 @pytest.mark.parametrize("mode", ["closed", "open"])
 @pytest.mark.parametrize("number", [signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE])
-def test_a_signal_that_was_there_before_it_is_a_failure_like_any_other(
-    place: Place, number: signal.Signals, mode: str
-) -> None:
-    """What is blocked and has come stays so when a program is started; a broken pipe of somebody else's means nothing."""
+def test_signal_pending_at_the_start_is_a_failure(place: Place, number: signal.Signals, mode: str) -> None:
+    """A blocked signal that is pending at the start is handled; SIGPIPE means nothing."""
 
     def leave_one() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, [number])
         os.kill(os.getpid(), number)
 
-    done = subprocess.run(
-        place.line(mode=mode), input=QUESTION, capture_output=True, env=place.env, preexec_fn=leave_one, check=False
+    completed_process = subprocess.run(
+        place.line(mode=mode), input=INPUT, capture_output=True, env=place.env, preexec_fn=leave_one, check=False
     )
-    said = Said(done.returncode, done.stdout, done.stderr)
+    reply = Said(completed_process.returncode, completed_process.stdout, completed_process.stderr)
     if number is signal.SIGPIPE:
-        assert said == BY_HOOK
+        assert reply == HOOK_REPLY
     elif mode == "open":
-        assert said == Said(0, b"{}\n", b"")
+        assert reply == Said(0, b"{}\n", b"")
     else:
-        assert_blocked(said, "in time" if number is signal.SIGALRM else "it was stopped by a signal")
+        assert_blocked(reply, "in time" if number is signal.SIGALRM else "it was stopped by a signal")
 
 
-def test_whoever_ignores_signals_gets_a_decision_as_well(place: Place) -> None:
-    """What a client ignores, its children ignore: that includes how a process ended."""
+def test_ignored_signals_do_not_prevent_a_decision(place: Place) -> None:
+    """Signals that the host ignores, SIGCHLD among them, do not prevent a decision."""
 
     def ignore() -> None:
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGHUP, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
 
-    done = subprocess.run(
-        place.line(), input=QUESTION, capture_output=True, env=place.env, preexec_fn=ignore, check=False
+    completed_process = subprocess.run(
+        place.line(), input=INPUT, capture_output=True, env=place.env, preexec_fn=ignore, check=False
     )
-    assert Said(done.returncode, done.stdout, done.stderr) == BY_HOOK
+    assert Said(completed_process.returncode, completed_process.stdout, completed_process.stderr) == HOOK_REPLY
 
 
 @pytest.mark.parametrize("warm", [True, False])
-def test_a_client_that_never_ends_its_question_is_not_waited_for(place: Place, warm: bool) -> None:
-    """Whoever waits for it, the client or the hook."""
+def test_input_without_end_is_a_block(place: Place, warm: bool) -> None:
+    """Input that never ends is a block, whether the client or the hook reads it."""
     with FakeWarm(place.data, lambda connection: over.wait(20) and None) if warm else nullcontext():
         over = threading.Event()
         call = subprocess.Popen(
@@ -551,75 +563,85 @@ def test_a_client_that_never_ends_its_question_is_not_waited_for(place: Place, w
         call.stdin.flush()
         code = call.wait(timeout=PATIENCE_SECONDS)
         over.set()
-    what = "it did not hear the whole question in time" if warm else "it was killed or took too long"
+    what = "it did not receive its whole input in time" if warm else "it was killed or took too long"
     assert_blocked(Said(code, call.stdout.read(), call.stderr.read()), what)
     for stream in (call.stdin, call.stdout, call.stderr):
         stream.close()
 
 
-def test_a_question_that_is_too_long_is_read_to_its_end_and_asked_as_such(place: Place) -> None:
-    """One byte more than may be is enough to know; the client can write all of it."""
+def test_input_that_is_too_long_is_read_and_truncated(place: Place) -> None:
+    """Input that is too long is read to its end, and one byte more than allowed is sent."""
 
     def behave(connection: socket.socket) -> None:
         warm.ask(connection)
-        connection.sendall(ANSWER)
+        connection.sendall(REPLY)
 
     with FakeWarm(place.data, behave) as warm:
         assert place.ask(b"x" * 50_000_000, seconds="20") == Said(0, b"{}\n", b"")
-    (asked,) = warm.questions
+    (asked,) = warm.requests
     assert protocol.decode_request_prefix(asked[:12])[1] == protocol.MAX_PAYLOAD_BYTES + 1
 
 
 @pytest.mark.parametrize("closing", ["<&-", "2>&-", "<&- 2>&-"])
-def test_without_stdin_or_stderr_it_decides_all_the_same(place: Place, closing: str) -> None:
-    """No socket or file of ours is taken for what was closed."""
+def test_closed_stdin_or_stderr_does_not_prevent_a_decision(place: Place, closing: str) -> None:
+    """Without stdin or stderr the decision is the same, and no descriptor is mistaken for them."""
     line = ["/bin/sh", "-c", f'exec "$@" {closing}', "sh", *place.line()]
-    done = subprocess.run(line, input=b"", capture_output=True, cwd=place.project, env=place.env, check=False)
+    completed_process = subprocess.run(
+        line, input=b"", capture_output=True, cwd=place.project, env=place.env, check=False
+    )
 
-    assert (done.returncode, done.stdout) == (0, BY_HOOK.stdout)
-    assert (place.data / "heard").read_bytes() == b""
+    assert (completed_process.returncode, completed_process.stdout) == (0, HOOK_REPLY.stdout)
+    assert (place.data / "input").read_bytes() == b""
 
 
 @pytest.mark.parametrize(("mode", "code"), [("closed", 2), ("open", 0)])
 @pytest.mark.parametrize("way", ["closed", "broken", "full"])
-def test_when_nobody_hears_the_answer_the_status_says_it(place: Place, mode: str, code: int, way: str) -> None:
-    """A closed stdout, one that nobody reads, a disk that is full."""
+def test_status_is_right_when_stdout_cannot_be_written(place: Place, mode: str, code: int, way: str) -> None:
+    """When stdout is closed, broken or full, the exit status alone carries the decision."""
     redirect = {"closed": ">&-", "broken": "", "full": "> /dev/full"}[way]
     line = ["/bin/sh", "-c", f'exec "$@" {redirect}', "sh", *place.line(mode=mode)]
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run(line, input=QUESTION, stdout=write, cwd=place.project, env=place.env, check=False)
+    completed_process = subprocess.run(line, input=INPUT, stdout=write, cwd=place.project, env=place.env, check=False)
     os.close(write)
 
-    assert done.returncode == code
+    assert completed_process.returncode == code
 
 
-def test_an_interpreter_that_is_not_absolute_is_not_looked_for(place: Place) -> None:
-    """Neither in PATH nor in the project."""
+def test_relative_interpreter_is_not_searched(place: Place) -> None:
+    """An interpreter that is not absolute is searched neither in PATH nor in the project."""
     shutil.copy(place.python, place.project / "python3")
     for name in ("python3", "./python3"):
         line = [str(place.client), "5", "closed", name, "-m", "verdikt.hosts.hook", "claude", "PreToolUse"]
         env = place.env | {"VERDIKT_DAEMON": "off", "PATH": f"{place.project}:{place.env['PATH']}"}
-        done = subprocess.run(line, input=QUESTION, capture_output=True, cwd=place.project, env=env, check=False)
-        assert_blocked(Said(done.returncode, done.stdout, done.stderr), "it could not be started")
+        completed_process = subprocess.run(
+            line, input=INPUT, capture_output=True, cwd=place.project, env=env, check=False
+        )
+        assert_blocked(
+            Said(completed_process.returncode, completed_process.stdout, completed_process.stderr),
+            "it could not be started",
+        )
 
 
-def test_by_hand_the_interpreter_beside_it_is_used(place: Place) -> None:
-    """`verdikt-hook claude PreToolUse`, closed, isolated."""
+def test_short_form_uses_the_interpreter_beside_the_client(place: Place) -> None:
+    """`verdikt-hook claude PreToolUse` runs the interpreter beside the program, isolated and closed."""
     shutil.copy(place.python, place.client.with_name("python3"))
-    done = subprocess.run(
-        [str(place.client), "claude", "PreToolUse"], input=QUESTION, capture_output=True, env=place.env, check=False
+    completed_process = subprocess.run(
+        [str(place.client), "claude", "PreToolUse"], input=INPUT, capture_output=True, env=place.env, check=False
     )
-    assert Said(done.returncode, done.stdout, done.stderr) == BY_HOOK
+    assert Said(completed_process.returncode, completed_process.stdout, completed_process.stderr) == HOOK_REPLY
     place.client.with_name("python3").unlink()
-    done = subprocess.run(
-        [str(place.client), "claude"], input=QUESTION, capture_output=True, env=place.env, check=False
+    completed_process = subprocess.run(
+        [str(place.client), "claude"], input=INPUT, capture_output=True, env=place.env, check=False
     )
-    assert_blocked(Said(done.returncode, done.stdout, done.stderr), "it could not be started")
+    assert_blocked(
+        Said(completed_process.returncode, completed_process.stdout, completed_process.stderr),
+        "it could not be started",
+    )
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         [],
         ["--socket"],
@@ -630,10 +652,15 @@ def test_by_hand_the_interpreter_beside_it_is_used(place: Place) -> None:
         ["99999999999999999999", "open", "/bin/cat"],
     ],
 )
-def test_called_wrongly_it_blocks(place: Place, words: list[str]) -> None:
-    """Broken wiring is not permission."""
-    done = subprocess.run([str(place.client), *words], input=b"{}", capture_output=True, env=place.env, check=False)
+def test_invalid_command_line_is_a_block(place: Place, arguments: list[str]) -> None:
+    """An invalid command line is a block."""
+    completed_process = subprocess.run(
+        [str(place.client), *arguments], input=b"{}", capture_output=True, env=place.env, check=False
+    )
 
-    assert done.returncode == (0 if "open" in words else 2)
-    if "open" not in words:
-        assert_blocked(Said(done.returncode, done.stdout, done.stderr), "it was called without a hook")
+    assert completed_process.returncode == (0 if "open" in arguments else 2)
+    if "open" not in arguments:
+        assert_blocked(
+            Said(completed_process.returncode, completed_process.stdout, completed_process.stderr),
+            "it was called without a hook",
+        )

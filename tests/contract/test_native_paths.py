@@ -1,4 +1,4 @@
-"""The native client with the real warm process: it says what the hook process says, whichever of the two decides."""
+"""The native client with the real warm process: its output is that of the hook process, whichever decides."""
 
 import json
 import shutil
@@ -24,8 +24,8 @@ HOOK_MODULE = "verdikt.hosts.hook"
 
 @pytest.fixture
 def warm() -> Iterator[WarmProcess]:
-    """A place for a warm process, with a short path; none lives there yet."""
-    root = native.short_directory()
+    """Return a data directory with a short path, without a running warm process."""
+    root = native.create_short_directory()
     process = WarmProcess(root, VERDIKT_DAEMON_IDLE="60")
     try:
         yield process
@@ -37,73 +37,80 @@ def warm() -> Iterator[WarmProcess]:
 def ask(
     warm: WarmProcess,
     payload: bytes,
-    *words: str,
+    *arguments: str,
     env: Mapping[str, str] | None = None,
     seconds: str = "20",
     program: Path | None = None,
 ) -> Said:
-    """The native client, as it is registered."""
-    hook = [sys.executable, "-I", "-m", HOOK_MODULE, *(words or ("claude", "PreToolUse"))]
+    """Run the native client as it is registered."""
+    hook = [sys.executable, "-I", "-m", HOOK_MODULE, *(arguments or ("claude", "PreToolUse"))]
     line = [str(program or native.client()), seconds, "closed", *hook]
     env = warm.env if env is None else env
-    done = subprocess.run(line, input=payload, env=env, cwd=warm.home, capture_output=True, timeout=60, check=False)
-    return Said(done.returncode, done.stdout, done.stderr)
+    completed_process = subprocess.run(
+        line, input=payload, env=env, cwd=warm.home, capture_output=True, timeout=60, check=False
+    )
+    return Said(completed_process.returncode, completed_process.stdout, completed_process.stderr)
 
 
-def recorded(warm: WarmProcess) -> Iterator[tuple[str, list[str], dict[str, str], bytes]]:
-    """Every payload that a client really sent, and a few that none should."""
+def iterate_payloads(warm: WarmProcess) -> Iterator[tuple[str, list[str], dict[str, str], bytes]]:
+    """Yield every payload that a host really sent, and a few invalid ones."""
     for name in RECORDED:
-        found = load(name)
-        env = warm.env | {key: value for key, value in found.get("env", {}).items() if key in protocol.SENT_VARIABLES}
-        yield name, [name.split("/")[0].split("_")[0], event_of(name)], env, json.dumps(found["payload"]).encode()
+        payload = load(name)
+        env = warm.env | {key: value for key, value in payload.get("env", {}).items() if key in protocol.SENT_VARIABLES}
+        yield name, [name.split("/")[0].split("_")[0], event_of(name)], env, json.dumps(payload["payload"]).encode()
     yield "half a payload", ["claude", "PreToolUse"], warm.env, b'{"tool_name": "Ba'
     yield "no payload", ["codex", "PreToolUse"], warm.env, b""
     yield "no payload after", ["claude", "PostToolUse"], warm.env, b""
     yield "bytes", ["gemini", "BeforeTool"], warm.env, bytes(range(256))
     yield "seed 001's wiring", ["claude", "bash"], warm.env, b'{"command": "rm -rf /"}'
     yield "a payload as argument", ["claude", "bash", '{"command": "ls"}'], warm.env, b"not read"
-    yield "an unknown host", ["nobody", "before"], warm.env, bash("rm -rf /")
+    yield "an unknown host", ["unknown", "before"], warm.env, bash("rm -rf /")
     yield "half a character", ["codex", "PreToolUse"], warm.env, bash("rm -rf /\ud800")
     yield "too long", ["claude", "PreToolUse"], warm.env, b'"' + b"x" * 50_000_000 + b'"'
 
 
-def test_every_recorded_payload_gets_the_same_bytes_and_leaves_the_same_receipts(
+def test_native_client_and_hook_process_reply_and_record_the_same(
     warm: WarmProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Native client and warm process on one side, the hook process alone on the other."""
-    questions = list(recorded(warm))
+    """Native client with warm process and hook process alone give the same bytes and receipts."""
+    requests = list(iterate_payloads(warm))
     warm.start()
-    asked = {name: ask(warm, payload, *words, env=env) for name, words, env, payload in questions}
+    daemon_replies = {name: ask(warm, payload, *arguments, env=env) for name, arguments, env, payload in requests}
     calls = warm.status()["calls"]
-    kept = receipts(warm.data)
+    daemon_receipts = receipts(warm.data)
     warm.end()
     warm.started.clear()
     shutil.rmtree(warm.data)
     monkeypatch.chdir(warm.home)
-    alone = {name: run_forked(words, payload, env) for name, words, env, payload in questions}
+    hook_replies = {name: run_forked(arguments, payload, env) for name, arguments, env, payload in requests}
 
-    assert asked == alone
-    assert receipts(warm.data) == kept
-    assert calls == len(questions), "one of them was not decided by the warm process"
+    assert daemon_replies == hook_replies
+    assert receipts(warm.data) == daemon_receipts
+    assert calls == len(requests), "one of them was not decided by the warm process"
 
 
 @pytest.mark.parametrize("program", ["shipped", "sanitized"])
-def test_without_a_warm_process_the_bytes_are_the_same_too(
+def test_native_client_without_daemon_replies_like_the_hook_process(
     warm: WarmProcess, program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The client leaves it to the script beside it, which runs the hook process."""
+    """Without a warm process the client runs `guard.sh` and the hook, with the same output."""
     client = native.client() if program == "shipped" else native.sanitized()
-    questions = [each for number, each in enumerate(recorded(warm)) if number % 25 == 0 or number >= len(RECORDED)]
+    requests = [
+        request for number, request in enumerate(iterate_payloads(warm)) if number % 25 == 0 or number >= len(RECORDED)
+    ]
     off = {"VERDIKT_DAEMON": "off", **native.SANITIZER_ENV}
-    said = {name: ask(warm, payload, *words, env=env | off, program=client) for name, words, env, payload in questions}
+    replies = {
+        name: ask(warm, payload, *arguments, env=env | off, program=client)
+        for name, arguments, env, payload in requests
+    }
     monkeypatch.chdir(warm.home)
 
-    assert said == {name: run_forked(words, payload, env) for name, words, env, payload in questions}
+    assert replies == {name: run_forked(arguments, payload, env) for name, arguments, env, payload in requests}
     assert find_daemon_pid(warm.run) == 0
 
 
-def test_the_first_call_starts_the_warm_process_and_the_next_asks_it(warm: WarmProcess) -> None:
-    """Nobody waits for it, and every call is in the log once."""
+def test_first_call_starts_the_daemon_for_the_next(warm: WarmProcess) -> None:
+    """The first call decides without waiting and starts the warm process that the second one asks."""
     first = ask(warm, bash("ls", call="one"))
     eventually("one was started", warm.reachable)
     second = ask(warm, bash("ls", call="two"))
@@ -113,8 +120,8 @@ def test_the_first_call_starts_the_warm_process_and_the_next_asks_it(warm: WarmP
     assert warm.status()["calls"] == 1
 
 
-def test_after_a_kill_the_next_call_works(warm: WarmProcess) -> None:
-    """Its socket is still there, and nobody behind it."""
+def test_call_after_a_kill_works(warm: WarmProcess) -> None:
+    """After `kill -9` the next call decides although the socket is still there."""
     warm.start()
     assert ask(warm, bash("ls", call="one")).code == 0
     warm.started[0].kill()
@@ -126,21 +133,21 @@ def test_after_a_kill_the_next_call_works(warm: WarmProcess) -> None:
     assert ask(warm, bash("rm -rf /", call="three")).code == 2
 
 
-def test_one_that_hangs_is_a_block_that_says_so(warm: WarmProcess) -> None:
-    """Before the deadline of the client; it is not decided a second time."""
+def test_hanging_daemon_is_a_block(warm: WarmProcess) -> None:
+    """A warm process that hangs is a block before the host's timeout, and the call is not decided again."""
     process = warm.start()
     process.send_signal(signal.SIGSTOP)
-    said = ask(warm, bash("ls"), seconds="1")
+    replies = ask(warm, bash("ls"), seconds="1")
 
-    assert said.code == 2
-    assert b"the warm process did not answer in time" in said.stderr
-    assert b"verdikt doctor" in said.stdout
+    assert replies.code == 2
+    assert b"the warm process did not answer in time" in replies.stderr
+    assert b"verdikt doctor" in replies.stdout
     process.send_signal(signal.SIGCONT)
     eventually("it goes on", warm.reachable)
 
 
-def test_a_client_that_an_upgrade_left_behind_ends_nobody(warm: WarmProcess, tmp_path: Path) -> None:
-    """The hook process that it turns to is of the version that is installed, and asks the warm process."""
+def test_native_client_of_another_version_does_not_stop_the_daemon(warm: WarmProcess, tmp_path: Path) -> None:
+    """A client from before an upgrade runs the hook process, which asks the warm process."""
     other = tmp_path / "verdikt-hook"
     assert build.run_compiler(other, "0.0.0", ["-O1"]) == ""
     shutil.copy(native.GUARD, tmp_path)
@@ -151,11 +158,13 @@ def test_a_client_that_an_upgrade_left_behind_ends_nobody(warm: WarmProcess, tmp
     assert ask(warm, bash("ls", call="three")).code == 0
     assert process.poll() is None
     assert warm.calls() == ["one", "two", "three"]
-    assert warm.status()["calls"] == 5, "each was asked, and what was left behind asked in vain before"
+    assert warm.status()["calls"] == 5, (
+        "the old client's two calls were asked twice: by the client, in vain, and by its hook"
+    )
 
 
-def test_a_broken_policy_is_the_same_block_on_both_paths(warm: WarmProcess) -> None:
-    """With the message that says where."""
+def test_invalid_policy_is_the_same_block_with_and_without_daemon(warm: WarmProcess) -> None:
+    """An invalid policy is the same block, with its file name, on both paths."""
     warm.start()
     payload = bash("ls", cwd=str(warm.home))
     assert ask(warm, payload).code == 0

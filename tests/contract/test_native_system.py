@@ -1,4 +1,4 @@
-"""Wired for everybody: the native client of one user, the warm process of another, and nothing in between."""
+"""Managed wiring: the native client of one user asks the warm process of another."""
 
 import json
 import os
@@ -7,48 +7,50 @@ from collections.abc import Iterator
 import pytest
 
 from tests.contract.hook import Said
-from tests.contract.test_daemon_system import ALICE, BOB, SERVICE, Machine, reachable
+from tests.contract.test_daemon_system import ALICE, BOB, SERVICE, Machine, create_machine
 from tests.contract.warm import bash
 from verdikt.hosts.wiring import json_settings, wrapper
 from verdikt.hosts.wiring.installation import Installation, apply_plan, plan_wiring
 
 
 class Managed(Machine):
-    """A machine whose administrator has wired Claude Code for everybody, with the service's socket."""
+    """A machine whose administrator has wired Claude Code for all users, with the service's socket."""
 
     def wire(self) -> str:
-        """What is registered to run before a tool."""
+        """Wire Claude Code and return the line that is registered for PreToolUse."""
         for place in ("etc", "admin"):
             (self.root / place).mkdir()
-        here = Installation(
+        installation = Installation(
             project=str(self.root / "admin"),
             data_directory=str(self.root / "admin/data"),
             env={"HOME": str(self.root / "admin")},
             socket_path=str(self.socket),
             system_directory=str(self.root / "etc"),
         )
-        apply_plan(here, plan_wiring(here, ["claude"], profile="standard", scope="managed", trust=False))
+        apply_plan(
+            installation, plan_wiring(installation, ["claude"], profile="standard", scope="managed", trust=False)
+        )
         file = self.root / "etc/claude-code/managed-settings.json"
         return dict(json_settings.find_hook_commands(json.loads(file.read_text())))["PreToolUse"]
 
     def ask(self, uid: int, registered: str, command: str) -> Said:
-        """What the client of a user hears about a command."""
+        """Run the registered line as a user and return the reply about a command."""
         payload = bash(command, cwd=str(self.home(uid) / "project"))
         return self.run(uid, ["/bin/sh", "-c", registered], payload)
 
 
 @pytest.fixture
 def machine() -> Iterator[Managed]:
-    """A machine with two users, who ask by the native client."""
+    """Return a machine with two users of the native client."""
     assert wrapper.load_native_client(), (
         "the native client is not installed: run `pip install -e .` where there is a C compiler"
     )
-    with reachable(Managed) as made:
-        yield made
+    with create_machine(Managed) as created:
+        yield created
 
 
-def test_a_user_is_answered_by_the_service_and_recorded_where_they_cannot_look(machine: Managed) -> None:
-    """Each in a log of their own, under a key that none of them can read."""
+def test_user_is_answered_and_recorded_by_the_service(machine: Managed) -> None:
+    """Each user has a log of their own, under a key that none of them can read."""
     machine.serve(SERVICE)
     registered = machine.wire()
 
@@ -62,21 +64,21 @@ def test_a_user_is_answered_by_the_service_and_recorded_where_they_cannot_look(m
     assert not list(machine.home(ALICE).rglob("*.sock"))
 
 
-def test_without_the_service_everything_is_blocked_and_nothing_is_started(machine: Managed) -> None:
-    """There is nobody else to decide; nor can the user put somebody in its place."""
+def test_call_is_blocked_when_the_service_is_down(machine: Managed) -> None:
+    """Without the service every call is a block, and a user cannot replace the socket."""
     machine.serve(SERVICE)
     registered = machine.wire()
     machine.end()
-    said = machine.ask(ALICE, registered, "ls")
+    reply = machine.ask(ALICE, registered, "ls")
 
-    assert said.code == 2
-    assert "nobody answers at its socket" in json.loads(said.stdout)["reason"]
+    assert reply.code == 2
+    assert "no process answers at its socket" in json.loads(reply.stdout)["reason"]
     assert machine.run(ALICE, ["/bin/rm", "-f", str(machine.socket)]).code != 0
     assert not (machine.home(ALICE) / ".local").exists()
 
 
-def test_a_socket_in_a_directory_of_somebody_else_is_not_believed(machine: Managed) -> None:
-    """Whoever listens must own the place: here the directory has been given to another user."""
+def test_socket_in_a_directory_of_another_user_is_not_trusted(machine: Managed) -> None:
+    """A service that does not own the socket's directory is not trusted."""
     machine.serve(SERVICE)
     registered = machine.wire()
     os.chown(machine.socket.parent, BOB, BOB)
@@ -84,8 +86,8 @@ def test_a_socket_in_a_directory_of_somebody_else_is_not_believed(machine: Manag
     assert machine.ask(ALICE, registered, "ls").code == 2
 
 
-def test_what_is_wired_for_everybody_cannot_be_changed_by_them(machine: Managed) -> None:
-    """Program, settings and policy."""
+def test_managed_files_cannot_be_changed_by_users(machine: Managed) -> None:
+    """Users cannot write the program, the settings or the policy."""
     machine.serve(SERVICE)
     machine.wire()
     files = [path for path in (machine.root / "etc").rglob("*") if path.is_file()]

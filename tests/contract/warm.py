@@ -1,4 +1,4 @@
-"""A real warm process in a directory of its own, for tests that ask it."""
+"""A real warm process in a directory of its own, and requests to it."""
 
 import json
 import os
@@ -20,22 +20,22 @@ PATIENCE_SECONDS = 60.0
 
 
 def eventually(what: str, holds: Any) -> Any:
-    """Waits until something holds; how long it takes is the machine's business."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < end:
-        if found := holds():
-            return found
+    """Wait until `holds` returns something true, and return that; the limit is generous for slow machines."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        if value := holds():
+            return value
         time.sleep(0.01)
     raise AssertionError(f"never: {what}")
 
 
 def remove(root: Path) -> None:
-    """Takes a directory away, although something that was started there may be about to write into it."""
+    """Delete a directory, although a process that was started there may still write into it."""
     eventually(f"`{root}` is gone", lambda: shutil.rmtree(root, ignore_errors=True) or not root.exists())
 
 
 def bash(command: str, *, session: str = "s", call: str = "t1", cwd: str = "") -> bytes:
-    """A tool call as Claude Code reports it."""
+    """Return the payload of a tool call as Claude Code sends it."""
     payload = {
         "hook_event_name": "PreToolUse",
         "session_id": session,
@@ -48,7 +48,7 @@ def bash(command: str, *, session: str = "s", call: str = "t1", cwd: str = "") -
 
 
 class WarmProcess:
-    """Started by `start`, ended by `end`, which a test must call."""
+    """A warm process, started by `start` and ended by `end`, which a test must call."""
 
     def __init__(self, home: Path, **env: str) -> None:
         self.home = home
@@ -60,7 +60,7 @@ class WarmProcess:
         self.started: list[subprocess.Popen[bytes]] = []
 
     def start(self, *arguments: str, wait: bool = True) -> subprocess.Popen[bytes]:
-        """A process; returns when it listens."""
+        """Start a process and wait until it listens."""
         command = [sys.executable, "-I", "-m", "verdikt.daemon", *arguments]
         process = subprocess.Popen(command, env=self.env, stderr=subprocess.PIPE)
         self.started.append(process)
@@ -69,7 +69,7 @@ class WarmProcess:
         return process
 
     def reachable(self) -> bool:
-        """Whether somebody listens."""
+        """Return whether a process listens."""
         try:
             self.connect().close()
         except OSError:
@@ -77,7 +77,7 @@ class WarmProcess:
         return True
 
     def connect(self) -> socket.socket:
-        """A connection that has asked nothing yet."""
+        """Return a connection without a request."""
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.settimeout(PATIENCE_SECONDS)
         try:
@@ -87,25 +87,28 @@ class WarmProcess:
             raise
         return sock
 
-    def question(self, payload: bytes, *words: str, env: Mapping[str, str] | None = None, cwd: str = "") -> bytes:
-        """The bytes of a question; by default about a tool call in Claude Code."""
-        host, event, argument = (*words, *("claude", "PreToolUse", "")[len(words) :])
-        texts = [__version__, host, event, argument, cwd or str(self.home), protocol.PYTHON_CLIENT]
-        return protocol.encode_request(texts, self.env if env is None else env, payload)
+    def encode_request(
+        self, payload: bytes, *arguments: str, env: Mapping[str, str] | None = None, cwd: str = ""
+    ) -> bytes:
+        """Return the bytes of a request; by default about a tool call in Claude Code."""
+        host, event, argument = (*arguments, *("claude", "PreToolUse", "")[len(arguments) :])
+        head_fields = [__version__, host, event, argument, cwd or str(self.home), protocol.PYTHON_CLIENT]
+        return protocol.encode_request(head_fields, self.env if env is None else env, payload)
 
-    def ask(self, payload: bytes, *words: str, env: Mapping[str, str] | None = None, cwd: str = "") -> Said:
-        """The answer of the warm process."""
-        return Said(*client.send_request(self.path, self.question(payload, *words, env=env, cwd=cwd), PATIENCE_SECONDS))
+    def ask(self, payload: bytes, *arguments: str, env: Mapping[str, str] | None = None, cwd: str = "") -> Said:
+        """Send a request and return the reply."""
+        data = self.encode_request(payload, *arguments, env=env, cwd=cwd)
+        return Said(*client.send_request(self.path, data, PATIENCE_SECONDS))
 
     def status(self) -> dict[str, Any]:
-        """How it is doing."""
-        found: dict[str, Any] = json.loads(self.ask(b"", "@status", "").stdout)
-        return found
+        """Return the report of `verdikt daemon status`."""
+        report: dict[str, Any] = json.loads(self.ask(b"", "@status", "").stdout)
+        return report
 
-    def hook(self, payload: bytes, *words: str, **env: str) -> Said:
-        """The hook process, as a host runs it."""
-        done = subprocess.run(
-            [sys.executable, "-I", "-m", "verdikt.hosts.hook", *(words or ("claude", "PreToolUse"))],
+    def hook(self, payload: bytes, *arguments: str, **env: str) -> Said:
+        """Run the hook process as a host does."""
+        completed_process = subprocess.run(
+            [sys.executable, "-I", "-m", "verdikt.hosts.hook", *(arguments or ("claude", "PreToolUse"))],
             env=self.env | env,
             cwd=self.home,
             input=payload,
@@ -113,10 +116,10 @@ class WarmProcess:
             timeout=60,
             check=False,
         )
-        return Said(done.returncode, done.stdout, done.stderr)
+        return Said(completed_process.returncode, completed_process.stdout, completed_process.stderr)
 
     def calls(self, session: str = "s") -> list[str]:
-        """The decided calls of a session, by their ids; `ChainBroken` when the chain does not hold."""
+        """Return the ids of the decided calls of a session; raise `ChainBroken` when the chain is not intact."""
         store = FileStore(self.data)
         try:
             return [str(entry.body["call_id"]) for entry in store.read_entries(session) if entry.kind == "decision"]
@@ -124,13 +127,11 @@ class WarmProcess:
             store.close()
 
     def end(self) -> None:
-        """Ends what was started here, and what a hook started."""
+        """End the processes that were started here, and the one that a hook started."""
         for process in self.started:
             process.kill()
             process.wait()
             if process.stderr:
                 process.stderr.close()
-        from verdikt.daemon.client import find_daemon_pid
-
-        if pid := find_daemon_pid(self.run):
+        if pid := client.find_daemon_pid(self.run):
             os.kill(pid, 9)

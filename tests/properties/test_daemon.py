@@ -1,4 +1,4 @@
-"""Whatever bytes come through a door, a client is listened to, refused or let go; nothing else comes of it."""
+"""Any bytes on the socket or the port get a valid reply, and only an authorized request is allowed."""
 
 import json
 import socket
@@ -27,54 +27,55 @@ HEADERS = [
     b"{}",
     b"\xff\x00",
 ]
-REQUESTS = st.lists(st.sampled_from(HEADERS), max_size=9).map(b"\r\n".join)
-QUESTIONS = st.tuples(st.integers(0, 40), st.integers(0, 40), st.binary(max_size=90)).map(
+HTTP_REQUESTS = st.lists(st.sampled_from(HEADERS), max_size=9).map(b"\r\n".join)
+BINARY_REQUESTS = st.tuples(st.integers(0, 40), st.integers(0, 40), st.binary(max_size=90)).map(
     lambda parts: protocol.MAGIC + parts[0].to_bytes(4, "big") + parts[1].to_bytes(4, "big") + parts[2]
 )
 
 
-def heard(connection: Connection, theirs: socket.socket, pieces: list[bytes]) -> bytes:
-    """What the client gets in the end, when it sends these pieces."""
-    said = DaemonReply(protocol.KIND_ANSWER, 0, b"{}\n")
+def exchange(connection: Connection, client: socket.socket, chunks: list[bytes]) -> bytes:
+    """Feed chunks to a connection and return what its client receives."""
+    reply = DaemonReply(protocol.KIND_ANSWER, 0, b"{}\n")
     connection.sock.setblocking(False)
     try:
-        for piece in filter(None, pieces):
-            theirs.sendall(piece)
+        for chunk in filter(None, chunks):
+            client.sendall(chunk)
             if connection.receive_data():
                 connection.read_request()
                 break
         else:
-            said = DaemonReply.refusal("it took too long")
+            reply = DaemonReply.refusal("it took too long")
     except protocol.MalformedMessage as error:
-        said = DaemonReply.refusal(str(error))
-    connection.send_reply(said)
-    return theirs.recv(1 << 16)
+        reply = DaemonReply.refusal(str(error))
+    connection.send_reply(reply)
+    return client.recv(1 << 16)
 
 
-def cut(data: bytes, at: int) -> list[bytes]:
-    return [data[:at], data[at:]]
+def split_at(data: bytes, position: int) -> list[bytes]:
+    """Split data into two chunks."""
+    return [data[:position], data[position:]]
 
 
-@given(st.one_of(st.binary(max_size=80), QUESTIONS), st.integers(0, 80))
-def test_any_bytes_through_the_socket(data: bytes, at: int) -> None:
-    """The answer is always one of the protocol."""
-    ours, theirs = socket.socketpair()
-    with closing(theirs):
-        answer = heard(Connection(ours, get_peer(ours), 0.0), theirs, cut(data, at))
+@given(st.one_of(st.binary(max_size=80), BINARY_REQUESTS), st.integers(0, 80))
+def test_any_bytes_on_the_socket_get_a_valid_reply(data: bytes, position: int) -> None:
+    """The reply to any bytes is one of the protocol."""
+    server, client = socket.socketpair()
+    with closing(client):
+        response = exchange(Connection(server, get_peer(server), 0.0), client, split_at(data, position))
 
-    kind, _, out, err = protocol.decode_reply_prefix(answer[: protocol.REPLY_PREFIX_BYTES])
-    assert len(answer) == protocol.REPLY_PREFIX_BYTES + out + err
+    kind, _, out, err = protocol.decode_reply_prefix(response[: protocol.REPLY_PREFIX_BYTES])
+    assert len(response) == protocol.REPLY_PREFIX_BYTES + out + err
     assert kind in (protocol.KIND_ANSWER, protocol.KIND_REFUSED)
 
 
-@given(st.one_of(st.binary(max_size=80), REQUESTS), st.integers(0, 200))
-def test_any_bytes_through_the_port(data: bytes, at: int) -> None:
-    """A 404 for what is no hook; else a 200 that lets nothing through unless it was asked with the token."""
-    ours, theirs = socket.socketpair()
-    with closing(theirs):
-        answer = heard(HttpConnection(ours, 0.0, 7, TOKEN, {}), theirs, cut(data, at))
+@given(st.one_of(st.binary(max_size=80), HTTP_REQUESTS), st.integers(0, 200))
+def test_any_bytes_on_the_port_are_allowed_only_with_the_token(data: bytes, position: int) -> None:
+    """Other paths get a 404, and a hook's 200 allows only a request with the token and the right host."""
+    server, client = socket.socketpair()
+    with closing(client):
+        response = exchange(HttpConnection(server, 0.0, 7, TOKEN, {}), client, split_at(data, position))
 
-    head, _, body = answer.partition(b"\r\n\r\n")
+    head, _, body = response.partition(b"\r\n\r\n")
     document = json.loads(body)
     assert head.startswith((b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 404 Not Found\r\n"))
     if head.startswith(b"HTTP/1.1 200") and document.get("decision") != "block":

@@ -1,3 +1,3 @@
-"""The warm process behind the hooks: asked through a socket, it decides as the hook process itself would."""
+"""The warm process behind the hooks: it answers hook calls over a socket exactly as the hook process would."""
 
 from __future__ import annotations

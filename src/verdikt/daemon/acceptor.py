@@ -1,4 +1,4 @@
-"""Where clients of the warm process are until they have asked. One thread at a time, the one that leads, touches it."""
+"""Accepts connections and reads requests until they are complete. Used by one thread at a time, the leader."""
 
 import errno
 import selectors
@@ -14,50 +14,50 @@ from verdikt.daemon.request import DaemonReply
 from verdikt.daemon.stats import DaemonStats
 from verdikt.daemon.wakeup import WakeupPipe
 
+# Connections accepted from one listener in a row, so that a flood of new clients does not starve the others.
 ACCEPT_BATCH = 16
-"""How many clients a door lets in before others are heard, however many stand there."""
 
 REQUEST_TIMEOUT_SECONDS = 10.0
-"""How long a client may take to ask."""
 
+# How often timeouts are checked, and how long unfinished requests may still take when the process stops.
 SWEEP_SECONDS = 1.0
-"""How often clients are looked for who take too long; and how long they still may, when the process goes."""
 
 MAX_OPEN_CONNECTIONS = 4096
+
+# Limit of all unfinished requests together; beyond it the longest is refused.
 MAX_BUFFERED_BYTES = 192 * 1024 * 1024
-"""Bytes of unfinished questions that are held; beyond it the longest is given up."""
 
+# errno values that mean: out of file descriptors or memory.
 OUT_OF_RESOURCES_ERRNOS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-"""Nobody can be let in until somebody goes."""
 
-OUT_OF_RESOURCES_PAUSE_SECONDS = 0.02
-"""A pause when nobody can be let in, and nobody can be sent away for it."""
+# The listener stays readable when `accept` fails, so without a pause the loop would spin.
+ACCEPT_ERROR_PAUSE_SECONDS = 0.02
 
+# For a client whose request is incomplete: nothing was decided, so another process may decide it.
 RETRY_REPLY = DaemonReply(protocol.KIND_RETRY)
-"""To whoever has not asked to the end: nothing was decided, and another may decide it."""
 
 
 class Listener(Protocol):
-    """Where clients come in."""
+    """A listening socket and the clients that it accepts."""
 
     sock: socket.socket
-    """Does not block."""
+    """Non-blocking."""
 
     def accept_socket(self) -> socket.socket:
-        """The next who knocked; an `OSError` when nobody has."""
+        """Return the next connection; raise `OSError` when none is waiting."""
         ...
 
     def accept_client(self, sock: socket.socket, now: float) -> Connection | None:
-        """The client that knocked; None when it may not come in."""
+        """Return the client of a connection; None when it was refused."""
         ...
 
     def close(self) -> None:
-        """Lets nobody in any more; whoever had knocked already may be let in, until `accept` fails."""
+        """Stop listening. Connections in the queue are still accepted, until `accept_socket` fails."""
         ...
 
 
 class Acceptor:
-    """Clients who have not asked yet: it lets them in, hears them out, and sends away whoever takes too long."""
+    """Connections whose request is not complete yet."""
 
     def __init__(
         self, listeners: Sequence[Listener], journal: Journal, stats: DaemonStats, max_open: int = MAX_OPEN_CONNECTIONS
@@ -68,13 +68,13 @@ class Acceptor:
         self._max_open = max_open
         self._selector = selectors.DefaultSelector()
         self.wakeup = WakeupPipe()
-        """Whoever rings it ends a `listen` that waits."""
+        """Ends a `poll_requests` that waits."""
         self._selector.register(self.wakeup, selectors.EVENT_READ)
-        for door in self._listeners:
-            self._selector.register(door.sock, selectors.EVENT_READ, door)
-        self._connections: dict[Connection, None] = {}  # the oldest first
+        for listener in self._listeners:
+            self._selector.register(listener.sock, selectors.EVENT_READ, listener)
+        self._connections: dict[Connection, None] = {}  # in order of arrival
         self._ready_connections: list[Connection] = []
-        """Whose question is complete; they stay if something fails, and leave the next time."""
+        """Connections whose request is complete; kept here so that an exception in between loses none of them."""
         self._buffered_bytes = 0
         self._last_sweep_at = 0.0
         self._closed_at = 0.0
@@ -84,65 +84,78 @@ class Acceptor:
 
     @property
     def is_closed(self) -> bool:
-        """Whether nobody new is let in."""
+        """Whether the listeners are closed."""
         return self._closed_at > 0
 
     def is_drained(self) -> bool:
-        """Whether nobody is in it, nor will be."""
+        """Return whether all connections are gone and no new one can come."""
         return not (self._listeners or self._connections or self._ready_connections)
 
     def poll_requests(self, timeout_seconds: float | None) -> list[Connection]:
-        """Waits for whoever comes or speaks; those whose question is complete now, who leave with that."""
+        """Wait for connections and data; return, and give up, the connections whose request is complete now."""
         for key, _ in self._selector.select(timeout_seconds):
             if key.data is None:
                 self.wakeup.drain()
             elif not isinstance(key.data, Connection):
                 self._accept_from(key.data)
-            elif key.data in self._connections:  # or it was sent away a moment ago, to make room for another
+            elif key.data in self._connections:  # else it was evicted while this batch of events was handled
                 self._read_request(key.data)
-        return self._take_completed()
+        return self._take_ready()
 
     def expire_connections(self) -> None:
-        """Sends away whoever takes too long."""
+        """Refuse the connections that exceed their time."""
         now = time.monotonic()
         if now - self._last_sweep_at < SWEEP_SECONDS and not self._closed_at:
             return
         self._last_sweep_at = now
-        for connection in [
-            each for each in self._connections if each.reply_deadline is not None and now > each.reply_deadline
-        ]:
-            self._reject_connection(connection, DaemonReply.refusal("expected the question sooner"))
+        overdue_connections = [
+            connection
+            for connection in self._connections
+            if connection.reply_deadline is not None and now > connection.reply_deadline
+        ]
+        for connection in overdue_connections:
+            self._reject_connection(connection, DaemonReply.refusal("expected the request sooner"))
         while (oldest := next(iter(self._connections), None)) and now - oldest.opened_at > REQUEST_TIMEOUT_SECONDS:
             self._reject_connection(
-                oldest, DaemonReply.refusal(f"expected the question within {REQUEST_TIMEOUT_SECONDS:.0f} seconds")
+                oldest, DaemonReply.refusal(f"expected the request within {REQUEST_TIMEOUT_SECONDS:.0f} seconds")
             )
         if self._closed_at and now > self._closed_at + SWEEP_SECONDS:
-            over = now > self._closed_at + 2 * SWEEP_SECONDS
-            for connection in [each for each in self._connections if over or not each.is_lingering]:
+            # Lingering connections get another second to read their reply.
+            drop_all = now > self._closed_at + 2 * SWEEP_SECONDS
+            for connection in [each for each in self._connections if drop_all or not each.is_lingering]:
                 self._reject_connection(connection, RETRY_REPLY)
 
     def close_listeners(self) -> list[Connection]:
-        """Nobody new is let in; of those who knocked already, whoever a door still lets in. Whoever has asked by now leaves."""
+        """Close the listeners, accept what is in their queues, and return the connections with a complete request."""
         if not self._closed_at:
-            for door in self._listeners:
-                self._selector.unregister(door.sock)
-                door.close()
-                if door.sock.fileno() >= 0:
-                    self._selector.register(door.sock, selectors.EVENT_READ, door)
+            for listener in self._listeners:
+                self._selector.unregister(listener.sock)
+                listener.close()
+                if listener.sock.fileno() >= 0:
+                    self._selector.register(listener.sock, selectors.EVENT_READ, listener)
             self._closed_at = time.monotonic()
-        for door in [each for each in self._listeners if each.sock.fileno() < 0]:
-            while door in self._listeners:
-                self._accept_from(door)
-        return self._take_completed()
+        for listener in [each for each in self._listeners if each.sock.fileno() < 0]:
+            while listener in self._listeners:
+                self._accept_from(listener)
+        return self._take_ready()
 
     def send_retry_to_all(self) -> None:
-        """Tells everybody; for when nobody leads who could have sent them away."""
+        """Send every client the retry reply. For the end of the process, when the leader hangs."""
         for connection in list(self._connections):
             connection.send_reply(RETRY_REPLY)
 
-    def _take_completed(self) -> list[Connection]:
-        heard, self._ready_connections = self._ready_connections, []
-        return heard
+    def close(self) -> None:
+        """Close the selector, the listeners' sockets, the connections and the wakeup pipe."""
+        for connection in [*self._connections, *self._ready_connections]:
+            connection.close()
+        for listener in self._listeners:
+            listener.sock.close()
+        self._selector.close()
+        self.wakeup.close()
+
+    def _take_ready(self) -> list[Connection]:
+        ready_connections, self._ready_connections = self._ready_connections, []
+        return ready_connections
 
     def _accept_from(self, listener: Listener) -> None:
         for _ in range(ACCEPT_BATCH):
@@ -154,8 +167,7 @@ class Acceptor:
             self._accept_client(listener, sock)
 
     def _handle_accept_error(self, listener: Listener, error: OSError) -> None:
-        """Nobody could be let in."""
-        # Whoever came first and has not asked yet makes room.
+        # The oldest client that has not sent its request frees a descriptor for those who wait.
         if error.errno in OUT_OF_RESOURCES_ERRNOS and self._evict_oldest("too many clients at once"):
             return
         if self._closed_at:
@@ -164,14 +176,15 @@ class Acceptor:
                 self._selector.unregister(listener.sock)
         elif not isinstance(error, BlockingIOError | InterruptedError):
             self._journal.write_line(f"cannot accept: {error}")
-            time.sleep(OUT_OF_RESOURCES_PAUSE_SECONDS)
+            time.sleep(ACCEPT_ERROR_PAUSE_SECONDS)
 
     def _accept_client(self, listener: Listener, sock: socket.socket) -> None:
         try:
             connection = listener.accept_client(sock, time.monotonic())
+        # Part of the request loop: one client must not end the process for the others.
         except Exception as error:
             if not isinstance(error, OSError):
-                self._journal.write_line(f"failed to let in: {type(error).__name__}")
+                self._journal.write_line(f"failed to accept: {type(error).__name__}")
             sock.close()
             return
         if connection is None:
@@ -180,10 +193,10 @@ class Acceptor:
             self._read_request(connection)
 
     def _read_request(self, connection: Connection) -> None:
-        """Takes in more of a question. Whatever fails, the client is told."""
+        """Read more of a request. The client gets a reply whatever fails."""
         try:
-            complete = self._receive_data(connection)
-            if complete:
+            is_complete = self._receive_data(connection)
+            if is_complete:
                 self._unregister_connection(connection)
         except protocol.MalformedMessage as error:
             self._reject_connection(connection, DaemonReply.refusal(str(error)))
@@ -195,27 +208,27 @@ class Acceptor:
             connection.close()
             raise
         else:
-            if complete:
+            if is_complete:
                 self._ready_connections.append(connection)
             elif self._buffered_bytes > MAX_BUFFERED_BYTES:
                 longest = max(self._connections, key=lambda each: len(each.data))
                 self._reject_connection(longest, DaemonReply.refusal("too much is being asked at once"))
 
     def _receive_data(self, connection: Connection) -> bool:
-        before = len(connection.data)
+        length_before = len(connection.data)
         try:
-            complete = connection.receive_data()
+            is_complete = connection.receive_data()
         except (BlockingIOError, InterruptedError):
-            complete = False
+            is_complete = False
         finally:
             if connection in self._connections:
-                self._buffered_bytes += len(connection.data) - before
-        if not complete:
+                self._buffered_bytes += len(connection.data) - length_before
+        if not is_complete:
             self._register_connection(connection)
-        return complete
+        return is_complete
 
     def _register_connection(self, connection: Connection) -> None:
-        """Listens to a client until it has asked."""
+        """Wait for more data of a client."""
         if connection in self._connections:
             return
         if len(self._connections) >= self._max_open:
@@ -231,7 +244,7 @@ class Acceptor:
             self._buffered_bytes -= len(connection.data)
 
     def _reject_connection(self, connection: Connection, reply: DaemonReply) -> None:
-        """Sends a client away that has not asked; its answer fits in the socket's buffer, so this does not wait."""
+        """Reply to a client without a complete request. The reply fits the socket's buffer, so this does not block."""
         self._unregister_connection(connection)
         if connection.is_lingering:
             connection.close()
@@ -245,8 +258,10 @@ class Acceptor:
 
     def _evict_oldest(self, reason: str) -> bool:
         oldest = next(iter(self._connections), None)
-        if oldest is not None:
+        if oldest is None:
+            return False
+        self._reject_connection(oldest, DaemonReply.refusal(reason))
+        if oldest in self._connections:
+            # It lingers now; its descriptor is needed, so it is closed all the same.
             self._reject_connection(oldest, DaemonReply.refusal(reason))
-            if oldest in self._connections:
-                self._reject_connection(oldest, DaemonReply.refusal(reason))  # its place is wanted now
-        return oldest is not None
+        return True

@@ -1,4 +1,4 @@
-"""What the warm process keeps between calls: policies as long as their files stay as they are, and open stores."""
+"""What the warm process keeps between calls: compiled policies, until their files change, and open stores."""
 
 import os
 import stat
@@ -22,21 +22,21 @@ MAX_POLICIES = 32
 MAX_POLICY_LOOKUPS = 1024
 MAX_STORES = 16
 
+# A store's write-ahead log is emptied at this size: rarely, because all callers wait meanwhile.
 WAL_CHECKPOINT_BYTES = 4 * 1024 * 1024
-"""Bytes of a store's write-ahead log from which on it is emptied: seldom, because everybody waits meanwhile."""
 
+# A file can change twice within the resolution of its timestamps, so a younger one is read at every call.
 MTIME_SETTLE_NS = 2_000_000_000
-"""A file that changed within this time may change again without its dates showing it: until then it is read each time."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 FileStamp = tuple[int, ...] | None
-"""What tells that a file is the same: None where there is none, and empty where nobody can tell."""
+"""Equal as long as a file is the same: None where there is none, and empty where that cannot be told."""
 
 
 class LRUCache(Generic[K, V]):
-    """The values that were asked for last; those that were not go, and `gone` hears of them."""
+    """LRU cache; calls `on_evict` for each value it drops."""
 
     def __init__(self, capacity: int, on_evict: Callable[[V], None] | None = None) -> None:
         self._capacity = capacity
@@ -48,7 +48,7 @@ class LRUCache(Generic[K, V]):
         return len(self._values)
 
     def get(self, key: K) -> V | None:
-        """What is kept under a key."""
+        """Return the value of a key; None when it is not cached."""
         with self._lock:
             value = self._values.get(key)
             if value is not None:
@@ -56,24 +56,25 @@ class LRUCache(Generic[K, V]):
             return value
 
     def put_if_absent(self, key: K, value: V) -> V:
-        """Keeps a value, unless somebody was faster; the one that is kept."""
+        """Cache a value, unless another thread was faster, and return the one that is cached."""
         with self._lock:
-            kept = self._values.setdefault(key, value)
+            cached_value = self._values.setdefault(key, value)
             self._values.move_to_end(key)
-            old = [self._values.popitem(last=False)[1] for _ in range(len(self._values) - self._capacity)]
-        for each in old:
+            evicted_values = [self._values.popitem(last=False)[1] for _ in range(len(self._values) - self._capacity)]
+        # Outside the lock: closing a store takes time.
+        for evicted_value in evicted_values:
             if self._on_evict:
-                self._on_evict(each)
-        return kept
+                self._on_evict(evicted_value)
+        return cached_value
 
     def values(self) -> list[V]:
-        """All of them."""
+        """Return all values."""
         with self._lock:
             return list(self._values.values())
 
 
 class PolicyCache:
-    """Compiled policies. A layer's file that appears, changes or disappears is noticed at the next call."""
+    """Compiled policies. A policy file that appears, changes or disappears counts from the next call on."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
@@ -86,30 +87,31 @@ class PolicyCache:
         return len(self._by_content)
 
     def load_policy(self, directory: str, env: Mapping[str, str], reader: Peer | None = None) -> Policy:
-        """The policy in force at a directory. A `PolicyError` holds every fault of every file; it is not remembered.
+        """Return the policy in force at a directory; raise `PolicyError` with every error of every file.
 
-        What one reader may read another may not, so each reads it once.
+        Errors are not cached. Neither are files across readers: what one may read, another may not.
         """
         places = list_policy_places(directory, env)
         # Taken before the files are read, so that a change in between shows at the next call.
-        seen = places, tuple([get_file_stamp(path) for _, path in places]), reader
-        policy = self._by_stamp.get(seen)
+        stamps = tuple([get_file_stamp(path) for _, path in places])
+        lookup_key = places, stamps, reader
+        policy = self._by_stamp.get(lookup_key)
         if policy is not None:
             return policy
         files = read_policy_places(places)
         content = tuple((file.layer, file.path, file.data) for file in files)
         policy = self._by_content.get(content)
         if policy is None:
-            # From the files alone: what an asker's data directory keeps of them would count for everybody.
+            # Not from the compiled form in the caller's data directory: this policy will serve other callers too.
             policy = self._by_content.put_if_absent(content, build_policy(files))
-        settled = int(self._clock.now() * 1e9) - MTIME_SETTLE_NS
-        if all(found is None or (found and max(found[-2:]) < settled) for found in seen[1]):
-            self._by_stamp.put_if_absent(seen, policy)
+        settled_before = int(self._clock.now() * 1e9) - MTIME_SETTLE_NS
+        if all(stamp is None or (stamp and max(stamp[-2:]) < settled_before) for stamp in stamps):
+            self._by_stamp.put_if_absent(lookup_key, policy)
         return policy
 
 
 class StorePool:
-    """Open stores, by their data directory."""
+    """Open stores by data directory."""
 
     def __init__(self, clock: Clock | None = None, group_commit: GroupCommit | None = None) -> None:
         self._clock = clock or SystemClock()
@@ -117,22 +119,22 @@ class StorePool:
         self._stores: LRUCache[str, FileStore] = LRUCache(MAX_STORES, _close_store)
 
     def get_store(self, env: Mapping[str, str]) -> FileStore:
-        """The store in the data directory that an environment names, which is made if need be."""
-        place = find_data_directory(env)
-        store = self._stores.get(place)
+        """Return the store in the data directory that an environment names, and create it if necessary."""
+        data_directory = find_data_directory(env)
+        store = self._stores.get(data_directory)
         if store is None:
             store = self._stores.put_if_absent(
-                place, _open_store(get_data_directory(env), self._clock, self._group_commit)
+                data_directory, _open_store(get_data_directory(env), self._clock, self._group_commit)
             )
         return store
 
     def record_heads(self) -> None:
-        """Records the heads that were put off."""
+        """Record the chain heads that were deferred."""
         for store in self._stores.values():
             store.record_heads()
 
     def close(self) -> None:
-        """Lets go of every file."""
+        """Close every store."""
         for store in self._stores.values():
             _close_store(store)
 
@@ -147,26 +149,26 @@ def _close_store(store: FileStore) -> None:
 
 
 def get_file_stamp(path: str) -> FileStamp:
-    """What tells whether the file at a path is the same as before."""
+    """Return a value that changes with the file at a path."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError):
         return ()
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         try:
-            found = os.stat(path)
+            status = os.stat(path)
         except (OSError, ValueError):
             return ()
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return ()
     return (
-        found.st_dev,
-        found.st_ino,
-        found.st_mode,
-        found.st_uid,
-        found.st_size,
-        found.st_mtime_ns,
-        found.st_ctime_ns,
+        status.st_dev,
+        status.st_ino,
+        status.st_mode,
+        status.st_uid,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
     )

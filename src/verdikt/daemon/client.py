@@ -1,7 +1,8 @@
-"""Asking the warm process from Python: with as little loaded as can be, because a hook lives for milliseconds."""
+"""Client side of the warm process: how the hook process asks it, finds it and starts it."""
 
-import _socket
+import fcntl
 import os
+import socket
 import sys
 import time
 from collections.abc import Mapping
@@ -12,43 +13,43 @@ from verdikt.ledger.data_directory import find_data_directory
 
 SOCKET_NAME, LOCK_NAME = "daemon.sock", "daemon.lock"
 
+# `sun_path` holds 104 bytes on macOS and 108 on Linux.
 MAX_SOCKET_PATH_BYTES = 100
-"""Bytes of a path that any system takes for a socket."""
 
+# Hooks start at most one process in this time: one that cannot start must not be started by every call.
 START_RETRY_SECONDS = 3
-"""How long no hook starts another warm process: one that cannot start must not be started by every call."""
 
 
 class DaemonUnreachable(Exception):
-    """Nobody heard the question, so somebody else may decide it."""
+    """No process received the whole request, so the caller may decide instead."""
 
 
 class DaemonOutdated(DaemonUnreachable):
-    """A process of another version heard it, decided nothing, and makes room for a new one."""
+    """A process of another version received the request, decided nothing, and stops."""
 
 
 class NoReply(TimeoutError):
-    """The question was heard, and what came of it is unknown: it must not be decided again."""
+    """The request was received and its outcome is unknown: it must not be decided a second time."""
 
 
-def get_run_directory(env: "Mapping[str, str]") -> str:
-    """`run/` in verdikt's data directory; empty when there is no place for one, or only a relative one."""
-    place = find_data_directory(env)
-    return f"{place}/run" if place.startswith("/") else ""
+def get_run_directory(env: Mapping[str, str]) -> str:
+    """Return `run/` in verdikt's data directory; empty when the environment names no absolute one."""
+    data_directory = find_data_directory(env)
+    return f"{data_directory}/run" if data_directory.startswith("/") else ""
 
 
 def relay_hook_call(
     arguments: list[str],
     payload: bytes,
     cwd: str,
-    env: "Mapping[str, str]",
+    env: Mapping[str, str],
     *,
     timeout_seconds: float,
     socket_path: str = "",
 ) -> tuple[int, bytes, bytes] | None:
-    """Status, stdout and stderr of a decision that is in the log; None when nobody heard the question.
+    """Return status, stdout and stderr of a logged decision; None when no process received the request.
 
-    Behind a socket that an operator named there is nobody else to decide, so that is `NoAnswer` too.
+    With a `socket_path` that an operator has named no other process may decide, so that case raises `NoReply` too.
     """
     directory = get_run_directory(env)
     if not (socket_path or directory):
@@ -67,24 +68,26 @@ def relay_hook_call(
 def send_request(
     socket_path: str, data: bytes, timeout_seconds: float, *, own_socket: bool = True
 ) -> tuple[int, bytes, bytes]:
-    """Status, stdout and stderr of a decision that is in the log; `Unreachable` or `NoAnswer` where there is none.
+    """Return status, stdout and stderr of a logged decision; raise `DaemonUnreachable` or `NoReply`.
 
-    Only the owner of the socket's directory is believed; that is this user, and nobody else can look into it, unless the socket
-    is not `ours` but one that an operator named.
+    Only a process of the user who owns the socket's directory is trusted. With `own_socket` that must be this user,
+    and the directory must be closed to others; without, an operator has named the socket, and others may only read.
     """
-    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.settimeout(timeout_seconds)
-        owner = _connect_socket(sock, socket_path, own_socket=own_socket)
-        if not _is_owned_by(owner, sock):
+        owner_uid = _connect_socket(sock, socket_path, own_socket=own_socket)
+        if not _is_peer_user(sock, owner_uid):
             raise DaemonUnreachable("the warm process is of another user")
-        unsent = _send_all(sock, data)
+        send_error = _try_send(sock, data)
         try:
-            kind, status, out, err = protocol.decode_reply_prefix(_receive_exactly(sock, protocol.REPLY_PREFIX_BYTES))
-            rest = _receive_exactly(sock, out + err)
+            prefix = _receive_exactly(sock, protocol.REPLY_PREFIX_BYTES)
+            kind, status, out_length, err_length = protocol.decode_reply_prefix(prefix)
+            streams = _receive_exactly(sock, out_length + err_length)
         except OSError:
-            if unsent is not None:
-                raise DaemonUnreachable(unsent) from None  # what was not heard to its end was not decided
+            if send_error is not None:
+                # The process decides nothing before it has the whole request.
+                raise DaemonUnreachable(send_error) from None
             raise
     except TimeoutError:
         raise NoReply("the warm process did not answer in time") from None
@@ -92,59 +95,61 @@ def send_request(
         raise NoReply("the warm process ended before it answered") from None
     finally:
         sock.close()
+    out, err = streams[:out_length], streams[out_length:]
     if kind == protocol.KIND_RETRY:
         raise DaemonOutdated("the warm process is of another version")
     if kind == protocol.KIND_REFUSED:
-        raise NoReply(f"the warm process refused: {rest[out:].decode('utf-8', 'replace').strip()}")
-    return status, rest[:out], rest[out:]
+        raise NoReply(f"the warm process refused: {err.decode('utf-8', 'replace').strip()}")
+    return status, out, err
 
 
-def start_if_absent(env: "Mapping[str, str]") -> None:
-    """Starts a warm process where none lives, unless a hook has tried a moment ago."""
+def start_if_absent(env: Mapping[str, str]) -> None:
+    """Start a warm process where none runs, unless a hook has tried within the last seconds."""
     directory = get_run_directory(env)
     try:
         if directory and not find_daemon_pid(directory) and _claim_start_attempt(directory):
             start_daemon(env)
     except OSError:
-        return  # there is no place for one
+        return  # the directory cannot be made or written, so no process could live there
 
 
 def _claim_start_attempt(directory: str) -> bool:
-    """Whether no hook has tried within the last seconds; from now on one has."""
-    mark = f"{directory}/starting"
+    """Return whether no hook has tried within the last seconds, and record that this one does."""
+    attempt_file = f"{directory}/starting"
     try:
         if not os.path.isdir(directory):
             os.mkdir(directory, 0o700)
-        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.close(os.open(attempt_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
-        if 0 <= time.time() - os.stat(mark).st_mtime < START_RETRY_SECONDS:
+        # A time in the future comes from a clock that was set back, and must not prevent starts until then.
+        if 0 <= time.time() - os.stat(attempt_file).st_mtime < START_RETRY_SECONDS:
             return False
-        os.utime(mark)
+        os.utime(attempt_file)
     return True
 
 
-def start_daemon(env: "Mapping[str, str]", *arguments: str) -> bool:
-    """Starts a warm process and waits for nothing; whether it was started. Where one lives already, it leaves again."""
-    script = f"{os.path.dirname(os.path.abspath(__file__))}/__main__.py"
-    # Nothing of the environment that it does not need: it outlives the session, and a token must not.
-    clean = {name: env[name] for name in (*protocol.SENT_VARIABLES, "VERDIKT_DAEMON_IDLE") if name in env}
-    nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
-    command = [sys.executable, *get_python_flags(), script, *arguments]
+def start_daemon(env: Mapping[str, str], *arguments: str) -> bool:
+    """Start a warm process without waiting for it and return whether that worked; it ends if one already runs."""
+    # Only the variables it needs: it outlives the session, and the host's tokens must not.
+    daemon_env = {name: env[name] for name in (*protocol.SENT_VARIABLES, "VERDIKT_DAEMON_IDLE") if name in env}
+    to_dev_null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+    command = [sys.executable, *get_python_flags(), "-m", "verdikt.daemon", *arguments]
     _make_fds_noninheritable()
     try:
-        os.posix_spawn(sys.executable, command, clean, file_actions=nothing, setsid=True)
+        os.posix_spawn(sys.executable, command, daemon_env, file_actions=to_dev_null, setsid=True)
     except (OSError, NotImplementedError, ValueError):
         return False
     return True
 
 
 def _make_fds_noninheritable() -> None:
-    """What a hook was given beside its three streams goes to nobody: who reads it waits until all have let go of it."""
+    """Keep descriptors above stderr from the new process."""
+    # A host that reads a pipe waits until every process that holds the other end has closed it.
     try:
-        held = [int(name) for name in os.listdir("/dev/fd")]
+        open_fds = [int(name) for name in os.listdir("/dev/fd")]
     except (OSError, ValueError):
-        held = list(range(1024))
-    for fd in held:
+        open_fds = list(range(1024))
+    for fd in open_fds:
         try:
             if fd > 2:
                 os.set_inheritable(fd, False)
@@ -153,14 +158,12 @@ def _make_fds_noninheritable() -> None:
 
 
 def get_python_flags() -> list[str]:
-    """How Python must be started so that it finds what this process found, and nothing in the working directory."""
+    """Return flags with which Python finds the modules of this process, and none in the working directory."""
     return ["-I"] if sys.flags.isolated else ["-E", "-P"]
 
 
-def find_daemon_pid(directory: "str | os.PathLike[str]") -> int:
-    """The pid of the warm process that lives in a directory, listening or not; 0 when there is none."""
-    import fcntl
-
+def find_daemon_pid(directory: str | os.PathLike[str]) -> int:
+    """Return the pid of the process that holds the lock in a run directory, listening or not; 0 when there is none."""
     try:
         fd = os.open(os.path.join(directory, LOCK_NAME), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -168,6 +171,7 @@ def find_daemon_pid(directory: "str | os.PathLike[str]") -> int:
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
+        # The holder writes its pid when it has the lock, so the content of an unlocked file is stale.
         try:
             return int(os.pread(fd, 20, 0))
         except (OSError, ValueError):
@@ -179,41 +183,41 @@ def find_daemon_pid(directory: "str | os.PathLike[str]") -> int:
     return 0
 
 
-def _connect_socket(sock: _socket.socket, path: str, *, own_socket: bool) -> int:
-    """The user who owns the directory; `Unreachable` also when others could have put the socket there."""
-    directory = -1
+def _connect_socket(sock: socket.socket, path: str, *, own_socket: bool) -> int:
+    """Connect and return the owner of the socket's directory; refuse one where others could have put the socket."""
+    directory_fd = -1
     try:
         parent, _, name = path.rpartition("/")
-        search = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
-        directory = os.open(parent or "/", search | (os.O_NOFOLLOW if own_socket else 0))
-        there = os.fstat(directory)
-        if there.st_mode & (0o077 if own_socket else 0o022) or (own_socket and there.st_uid != os.geteuid()):
+        flags = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+        directory_fd = os.open(parent or "/", flags | (os.O_NOFOLLOW if own_socket else 0))
+        status = os.fstat(directory_fd)
+        if status.st_mode & (0o077 if own_socket else 0o022) or (own_socket and status.st_uid != os.geteuid()):
             raise DaemonUnreachable(f"expected `{parent}` to be closed to other users")
         if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:
-            path = f"/proc/self/fd/{directory}/{name}"
+            path = f"/proc/self/fd/{directory_fd}/{name}"
         sock.connect(path)
     except TimeoutError:
         raise
     except OSError as error:
         raise DaemonUnreachable(str(error)) from error
     else:
-        return there.st_uid
+        return status.st_uid
     finally:
-        if directory >= 0:
-            os.close(directory)
+        if directory_fd >= 0:
+            os.close(directory_fd)
 
 
-def _is_owned_by(owner_uid: int, sock: _socket.socket) -> bool:
-    """Whether a process of that user listens there; where the system cannot tell, its private directory must do."""
-    option = getattr(_socket, "SO_PEERCRED", None)
+def _is_peer_user(sock: socket.socket, uid: int) -> bool:
+    """Return whether a process of that user listens there."""
+    option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
-        return True
-    raw = sock.getsockopt(_socket.SOL_SOCKET, option, 12)  # process, user, group
-    return int.from_bytes(raw[4:8], sys.byteorder) == owner_uid
+        return True  # macOS: the private directory around the socket has to be enough
+    credentials = sock.getsockopt(socket.SOL_SOCKET, option, 12)  # pid, uid and gid, 4 bytes each
+    return int.from_bytes(credentials[4:8], sys.byteorder) == uid
 
 
-def _send_all(sock: _socket.socket, data: bytes) -> str | None:
-    """What went wrong, if anything: whoever hangs up before the end may have said why."""
+def _try_send(sock: socket.socket, data: bytes) -> str | None:
+    """Send everything and return the error, if any: a process that hangs up early may still have sent its reason."""
     try:
         sock.sendall(data)
     except TimeoutError:
@@ -223,11 +227,11 @@ def _send_all(sock: _socket.socket, data: bytes) -> str | None:
     return None
 
 
-def _receive_exactly(sock: _socket.socket, length: int) -> bytes:
+def _receive_exactly(sock: socket.socket, length: int) -> bytes:
     data = b""
     while len(data) < length:
-        piece = sock.recv(length - len(data))
-        if not piece:
+        chunk = sock.recv(length - len(data))
+        if not chunk:
             raise OSError("closed")
-        data += piece
+        data += chunk
     return data

@@ -1,4 +1,4 @@
-"""One client of the warm process, while its question comes in and its answer goes out."""
+"""One connection of protocol 1: receives a request, sends its one reply."""
 
 import select
 import socket
@@ -10,11 +10,10 @@ from contextlib import suppress
 from verdikt.daemon import protocol
 from verdikt.daemon.request import DaemonReply, HookRequest, Peer
 
+# Nearly every request fits into the first read, so most connections need no large buffer.
 FIRST_READ_BYTES, READ_BYTES = 16 * 1024, 256 * 1024
-"""How much is read at once: nearly every question fits in the first."""
 
 SEND_TIMEOUT_SECONDS = 2.0
-"""How long a client may take to read its answer."""
 
 
 class Connection:
@@ -25,55 +24,62 @@ class Connection:
         self.peer = peer
         self.opened_at = now
         self.completed_at = now
-        """When the question was complete."""
+        """When the last byte of the request arrived."""
         self.data = bytearray()
         self.reply_deadline: float | None = None
-        """When it must have an answer, whatever becomes of its question; None where the client itself keeps a clock."""
+        """When a reply must be sent, decided or not; None where the client has a timeout of its own."""
         self.is_lingering = False
-        """Whether it was answered before it was heard to its end, and is heard on so that the answer is not lost."""
+        """Whether the reply was sent before the request was read to its end; see `HttpConnection`."""
         self._lengths: tuple[int, int] | None = None
         self._reply_lock = threading.Lock()
 
     def fileno(self) -> int:
-        """The descriptor, for a selector."""
+        """Return the descriptor to register with a selector."""
         return self.sock.fileno()
 
     def receive_data(self) -> bool:
-        """Takes in what has come; whether the question is complete. `Malformed` or `OSError` when it never will be."""
-        piece = self.sock.recv(READ_BYTES if self.data else FIRST_READ_BYTES, socket.MSG_DONTWAIT)
-        if not piece:
-            # Who has begun may have closed one direction alone, and listen.
+        """Read what has arrived and return whether the request is complete.
+
+        Raises `MalformedMessage` or `OSError` when it can never become complete.
+        """
+        chunk = self.sock.recv(READ_BYTES if self.data else FIRST_READ_BYTES, socket.MSG_DONTWAIT)
+        if not chunk:
+            # A client that has sent something may have shut down its sending side only, and still read the reply.
             raise (
-                protocol.MalformedMessage("expected a whole question")
+                protocol.MalformedMessage("expected a whole request")
                 if self.data
                 else ConnectionError("the client went away")
             )
-        self.data += piece
-        complete = self._is_complete()
-        if complete:
+        self.data += chunk
+        is_complete = self._is_complete()
+        if is_complete:
             self.completed_at = time.monotonic()
-        return complete
+        return is_complete
 
     def has_hung_up(self) -> bool:
-        """Whether the client has hung up altogether, or was hung up on."""
+        """Return whether either side has closed the connection altogether."""
         if self.sock.fileno() < 0:
             return True
-        look = select.poll()
-        look.register(self.sock, 0)
-        return any(event & select.POLLHUP for _, event in look.poll(0))
+        poller = select.poll()
+        poller.register(self.sock, 0)
+        return any(event & select.POLLHUP for _, event in poller.poll(0))
 
     def read_request(self) -> HookRequest:
-        """The complete question; `Malformed` when it is none."""
+        """Return the complete request; raise `MalformedMessage` when it is invalid."""
         assert self._lengths is not None
-        start, (head, payload) = protocol.REQUEST_PREFIX_BYTES, self._lengths
+        head_start, (head_length, payload_length) = protocol.REQUEST_PREFIX_BYTES, self._lengths
+        payload_start = head_start + head_length
         data, self.data = self.data, bytearray()
         return HookRequest.from_head(
-            bytes(data[start : start + head]), bytes(data[start + head : start + head + payload]), self.peer
+            bytes(data[head_start:payload_start]),
+            bytes(data[payload_start : payload_start + payload_length]),
+            self.peer,
         )
 
     def send_reply(self, reply: DaemonReply) -> bool:
-        """Sends the one answer and closes; whether all of it was taken. Whoever comes first answers, and nobody after them."""
+        """Send the reply, close, and return whether the client took all of it. Only the first call has an effect."""
         data = self._encode_reply(reply)
+        # Two threads may reply: the one that decides, and the one that watches deadlines. The lock is never released.
         if not self._reply_lock.acquire(blocking=False):
             return False
         try:
@@ -89,7 +95,7 @@ class Connection:
         return True
 
     def close(self) -> None:
-        """Lets go of the client."""
+        """Close the socket."""
         with suppress(OSError):
             self.sock.close()
 
@@ -101,23 +107,23 @@ class Connection:
             if len(self.data) < protocol.REQUEST_PREFIX_BYTES:
                 return False
             self._lengths = protocol.decode_request_prefix(bytes(self.data[: protocol.REQUEST_PREFIX_BYTES]))
-        missing = protocol.REQUEST_PREFIX_BYTES + sum(self._lengths) - len(self.data)
-        if missing < 0:
-            raise protocol.MalformedMessage("expected one question, found more")
-        return missing == 0
+        missing_bytes = protocol.REQUEST_PREFIX_BYTES + sum(self._lengths) - len(self.data)
+        if missing_bytes < 0:
+            raise protocol.MalformedMessage("expected one request, found more")
+        return missing_bytes == 0
 
     def _encode_reply(self, reply: DaemonReply) -> bytes:
         return protocol.encode_reply(reply.kind, reply.status, reply.out, reply.err)
 
 
 def get_peer(sock: socket.socket) -> Peer:
-    """Who is at the other end of a Unix socket; raises where the system cannot tell."""
+    """Return the user at the other end of a Unix socket; raise `OSError` where the system does not report it."""
     if hasattr(socket, "SO_PEERCRED"):
         pid, uid, gid = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         return Peer(uid & 0xFFFFFFFF, gid & 0xFFFFFFFF, pid)
-    # macOS and the BSDs: struct xucred, of which the version, the user and the first group are wanted.
-    raw = sock.getsockopt(0, 1, 76)
-    version, uid, groups, gid = struct.unpack_from("=IIhxxI", raw)
-    if version != 0 or groups < 1:
-        raise OSError("the system does not say who the peer is")
+    # macOS and the BSDs: LOCAL_PEERCRED returns a struct xucred; version, uid, number of groups and first group.
+    credentials = sock.getsockopt(0, 1, 76)
+    version, uid, group_count, gid = struct.unpack_from("=IIhxxI", credentials)
+    if version != 0 or group_count < 1:
+        raise OSError("the system does not report the user of the peer")
     return Peer(uid, gid)

@@ -1,4 +1,4 @@
-"""An answer before its entries are on the disk."""
+"""A decided reply that must not be sent before its log entries are on the disk."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from verdikt.ledger.log_file import LogFile
 
 @dataclass(frozen=True, slots=True)
 class DeferredReply:
-    """What is to be said once everything that was written for it is on the disk; `lost` is what is said when it is not."""
+    """A reply, the log positions it depends on, and what to reply instead when one of them cannot be synced."""
 
     reply: DaemonReply
     log_positions: Sequence[tuple[LogFile, int]] = ()
     on_write_error: Callable[[LedgerError], DaemonReply] | None = None
 
     def wait_until_durable(self) -> DaemonReply:
-        """Waits for the disk; what may be said now. Those of one session wait once."""
+        """Sync the log entries and return the reply that may be sent now. Replies of one session share one sync."""
         try:
-            for log, upto in self.log_positions:
-                log.sync(upto)
+            for log, position in self.log_positions:
+                log.sync(position)
         except LedgerError as error:
             return self.on_write_error(error) if self.on_write_error else DaemonReply.refusal(str(error))
         return self.reply

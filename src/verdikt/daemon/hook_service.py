@@ -1,4 +1,4 @@
-"""Deciding in a process that is warm already: as the hook process would, with the client's environment and directory."""
+"""Decides hook calls in the warm process, with the environment and working directory of each client."""
 
 import os
 import subprocess
@@ -31,15 +31,17 @@ from verdikt.observe.world import RealWorld
 
 MAX_GOVERNANCES = 128
 
-GROUP_COMMIT_KINDS = (HookEventKind.BEFORE, HookEventKind.PERMISSION, HookEventKind.AFTER)
-"""The moments whose entries may wait for the disk with those of others: nothing but the answer follows from them."""
+HOOK_PROCESS_TIMEOUT_SECONDS = 15
 
+# Events whose log entries may be synced together with those of other calls: only the reply depends on them.
+GROUP_COMMIT_KINDS = (HookEventKind.BEFORE, HookEventKind.PERMISSION, HookEventKind.AFTER)
+
+# All other sent variables are paths; a relative one has a meaning only in the client's working directory.
 NON_PATH_VARIABLES = frozenset(["PATH", "USER", "LOGNAME", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ATTENDED"])
-"""The variables that name no place; all others must be absolute, or mean something only in the client's own directory."""
 
 
 class HookService:
-    """Answers questions about one data directory. Whatever fails is the answer that a failing hook process would have given."""
+    """Answers requests about one data directory. A failure gets the reply that a failing hook process would give."""
 
     def __init__(self, home: Path, clock: Clock | None = None, package_file: str = verdikt.__file__) -> None:
         self.home = home
@@ -53,22 +55,14 @@ class HookService:
         self._governances: LRUCache[tuple[Hashable, ...], Governance] = LRUCache(MAX_GOVERNANCES)
 
     def answer_request(self, request: HookRequest) -> DaemonReply:
-        """What the client must say. A decision is in the log, on the disk, before it is returned."""
+        """Decide a request, sync its log entries, and return the reply."""
         return self.decide_request(request).wait_until_durable()
 
     def decide_request(self, request: HookRequest) -> DeferredReply:
-        """What the client must say, once it is on the disk."""
-        # An upgrade counts from the next call on, whatever version the client is of: it may be left from before as well.
-        if _get_file_fingerprint(self._package_file) != self._package_stamp:
-            return DeferredReply(DaemonReply(protocol.KIND_RETRY, ends_process=True))
-        if request.version != __version__:
-            # A native client was left from before, and the hook process that it turns to is what is installed.
-            return DeferredReply(
-                DaemonReply(protocol.KIND_RETRY, ends_process=request.client_kind == protocol.PYTHON_CLIENT)
-            )
-        if not self._is_own_data(request):
-            away = f"expected a question about `{self.home}`, found one about another data directory"
-            return DeferredReply(DaemonReply.refusal(away))
+        """Decide a request and return the reply, which may be sent once its log entries are synced."""
+        refusal = self._find_refusal(request)
+        if refusal is not None:
+            return DeferredReply(refusal)
         if not _has_absolute_paths(tuple(request.env.items())):
             return DeferredReply(_run_hook_process(request))
         call = HookCall([request.host, request.event, request.argument], request.env, request.cwd)
@@ -78,25 +72,26 @@ class HookService:
                 self._group_commit.begin_batch()
             return self._load_governance(cwd, request)
 
-        note = ""
+        stderr_note = ""
         try:
-            reply = call.decide_payload(request.payload, load_governance)
+            response = call.decide_payload(request.payload, load_governance)
+        # The daemon's request loop: whatever fails is a block where the agent is about to act.
         except Exception as error:
-            reply, note = call.build_failure_response(error), self._record_failure(call, error)
+            response, stderr_note = call.build_failure_response(error), self._record_failure(call, error)
         finally:
-            written = self._group_commit.end_batch()
+            log_positions = self._group_commit.end_batch()
         return DeferredReply(
-            _to_daemon_reply(reply, note),
-            written,
+            _to_daemon_reply(response, stderr_note),
+            log_positions,
             lambda error: _to_daemon_reply(call.build_unrecorded_response(error), self._record_failure(call, error)),
         )
 
     def run_maintenance(self) -> None:
-        """Does what was put off, while nobody asks."""
+        """Record the chain heads that were deferred while requests were waiting."""
         self.stores.record_heads()
 
     def warm_up(self, env: Mapping[str, str]) -> None:
-        """Loads what decisions need, so that the first one is as fast as the others."""
+        """Load what decisions need, so that the first one is as fast as the others."""
         for host in hosts.ADAPTER_MODULES:
             hosts.load_adapter(host)
         try:
@@ -105,42 +100,56 @@ class HookService:
                 action = Action(kind=classify_tool(tool), tool=tool, payload=payload, cwd="/")
                 decide(action, Facts(RealWorld("/", env=env)), SessionState("warm-up"), Posture.INTERACTIVE, policy)
             keyring = self.stores.get_store(env).keyring
-            if keyring.current_kid():  # the first key is made when something is first signed, and not before
+            if keyring.current_kid():  # a key that does not exist yet is created by the first signature
                 keyring.get_signing_key()
         except VerdiktError:
-            return  # whoever asks will be told
+            return  # the first call will fail in the same way and report it
 
     def close(self) -> None:
-        """Lets go of every file."""
+        """Close every store."""
         self.stores.close()
 
+    def _find_refusal(self, request: HookRequest) -> DaemonReply | None:
+        """Return the reply to a request that this process must not decide; None when it may."""
+        # First: an upgrade counts from the next call on, and the client may be one from before it as well.
+        if _get_file_fingerprint(self._package_file) != self._package_stamp:
+            return DaemonReply(protocol.KIND_RETRY, ends_process=True)
+        if request.version != __version__:
+            # A native client can be left over from before an upgrade; the hook process that it then runs is current.
+            # A Python client of another version is another installation, for which this process makes room.
+            return DaemonReply(protocol.KIND_RETRY, ends_process=request.client_kind == protocol.PYTHON_CLIENT)
+        if not self._is_own_data(request):
+            return DaemonReply.refusal(f"expected a request about `{self.home}`, found another data directory")
+        return None
+
     def _is_own_data(self, request: HookRequest) -> bool:
-        """Whether a question is about the data directory of this process, however it is spelt."""
-        place = find_data_directory(request.env)
-        if place == self._home_path:
+        """Return whether a request is about the data directory of this process, however it is spelt."""
+        data_directory = find_data_directory(request.env)
+        if data_directory == self._home_path:
             return True
         try:
-            return place.startswith("/") and os.path.samefile(place, self.home)
+            return data_directory.startswith("/") and os.path.samefile(data_directory, self.home)
         except (OSError, ValueError):
             return False
 
     def _load_governance(self, cwd: str, request: HookRequest) -> Governance:
         policy, store = self.policies.load_policy(cwd, request.env), self.stores.get_store(request.env)
-        # By identity: what is kept holds on to its policy and its store, so that no other can have it.
+        # Ids are safe as keys: a cached governance references its policy and its store, so no other object gets them.
         key = (id(policy), id(store), request.cwd, *request.env.items())
-        found = self._governances.get(key)
-        if found is None:
-            made = Governance(policy, store, clock=self.clock, env=request.env, base_directory=request.cwd)
-            found = self._governances.put_if_absent(key, made)
-        return found
+        governance = self._governances.get(key)
+        if governance is None:
+            governance = self._governances.put_if_absent(
+                key, Governance(policy, store, clock=self.clock, env=request.env, base_directory=request.cwd)
+            )
+        return governance
 
     def _record_failure(self, call: HookCall, error: Exception) -> str:
-        """Leaves a trace of a failure, or else says so."""
+        """Record a failure; return a note for stderr where that is not possible."""
         try:
-            recorded = call.record_failure(error)
+            is_recorded = call.record_failure(error)
         except VerdiktError:
-            recorded = False
-        return "" if recorded else f"verdikt: {type(error).__name__}\n"
+            is_recorded = False
+        return "" if is_recorded else f"verdikt: {type(error).__name__}\n"
 
 
 _WARM_UP_CALLS: tuple[tuple[str, dict[str, str]], ...] = (
@@ -151,42 +160,43 @@ _WARM_UP_CALLS: tuple[tuple[str, dict[str, str]], ...] = (
 )
 
 
-def _to_daemon_reply(reply: HookResponse, note: str = "") -> DaemonReply:
-    words = f"{reply.stderr}\n" if reply.stderr else ""
-    err = f"{note}{words}".encode("utf-8", "replace")
-    return DaemonReply(protocol.KIND_ANSWER, reply.exit_code, reply.stdout.encode("ascii") + b"\n", err)
+def _to_daemon_reply(response: HookResponse, stderr_note: str = "") -> DaemonReply:
+    stderr_line = f"{response.stderr}\n" if response.stderr else ""
+    err = f"{stderr_note}{stderr_line}".encode("utf-8", "replace")
+    return DaemonReply(protocol.KIND_ANSWER, response.exit_code, response.stdout.encode("ascii") + b"\n", err)
 
 
 @lru_cache(maxsize=64)
 def _has_absolute_paths(env: tuple[tuple[str, str], ...]) -> bool:
-    """Whether every variable means the same wherever one stands."""
+    """Return whether every variable has the same meaning in every working directory."""
     return all(value[:1] in ("", "/") for name, value in env if name not in NON_PATH_VARIABLES)
 
 
 def _get_file_fingerprint(path: str) -> tuple[int, int, int]:
-    """What changes when a file is replaced; zeros when it is gone."""
+    """Return a value that changes when a file is replaced; zeros when it is gone."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return 0, 0, 0
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _run_hook_process(request: HookRequest) -> DaemonReply:
-    """The answer of a hook process, for the client whose variables mean something only where it stands."""
-    words = [request.host, request.event, request.argument]
+    """Return the reply of a hook process in the client's directory, for relative paths in its environment."""
+    arguments = [request.host, request.event, request.argument]
     try:
-        done = subprocess.run(
-            [sys.executable, *client.get_python_flags(), "-m", "verdikt.hosts.hook", *words],
+        completed_process = subprocess.run(
+            [sys.executable, *client.get_python_flags(), "-m", "verdikt.hosts.hook", *arguments],
             cwd=request.cwd or "/",
             env={**request.env, "VERDIKT_DAEMON": "off"},
             input=request.payload,
             capture_output=True,
-            timeout=15,
+            timeout=HOOK_PROCESS_TIMEOUT_SECONDS,
             check=False,
         )
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         return DaemonReply.refusal(f"the hook could not be run: {type(error).__name__}")
-    if done.returncode not in (0, 2) or not done.stdout.startswith(b"{"):
+    status, out = completed_process.returncode, completed_process.stdout
+    if status not in (0, 2) or not out.startswith(b"{"):
         return DaemonReply.refusal("the hook did not work")
-    return DaemonReply(protocol.KIND_ANSWER, done.returncode, done.stdout, done.stderr)
+    return DaemonReply(protocol.KIND_ANSWER, status, out, completed_process.stderr)

@@ -1,4 +1,4 @@
-"""The HTTP form, for hosts with http hooks: `POST /hook/<host>/<event>` on the loopback, with a token."""
+"""HTTP hooks: `POST /hook/<host>/<event>` on the loopback interface, with a bearer token."""
 
 import hmac
 import json
@@ -19,11 +19,12 @@ from verdikt.hosts.hook_response import render_json
 
 TOKEN_FILE, PORT_FILE = "http.token", "http.port"
 MAX_HEADER_BYTES = 16 * 1024
-REPLY_DEADLINE_SECONDS = 8.0
-"""After so long a request is answered, decided or not: a client that hears nothing runs the tool."""
 
+# Claude Code runs the tool when a hook does not answer within its timeout, so a late decision becomes a block before.
+REPLY_DEADLINE_SECONDS = 8.0
+
+# A host sends variables that only its hooks have as headers: `X-Verdikt-CLAUDE_PROJECT_DIR: $CLAUDE_PROJECT_DIR`.
 VARIABLE_HEADER_PREFIX = "x-verdikt-"
-"""Headers by which a host can hand on variables that only its hooks have: `X-Verdikt-CLAUDE_PROJECT_DIR: $CLAUDE_PROJECT_DIR`."""
 
 FORWARDED_VARIABLES = (
     "CLAUDE_PROJECT_DIR",
@@ -32,11 +33,14 @@ FORWARDED_VARIABLES = (
     "GEMINI_PROJECT_DIR",
 )
 
-_BLOCK_REASON = "[verdikt] blocked, because no decision could be made: %s\nInstead: stop here and ask the person to run `verdikt doctor`"
+_BLOCK_REASON = (
+    "[verdikt] blocked, because no decision could be made: %s\n"
+    "Instead: stop here and ask the person to run `verdikt doctor`"
+)
 
 
 class HttpListener:
-    """A port on the loopback. Whoever has no token is let in, told nothing, and blocked."""
+    """A port on the loopback interface. A request without the token is answered with a block and nothing else."""
 
     def __init__(
         self, port: int, directory: Path, env: Mapping[str, str], *, deadline_seconds: float = REPLY_DEADLINE_SECONDS
@@ -57,17 +61,18 @@ class HttpListener:
         self.port: int = self.sock.getsockname()[1]
 
     def accept_socket(self) -> socket.socket:
-        """The next who knocked; an `OSError` when nobody has."""
+        """Return the next connection; raise `OSError` when none is waiting."""
         return self._pending_sockets.pop(0) if self._pending_sockets else self.sock.accept()[0]
 
     def accept_client(self, sock: socket.socket, now: float) -> Connection | None:
-        """Everybody: who they are, their request says."""
+        """Return the client of a connection; its request has to carry the token."""
         connection = HttpConnection(sock, now, self.port, self.token, self._env)
         connection.reply_deadline = now + self._deadline_seconds
         return connection
 
     def close(self) -> None:
-        """Lets nobody in any more. Those in the queue are: closing it would hang up on them, and they would take that for silence."""
+        """Stop listening; `accept_socket` still returns what was in the queue."""
+        # Closing the port would reset the connections in the queue, and the clients would run their tools.
         with suppress(OSError):
             while True:
                 self._pending_sockets.append(self.sock.accept()[0])
@@ -75,7 +80,10 @@ class HttpListener:
 
 
 class HttpConnection(Connection):
-    """One request. A client that gets no 2xx runs the tool, so every failure before an action is a 200 that blocks."""
+    """One HTTP request.
+
+    A client that gets no 2xx runs the tool, so every failure before an action is a 200 that blocks.
+    """
 
     def __init__(self, sock: socket.socket, now: float, port: int, token: str, env: Mapping[str, str]) -> None:
         super().__init__(sock, Peer(os.geteuid(), os.getegid()), now)
@@ -83,14 +91,14 @@ class HttpConnection(Connection):
         self._token = token
         self._env = env
         self._is_hook_request: bool | None = None
-        """Whether it is a hook that asks, and no other request; None while nobody can tell."""
+        """Whether the path is one of a hook; None while the request line has not arrived."""
         self._path = ""
         self._headers: dict[str, str] | None = None
         self._body_offset = 0
         self._is_fully_received = False
 
     def receive_data(self) -> bool:
-        """Takes in what has come, and nothing of it once it is answered."""
+        """Read what has arrived and return whether the request is complete; after the reply, discard it."""
         if not self.is_lingering:
             return super().receive_data()
         if not self.sock.recv(READ_BYTES, socket.MSG_DONTWAIT):
@@ -98,7 +106,8 @@ class HttpConnection(Connection):
         return False
 
     def _finish_reply(self) -> None:
-        """A client that is still sending would lose the answer to a closed connection, take that for silence, and run the tool."""
+        """Close, or keep reading while the client is still sending."""
+        # A client that sends to a closed connection gets a reset, loses the reply, and runs the tool.
         if self._is_fully_received:
             self.close()
             return
@@ -111,7 +120,7 @@ class HttpConnection(Connection):
             self.close()
 
     def read_request(self) -> HookRequest:
-        """The complete question; `Malformed` when it is none, or its sender may not ask."""
+        """Return the complete request."""
         assert self._headers is not None
         host, event = self._split_path()
         env = dict(self._env)
@@ -119,19 +128,20 @@ class HttpConnection(Connection):
             if value := self._headers.get(VARIABLE_HEADER_PREFIX + name.lower().replace("_", "-"), ""):
                 env[name] = value
         if "CLAUDE_CODE_ENTRYPOINT" not in env:
-            env.setdefault("CLAUDE_CODE_SESSION_ATTENDED", "0")  # nobody says that somebody is there
+            # Without a word about who is there, an ask must become a block.
+            env.setdefault("CLAUDE_CODE_SESSION_ATTENDED", "0")
         payload, self.data = bytes(self.data[self._body_offset :]), bytearray()
         return HookRequest(
             version=__version__, host=host, event=event, argument="", cwd="", env=env, payload=payload, peer=self.peer
         )
 
     def _find_refusal_reason(self) -> str:
-        """Why its sender may not ask; empty when they may."""
+        """Return why the sender may not ask; empty when it may."""
         headers = self._headers or {}
-        given = headers.get("authorization", "").removeprefix("Bearer ")
-        if not hmac.compare_digest(given.encode("utf-8", "replace"), self._token.encode()):
+        token = headers.get("authorization", "").removeprefix("Bearer ")
+        if not hmac.compare_digest(token.encode("utf-8", "replace"), self._token.encode()):
             return "expected the token of the warm process"
-        # A page in a browser can make it send requests here, under a name of its own or with an origin.
+        # A web page can make a browser send requests here: with an origin, or by its own host name (DNS rebinding).
         if headers.get("host", "").lower() not in self._allowed_hosts or "origin" in headers:
             return "expected a request for the loopback that comes from no web page"
         return ""
@@ -145,8 +155,9 @@ class HttpConnection(Connection):
                 return False
             self._parse_headers(bytes(self.data[:end]))
             self._body_offset = end + 4
+            # Before the body is read: a sender without the token must not make this process hold 24 MiB.
             if refusal := self._find_refusal_reason():
-                raise protocol.MalformedMessage(refusal)  # before anything is held of what a stranger sends
+                raise protocol.MalformedMessage(refusal)
         assert self._headers is not None
         length = self._headers.get("content-length", "")
         if "transfer-encoding" in self._headers or not (length.isascii() and length.isdigit() and len(length) < 12):
@@ -155,25 +166,25 @@ class HttpConnection(Connection):
             raise protocol.MalformedMessage(
                 f"expected a payload of at most {protocol.MAX_PAYLOAD_BYTES} bytes, found more"
             )
-        missing = self._body_offset + int(length) - len(self.data)
-        if missing < 0:
+        missing_bytes = self._body_offset + int(length) - len(self.data)
+        if missing_bytes < 0:
             raise protocol.MalformedMessage("expected one request, found more")
-        self._is_fully_received = missing == 0
+        self._is_fully_received = missing_bytes == 0
         return self._is_fully_received
 
     def _parse_headers(self, raw: bytes) -> None:
-        first, *lines = raw.decode("latin-1").split("\r\n")
-        method, _, rest = first.partition(" ")
-        path, _, version = rest.rpartition(" ")
+        request_line, *header_lines = raw.decode("latin-1").split("\r\n")
+        method, _, target = request_line.partition(" ")
+        path, _, version = target.rpartition(" ")
         self._is_hook_request = method == "POST" and path.startswith("/hook/")
-        found: dict[str, str] = {}
-        for line in lines:
+        headers: dict[str, str] = {}
+        for line in header_lines:
             name, colon, value = line.partition(":")
             key = name.lower().replace("_", "-")
-            if not colon or not name or name != name.strip() or key in found:
+            if not colon or not name or name != name.strip() or key in headers:
                 raise protocol.MalformedMessage("expected each header once")
-            found[key] = value.strip()
-        self._headers = found
+            headers[key] = value.strip()
+        self._headers = headers
         parts = path.split("/")
         if not (self._is_hook_request and version.startswith("HTTP/1.") and len(parts) == 4 and all(parts[2:])):
             raise protocol.MalformedMessage("expected POST /hook/<host>/<event>")
@@ -182,25 +193,25 @@ class HttpConnection(Connection):
     def _encode_reply(self, reply: DaemonReply) -> bytes:
         if reply.kind == protocol.KIND_ANSWER:
             return _format_response("200 OK", self._render_decision(reply))
-        why = reply.err.decode("utf-8", "replace").strip() or "the warm process is going"
+        reason = reply.err.decode("utf-8", "replace").strip() or "the warm process is going"
         if self._is_hook_request is False:
-            return _format_response("404 Not Found", json.dumps({"error": why}).encode())
-        return _format_response("200 OK", self._render_block(_BLOCK_REASON % why) if self._fails_closed() else b"{}")
+            return _format_response("404 Not Found", json.dumps({"error": reason}).encode())
+        return _format_response("200 OK", self._render_block(_BLOCK_REASON % reason) if self._fails_closed() else b"{}")
 
     def _fails_closed(self) -> bool:
-        """Whether the agent is about to act; also when nobody can tell."""
+        """Return whether a failure must block: when the agent is about to act, or the event is unknown."""
         host, event = self._split_path()
         if host not in hosts.ADAPTER_MODULES:
             return True
         return hosts.load_adapter(host).EVENTS.get(event, HookEventKind.BEFORE).fails_closed
 
     def _split_path(self) -> tuple[str, str]:
-        """Host and event; empty when they are not known."""
+        """Return host and event; empty when they are not known."""
         _, _, host, event = self._path.split("/") if self._path else ("", "", "", "")
         return host, event
 
     def _render_decision(self, reply: DaemonReply) -> bytes:
-        """What a process would have said by its status, in words: there is no status here."""
+        """Return the document of a decision. A block is put into words, because there is no exit status here."""
         if reply.status == 0:
             return reply.out.strip()
         return self._render_block(str(json.loads(reply.out).get("reason", "blocked")))
@@ -213,7 +224,7 @@ class HttpConnection(Connection):
 
 
 def save_port(directory: Path, port: int) -> None:
-    """Has every warm process that is started here listen on the port; 0 forgets it."""
+    """Save the port on which every process of this run directory listens from now on; 0 removes it."""
     with suppress(FileNotFoundError):
         os.unlink(directory / PORT_FILE)
     if port:
@@ -223,7 +234,7 @@ def save_port(directory: Path, port: int) -> None:
 
 
 def load_port(directory: Path) -> int | None:
-    """The port that was switched on here, and not off again."""
+    """Return the saved port; None when there is none."""
     try:
         port = int((directory / PORT_FILE).read_text("ascii")[:10])
     except (OSError, ValueError):
@@ -232,7 +243,10 @@ def load_port(directory: Path) -> int | None:
 
 
 def load_or_create_token(directory: Path) -> str:
-    """The token that hosts must send, made when it is first needed; a file that others could read or write is not believed."""
+    """Return the token that hosts must send, and create it if necessary.
+
+    A file that others could read or write is refused.
+    """
     path = directory / TOKEN_FILE
     try:
         try:
@@ -247,14 +261,19 @@ def load_or_create_token(directory: Path) -> str:
             status = os.fstat(fd)
             token = file.read(200).strip()
     except (OSError, ValueError) as error:
-        raise DaemonError(f"cannot use `{path}`: {error}; take it away, a new one will be made") from error
+        raise DaemonError(f"cannot use `{path}`: {error}; delete it, and a new one is created") from error
     if status.st_uid != os.geteuid() or status.st_mode & 0o077 or len(token) < 32:
         raise DaemonError(
-            f"expected `{path}` to be yours alone, with a token in it; take it away, a new one will be made"
+            f"expected `{path}` to be yours alone, with a token in it; delete it, and a new one is created"
         )
     return token
 
 
 def _format_response(status: str, body: bytes) -> bytes:
-    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    head = (
+        f"HTTP/1.1 {status}\r\n"
+        "Content-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n"
+        "Connection: close\r\n\r\n"
+    )
     return head.encode("ascii") + body

@@ -1,4 +1,4 @@
-"""Where a warm process lives: a directory of its own with a lock, which one process holds for life, and a socket."""
+"""The single running instance of a data directory: its run directory, its lock file and its socket."""
 
 import fcntl
 import os
@@ -14,7 +14,7 @@ BACKLOG = 1024
 
 
 class DaemonInstance:
-    """The runtime directory, or the socket that an operator named."""
+    """The run directory, and the socket in it or at the path that an operator has named."""
 
     def __init__(self, directory: Path, socket_path: Path | None = None, socket_mode: int = 0o600) -> None:
         self.directory = directory
@@ -24,7 +24,7 @@ class DaemonInstance:
         self._bound_inode: tuple[int, int] | None = None
 
     def acquire_lock(self) -> bool:
-        """Whether this process is the one that lives here; made private if need be. It is so until `leave`."""
+        """Create the private run directory, try to lock it, and return whether this process has it until `release`."""
         try:
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             status = self.directory.stat()
@@ -44,35 +44,35 @@ class DaemonInstance:
         return True
 
     def bind_socket(self) -> socket.socket:
-        """The socket, bound in place of a stale one. Only whoever lives here may call it."""
+        """Bind the socket, replacing a stale one. The caller must hold the lock."""
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        before = os.getcwd()
+        previous_cwd = os.getcwd()
         try:
-            # By its name alone: a path may be longer than a socket's may be.
+            # By its name alone: the path may be longer than the address of a socket.
             os.chdir(self.socket_path.parent)
-            draft = f".{self.socket_path.name}"
+            temporary_name = f".{self.socket_path.name}"
             with suppress(FileNotFoundError):
-                os.unlink(draft)
-            sock.bind(draft)
-            os.chmod(draft, self._socket_mode)
+                os.unlink(temporary_name)
+            sock.bind(temporary_name)
+            os.chmod(temporary_name, self._socket_mode)
             sock.listen(BACKLOG)
             sock.setblocking(False)
-            # Whoever finds it at its place finds somebody listening; a stale one goes in the same instant.
-            os.replace(draft, self.socket_path.name)
+            # Renamed when it listens, so that a client never finds a socket at this path that refuses connections.
+            os.replace(temporary_name, self.socket_path.name)
             self._bound_inode = _get_inode(self.socket_path)
         except OSError as error:
             sock.close()
             raise DaemonError(f"cannot listen on `{self.socket_path}`: {error.strerror}") from error
         finally:
-            os.chdir(before)
+            os.chdir(previous_cwd)
         return sock
 
     def owns_socket(self) -> bool:
-        """Whether the socket at the path is still the one that we listen on."""
+        """Return whether the socket at the path is still the one that this process has bound."""
         return self._bound_inode is not None and _get_inode(self.socket_path) == self._bound_inode
 
     def release(self) -> None:
-        """Makes room for another: takes the socket away, if it is still ours, and then the lock."""
+        """Remove the socket, if it is still ours, and release the lock."""
         if self.owns_socket():
             with suppress(OSError):
                 os.unlink(self.socket_path)
@@ -83,7 +83,8 @@ class DaemonInstance:
 
 
 def _try_lock(fd: int) -> bool:
-    for _ in range(3):  # whoever only asks who lives here holds it for an instant
+    # More than once: `find_daemon_pid` holds a shared lock for an instant when it looks for the owner.
+    for _ in range(3):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

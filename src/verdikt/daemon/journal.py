@@ -1,4 +1,4 @@
-"""The warm process's own log: what became of it, in lines for a person. Nothing of what it was asked."""
+"""The warm process's own log of starts, ends and refusals, for people. It holds nothing from the requests."""
 
 import os
 import threading
@@ -10,7 +10,7 @@ MAX_BYTES = 256 * 1024
 
 
 class Journal:
-    """`daemon.log`; when it is full it becomes `daemon.log.1`, and what was there goes."""
+    """`daemon.log`; a full file is renamed to `daemon.log.1`, which replaces the one before."""
 
     def __init__(self, path: Path, clock: Clock | None = None) -> None:
         self.path = path
@@ -18,7 +18,7 @@ class Journal:
         self._lock = threading.Lock()
 
     def write_line(self, text: str) -> None:
-        """Adds a line; a disk that does not take it is no reason to stop."""
+        """Append one line. Errors are ignored: a full disk must not stop the process from deciding."""
         line = f"{self._clock.now():.3f} {os.getpid()} {' '.join(text.split())[:500]}\n"
         with self._lock:
             try:
@@ -32,12 +32,12 @@ class Journal:
             except OSError:
                 return
 
-    def read_tail(self, lines: int) -> list[str]:
-        """The last lines, the oldest first."""
-        found: list[str] = []
+    def read_tail(self, line_count: int) -> list[str]:
+        """Return the last lines, oldest first."""
+        lines: list[str] = []
         for path in (self.path.with_name(f"{self.path.name}.1"), self.path):
             try:
-                found += path.read_text("utf-8", "replace").splitlines()
+                lines += path.read_text("utf-8", "replace").splitlines()
             except OSError:
                 continue
-        return found[-lines:] if lines > 0 else []
+        return lines[-line_count:] if line_count > 0 else []

@@ -1,58 +1,60 @@
-"""Which of several threads leads: one at a time does what only one may do, and another takes over when that takes long."""
+"""Leader/follower threads: one thread does the work, and another takes over while the leader is blocked."""
 
 import threading
 import time
 from collections.abc import Callable
 
+# Maximum number of blocked worker threads; one more can lead.
 MAX_BLOCKED_THREADS = 40
-"""How many may be at something that takes long; one more leads meanwhile."""
 
+# More followers than this would only use memory, so a thread that has lost the lead ends when there are enough.
 MAX_WAITING_THREADS = 2
-"""How many threads wait for the lead; further ones end."""
 
+# How long the leader may be busy with one request before a follower takes over.
 LEADER_TURN_SECONDS = 0.02
-"""How long a thread may be at one thing before another leads."""
 
 
 class LeaderLock:
-    """The lead passes on only while its holder lends it, so no two threads ever lead."""
+    """Passes the lead between threads, and only while the leader has yielded it: two threads never lead at once."""
 
     def __init__(self, run_leader: Callable[[], None], max_threads: int = MAX_BLOCKED_THREADS) -> None:
-        """`work` leads, until the lead is not `mine` any more."""
+        """`run_leader` is called by each thread that becomes the leader, and returns when `is_leader` is false."""
         self._run_leader = run_leader
         self._max_threads = max_threads
         self._leadership = threading.Lock()
-        self._lock = threading.Lock()  # of what follows
+        self._lock = threading.Lock()  # guards the attributes below
+        self._threads: list[threading.Thread] = []
         self._leader_ident = self._thread_count = self._waiting_count = 0
+        self._is_closed = False
         self._yielded_since: dict[int, float] = {}
-        """Since when each thread is at something."""
+        """When each thread that has yielded did so."""
 
     def add_follower(self) -> bool:
-        """Has one more thread wait for the lead; whether there was room for one."""
+        """Start a thread that waits for the lead and return whether that was possible."""
         with self._lock:
             return self._spawn_follower()
 
     def is_leader(self) -> bool:
-        """Whether this thread leads."""
+        """Return whether the calling thread leads."""
         return self._leader_ident == threading.get_ident()
 
     def has_capacity(self) -> bool:
-        """Whether the holder may begin something that can take long: should it, another can lead."""
+        """Return whether another thread could take over if the leader became blocked now."""
         return self._waiting_count > 0 or self._thread_count <= self._max_threads
 
     def yield_(self) -> None:
-        """From now on another thread may take the lead; until `take_back`, nothing of the holder's may be touched."""
+        """Allow another thread to take the lead; the caller must not touch the leader's state until `reclaim`."""
         with self._lock:
             self._yielded_since[threading.get_ident()] = time.monotonic()
 
     def reclaim(self) -> bool:
-        """Whether this thread still leads, now that it is done."""
+        """End the yielding of the calling thread and return whether it still leads."""
         with self._lock:
             self._yielded_since.pop(threading.get_ident(), None)
             return self.is_leader()
 
     def replace_slow_leader(self, now: float) -> None:
-        """Has another thread lead when the holder has lent it for long."""
+        """Pass the lead to a follower when the leader has yielded it for longer than `LEADER_TURN_SECONDS`."""
         with self._lock:
             since = self._yielded_since.get(self._leader_ident, now)
             if now - since > LEADER_TURN_SECONDS and (self._waiting_count or self._spawn_follower()):
@@ -60,7 +62,7 @@ class LeaderLock:
                 self._leadership.release()
 
     def force(self) -> bool:
-        """Takes the lead for good while its holder lends it; whether it did."""
+        """Take the lead for good, if the leader has yielded it, and return whether that worked."""
         with self._lock:
             if self._leader_ident not in self._yielded_since:
                 return False
@@ -68,17 +70,31 @@ class LeaderLock:
             return True
 
     def get_longest_seconds(self, now: float) -> float:
-        """For how many seconds a thread has been at something."""
+        """Return for how long the slowest thread has been blocked."""
         with self._lock:
             return now - min(self._yielded_since.values(), default=now)
+
+    def close(self, timeout_seconds: float) -> None:
+        """End the followers at once and the leader after its turn, and wait for them."""
+        with self._lock:
+            self._is_closed = True
+            self._leader_ident = 0
+            # Wakes one follower; each wakes the next.
+            if self._leadership.locked():
+                self._leadership.release()
+        deadline = time.monotonic() + timeout_seconds
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def _spawn_follower(self) -> bool:
         if self._thread_count > self._max_threads:
             return False
+        thread = threading.Thread(target=self._follow, daemon=True)
         try:
-            threading.Thread(target=self._follow, daemon=True).start()
+            thread.start()
         except RuntimeError:
-            return False  # a system may have no room for one
+            return False  # the system's limit of threads is reached
+        self._threads = [*(each for each in self._threads if each.is_alive()), thread]
         self._thread_count += 1
         return True
 
@@ -89,9 +105,12 @@ class LeaderLock:
             self._leadership.acquire()
             with self._lock:
                 self._waiting_count -= 1
+                if self._is_closed:
+                    self._leadership.release()
+                    return
                 self._leader_ident = threading.get_ident()
             self._run_leader()
             with self._lock:
-                if self._waiting_count >= MAX_WAITING_THREADS:
+                if self._is_closed or self._waiting_count >= MAX_WAITING_THREADS:
                     self._thread_count -= 1
                     return

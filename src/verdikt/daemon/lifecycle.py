@@ -1,28 +1,26 @@
-"""The life of a warm process: takes its place, warms up, serves, leaves."""
+"""Start and end of the warm process: takes the lock, loads what decisions need, serves, cleans up."""
 
 import gc
 import os
+import resource
 import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from verdikt.daemon import client
-from verdikt.daemon.http_listener import HttpListener, load_port, save_port
+from verdikt.daemon.acceptor import Listener
+from verdikt.daemon.hook_service import HookService
+from verdikt.daemon.http_listener import PORT_FILE, HttpListener, load_port, save_port
 from verdikt.daemon.instance import DaemonInstance
 from verdikt.daemon.journal import Journal
 from verdikt.daemon.listener import UnixListener
 from verdikt.daemon.options import DaemonOptions
+from verdikt.daemon.request import Peer
 from verdikt.daemon.server import REASON_HUNG, REASON_OTHER_VERSION, REASON_THREAD_FAILED, SHUTDOWN_SECONDS, Server
+from verdikt.daemon.system_service import SystemHookService
 from verdikt.errors import DaemonError
-
-if TYPE_CHECKING:
-    from verdikt.daemon.acceptor import Listener
-    from verdikt.daemon.hook_service import HookService
-    from verdikt.daemon.request import Peer
 
 IDLE_SECONDS = 1800.0
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -30,85 +28,97 @@ WANTED_OPEN_FILES = 8192
 
 
 def run_daemon(arguments: list[str], env: Mapping[str, str]) -> int:
-    """Serves the hooks of a user, or of all; the status to end with. Takes its place before it loads what deciding needs."""
+    """Serve the hooks of one user, or of all, and return the exit status; 0 at once when another process does so."""
     try:
         options = DaemonOptions.from_arguments(arguments, env)
         os.umask(0o077)
         os.chdir("/")
-        # Whoever finds somebody listening is answered: a signal waits until there is a server that can leave.
+        # Blocked until the server's handlers are installed: a client that could connect gets a reply.
         signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
         if options.system_wide:
             if os.geteuid() == 0:
-                os.setgroups([])  # or files of a group would be read for whoever asks
-            residence = DaemonInstance(options.home / "run", options.socket_path, 0o666)
+                os.setgroups([])  # else files of root's groups would be read on behalf of other users
+            instance = DaemonInstance(options.home / "run", options.socket_path, 0o666)
         else:
-            residence = DaemonInstance(options.home / "run")
-        return _serve_hooks(residence, options, env) if residence.acquire_lock() else 0
+            instance = DaemonInstance(options.home / "run")
+        return _serve_hooks(instance, options, env) if instance.acquire_lock() else 0
     except DaemonError as error:
         print(f"verdikt: {error}", file=sys.stderr)
         return 1
 
 
-def _serve_hooks(instance: "DaemonInstance", options: "DaemonOptions", env: Mapping[str, str]) -> int:
+def _serve_hooks(instance: DaemonInstance, options: DaemonOptions, env: Mapping[str, str]) -> int:
     journal = Journal(instance.directory / "daemon.log")
-    os.environ.clear()  # what is asked counts, and never what this process was started with
+    os.environ.clear()  # each request brings its own environment; nothing may read this one by mistake
     _raise_file_limit()
-    warm = _create_hook_service(options, env)
+    hook_service = SystemHookService(options.home) if options.system_wide else HookService(options.home)
+    hook_service.warm_up(env)
+    # What is loaded by now stays loaded, so the garbage collector need not look at it again.
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-    web = None if options.system_wide else _open_http_listener(instance, options, env, journal)
-    # The port is free before somebody else can take this place, and with it the port.
-    doors: list[Listener] = [*([web] if web else []), UnixListener(instance, _build_peer_filter(options), journal)]
+    http_listener = None if options.system_wide else _open_http_listener(instance, options, env, journal)
+    # Closed in this order: the port must be free before another process can take the lock, and with it the port.
+    listeners: list[Listener] = [
+        *([http_listener] if http_listener else []),
+        UnixListener(instance, _build_peer_filter(options), journal),
+    ]
     server = Server(
-        doors,
-        warm.decide_request,
+        listeners,
+        hook_service.decide_request,
         journal,
         owns_socket=instance.owns_socket,
-        extra_stats=lambda: {"policies": len(warm.policies), "http": web.port if web else None},
-        idle_seconds=float("inf") if options.system_wide or web else _read_idle_seconds(env),
-        maintain=warm.run_maintenance,
-        on_listeners_closed=lambda why: _start_successor(why, instance, env) if web else None,
+        extra_stats=lambda: {
+            "policies": len(hook_service.policies),
+            "http": http_listener.port if http_listener else None,
+        },
+        idle_seconds=float("inf") if options.system_wide or http_listener else _read_idle_seconds(env),
+        maintain=hook_service.run_maintenance,
+        on_listeners_closed=lambda reason: _start_successor(reason, instance, env) if http_listener else None,
     )
     _install_signal_handlers(server)
     journal.write_line("started")
-    why = server.serve()
-    # A decision that hangs may hold what is to be closed.
-    last = threading.Timer(SHUTDOWN_SECONDS, os._exit, (0,))
-    last.daemon = True
-    try:
-        last.start()
-    except RuntimeError:
-        os._exit(0)  # the system has no room for a thread, and nobody would end this one
-    warm.close()
-    journal.write_line(f"ended: {why}")
-    # Threads that hang must not hold the process up; what was decided is on the disk.
+    reason = server.serve()
+    _arm_exit_timer()
+    hook_service.close()
+    journal.write_line(f"ended: {reason}")
+    # Not `sys.exit`: threads that hang would hold the process up. What was decided is on the disk.
     os._exit(0)
 
 
-def _open_http_listener(
-    instance: "DaemonInstance", options: "DaemonOptions", env: Mapping[str, str], journal: "Journal"
-) -> "HttpListener | None":
-    """The port that was asked for, or that the process before this one had; a client takes a closed one for silence."""
-    if options.http_port is None and not Path(instance.directory, "http.port").exists():
-        return None
+def _arm_exit_timer() -> None:
+    """End the process after `SHUTDOWN_SECONDS`: a decision that hangs may hold what is to be closed."""
+    timer = threading.Timer(SHUTDOWN_SECONDS, os._exit, (0,))
+    timer.daemon = True
+    try:
+        timer.start()
+    except RuntimeError:
+        os._exit(0)  # no thread could be started, so closing could hang for ever
 
+
+def _open_http_listener(
+    instance: DaemonInstance, options: DaemonOptions, env: Mapping[str, str], journal: Journal
+) -> HttpListener | None:
+    """Listen on the port of the options, or of the process before this one: clients take a closed port for consent."""
+    if options.http_port is None and not (instance.directory / PORT_FILE).exists():
+        return None
     port = load_port(instance.directory) if options.http_port is None else options.http_port
     try:
-        web = None if port is None else HttpListener(port, instance.directory, env)
+        http_listener = None if port is None else HttpListener(port, instance.directory, env)
     except DaemonError as error:
         if options.http_port is not None:
             raise
         journal.write_line(str(error))
         return None
-    if web and port != load_port(instance.directory):
-        with suppress(OSError):  # then it must be switched on again, should this process end
-            save_port(instance.directory, web.port)
-    return web
+    if http_listener and port != load_port(instance.directory):
+        # Where it cannot be saved, the next process will not listen until it is told to.
+        with suppress(OSError):
+            save_port(instance.directory, http_listener.port)
+    return http_listener
 
 
-def _start_successor(reason: str, instance: "DaemonInstance", env: Mapping[str, str]) -> None:
-    """Somebody must listen on the port after this process, unless a person has ended it."""
+def _start_successor(reason: str, instance: DaemonInstance, env: Mapping[str, str]) -> None:
+    """Start another process for the port, unless a person has ended this one."""
     if reason in (REASON_THREAD_FAILED, REASON_HUNG, REASON_OTHER_VERSION):
         client.start_daemon(env)
     elif reason in signal.Signals.__members__:
@@ -116,33 +126,21 @@ def _start_successor(reason: str, instance: "DaemonInstance", env: Mapping[str, 
             save_port(instance.directory, 0)
 
 
-def _create_hook_service(options: "DaemonOptions", env: Mapping[str, str]) -> "HookService":
-    from verdikt.daemon.hook_service import HookService
-
-    if options.system_wide:
-        from verdikt.daemon.system_service import SystemHookService
-
-        warm: HookService = SystemHookService(options.home)
-    else:
-        warm = HookService(options.home)
-    warm.warm_up(env)
-    return warm
-
-
-def _build_peer_filter(options: "DaemonOptions") -> "Callable[[Peer], bool]":
-    """Whom to serve: this user; where there are others, those on the list, or all."""
-    me = os.geteuid()
+def _build_peer_filter(options: DaemonOptions) -> Callable[[Peer], bool]:
+    """Return whom to serve: this user only; system-wide the users of `--allow`, or all."""
+    own_uid = os.geteuid()
     if not options.system_wide:
-        return lambda peer: peer.uid == me
-    allowed = options.allowed_uids
-    return lambda peer: not allowed or peer.uid in allowed
+        return lambda peer: peer.uid == own_uid
+    allowed_uids = options.allowed_uids
+    return lambda peer: not allowed_uids or peer.uid in allowed_uids
 
 
-def _install_signal_handlers(server: "Server") -> None:
+def _install_signal_handlers(server: Server) -> None:
     signal.set_wakeup_fd(server.wakeup_fd, warn_on_full_buffer=False)
     for number in STOP_SIGNALS:
         signal.signal(number, lambda number, _: server.request_stop(signal.Signals(number).name))
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # whoever started us may have ignored it, and git would as well
+    # The starter may ignore it, and an ignored signal stays ignored in child processes, git among them.
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
@@ -157,9 +155,7 @@ def _read_idle_seconds(env: Mapping[str, str]) -> float:
 
 
 def _raise_file_limit() -> None:
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = WANTED_OPEN_FILES if hard == resource.RLIM_INFINITY else min(WANTED_OPEN_FILES, hard)
-    if soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = WANTED_OPEN_FILES if hard_limit == resource.RLIM_INFINITY else min(WANTED_OPEN_FILES, hard_limit)
+    if soft_limit < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard_limit))

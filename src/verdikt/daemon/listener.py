@@ -1,6 +1,5 @@
-"""The Unix socket through which hooks come in."""
+"""The Unix socket on which hooks connect."""
 
-import _socket
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +11,7 @@ from verdikt.daemon.request import DaemonReply, Peer
 
 
 class UnixListener:
-    """Lets in whom the kernel vouches for."""
+    """Accepts the users that a filter allows, as the kernel identifies them."""
 
     def __init__(self, instance: DaemonInstance, is_allowed: Callable[[Peer], bool], journal: Journal) -> None:
         self._instance = instance
@@ -21,13 +20,11 @@ class UnixListener:
         self.sock = instance.bind_socket()
 
     def accept_socket(self) -> socket.socket:
-        """The next who knocked; an `OSError` when nobody has."""
-        # Without the class around it, which takes longer to make than the kernel takes to let somebody in.
-        fd, _ = self.sock._accept()  # type: ignore[attr-defined]
-        return _socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fd)  # type: ignore[return-value]
+        """Return the next connection; raise `OSError` when none is waiting."""
+        return self.sock.accept()[0]
 
     def accept_client(self, sock: socket.socket, now: float) -> Connection | None:
-        """The client that knocked; None, and it is told so, when it is another user's."""
+        """Return the client of a connection; refuse a user who is not allowed, and return None."""
         connection = Connection(sock, get_peer(sock), now)
         if self._is_allowed(connection.peer):
             return connection
@@ -36,7 +33,11 @@ class UnixListener:
         return None
 
     def close(self) -> None:
-        """Makes room for another process. From now on connecting fails; those in the queue are let in, and then `accept` does."""
+        """Stop listening and make room for another process.
+
+        New connections fail from now on. Those in the queue are still accepted, after which `accept_socket` fails.
+        """
         self._instance.release()
+        # Closing the descriptor would reset the connections in the queue.
         with suppress(OSError):
             self.sock.shutdown(socket.SHUT_RD)

@@ -1,10 +1,10 @@
-"""Protocol 1: the bytes between a hook and the warm process, one question and one answer per connection.
+"""Protocol 1: the bytes between a hook and the warm process, one request and one reply per connection.
 
-question = magic, u32 head length, u32 payload length, head, payload
-head     = NUL-ended texts: version, host, event, argument, cwd, asker, then `NAME=VALUE` for each variable that is sent
-answer   = magic, u8 kind, u8 exit status, u32 stdout length, u32 stderr length, stdout, stderr
+request = magic, u32 head length, u32 payload length, head, payload
+head    = NUL-terminated fields: version, host, event, argument, cwd, client kind, then `NAME=VALUE` per sent variable
+reply   = magic, u8 kind, u8 exit status, u32 stdout length, u32 stderr length, stdout, stderr
 
-All integers are unsigned and big-endian. Loaded by every hook, so nothing is imported here.
+All integers are unsigned and big-endian. The native client has the same constants in `native/verdikt-hook.c`.
 """
 
 from __future__ import annotations
@@ -13,27 +13,29 @@ from collections.abc import Mapping
 
 MAGIC = b"VDK1"
 
+# A hook whose head is longer decides in its own process.
 MAX_HEAD_BYTES = 64 * 1024
-"""Longest head; a hook with a longer one decides by itself."""
 
+# Of a longer payload, this many bytes and one more are sent, so that the receiver sees that it is too long.
 MAX_PAYLOAD_BYTES = 24 * 1024 * 1024
-"""Longest payload that is looked at. Of a longer one, this and one byte more are sent, so that it is refused as too long."""
 
+# The limit of stdout and of stderr, each.
 MAX_STREAM_BYTES = 1024 * 1024
-"""Longest stdout and longest stderr."""
 
 REQUEST_PREFIX_BYTES = len(MAGIC) + 8
 REPLY_PREFIX_BYTES = len(MAGIC) + 10
 
+# version, host, event, argument, cwd, client kind
 HEAD_FIELD_COUNT = 6
-"""Texts at the beginning of a head: version, host, event, argument, cwd, asker."""
 
+# An upgrade of the package does not replace a native client that `verdikt init` has copied, so its version may be old.
+# A Python client is always of the installed version.
 NATIVE_CLIENT, PYTHON_CLIENT = "native", "python"
-"""Who asks: the native client, which an upgrade leaves as it is, or the hook process, which is what is installed."""
 
+# A decision; nothing was decided and another process may decide; refused, and nothing was decided.
 KIND_ANSWER, KIND_RETRY, KIND_REFUSED = 0, 1, 2
-"""Kinds: an answer; nothing was decided, ask a new process; refused, and nothing was decided."""
 
+# Every variable that a decision reads, by its full name, so that no token or other secret of the host is sent.
 SENT_VARIABLES = (
     "HOME",
     "PATH",
@@ -53,70 +55,73 @@ SENT_VARIABLES = (
     "CODEX_HOME",
     "GEMINI_PROJECT_DIR",
 )
-"""The variables that are sent: every one that a decision reads, by its full name, so that no secret goes with them."""
 
 _ENCODING_ERRORS = "surrogateescape"
 
 
 class MalformedMessage(ValueError):
-    """Bytes that are no question or no answer of this protocol."""
+    """Bytes that are not a valid request or reply of this protocol."""
 
 
 def encode_request(head_fields: list[str], env: Mapping[str, str], payload: bytes) -> bytes:
-    """A question; `Malformed` when it cannot be asked this way. `words` are version, host, event, argument, cwd, asker."""
-    texts = [*head_fields, *(f"{name}={env[name]}" for name in SENT_VARIABLES if name in env)]
+    """Encode a request; raise `MalformedMessage` when it cannot be expressed in this protocol.
+
+    `head_fields` are version, host, event, argument, cwd and client kind.
+    """
+    fields = [*head_fields, *(f"{name}={env[name]}" for name in SENT_VARIABLES if name in env)]
     try:
-        head = b"".join(text.encode("utf-8", _ENCODING_ERRORS) + b"\0" for text in texts)
+        head = b"".join(field.encode("utf-8", _ENCODING_ERRORS) + b"\0" for field in fields)
     except UnicodeEncodeError:
-        raise MalformedMessage("a text that is no bytes") from None
-    if len(head_fields) != HEAD_FIELD_COUNT or head.count(b"\0") != len(texts):
-        raise MalformedMessage(f"expected {HEAD_FIELD_COUNT} texts without NUL")
+        raise MalformedMessage("a field that cannot be encoded as bytes") from None
+    if len(head_fields) != HEAD_FIELD_COUNT or head.count(b"\0") != len(fields):
+        raise MalformedMessage(f"expected {HEAD_FIELD_COUNT} fields without NUL")
     if len(head) > MAX_HEAD_BYTES or len(payload) > MAX_PAYLOAD_BYTES + 1:
-        raise MalformedMessage("longer than can be asked")
+        raise MalformedMessage("the request is too long")
     return MAGIC + len(head).to_bytes(4, "big") + len(payload).to_bytes(4, "big") + head + payload
 
 
 def decode_request_prefix(prefix: bytes) -> tuple[int, int]:
-    """Lengths of head and payload, from the first bytes of a question."""
+    """Return the lengths of head and payload from the first bytes of a request."""
     if len(prefix) != REQUEST_PREFIX_BYTES or not prefix.startswith(MAGIC):
-        raise MalformedMessage("expected a question of protocol 1")
-    head, payload = int.from_bytes(prefix[4:8], "big"), int.from_bytes(prefix[8:12], "big")
-    if head > MAX_HEAD_BYTES or payload > MAX_PAYLOAD_BYTES + 1:
-        raise MalformedMessage("longer than can be asked")
-    return head, payload
+        raise MalformedMessage("expected a request of protocol 1")
+    head_length, payload_length = int.from_bytes(prefix[4:8], "big"), int.from_bytes(prefix[8:12], "big")
+    if head_length > MAX_HEAD_BYTES or payload_length > MAX_PAYLOAD_BYTES + 1:
+        raise MalformedMessage("the request is too long")
+    return head_length, payload_length
 
 
 def decode_head(head: bytes) -> tuple[list[str], dict[str, str]]:
-    """The words and the variables of a head. A variable that is not on the list is left out, whoever sent it."""
+    """Return the fields and the variables of a head, without variables that are not in `SENT_VARIABLES`."""
     if not head.endswith(b"\0"):
         raise MalformedMessage("expected a head that ends with NUL")
-    texts = [text.decode("utf-8", _ENCODING_ERRORS) for text in head[:-1].split(b"\0")]
-    if len(texts) < HEAD_FIELD_COUNT:
-        raise MalformedMessage(f"expected {HEAD_FIELD_COUNT} texts, found {len(texts)}")
+    fields = [field.decode("utf-8", _ENCODING_ERRORS) for field in head[:-1].split(b"\0")]
+    if len(fields) < HEAD_FIELD_COUNT:
+        raise MalformedMessage(f"expected {HEAD_FIELD_COUNT} fields, found {len(fields)}")
     env: dict[str, str] = {}
-    for text in texts[HEAD_FIELD_COUNT:]:
-        name, equals, value = text.partition("=")
+    for field in fields[HEAD_FIELD_COUNT:]:
+        name, equals, value = field.partition("=")
         if not equals or name in env:
             raise MalformedMessage("expected each variable once, as NAME=VALUE")
         if name in SENT_VARIABLES:
             env[name] = value
-    return texts[:HEAD_FIELD_COUNT], env
+    return fields[:HEAD_FIELD_COUNT], env
 
 
 def encode_reply(kind: int, status: int = 0, out: bytes = b"", err: bytes = b"") -> bytes:
-    """An answer."""
+    """Encode a reply; raise `MalformedMessage` when it is not one of this protocol."""
     if kind not in (KIND_ANSWER, KIND_RETRY, KIND_REFUSED) or status not in (0, 2) or len(out) > MAX_STREAM_BYTES:
-        raise MalformedMessage("no answer of protocol 1")
+        raise MalformedMessage("not a reply of protocol 1")
     err = err[:MAX_STREAM_BYTES]
     return MAGIC + bytes((kind, status)) + len(out).to_bytes(4, "big") + len(err).to_bytes(4, "big") + out + err
 
 
 def decode_reply_prefix(prefix: bytes) -> tuple[int, int, int, int]:
-    """Kind, status and the lengths of stdout and stderr, from the first bytes of an answer."""
+    """Return kind, status and the lengths of stdout and stderr from the first bytes of a reply."""
     if len(prefix) != REPLY_PREFIX_BYTES or not prefix.startswith(MAGIC):
-        raise MalformedMessage("expected an answer of protocol 1")
+        raise MalformedMessage("expected a reply of protocol 1")
     kind, status = prefix[4], prefix[5]
-    out, err = int.from_bytes(prefix[6:10], "big"), int.from_bytes(prefix[10:14], "big")
-    if kind > KIND_REFUSED or status not in (0, 2) or out > MAX_STREAM_BYTES or err > MAX_STREAM_BYTES:
-        raise MalformedMessage("no answer of protocol 1")
-    return kind, status, out, err
+    out_length, err_length = int.from_bytes(prefix[6:10], "big"), int.from_bytes(prefix[10:14], "big")
+    # The only exit statuses that all hosts understand: 0 allows, 2 blocks.
+    if kind > KIND_REFUSED or status not in (0, 2) or max(out_length, err_length) > MAX_STREAM_BYTES:
+        raise MalformedMessage("not a reply of protocol 1")
+    return kind, status, out_length, err_length

@@ -1,4 +1,4 @@
-"""What a client of the warm process asks, and who it is."""
+"""What the warm process receives and sends: the peer, one hook call, one reply."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,10 +6,13 @@ from functools import lru_cache
 
 from verdikt.daemon import protocol
 
+# Only short heads are cached, so that 256 of them stay within 1 MB.
+MAX_CACHED_HEAD_BYTES = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """The user at the other end, as the kernel says."""
+    """The user at the other end of a connection, as the kernel reports it."""
 
     uid: int
     gid: int
@@ -18,7 +21,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookRequest:
-    """One hook call, as its client sent it."""
+    """One hook call as its client sent it."""
 
     version: str
     host: str
@@ -32,10 +35,9 @@ class HookRequest:
 
     @classmethod
     def from_head(cls, head: bytes, payload: bytes, peer: Peer) -> "HookRequest":
-        """The question in a head; `Malformed` when there is none."""
-        (version, host, event, argument, cwd, asker), env = (
-            _parse_head_cached if len(head) < MAX_CACHED_HEAD_BYTES else _parse_head
-        )(head)
+        """Parse a request; raise `MalformedMessage` when the head is invalid."""
+        parse = _parse_head_cached if len(head) < MAX_CACHED_HEAD_BYTES else _parse_head
+        (version, host, event, argument, cwd, client_kind), env = parse(head)
         return cls(
             version=version,
             host=host,
@@ -45,36 +47,34 @@ class HookRequest:
             env=env,
             payload=payload,
             peer=peer,
-            client_kind=asker,
+            client_kind=client_kind,
         )
 
 
-MAX_CACHED_HEAD_BYTES = 4096
-"""Heads up to this length are remembered: they are the same from call to call, and memory must stay bounded."""
-
-
 def _parse_head(head: bytes) -> tuple[list[str], Mapping[str, str]]:
-    words, env = protocol.decode_head(head)
-    if words[4] and not words[4].startswith("/"):
+    fields, env = protocol.decode_head(head)
+    cwd = fields[4]
+    if cwd and not cwd.startswith("/"):
         raise protocol.MalformedMessage("expected an absolute working directory")
-    return words, env
+    return fields, env
 
 
+# All calls of one session and event send the same head.
 _parse_head_cached = lru_cache(maxsize=256)(_parse_head)
 
 
 @dataclass(frozen=True, slots=True)
 class DaemonReply:
-    """What a client is told: of one of the protocol's kinds, with a status, and the bytes of both streams."""
+    """What a client is sent: one of the protocol's kinds, an exit status, and the bytes of stdout and stderr."""
 
     kind: int
     status: int = 0
     out: bytes = b""
     err: bytes = b""
     ends_process: bool = False
-    """Whether the process makes room for another with it."""
+    """Whether this process stops after the reply, so that a process of another version can take over."""
 
     @classmethod
     def refusal(cls, reason: str) -> "DaemonReply":
-        """Nothing was decided, and this says why."""
+        """Return a reply that says that nothing was decided, and why."""
         return cls(protocol.KIND_REFUSED, 2, b"", f"{reason}\n".encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""How the warm process is doing."""
+"""Counters, response times and memory of the warm process, for `verdikt daemon status`."""
 
 import os
 import resource
@@ -11,12 +11,12 @@ from typing import Any
 
 from verdikt import __version__
 
+# Percentiles are computed from this many of the latest calls.
 SAMPLE_COUNT = 4096
-"""How many of the latest calls the times are told from."""
 
 
 class DaemonStats:
-    """Counts of one process. Times are those between a complete question and its answer."""
+    """Counters of one process. A response time runs from the complete request to its reply."""
 
     def __init__(self) -> None:
         self._started_at = time.monotonic()
@@ -25,42 +25,43 @@ class DaemonStats:
         self.call_count = 0
         self.refusal_count = 0
 
-    def count_reply(self, seconds: float) -> None:
-        """One more answer."""
+    def count_reply(self, duration_seconds: float) -> None:
+        """Count one reply and its response time."""
         with self._lock:
             self.call_count += 1
-            self._durations.append(seconds)
+            self._durations.append(duration_seconds)
 
     def count_refusal(self) -> None:
-        """One more client that was sent away."""
+        """Count one client that was refused."""
         with self._lock:
             self.refusal_count += 1
 
     def to_report(self, **extra: Any) -> dict[str, Any]:
-        """All of it, as plain data."""
+        """Return all counters as plain data, with `extra` added."""
         with self._lock:
-            times = sorted(self._durations)
+            durations = sorted(self._durations)
         return {
             "pid": os.getpid(),
             "version": __version__,
             "uptime_seconds": round(time.monotonic() - self._started_at, 3),
             "calls": self.call_count,
             "refused": self.refusal_count,
-            "p50_ms": _percentile_ms(times, 0.50),
-            "p99_ms": _percentile_ms(times, 0.99),
+            "p50_ms": _percentile_ms(durations, 0.50),
+            "p99_ms": _percentile_ms(durations, 0.99),
             "memory_kb": measure_memory_kb(),
             **extra,
         }
 
 
 def measure_memory_kb() -> int:
-    """What the process keeps in memory now; at most ever, where the system does not tell."""
+    """Return the resident memory of this process; the peak, where the system has no current figure."""
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * resource.getpagesize() // 1024
+        page_count = int(Path("/proc/self/statm").read_text().split()[1])
+        return page_count * resource.getpagesize() // 1024
     except (OSError, ValueError, IndexError):
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return most // 1024 if sys.platform == "darwin" else most
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        # macOS reports bytes, the other systems kilobytes.
+        return peak // 1024 if sys.platform == "darwin" else peak
 
 
 def _percentile_ms(durations: list[float], fraction: float) -> float:

@@ -1,4 +1,7 @@
-"""Deciding for other users: their logs apart and under this process's key, their files seen with their rights or not at all."""
+"""Decides for several users: each has a log of their own, signed with this process's key.
+
+Files are read with the rights of the user who asks, or not at all.
+"""
 
 import ctypes
 import os
@@ -6,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 from verdikt import __version__
@@ -18,119 +20,119 @@ from verdikt.evidence.section import EvidenceSettings
 from verdikt.govern import Governance
 from verdikt.graph.policy import Policy
 from verdikt.model.facts import GitFact, PathFact
-from verdikt.observe.clock import Clock
 from verdikt.observe.git_repository import use_git_user
 from verdikt.observe.guarded_paths import list_guarded_paths
 from verdikt.observe.policy_files import MANAGED_POLICY_PATH, list_policy_places
 from verdikt.observe.world import RealWorld, find_project_root
 
+# Replaces the PATH of the peer, which could name any program.
 SAFE_PATH = "/usr/local/bin:/usr/bin:/bin"
-"""Where programs are looked for: a peer's own path could name anything."""
 
+# Variables that only the operator may set; the peer's are ignored.
 OPERATOR_VARIABLES = ("PATH", "VERDIKT_HOME", "XDG_DATA_HOME", "VERDIKT_RUNS_DIR")
-"""Variables in which no peer has a say."""
 
 
 class PeerRights:
-    """What may be read for a peer. Root reads with the peer's rights; another user whatever it can, but its own files."""
+    """What may be read on behalf of a peer.
+
+    Root reads with the peer's rights; any other user reads what it can, except its own files.
+    """
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
 
     @contextmanager
     def assume(self) -> Iterator[None]:
-        """Inside, this thread reads files as the peer would, if it can put on its rights."""
-        me = os.geteuid()
-        if me != 0:
+        """Let this thread read files with the peer's rights, if this process is root."""
+        if os.geteuid() != 0:
             yield
             return
-
         libc = ctypes.CDLL(None)
-        group = libc.setfsgid(self._peer.gid)
-        user = libc.setfsuid(self._peer.uid)  # who it was before: what is held may be held again inside
+        # Both calls return the previous id, which is not always root's: contexts may be nested.
+        previous_gid = libc.setfsgid(self._peer.gid)
+        previous_uid = libc.setfsuid(self._peer.uid)
         try:
+            # They report no error, so a second call with an invalid id has to tell which id is in force.
             if libc.setfsuid(-1) != self._peer.uid or libc.setfsgid(-1) != self._peer.gid:
                 raise PermissionError("cannot take on the rights of the peer")
             yield
         finally:
-            libc.setfsuid(user)
-            libc.setfsgid(group)
+            libc.setfsuid(previous_uid)
+            libc.setfsgid(previous_gid)
 
     @contextmanager
     def assume_for_path(self, path: str) -> Iterator[None]:
-        """Inside, what is at a path is read as the peer would; `PermissionError` when it belongs to this process."""
+        """Let this thread read a path with the peer's rights; raise `PermissionError` for a file of this process."""
         with self.assume():
             if self.is_own_file(path):
                 raise PermissionError("a file of the warm process")
             yield
 
     def is_own_file(self, path: str) -> bool:
-        """Whether a file belongs to this process, which must not read it for others."""
-        me = os.geteuid()
+        """Return whether a file belongs to this process's user, who must not read it for others."""
+        own_uid = os.geteuid()
         try:
-            return me != 0 and os.stat(path).st_uid == me
+            return own_uid != 0 and os.stat(path).st_uid == own_uid
         except (OSError, ValueError):
             return False
 
 
 class PeerWorld:
-    """The world as a peer may see it."""
+    """A `World` that shows what a peer may read."""
 
     def __init__(self, world: RealWorld, rights: PeerRights) -> None:
         self._world = world
         self._rights = rights
 
     def place(self) -> Mapping[str, Any]:
-        """Where and when."""
+        """Return where and when the action happens."""
         with self._rights.assume():
             return self._world.place()
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
-        """What is at an absolute path, and what git knows of it."""
+        """Return what is at an absolute path, and what git knows of it."""
         with self._rights.assume():
             return self._world.path(path, git=git)
 
     def text(self, path: str) -> str | None:
-        """The text of a small regular file."""
+        """Return the text of a small regular file."""
         with self._rights.assume():
             return None if self._rights.is_own_file(path) else self._world.text(path)
 
     def content_stamp(self, path: str) -> str:
-        """The beginning of a file's digest."""
+        """Return the beginning of a file's digest."""
         with self._rights.assume():
             return "" if self._rights.is_own_file(path) else self._world.content_stamp(path)
 
     def modification_time(self, path: str) -> float:
-        """When a file was last written."""
+        """Return when a file was last written."""
         with self._rights.assume():
             return self._world.modification_time(path)
 
     def git(self, directory: str) -> GitFact:
-        """The repository around a directory."""
+        """Return the repository around a directory."""
         with self._rights.assume():
             return self._world.git(directory)
 
 
 class SystemHookService(HookService):
-    """Answers every user from data of its own: `<home>/users/<uid>`."""
-
-    def __init__(self, home: Path, clock: Clock | None = None) -> None:
-        super().__init__(home, clock)
+    """Answers each user from a data directory of their own: `<home>/users/<uid>`."""
 
     def decide_request(self, request: HookRequest) -> DeferredReply:
-        """What the client must say. git is run as the peer, or not at all."""
+        """Decide a request; git is run as the peer, or not at all."""
         if request.version != __version__ and request.version != _get_installed_version():
-            # Leaving would be no help, and a way for every user to keep the others without an answer.
+            # Stopping would not help, and any user could use it to keep the others from being answered.
             return DeferredReply(
                 DaemonReply.refusal(
-                    f"the warm process is of version {__version__}, this hook of {request.version}: install the same for both"
+                    f"the warm process is of version {__version__}, this hook of {request.version}: "
+                    "install the same for both"
                 )
             )
         with use_git_user(request.peer.uid, request.peer.gid):
             return super().decide_request(replace(request, env=self._build_env(request)))
 
     def _is_own_data(self, request: HookRequest) -> bool:
-        """Always: `_env` says where the data of every question lies."""
+        """Return True: `_build_env` decides where the data of each request is."""
         return True
 
     def _build_env(self, request: HookRequest) -> dict[str, str]:
@@ -150,37 +152,39 @@ class SystemHookService(HookService):
             policy = self.policies.load_policy(cwd, env, Peer(request.peer.uid, request.peer.gid))
 
         def create_world(directory: str) -> PeerWorld:
-            here = os.path.abspath(os.path.join(request.cwd, directory))
+            cwd = os.path.abspath(os.path.join(request.cwd, directory))
             with rights.assume():
-                root = find_project_root(here, env.get("HOME", ""))
-                guarded = list_guarded_paths(root, env)
-                return PeerWorld(RealWorld(here, env=env, guarded=guarded, clock=self.clock), rights)
+                project_root = find_project_root(cwd, env.get("HOME", ""))
+                guarded = list_guarded_paths(project_root, env)
+                return PeerWorld(RealWorld(cwd, env=env, guarded=guarded, clock=self.clock), rights)
 
-        store = self.stores.get_store(env)
-        made = Governance(
+        governance = Governance(
             policy,
-            store,
+            self.stores.get_store(env),
             world_factory=create_world,
             clock=self.clock,
             env=env,
             base_directory=request.cwd,
             path_access=rights.assume_for_path,
         )
-        made.evidence_gate.settings = _restrict_output_paths(made.evidence_gate.settings, policy)
-        return made
+        governance.evidence_gate.settings = _restrict_output_paths(governance.evidence_gate.settings, policy)
+        return governance
 
 
 def _restrict_output_paths(settings: EvidenceSettings, policy: Policy) -> EvidenceSettings:
-    """Files are written with this process's rights, so only the operator may name them, and not by a home that a peer names."""
-    top = policy.layers[0]
-    said = top.section("evidence") if top.file == MANAGED_POLICY_PATH else None
-    named = {name: getattr(said, name, "") for name in ("memory", "notices")}
-    paths: dict[str, Any] = {name: path if path.startswith("/") else "" for name, path in named.items()}
-    return replace(settings, **paths)
+    """Return the settings with only those output files that the operator has named by an absolute path.
+
+    They are written with this process's rights, and `~` would be the home directory that the peer has named.
+    """
+    top_layer = policy.layers[0]
+    section = top_layer.section("evidence") if top_layer.file == MANAGED_POLICY_PATH else None
+    paths = {name: getattr(section, name, "") for name in ("memory", "notices")}
+    absolute_paths: dict[str, Any] = {name: path if path.startswith("/") else "" for name, path in paths.items()}
+    return replace(settings, **absolute_paths)
 
 
 def _get_installed_version() -> str:
-    """The version that lies on the disk now, which an upgrade may have changed."""
+    """Return the version that is installed now, which an upgrade may have changed since this process started."""
     try:
         return metadata.version("verdikt")
     except metadata.PackageNotFoundError:

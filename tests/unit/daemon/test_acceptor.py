@@ -1,17 +1,18 @@
-"""The lobby of the warm process by itself, with real sockets."""
+"""The acceptor of the warm process by itself, with real sockets."""
 
 import errno
 import select
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.contract.warm import eventually
 from verdikt.daemon import acceptor, protocol
-from verdikt.daemon.acceptor import Acceptor
+from verdikt.daemon.acceptor import MAX_OPEN_CONNECTIONS, Acceptor, Listener
 from verdikt.daemon.connection import Connection
 from verdikt.daemon.http_listener import HttpListener
 from verdikt.daemon.instance import DaemonInstance
@@ -21,252 +22,274 @@ from verdikt.daemon.request import Peer
 from verdikt.daemon.stats import DaemonStats
 
 
-class PlainDoor:
-    """Lets clients of protocol 1 in, without waiting for them."""
+class PlainListener:
+    """Accepts every client of protocol 1."""
 
     def __init__(self) -> None:
         self.sock = socket.create_server(("127.0.0.1", 0))
         self.sock.setblocking(False)
 
     def accept_socket(self) -> socket.socket:
-        """The next."""
+        """Return the next connection."""
         return self.sock.accept()[0]
 
     def accept_client(self, sock: socket.socket, now: float) -> Connection:
-        """Everybody."""
+        """Return the client of a connection."""
         return Connection(sock, Peer(0, 0), now)
 
     def close(self) -> None:
-        """Nobody any more."""
+        """Stop listening."""
         self.sock.close()
 
 
-WHOLE = protocol.MAGIC + (2).to_bytes(4, "big") + bytes(4) + b"x\0"
-"""The bytes of a question; what it asks does not matter in the lobby."""
+REQUEST = protocol.MAGIC + (2).to_bytes(4, "big") + bytes(4) + b"x\0"
+"""A complete request; its content does not matter to the acceptor."""
 
 
-def knock(door: PlainDoor | HttpListener, data: bytes) -> socket.socket:
-    """A client that stands at a door and has said something."""
-    client = socket.create_connection(door.sock.getsockname(), timeout=20)
+def connect_client(listener: PlainListener | HttpListener, data: bytes) -> socket.socket:
+    """Connect a client that sends data, and wait until the listener can accept it."""
+    client = socket.create_connection(listener.sock.getsockname(), timeout=20)
     client.sendall(data)
-    assert select.select([door.sock], [], [], 20)[0]
+    assert select.select([listener.sock], [], [], 20)[0]
     return client
 
 
-def test_a_client_that_was_sent_away_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many send at the same moment, and the bytes of one make the loop send another away that comes after it."""
-    door, journal = PlainDoor(), Journal(tmp_path / "daemon.log")
-    loop = Acceptor([door], journal, DaemonStats())
-    clients = [socket.create_connection(door.sock.getsockname(), timeout=20) for _ in range(6)]
+OpenAcceptor = Callable[..., Acceptor]
+
+
+@pytest.fixture
+def open_acceptor() -> Iterator[OpenAcceptor]:
+    """Return a constructor of acceptors that are closed when the test ends."""
+    with ExitStack() as stack:
+
+        def open_one(
+            listeners: list[Listener], journal: Journal, stats: DaemonStats, max_open: int = MAX_OPEN_CONNECTIONS
+        ) -> Acceptor:
+            subject = Acceptor(listeners, journal, stats, max_open)
+            stack.callback(subject.close)
+            for listener in listeners:
+                stack.callback(listener.sock.close)
+            return subject
+
+        yield open_one
+
+
+def test_evicted_connection_is_not_read_again(
+    tmp_path: Path, open_acceptor: OpenAcceptor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that is evicted while a batch of events is handled is not read afterwards."""
+    listener, journal = PlainListener(), Journal(tmp_path / "daemon.log")
+    subject = open_acceptor([listener], journal, DaemonStats())
+    clients = [socket.create_connection(listener.sock.getsockname(), timeout=20) for _ in range(6)]
     start = protocol.MAGIC + (1_000).to_bytes(4, "big") + (10_000).to_bytes(4, "big")
     for number, client in enumerate(clients):
         client.sendall(start + b"x" * (100 if number < 5 else 1_000))
-    end = time.monotonic() + 20
-    while loop._buffered_bytes < 6 * len(start) + 1_500:
-        assert time.monotonic() < end
-        loop.poll_requests(0.01)
-    monkeypatch.setattr(acceptor, "MAX_BUFFERED_BYTES", loop._buffered_bytes + 350)
+    deadline = time.monotonic() + 20
+    while subject._buffered_bytes < 6 * len(start) + 1_500:
+        assert time.monotonic() < deadline
+        subject.poll_requests(0.01)
+    monkeypatch.setattr(acceptor, "MAX_BUFFERED_BYTES", subject._buffered_bytes + 350)
     for client in clients:
         client.sendall(b"x" * 100)
-    loop.poll_requests(0.1)
-    loop.poll_requests(0.01)
+    subject.poll_requests(0.1)
+    subject.poll_requests(0.01)
 
-    assert len(loop._connections) == len(clients) - 1
+    assert len(subject._connections) == len(clients) - 1
     assert journal.read_tail(10) == []
     for client in clients:
         client.close()
-    for left in list(loop._connections):
-        left.close()
-    door.close()
+    for remaining in list(subject._connections):
+        remaining.close()
+    listener.close()
 
 
-def test_no_door_and_no_client_waits_for_another_door(tmp_path: Path) -> None:
-    """However many come in there: a client of the port that hears nothing runs the tool."""
-    busy, other = PlainDoor(), PlainDoor()
-    room = Acceptor([busy, other], Journal(tmp_path / "daemon.log"), DaemonStats())
-    slow = knock(busy, WHOLE[:5])
-    eventually("it was let in", lambda: room.poll_requests(0.01) or len(room))
-    clients = [knock(busy, WHOLE) for _ in range(3 * acceptor.ACCEPT_BATCH)]
-    clients.append(knock(other, WHOLE))
-    slow.sendall(WHOLE[5:])
-    assert select.select(list(room._connections), [], [], 20)[0]
+def test_busy_listener_does_not_starve_others(tmp_path: Path, open_acceptor: OpenAcceptor) -> None:
+    """One listener's flood of clients delays neither other listeners nor open connections."""
+    busy, other = PlainListener(), PlainListener()
+    subject = open_acceptor([busy, other], Journal(tmp_path / "daemon.log"), DaemonStats())
+    slow = connect_client(busy, REQUEST[:5])
+    eventually("it is registered", lambda: subject.poll_requests(0.01) or len(subject))
+    clients = [connect_client(busy, REQUEST) for _ in range(3 * acceptor.ACCEPT_BATCH)]
+    clients.append(connect_client(other, REQUEST))
+    slow.sendall(REQUEST[5:])
+    assert select.select(list(subject._connections), [], [], 20)[0]
 
-    heard = room.poll_requests(20)
+    completed = subject.poll_requests(20)
 
-    assert len(room._connections) + len(heard) == acceptor.ACCEPT_BATCH + 2
+    assert len(subject._connections) + len(completed) == acceptor.ACCEPT_BATCH + 2
     assert select.select([busy.sock, other.sock], [], [], 0)[0] == [busy.sock]
-    assert any(each.sock.getpeername() == slow.getsockname() for each in heard)
+    assert any(connection.sock.getpeername() == slow.getsockname() for connection in completed)
     for client in (slow, *clients):
         client.close()
-    for each in (*room._connections, *heard):
-        each.close()
+    for connection in (*subject._connections, *completed):
+        connection.close()
     busy.close()
     other.close()
 
 
-def test_who_has_asked_is_not_lost_when_another_is_the_cause_of_a_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_complete_request_survives_an_error_of_another(
+    tmp_path: Path, open_acceptor: OpenAcceptor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They leave the next time."""
-    door, failures = PlainDoor(), iter([ArithmeticError()])
-    room = Acceptor([door], Journal(tmp_path / "daemon.log"), DaemonStats())
-    clients = [knock(door, WHOLE[:5]) for _ in range(2)]
-    eventually("they were let in", lambda: room.poll_requests(0.01) or len(room) == 2)
-    first, last = room._connections
-    original = room._receive_data
+    """A complete request is returned by the next call when another connection raises an error."""
+    listener, failures = PlainListener(), iter([ArithmeticError()])
+    subject = open_acceptor([listener], Journal(tmp_path / "daemon.log"), DaemonStats())
+    clients = [connect_client(listener, REQUEST[:5]) for _ in range(2)]
+    eventually("they are registered", lambda: subject.poll_requests(0.01) or len(subject) == 2)
+    first, last = subject._connections
+    original = subject._receive_data
 
-    def failing(connection: Connection) -> bool:
+    def fail_once(connection: Connection) -> bool:
         if connection is last:
             for error in failures:
                 raise error
         return original(connection)
 
-    monkeypatch.setattr(room, "_receive_data", failing)
-    for client, each in zip(clients, (first, last), strict=True):
-        client.sendall(WHOLE[5:])
-        assert select.select([each], [], [], 20)[0]
+    monkeypatch.setattr(subject, "_receive_data", fail_once)
+    for client, connection in zip(clients, (first, last), strict=True):
+        client.sendall(REQUEST[5:])
+        assert select.select([connection], [], [], 20)[0]
     with pytest.raises(ArithmeticError):
-        room.poll_requests(20)
+        subject.poll_requests(20)
 
-    assert room.close_listeners() == [first]
+    assert subject.close_listeners() == [first]
     first.close()
     for client in clients:
         client.close()
 
 
-def test_there_is_room_for_another_process_when_every_door_is_shut(tmp_path: Path) -> None:
-    """And not before: it would find its place taken, and leave."""
-    doors, found = [PlainDoor(), PlainDoor()], []
-    room = Acceptor(doors, Journal(tmp_path / "daemon.log"), DaemonStats())
+def test_acceptor_is_closed_after_all_listeners_are(tmp_path: Path, open_acceptor: OpenAcceptor) -> None:
+    """The acceptor counts as closed only when every listener is: a successor would find its place taken."""
+    listeners, states = [PlainListener(), PlainListener()], []
+    subject = open_acceptor(listeners, Journal(tmp_path / "daemon.log"), DaemonStats())
 
-    def closing(door: PlainDoor) -> Callable[[], None]:
-        return lambda: (found.append(room.is_closed), door.sock.close())[1]
+    def closing(listener: PlainListener) -> Callable[[], None]:
+        return lambda: (states.append(subject.is_closed), listener.sock.close())[1]
 
-    for door in doors:
-        door.close = closing(door)  # type: ignore[method-assign]
-    room.close_listeners()
+    for listener in listeners:
+        listener.close = closing(listener)  # type: ignore[method-assign]
+    subject.close_listeners()
 
-    assert (found, room.is_closed, room.is_drained()) == ([False, False], True, True)
+    assert (states, subject.is_closed, subject.is_drained()) == ([False, False], True, True)
 
 
-@pytest.mark.parametrize("late", ["ASK_SECONDS", "due", "going"])
-def test_who_is_sent_away_while_it_sends_is_listened_to_for_a_while(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str
+@pytest.mark.parametrize("cause", ["timeout", "deadline", "stop"])
+def test_rejected_http_client_lingers_while_it_sends(
+    tmp_path: Path, open_acceptor: OpenAcceptor, monkeypatch: pytest.MonkeyPatch, cause: str
 ) -> None:
-    """Over http: hung up on at once, it would miss its answer and run the tool."""
-    door = HttpListener(0, tmp_path, {}, deadline_seconds=0.0 if late == "due" else 600.0)
-    room = Acceptor([door], Journal(tmp_path / "daemon.log"), DaemonStats())
-    client = knock(door, b"POST /hook/claude/PreToolUse HTTP/1.1\r\n")
-    eventually("it was let in", lambda: room.poll_requests(0.01) or len(room))
-    (each,) = room._connections
+    """A rejected HTTP client is read for a while, because after a reset it would miss its reply and run the tool."""
+    listener = HttpListener(0, tmp_path, {}, deadline_seconds=0.0 if cause == "deadline" else 600.0)
+    subject = open_acceptor([listener], Journal(tmp_path / "daemon.log"), DaemonStats())
+    client = connect_client(listener, b"POST /hook/claude/PreToolUse HTTP/1.1\r\n")
+    eventually("it is registered", lambda: subject.poll_requests(0.01) or len(subject))
+    (connection,) = subject._connections
     monkeypatch.setattr(acceptor, "SWEEP_SECONDS", 600.0)
-    room._last_sweep_at = -600.0
-    if late == "ASK_SECONDS":
-        each.opened_at -= acceptor.REQUEST_TIMEOUT_SECONDS
-    if late == "going":
-        room.close_listeners()
-        room._closed_at -= 601.0
-    room.expire_connections()
+    subject._last_sweep_at = -600.0
+    if cause == "timeout":
+        connection.opened_at -= acceptor.REQUEST_TIMEOUT_SECONDS
+    if cause == "stop":
+        subject.close_listeners()
+        subject._closed_at -= 601.0
+    subject.expire_connections()
 
     assert b'"decision":"block"' in client.recv(4096)
-    assert (list(room._connections), each.is_lingering) == ([each], True)
-    room._last_sweep_at = -600.0
-    room.expire_connections()
-    assert len(room) == 1
-    if late == "going":
-        room._closed_at -= 600.0
-        room.expire_connections()
-        assert not len(room)
+    assert (list(subject._connections), connection.is_lingering) == ([connection], True)
+    subject._last_sweep_at = -600.0
+    subject.expire_connections()
+    assert len(subject) == 1
+    if cause == "stop":
+        subject._closed_at -= 600.0
+        subject.expire_connections()
+        assert not len(subject)
     client.close()
-    each.close()
+    connection.close()
 
 
-def test_who_has_not_asked_to_the_end_when_the_process_goes_may_turn_to_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_unfinished_request_gets_retry_when_the_server_stops(
+    tmp_path: Path, open_acceptor: OpenAcceptor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing was decided."""
+    """An unfinished request was not decided, so its client may ask another process."""
     monkeypatch.setattr(acceptor, "SWEEP_SECONDS", 0.0)
-    door = PlainDoor()
-    room = Acceptor([door], Journal(tmp_path / "daemon.log"), DaemonStats())
-    client = knock(door, WHOLE[:5])
-    eventually("it was let in", lambda: room.poll_requests(0.01) or len(room))
-    room.close_listeners()
-    eventually("it was sent away", lambda: room.expire_connections() or not len(room))
+    listener = PlainListener()
+    subject = open_acceptor([listener], Journal(tmp_path / "daemon.log"), DaemonStats())
+    client = connect_client(listener, REQUEST[:5])
+    eventually("it is registered", lambda: subject.poll_requests(0.01) or len(subject))
+    subject.close_listeners()
+    eventually("it is rejected", lambda: subject.expire_connections() or not len(subject))
 
     assert client.recv(100)[:5] == protocol.MAGIC + bytes([protocol.KIND_RETRY])
     client.close()
 
 
-def test_where_no_descriptor_is_left_who_has_not_asked_makes_room_also_when_the_process_goes(tmp_path: Path) -> None:
-    """And nobody does for anything else that is wrong at a door."""
-    door = PlainDoor()
-    room = Acceptor([door], journal := Journal(tmp_path / "daemon.log"), DaemonStats())
-    silent = knock(door, WHOLE[:5])
-    eventually("it was let in", lambda: room.poll_requests(0.01) or len(room))
-    room._handle_accept_error(door, OSError(errno.EPROTO, "broken"))
-    assert (len(room), len(journal.read_tail(10))) == (1, 1)
-    room._closed_at = 1.0
-    room._handle_accept_error(door, OSError(errno.EMFILE, "none left"))
+def test_oldest_connection_is_evicted_when_descriptors_run_out(tmp_path: Path, open_acceptor: OpenAcceptor) -> None:
+    """Only a lack of descriptors evicts the oldest connection, also while the server stops."""
+    listener = PlainListener()
+    subject = open_acceptor([listener], journal := Journal(tmp_path / "daemon.log"), DaemonStats())
+    silent = connect_client(listener, REQUEST[:5])
+    eventually("it is registered", lambda: subject.poll_requests(0.01) or len(subject))
+    subject._handle_accept_error(listener, OSError(errno.EPROTO, "broken"))
+    assert (len(subject), len(journal.read_tail(10))) == (1, 1)
+    subject._closed_at = 1.0
+    subject._handle_accept_error(listener, OSError(errno.EMFILE, "none left"))
 
     assert b"too many clients" in silent.recv(100)
-    assert (len(room), room._listeners) == (0, [door])
-    room._handle_accept_error(door, OSError(errno.EMFILE, "none left"))
-    assert room.is_drained()
+    assert (len(subject), subject._listeners) == (0, [listener])
+    subject._handle_accept_error(listener, OSError(errno.EMFILE, "none left"))
+    assert subject.is_drained()
     silent.close()
-    door.close()
+    listener.close()
 
 
-def test_a_door_that_is_shut_is_looked_at_until_nobody_stands_there(tmp_path: Path) -> None:
-    """And not again: it would be ready for ever."""
-    residence, journal = DaemonInstance(tmp_path / "run"), Journal(tmp_path / "daemon.log")
-    assert residence.acquire_lock()
-    room = Acceptor([UnixListener(residence, lambda _: True, journal)], journal, DaemonStats())
+def test_closed_listener_is_polled_until_its_queue_is_empty(tmp_path: Path, open_acceptor: OpenAcceptor) -> None:
+    """A closed listener is polled until its queue is empty and then removed, or it would be ready for ever."""
+    instance, journal = DaemonInstance(tmp_path / "run"), Journal(tmp_path / "daemon.log")
+    assert instance.acquire_lock()
+    subject = open_acceptor([UnixListener(instance, lambda _: True, journal)], journal, DaemonStats())
     with socket.socket(socket.AF_UNIX) as client:
-        client.connect(str(residence.socket_path))
-        client.sendall(WHOLE)
-        room.close_listeners()
-        (left,) = eventually("it has asked", lambda: room.poll_requests(20))
-        eventually("nobody is there", lambda: room.poll_requests(0.01) or room.is_drained())
-        room.wakeup.notify()
-        assert room.poll_requests(20) == []
-        left.close()
+        client.connect(str(instance.socket_path))
+        client.sendall(REQUEST)
+        subject.close_listeners()
+        (remaining,) = eventually("its request is complete", lambda: subject.poll_requests(20))
+        eventually("the queue is empty", lambda: subject.poll_requests(0.01) or subject.is_drained())
+        subject.wakeup.notify()
+        assert subject.poll_requests(20) == []
+        remaining.close()
 
 
-def test_who_may_not_come_in_is_counted_and_hung_up_on(tmp_path: Path) -> None:
-    """Also when nobody can tell who it is."""
-    door, pulse = PlainDoor(), DaemonStats()
-    room = Acceptor([door], Journal(tmp_path / "daemon.log"), pulse)
-    door.accept_client = lambda sock, _: sock.close()  # type: ignore[method-assign]
-    refused = knock(door, b"")
-    room.poll_requests(20)
-    assert (refused.recv(1), pulse.refusal_count) == (b"", 1)
+def test_refused_client_is_counted_and_closed(tmp_path: Path, open_acceptor: OpenAcceptor) -> None:
+    """A client that is refused, or cannot be identified, is closed."""
+    listener, stats = PlainListener(), DaemonStats()
+    subject = open_acceptor([listener], Journal(tmp_path / "daemon.log"), stats)
+    listener.accept_client = lambda sock, _: sock.close()  # type: ignore[method-assign]
+    refused = connect_client(listener, b"")
+    subject.poll_requests(20)
+    assert (refused.recv(1), stats.refusal_count) == (b"", 1)
 
     def fail(_: socket.socket, __: float) -> Connection:
-        raise OSError("nobody can tell")
+        raise OSError("the user is not known")
 
-    door.accept_client = fail  # type: ignore[method-assign]
-    unknown = knock(door, b"")
-    room.poll_requests(20)
+    listener.accept_client = fail  # type: ignore[method-assign]
+    unknown = connect_client(listener, b"")
+    subject.poll_requests(20)
     assert unknown.recv(1) == b""
     refused.close()
     unknown.close()
-    door.close()
+    listener.close()
 
 
-def test_of_too_many_clients_the_oldest_goes_at_once(tmp_path: Path) -> None:
-    """It is told, and not listened to any more: its place is wanted."""
-    door = HttpListener(0, tmp_path, {})
-    room = Acceptor([door], Journal(tmp_path / "daemon.log"), DaemonStats(), 1)
-    oldest = knock(door, b"POST ")
-    eventually("it was let in", lambda: room.poll_requests(0.01) or len(room))
-    first = next(iter(room._connections))
-    newer = knock(door, b"POST ")
-    room.poll_requests(20)
+def test_oldest_connection_is_closed_when_there_are_too_many(tmp_path: Path, open_acceptor: OpenAcceptor) -> None:
+    """The oldest of too many connections gets a reply and is closed without lingering."""
+    listener = HttpListener(0, tmp_path, {})
+    subject = open_acceptor([listener], Journal(tmp_path / "daemon.log"), DaemonStats(), 1)
+    oldest = connect_client(listener, b"POST ")
+    eventually("it is registered", lambda: subject.poll_requests(0.01) or len(subject))
+    first = next(iter(subject._connections))
+    newer = connect_client(listener, b"POST ")
+    subject.poll_requests(20)
 
     assert b"too many clients at once" in oldest.recv(4096)
-    assert (len(room), first in room._connections, first.fileno()) == (1, False, -1)
-    for each in room._connections:
-        each.close()
+    assert (len(subject), first in subject._connections, first.fileno()) == (1, False, -1)
+    for connection in subject._connections:
+        connection.close()
     oldest.close()
     newer.close()
-    door.close()
+    listener.close()

@@ -1,4 +1,4 @@
-"""Where a warm process lives, and its log."""
+"""The lock and the socket of the warm process, and its journal."""
 
 import os
 import socket
@@ -13,8 +13,8 @@ from verdikt.daemon.journal import MAX_BYTES, Journal
 from verdikt.errors import DaemonError
 
 
-def test_one_lives_there_at_a_time(tmp_path: Path) -> None:
-    """Whoever comes second is told no, until the first leaves."""
+def test_lock_is_held_by_one_instance_at_a_time(tmp_path: Path) -> None:
+    """A second instance gets the lock only after the first has released it."""
     first, second = DaemonInstance(tmp_path / "run"), DaemonInstance(tmp_path / "run")
 
     assert first.acquire_lock()
@@ -26,45 +26,45 @@ def test_one_lives_there_at_a_time(tmp_path: Path) -> None:
     second.release()
 
 
-def test_it_is_private(tmp_path: Path) -> None:
-    """Also when the directory was there before and was not."""
+def test_run_directory_and_socket_are_private(tmp_path: Path) -> None:
+    """The run directory and the socket are closed to others, also when the directory existed and was not."""
     (tmp_path / "run").mkdir(mode=0o755)
-    residence = DaemonInstance(tmp_path / "run")
-    assert residence.acquire_lock()
-    sock = residence.bind_socket()
+    instance = DaemonInstance(tmp_path / "run")
+    assert instance.acquire_lock()
+    sock = instance.bind_socket()
 
     assert (tmp_path / "run").stat().st_mode & 0o777 == 0o700
-    assert residence.socket_path.stat().st_mode & 0o777 == 0o600
-    assert residence.owns_socket()
-    residence.release()
-    assert not residence.socket_path.exists()
+    assert instance.socket_path.stat().st_mode & 0o777 == 0o600
+    assert instance.owns_socket()
+    instance.release()
+    assert not instance.socket_path.exists()
     sock.close()
 
 
-def test_a_socket_of_another_is_left_alone(tmp_path: Path) -> None:
-    """Leaving takes away only what is one's own."""
-    residence = DaemonInstance(tmp_path / "run")
-    residence.acquire_lock()
-    mine = residence.bind_socket()
-    residence.socket_path.unlink()
+def test_release_keeps_a_socket_of_another_process(tmp_path: Path) -> None:
+    """Releasing removes only the socket that this instance has bound."""
+    instance = DaemonInstance(tmp_path / "run")
+    instance.acquire_lock()
+    mine = instance.bind_socket()
+    instance.socket_path.unlink()
     with socket.socket(socket.AF_UNIX) as other:
-        other.bind(str(residence.socket_path))
-        assert not residence.owns_socket()
-        residence.release()
-        assert residence.socket_path.exists()
+        other.bind(str(instance.socket_path))
+        assert not instance.owns_socket()
+        instance.release()
+        assert instance.socket_path.exists()
     mine.close()
 
 
-def test_a_place_that_cannot_be_used_is_named(tmp_path: Path) -> None:
-    """With what is wrong with it."""
+def test_acquire_lock_names_a_directory_that_cannot_be_used(tmp_path: Path) -> None:
+    """The error names the directory that cannot be used."""
     (tmp_path / "run").write_text("a file")
 
     with pytest.raises(DaemonError, match="cannot use `.*run`"):
         DaemonInstance(tmp_path / "run").acquire_lock()
 
 
-def test_the_journal_is_bounded(tmp_path: Path) -> None:
-    """What is older than its predecessor goes; the last lines are there."""
+def test_journal_keeps_the_last_lines_and_is_bounded(tmp_path: Path) -> None:
+    """The journal keeps one older file, both are bounded, and the last lines are there."""
     journal = Journal(tmp_path / "daemon.log", FakeClock(7.0))
     for number in range(2_000):
         journal.write_line(f"{number} " + "x" * 480)
@@ -76,6 +76,6 @@ def test_the_journal_is_bounded(tmp_path: Path) -> None:
     assert journal.read_tail(0) == []
 
 
-def test_a_journal_that_cannot_be_written_is_no_reason_to_stop(tmp_path: Path) -> None:
-    """Nothing is raised."""
+def test_journal_that_cannot_be_written_raises_nothing(tmp_path: Path) -> None:
+    """A journal that cannot be written raises nothing."""
     Journal(tmp_path / "nowhere" / "daemon.log").write_line("x")

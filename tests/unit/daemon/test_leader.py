@@ -1,4 +1,4 @@
-"""Who leads, with real threads."""
+"""The leader lock, with real threads."""
 
 import threading
 import time
@@ -8,135 +8,148 @@ from verdikt.daemon import leader
 from verdikt.daemon.leader import LeaderLock
 
 
-def test_the_lead_is_taken_from_nobody_but_who_lends_it() -> None:
-    """However the threads meet, one leads at a time; and whoever was told that it still leads does."""
-    over, inside, seen, turns = threading.Event(), threading.Lock(), [], [0]
+def test_only_one_thread_leads_at_a_time() -> None:
+    """However the threads interleave, only one leads, and a thread that reclaimed the lead has it."""
+    over, inside, exclusive, turns = threading.Event(), threading.Lock(), [], [0]
 
-    def work() -> None:
-        while held.is_leader() and not over.is_set():
+    def run_leader() -> None:
+        while lock.is_leader() and not over.is_set():
             alone = inside.acquire(blocking=False)
-            seen.append(alone)
+            exclusive.append(alone)
             time.sleep(0.0005)
             if alone:
                 inside.release()
-            held.yield_()
+            lock.yield_()
             time.sleep(0.0005)
-            held.reclaim()
+            lock.reclaim()
             turns[0] += 1
 
-    held = LeaderLock(work)
-    assert held.add_follower()
+    lock = LeaderLock(run_leader)
+    assert lock.add_follower()
     eventually(
         "there were many turns",
-        lambda: (held.replace_slow_leader(time.monotonic() + leader.LEADER_TURN_SECONDS), turns[0] > 300)[1],
+        lambda: (lock.replace_slow_leader(time.monotonic() + leader.LEADER_TURN_SECONDS), turns[0] > 300)[1],
     )
     over.set()
-    assert all(seen)
-    assert held._thread_count > 1
+    assert all(exclusive)
+    assert lock._thread_count > 1
+    lock.close(60)
+    assert not any(thread.is_alive() for thread in lock._threads)
 
 
-def test_who_does_not_lend_the_lead_keeps_it() -> None:
-    """Long as it may take."""
-    over, leading = threading.Event(), []
+def test_leader_that_has_not_yielded_is_not_replaced() -> None:
+    """A leader that has not yielded keeps the lead, however long it takes."""
+    over, leaders = threading.Event(), []
 
-    def work() -> None:
-        leading.append(threading.get_ident())
+    def run_leader() -> None:
+        leaders.append(threading.get_ident())
         over.wait(60)
 
-    held = LeaderLock(work)
-    held.add_follower()
-    eventually("somebody leads", lambda: leading)
-    held.replace_slow_leader(time.monotonic() + 1000)
-    assert (held._thread_count, held._leader_ident) == (1, leading[0])
+    lock = LeaderLock(run_leader)
+    lock.add_follower()
+    eventually("a thread leads", lambda: leaders)
+    lock.replace_slow_leader(time.monotonic() + 1000)
+    assert (lock._thread_count, lock._leader_ident) == (1, leaders[0])
     over.set()
+    lock.close(60)
+    assert not any(thread.is_alive() for thread in lock._threads)
 
 
-def test_a_thread_that_is_at_something_leaves_no_room_although_it_lends_no_more() -> None:
-    """It gives its answer, and that may take long as well."""
-    over, found = threading.Event(), []
+def test_capacity_counts_threads_that_lost_the_lead() -> None:
+    """A thread that lost the lead and is still busy counts against the limit."""
+    over, capacities = threading.Event(), []
 
-    def work() -> None:
-        if held._thread_count == 1:
-            held.yield_()
-            eventually("another leads", lambda: not held.is_leader())
-            held.reclaim()
+    def run_leader() -> None:
+        if lock._thread_count == 1:
+            lock.yield_()
+            eventually("another leads", lambda: not lock.is_leader())
+            lock.reclaim()
             over.wait(60)
-        elif held.is_leader():
-            found.append(held.has_capacity())
+        elif lock.is_leader():
+            capacities.append(lock.has_capacity())
             over.wait(60)
 
-    held = LeaderLock(work, 1)
-    held.add_follower()
-    eventually("it is lent", lambda: held._yielded_since)
-    assert held.has_capacity()
-    eventually("another leads", lambda: (held.replace_slow_leader(time.monotonic() + 1000), found)[1])
+    lock = LeaderLock(run_leader, 1)
+    lock.add_follower()
+    eventually("the lead is yielded", lambda: lock._yielded_since)
+    assert lock.has_capacity()
+    eventually("another leads", lambda: (lock.replace_slow_leader(time.monotonic() + 1000), capacities)[1])
     over.set()
-    assert found == [False]
+    assert capacities == [False]
+    lock.close(60)
+    assert not any(thread.is_alive() for thread in lock._threads)
 
 
-def test_there_are_never_more_threads_than_may_be_nor_more_that_wait_than_are_of_use() -> None:
-    """Those who are done and not needed end."""
+def test_number_of_threads_is_bounded() -> None:
+    """There are never more threads than the limit, and superfluous followers end."""
     go_on = threading.Event()
 
-    def work() -> None:
-        while held.is_leader():
-            held.yield_()
+    def run_leader() -> None:
+        while lock.is_leader():
+            lock.yield_()
             go_on.wait(60)
             time.sleep(0.0005)
-            held.reclaim()
+            lock.reclaim()
 
-    held, later = LeaderLock(work, 4), time.monotonic() + 10_000
-    held.add_follower()
-    eventually("all are busy", lambda: (held.replace_slow_leader(later), len(held._yielded_since) == 5)[1])
-    held.replace_slow_leader(later)
-    assert (held._thread_count, held.has_capacity(), held.add_follower()) == (5, False, False)
+    lock, later = LeaderLock(run_leader, 4), time.monotonic() + 10_000
+    lock.add_follower()
+    eventually("all are busy", lambda: (lock.replace_slow_leader(later), len(lock._yielded_since) == 5)[1])
+    lock.replace_slow_leader(later)
+    assert (lock._thread_count, lock.has_capacity(), lock.add_follower()) == (5, False, False)
     go_on.set()
     eventually(
-        "most have ended", lambda: held._thread_count == held._waiting_count + 1 == leader.MAX_WAITING_THREADS + 1
+        "superfluous threads have ended",
+        lambda: lock._thread_count == lock._waiting_count + 1 == leader.MAX_WAITING_THREADS + 1,
     )
-    eventually("it is over", held.force)
+    eventually("the lead is free", lock.force)
+    lock.close(60)
+    assert not any(thread.is_alive() for thread in lock._threads)
 
 
-def test_a_thread_that_waits_leads_where_no_more_can_be_started() -> None:
-    """Nobody is left without a leader."""
+def test_waiting_follower_takes_over_when_no_thread_can_be_added() -> None:
+    """A waiting follower takes over although the limit of threads is reached."""
     over = threading.Event()
 
-    def work() -> None:
-        held.yield_()
+    def run_leader() -> None:
+        lock.yield_()
         over.wait(60)
-        held.reclaim()
+        lock.reclaim()
 
-    held = LeaderLock(work, 1)
-    assert (held.add_follower(), held.add_follower(), held.add_follower()) == (True, True, False)
+    lock = LeaderLock(run_leader, 1)
+    assert (lock.add_follower(), lock.add_follower(), lock.add_follower()) == (True, True, False)
     first = eventually(
-        "one is busy and one waits", lambda: held._waiting_count == 1 and held._yielded_since and held._leader_ident
+        "one is busy and one waits", lambda: lock._waiting_count == 1 and lock._yielded_since and lock._leader_ident
     )
-    held.replace_slow_leader(time.monotonic() + 1000)
-    eventually("the other leads", lambda: held._leader_ident not in (0, first))
-    assert held._thread_count == 2
+    lock.replace_slow_leader(time.monotonic() + 1000)
+    eventually("the other leads", lambda: lock._leader_ident not in (0, first))
+    assert lock._thread_count == 2
     over.set()
+    lock.close(60)
+    assert not any(thread.is_alive() for thread in lock._threads)
 
 
-def test_the_lead_is_seized_from_nobody_but_who_lends_it() -> None:
-    """And never comes back."""
-    lending, over, led = threading.Event(), threading.Event(), []
+def test_lead_is_forced_only_while_it_is_yielded() -> None:
+    """The lead can be forced only while it is yielded, and then does not return."""
+    yielding, over, leads = threading.Event(), threading.Event(), []
 
-    def work() -> None:
-        led.append(held.is_leader())
-        lending.wait(60)
-        held.yield_()
+    def run_leader() -> None:
+        leads.append(lock.is_leader())
+        yielding.wait(60)
+        lock.yield_()
         over.wait(60)
-        led.append(held.reclaim())
+        leads.append(lock.reclaim())
 
-    held = LeaderLock(work)
-    held.add_follower()
-    eventually("somebody leads", lambda: led)
-    assert not held.force()
-    lending.set()
-    eventually("it is lent", lambda: held._yielded_since)
-    assert held.force()
-    assert held.is_leader()
-    held.replace_slow_leader(time.monotonic() + 1000)
+    lock = LeaderLock(run_leader)
+    lock.add_follower()
+    eventually("a thread leads", lambda: leads)
+    assert not lock.force()
+    yielding.set()
+    eventually("the lead is yielded", lambda: lock._yielded_since)
+    assert lock.force()
+    assert lock.is_leader()
+    lock.replace_slow_leader(time.monotonic() + 1000)
     over.set()
-    eventually("the first is done", lambda: len(led) == 2)
-    assert (led, held.is_leader()) == ([True, False], True)
+    eventually("the first is done", lambda: len(leads) == 2)
+    assert (leads, lock.is_leader()) == ([True, False], True)
+    lock.close(60)
+    assert not any(thread.is_alive() for thread in lock._threads)

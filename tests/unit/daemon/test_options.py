@@ -1,4 +1,4 @@
-"""How a warm process is started."""
+"""Command-line options of the warm process."""
 
 from pathlib import Path
 
@@ -11,17 +11,17 @@ HOME = {"HOME": "/h"}
 SYSTEM = ["--system", "--socket", "/run/v/d.sock", "--home", "/var/v"]
 
 
-def test_for_one_user_nothing_need_be_said() -> None:
-    """The environment names the data directory."""
+def test_options_of_one_user_come_from_the_environment() -> None:
+    """Without arguments, the environment names the data directory."""
     assert DaemonOptions.from_arguments([], HOME) == DaemonOptions(home=Path("/h/.local/share/verdikt"))
     assert DaemonOptions.from_arguments(["--http", "0"], HOME).http_port == 0
 
 
-def test_for_all_users_its_places_are_named() -> None:
-    """And the environment has no say."""
-    found = DaemonOptions.from_arguments([*SYSTEM, "--allow", "1", "--allow", "2"], {"VERDIKT_HOME": "/elsewhere"})
+def test_system_wide_options_ignore_the_environment() -> None:
+    """A system-wide process gets its paths from the arguments only."""
+    options = DaemonOptions.from_arguments([*SYSTEM, "--allow", "1", "--allow", "2"], {"VERDIKT_HOME": "/elsewhere"})
 
-    assert found == DaemonOptions(
+    assert options == DaemonOptions(
         home=Path("/var/v"), system_wide=True, socket_path=Path("/run/v/d.sock"), allowed_uids=frozenset({1, 2})
     )
 
@@ -41,7 +41,7 @@ def test_for_all_users_its_places_are_named() -> None:
         (["--system", "--socket", "x", "--home", "/y"], HOME, "expected absolute paths"),
     ],
 )
-def test_what_is_missing_or_unknown_is_told(arguments: list[str], env: dict[str, str], message: str) -> None:
-    """Instead of being guessed."""
+def test_invalid_options_are_an_error(arguments: list[str], env: dict[str, str], message: str) -> None:
+    """A missing, unknown or invalid option is an error that names what is expected."""
     with pytest.raises(DaemonError, match=message):
         DaemonOptions.from_arguments(arguments, env)

@@ -1,4 +1,4 @@
-"""The bytes between a hook and the warm process."""
+"""The protocol between a hook and the warm process."""
 
 import ast
 import re
@@ -18,16 +18,16 @@ TEXT = st.binary(max_size=60).map(lambda raw: raw.replace(b"\0", b"").decode("ut
 ENV = st.dictionaries(st.sampled_from(protocol.SENT_VARIABLES), TEXT)
 
 
-@given(words=st.lists(TEXT, min_size=6, max_size=6), env=ENV, payload=st.binary(max_size=300))
-def test_a_question_is_read_as_it_was_asked(words: list[str], env: dict[str, str], payload: bytes) -> None:
-    """Whatever bytes stand in arguments and variables arrive unchanged."""
-    data = protocol.encode_request(words, env, payload)
+@given(fields=st.lists(TEXT, min_size=6, max_size=6), env=ENV, payload=st.binary(max_size=300))
+def test_request_round_trip_keeps_all_bytes(fields: list[str], env: dict[str, str], payload: bytes) -> None:
+    """Fields, variables and payload of a request arrive unchanged, whatever bytes they hold."""
+    data = protocol.encode_request(fields, env, payload)
 
     head, length = protocol.decode_request_prefix(data[: protocol.REQUEST_PREFIX_BYTES])
-    rest = data[protocol.REQUEST_PREFIX_BYTES :]
+    body = data[protocol.REQUEST_PREFIX_BYTES :]
 
-    assert protocol.decode_head(rest[:head]) == (words, env)
-    assert rest[head:] == payload
+    assert protocol.decode_head(body[:head]) == (fields, env)
+    assert body[head:] == payload
     assert length == len(payload)
 
 
@@ -37,18 +37,18 @@ def test_a_question_is_read_as_it_was_asked(words: list[str], env: dict[str, str
     out=st.binary(max_size=200),
     err=st.binary(max_size=200),
 )
-def test_an_answer_is_read_as_it_was_given(kind: int, status: int, out: bytes, err: bytes) -> None:
-    """Kind, status and both streams arrive unchanged."""
+def test_reply_round_trip_keeps_all_bytes(kind: int, status: int, out: bytes, err: bytes) -> None:
+    """Kind, status and both streams of a reply arrive unchanged."""
     data = protocol.encode_reply(kind, status, out, err)
-    at = protocol.REPLY_PREFIX_BYTES
+    prefix_length = protocol.REPLY_PREFIX_BYTES
 
-    assert protocol.decode_reply_prefix(data[:at]) == (kind, status, len(out), len(err))
-    assert data[at:] == out + err
+    assert protocol.decode_reply_prefix(data[:prefix_length]) == (kind, status, len(out), len(err))
+    assert data[prefix_length:] == out + err
 
 
 @given(st.one_of(st.binary(max_size=40), st.binary(max_size=40).map(lambda raw: protocol.MAGIC + raw)))
-def test_no_bytes_break_the_reader(raw: bytes) -> None:
-    """Anything is either of the protocol or `Malformed`, and never announces more than the limits."""
+def test_decoding_any_bytes_stays_within_the_limits(raw: bytes) -> None:
+    """Any bytes are either valid or a `MalformedMessage`, and lengths never exceed the limits."""
     for read in (protocol.decode_request_prefix, protocol.decode_reply_prefix):
         try:
             numbers = read(raw)
@@ -56,15 +56,15 @@ def test_no_bytes_break_the_reader(raw: bytes) -> None:
             continue
         assert max(numbers) <= protocol.MAX_PAYLOAD_BYTES + 1
     try:
-        words, env = protocol.decode_head(raw)
+        fields, env = protocol.decode_head(raw)
     except MalformedMessage:
         return
-    assert len(words) == protocol.HEAD_FIELD_COUNT
+    assert len(fields) == protocol.HEAD_FIELD_COUNT
     assert set(env) <= set(protocol.SENT_VARIABLES)
 
 
 @pytest.mark.parametrize(
-    "words",
+    "fields",
     [
         ["v"] * 5,
         ["v"] * 7,
@@ -73,44 +73,52 @@ def test_no_bytes_break_the_reader(raw: bytes) -> None:
     ],
     ids=["too few", "too many", "a NUL inside", "too long"],
 )
-def test_what_cannot_be_asked_is_refused(words: list[str]) -> None:
-    """A hook learns before it connects that it must decide by itself."""
+def test_request_that_cannot_be_encoded_is_malformed(fields: list[str]) -> None:
+    """A hook learns before it connects that it has to decide itself."""
     with pytest.raises(MalformedMessage):
-        protocol.encode_request(words, {}, b"")
+        protocol.encode_request(fields, {}, b"")
 
 
-def test_a_payload_is_too_long_for_both_or_for_neither() -> None:
-    """The one byte over the limit is what makes the warm process refuse as the hook process does."""
+def test_payload_limit_is_the_same_for_daemon_and_hook() -> None:
+    """One byte over the limit makes the warm process refuse a payload as the hook process does."""
     assert protocol.MAX_PAYLOAD_BYTES == adapters_payload.MAX_PAYLOAD_BYTES
 
     with pytest.raises(MalformedMessage):
         protocol.encode_request(["v"] * 6, {}, bytes(protocol.MAX_PAYLOAD_BYTES + 2))
 
 
-def test_a_variable_that_nobody_reads_is_not_sent() -> None:
-    """Secrets in the environment stay where they are; sent by a stranger, they are not taken."""
+def test_unlisted_variable_is_neither_sent_nor_accepted() -> None:
+    """Secrets of the environment are not sent, and other variables are ignored when a client sends them."""
     data = protocol.encode_request(["v"] * 6, {"HOME": "/h", "ANTHROPIC_API_KEY": "sk-1"}, b"")
 
     assert b"sk-1" not in data
     assert protocol.decode_head(b"v\0" * 6 + b"HOME=/h\0LD_PRELOAD=/x\0") == (["v"] * 6, {"HOME": "/h"})
 
 
-def test_a_variable_named_twice_is_refused() -> None:
-    """Nobody knows which of the two is meant."""
+def test_variable_sent_twice_is_malformed() -> None:
+    """A variable that is sent twice makes the request invalid."""
     with pytest.raises(MalformedMessage):
         protocol.decode_head(b"v\0" * 6 + b"HOME=/a\0HOME=/b\0")
 
 
-ON_THE_WAY = ["observe", "ledger", "govern.py", "policy.py", "evidence/gate_service.py", "council/runs.py", "hosts"]
-ELSEWHERE = {
+DECIDING_MODULES = [
+    "observe",
+    "ledger",
+    "govern.py",
+    "policy.py",
+    "evidence/gate_service.py",
+    "council/runs.py",
+    "hosts",
+]
+OTHER_MODULES = {
     "hosts/wiring": "read when hooks are installed",
     "hosts/claude/http_hooks.py": "http hooks are wired by hand",
     "hosts/live": "the clients of `verdikt doctor`",
     "ledger/rotation.py": "only the command line rotates",
-    "observe/git_index.py": "only git hooks look at an index",
-    "observe/agent_environment.py": "asked by the command line, but for the names that stand in HOST_PROJECT",
+    "observe/git_index.py": "only git hooks look prefix_length an index",
+    "observe/agent_environment.py": "used by the command line, except for the names in HOST_PROJECT_VARIABLES",
 }
-"""Where variables are named that no decision depends on."""
+"""Modules with variables that no decision depends on, and why."""
 
 VARIABLE = re.compile(
     r"HOME|PATH|USER|LOGNAME|TMPDIR|(XDG|VERDIKT|CLAUDE|CODEX|GEMINI|COPILOT|CURSOR|OPENCODE)_[A-Z_]+"
@@ -118,20 +126,20 @@ VARIABLE = re.compile(
 
 
 def test_every_variable_that_a_decision_reads_is_sent() -> None:
-    """Both paths must decide the same: one that is read but not sent would be the warm process's own, or missing."""
+    """Every variable that the deciding modules read is sent, so that hook and warm process decide the same."""
     root = Path(verdikt.__file__).parent
     read = set(HOST_PROJECT_VARIABLES)
-    for place in ON_THE_WAY:
+    for place in DECIDING_MODULES:
         path = root / place
         for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
-            if not any(str(file.relative_to(root)).startswith(other) for other in ELSEWHERE):
-                read |= _named(ast.parse(file.read_text()))
+            if not any(str(file.relative_to(root)).startswith(other) for other in OTHER_MODULES):
+                read |= _find_variable_names(ast.parse(file.read_text()))
 
     assert read - {"VERDIKT_DAEMON", "VERDIKT_HOOK_SECONDS"} == set(protocol.SENT_VARIABLES), (
         "two are for the hook process alone"
     )
 
 
-def _named(tree: ast.AST) -> set[str]:
+def _find_variable_names(tree: ast.AST) -> set[str]:
     texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
     return {text for text in texts if isinstance(text, str) and VARIABLE.fullmatch(text)}

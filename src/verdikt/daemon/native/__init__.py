@@ -1,1 +1,1 @@
-"""The native client: its source, how it is compiled, and what stands in for it where it cannot be."""
+"""The native client: its source, its build, and a Python script for where it cannot be built."""

@@ -1,6 +1,6 @@
-"""How the native client is compiled: used by `setup.py` when the package is installed, and by tests and benchmarks.
+"""Compiles the native client, for `setup.py`, tests and benchmarks.
 
-Loaded by its path, before the package can be imported, so it imports nothing of it.
+`setup.py` loads this file by its path, before the package can be imported, so it imports nothing of the package.
 """
 
 import os
@@ -24,7 +24,7 @@ HARDENING_FLAGS = "-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-s
 _INTEL_FLAGS = ["-fcf-protection"]
 _LINUX_LINK_FLAGS = "-Wl,-z,relro,-z,now,-z,noexecstack -s".split()
 
-# Without a dynamic linker a process starts in less time than with one, so that is tried first; not every system has what it needs.
+# A program without a dynamic linker starts faster, so that is tried first; not every system has the static C library.
 LINK_VARIANTS = {
     "linux": (
         ["-fPIE", "-static-pie", *_LINUX_LINK_FLAGS, *_INTEL_FLAGS],
@@ -37,49 +37,51 @@ LINK_VARIANTS = {
 
 
 def find_compiler(env: Mapping[str, str] = os.environ) -> list[str]:
-    """The C compiler's command, `$CC` if that is set; empty when there is none."""
-    wanted = shlex.split(env.get("CC", ""))
-    for command in [wanted] if wanted else [["cc"], ["gcc"], ["clang"]]:
-        if found := shutil.which(command[0], path=env.get("PATH")):
-            return [found, *command[1:]]
+    """Return the command of the C compiler, `$CC` if that is set; empty when there is none."""
+    requested_command = shlex.split(env.get("CC", ""))
+    for command in [requested_command] if requested_command else [["cc"], ["gcc"], ["clang"]]:
+        if path := shutil.which(command[0], path=env.get("PATH")):
+            return [path, *command[1:]]
     return []
 
 
 def compile_client(target: Path, version: str, env: Mapping[str, str] = os.environ) -> str:
-    """Compiles the client to the target, with warnings as errors and hardened; why not, when it cannot be."""
+    """Compile the hardened client to `target`; return why that is not possible, or an empty string."""
     command = find_compiler(env)
     if not command:
         return "no C compiler was found"
-    why = f"not known how to build on {sys.platform}"
-    ways = LINK_VARIANTS.get(sys.platform, ())
-    # A warning that a compiler of next year has is for whoever works on this, not for whoever installs it: tried last.
-    for way in (*ways, *([*way, "-Wno-error"] for way in ways)):
-        why = run_compiler(target, version, [*HARDENING_FLAGS, *way], command)
-        if not why and _can_start(target):
+    reason = f"not known how to build on {sys.platform}"
+    variants = LINK_VARIANTS.get(sys.platform, ())
+    # Warnings are errors for those who work on the source, but a newer compiler's must not fail an installation.
+    for flags in (*variants, *([*flags, "-Wno-error"] for flags in variants)):
+        reason = run_compiler(target, version, [*HARDENING_FLAGS, *flags], command)
+        if not reason and _can_start(target):
             return ""
-        why = why or "what was built does not start"
+        reason = reason or "what was built does not start"
     target.unlink(missing_ok=True)
-    return why
+    return reason
 
 
 def run_compiler(
     target: Path, version: str, flags: Sequence[str], command: Sequence[str] = (), source: Path = SOURCE
 ) -> str:
-    """One run of the compiler; what it complained about."""
-    define = f'-DVERDIKT_VERSION="{version}"'
-    line = [*(command or find_compiler()), *WARNING_FLAGS, define, *flags, "-o", str(target), str(source)]
+    """Run the compiler once and return its error message; empty when there is none."""
+    version_define = f'-DVERDIKT_VERSION="{version}"'
+    arguments = [*(command or find_compiler()), *WARNING_FLAGS, version_define, *flags, "-o", str(target), str(source)]
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        done = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
+        completed_process = subprocess.run(arguments, capture_output=True, text=True, errors="replace", check=False)
     except OSError as error:
         return str(error)
-    return (done.stderr.strip() or f"status {done.returncode}") if done.returncode else ""
+    if completed_process.returncode == 0:
+        return ""
+    return completed_process.stderr.strip() or f"status {completed_process.returncode}"
 
 
 def _can_start(target: Path) -> bool:
-    """Whether it runs here: called without a hook, it blocks."""
+    """Return whether the program runs on this machine: called without arguments it must block."""
     try:
-        done = subprocess.run([str(target)], input=b"{}", capture_output=True, check=False, timeout=10)
+        completed_process = subprocess.run([str(target)], input=b"{}", capture_output=True, check=False, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return done.returncode == 2 and done.stdout.startswith(b'{"decision":"block"')
+    return completed_process.returncode == 2 and completed_process.stdout.startswith(b'{"decision":"block"')

@@ -1,12 +1,15 @@
 /* verdikt-hook [--socket PATH] SECONDS closed|open PYTHON [FLAG...] -m verdikt.hosts.hook HOST [EVENT [ARGUMENT]]
  * verdikt-hook [--socket PATH] HOST [EVENT [ARGUMENT]]
  *
- * What clients call. It asks the warm process, over its socket in verdikt's data directory, and hands on the answer. Where
- * nobody can be asked, it becomes guard.sh, which lies beside it and runs the hook; by hand it becomes the hook itself. Whatever
- * else happens is a block where the agent is about to act (closed), and no opinion elsewhere (open), because the clients would
- * run the tool. With --socket nothing but that socket is asked, and nothing else decides.
+ * The program that hosts run as their hook. It sends the hook's input to the warm process, over the socket in verdikt's
+ * data directory, and passes on the reply. Where no warm process can be asked it execs guard.sh, which lies beside it
+ * and runs the hook in Python; in the second form, meant for use by hand, it execs the hook itself.
  *
- * Every buffer has a fixed size, one alarm ends every wait, and the only ways out are answer(), fail() and leave_it().
+ * Every failure is a block where the agent is about to act (closed) and no opinion elsewhere (open), because hosts take
+ * a hook that fails for consent and run the tool. With --socket only that socket is asked and nothing else decides.
+ *
+ * Every buffer has a fixed size, one alarm ends every wait, and the program ends only through reply_and_exit(),
+ * fail_and_exit() and exec_fallback().
  */
 #ifdef __APPLE__
 #define _DARWIN_C_SOURCE
@@ -32,266 +35,282 @@ extern char **environ;
 #include <unistd.h>
 
 enum {
-    SECONDS = 20,      /* for everything, when nobody says how long */
-    ASK_SECONDS = 10,  /* for the question and the warm process's answer to it, as in hosts/hook.py */
-    REACH_MS = 1500,   /* for a warm process that is busy or, behind --socket, being restarted */
-    PAUSE_MS = 5,      /* before that one is asked again */
-    HEAD = 64 * 1024,  /* these five are protocol 1's, see daemon/protocol.py */
-    PAYLOAD = 24 * 1024 * 1024,
-    ANSWER = 1024 * 1024,
-    QUESTION_PREFIX = 12,
-    ANSWER_PREFIX = 14,
+    DEFAULT_TOTAL_SECONDS = 20,     /* for everything, when the command line does not say */
+    REQUEST_SECONDS = 10,           /* for reading the input and for the reply to it, as in hosts/hook.py */
+    CONNECT_MS = 1500,              /* for a warm process that is busy or, with --socket, being restarted */
+    RETRY_PAUSE_MS = 5,             /* between two attempts with --socket */
+    MAX_HEAD_BYTES = 64 * 1024,     /* this and the next four are protocol 1's; see daemon/protocol.py */
+    MAX_PAYLOAD_BYTES = 24 * 1024 * 1024,
+    MAX_STREAM_BYTES = 1024 * 1024,
+    REQUEST_PREFIX_BYTES = 12,
+    REPLY_PREFIX_BYTES = 14,
 };
-static const char VERSION[] = "verdikt-hook " VERDIKT_VERSION; /* hosts/integrity.py looks for it in the program */
 
-/* Every variable that a decision reads; the same list as in daemon/protocol.py. */
-static const char *const VARIABLES[] = {
+/* hosts/integrity.py searches the installed program for this text to learn its version. */
+static const char VERSION[] = "verdikt-hook " VERDIKT_VERSION;
+
+/* Every variable that a decision reads; the same list as SENT_VARIABLES in daemon/protocol.py. */
+static const char *const SENT_VARIABLES[] = {
     "HOME", "PATH", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "VERDIKT_HOME",
     "VERDIKT_RUNS_DIR", "VERDIKT_MANAGED_POLICY", "CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_SESSION_ATTENDED", "CODEX_HOME", "GEMINI_PROJECT_DIR",
 };
 
 static struct {
-    const char *socket; /* given with --socket, else NULL */
-    char **line;        /* for guard.sh: its name, SECONDS, closed|open, the hook; NULL by hand */
-    char **words;       /* for the hook: host, event, argument; NULL when the line names another program */
-    int count;          /* how many of those there are */
-    bool open;          /* a failure is no opinion */
-    unsigned seconds, ask_seconds;
-    const char *late;   /* what it means when the alarm goes off */
-    bool heard;         /* stdin was read, and is in `question` */
-    volatile sig_atomic_t answering;
+    const char *socket_path;    /* of --socket, else NULL */
+    char **guard_argv;          /* for guard.sh: its name, SECONDS, closed|open, the hook; NULL in the second form */
+    char **hook_arguments;      /* host, event, argument; NULL when the command line names another program */
+    int hook_argument_count;
+    bool fails_open;            /* a failure is no opinion */
+    unsigned total_seconds, request_seconds;
+    const char *timeout_reason; /* the message when the alarm goes off */
+    bool input_was_read;        /* stdin is in `request`, and the hook must get it from there */
+    volatile sig_atomic_t is_exiting;
 } call;
 
-static char question[QUESTION_PREFIX + HEAD + PAYLOAD + 1]; /* the payload follows the head at once, however long that is */
+/* The payload follows the head without a gap, however long the head is. One byte more than a payload may have. */
+static char request[REQUEST_PREFIX_BYTES + MAX_HEAD_BYTES + MAX_PAYLOAD_BYTES + 1];
 static char *payload;
 static size_t payload_length;
-static char said[ANSWER_PREFIX + 2 * ANSWER];
+static char reply[REPLY_PREFIX_BYTES + 2 * MAX_STREAM_BYTES];
 
 /* ---- bytes ---- */
 
-/* After a read or write that failed: whether to try it again, when the descriptor is ready. */
-static bool again(int fd, short events) {
-    struct pollfd one = {.fd = fd, .events = events, .revents = 0};
-    if (errno == EAGAIN || errno == EWOULDBLOCK) (void)poll(&one, 1, -1);
+/* After a read or write that failed: waits if necessary, and returns whether to try again. */
+static bool can_retry(int fd, short events) {
+    struct pollfd descriptor = {.fd = fd, .events = events, .revents = 0};
+    if (errno == EAGAIN || errno == EWOULDBLOCK) (void)poll(&descriptor, 1, -1);
     else if (errno != EINTR) return false;
     return true;
 }
 
 static bool write_all(int fd, const char *data, size_t length) {
     while (length > 0) {
-        ssize_t done = write(fd, data, length);
-        if (done < 0 && !again(fd, POLLOUT)) return false;
-        if (done < 0) continue;
-        data += done;
-        length -= (size_t)done;
+        ssize_t count = write(fd, data, length);
+        if (count < 0 && !can_retry(fd, POLLOUT)) return false;
+        if (count < 0) continue;
+        data += count;
+        length -= (size_t)count;
     }
     return true;
 }
 
-/* Text that grows inside a buffer of a fixed size; once something did not fit, it stays marked as full. */
-struct text {
-    char *at;
+/* Text that grows inside a buffer of a fixed size. Once something did not fit, `overflowed` stays set. */
+struct buffer {
+    char *data;
     size_t length, size;
-    bool full;
+    bool overflowed;
 };
 
-static void put(struct text *text, const char *data, size_t length) {
-    text->full = text->full || length > text->size - text->length;
-    if (text->full) return;
-    memcpy(text->at + text->length, data, length);
-    text->length += length;
+static void append_bytes(struct buffer *buffer, const char *data, size_t length) {
+    buffer->overflowed = buffer->overflowed || length > buffer->size - buffer->length;
+    if (buffer->overflowed) return;
+    memcpy(buffer->data + buffer->length, data, length);
+    buffer->length += length;
 }
 
-static void put_text(struct text *text, const char *data) { put(text, data, strlen(data)); }
+static void append_text(struct buffer *buffer, const char *text) { append_bytes(buffer, text, strlen(text)); }
 
-static void put_word(struct text *text, const char *data) { put(text, data, strlen(data) + 1); }
+/* With the terminating NUL. */
+static void append_field(struct buffer *buffer, const char *text) { append_bytes(buffer, text, strlen(text) + 1); }
 
-static void put_number(struct text *text, uint64_t number) {
+static void append_number(struct buffer *buffer, uint64_t number) {
     char digits[20];
-    size_t from = sizeof digits;
-    do digits[--from] = (char)('0' + number % 10);
+    size_t start = sizeof digits;
+    do digits[--start] = (char)('0' + number % 10);
     while ((number /= 10) > 0);
-    put(text, digits + from, sizeof digits - from);
+    append_bytes(buffer, digits + start, sizeof digits - start);
 }
 
-static void put_length(char *at, size_t length) {
-    for (int i = 0; i < 4; i++) at[i] = (char)(length >> (24 - 8 * i));
+static void encode_u32(char *target, size_t number) {
+    for (int i = 0; i < 4; i++) target[i] = (char)(number >> (24 - 8 * i));
 }
 
-static size_t length_at(const char *at) {
-    size_t length = 0;
-    for (int i = 0; i < 4; i++) length = length << 8 | (unsigned char)at[i];
-    return length;
+static size_t decode_u32(const char *source) {
+    size_t number = 0;
+    for (int i = 0; i < 4; i++) number = number << 8 | (unsigned char)source[i];
+    return number;
 }
 
-/* Puts the name of a file beside this program; false when nobody knows where that is. */
-static bool put_beside(char *path, size_t size, const char *name) {
-    char self[PATH_MAX];
-    struct text text = {path, 0, size, false};
+/* Writes the path of a file beside this program; false when the program's own path is not known. */
+static bool find_sibling(char *path, size_t size, const char *name) {
+    char program[PATH_MAX];
+    struct buffer buffer = {path, 0, size, false};
 #ifdef __APPLE__
-    char found[PATH_MAX];
-    uint32_t room = sizeof found;
-    if (_NSGetExecutablePath(found, &room) != 0 || realpath(found, self) == NULL) return false;
-    put_text(&text, self);
+    char unresolved[PATH_MAX];
+    uint32_t unresolved_size = sizeof unresolved;
+    if (_NSGetExecutablePath(unresolved, &unresolved_size) != 0 || realpath(unresolved, program) == NULL) return false;
+    append_text(&buffer, program);
 #else
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self);
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program);
     if (length <= 0) return false;
-    put(&text, self, (size_t)length);
+    append_bytes(&buffer, program, (size_t)length);
 #endif
-    while (text.length > 0 && path[text.length - 1] != '/') text.length--;
-    put_word(&text, name);
-    return !text.full;
+    while (buffer.length > 0 && path[buffer.length - 1] != '/') buffer.length--;
+    append_field(&buffer, name);
+    return !buffer.overflowed;
 }
 
-/* ---- the ways out that say something ---- */
+/* ---- ending with a decision ---- */
 
-_Noreturn static void answer(int status, const char *out, size_t out_length, const char *err, size_t err_length) {
-    call.answering = true; /* a signal must not cut the document in half */
-    (void)alarm(ASK_SECONDS);
+_Noreturn static void reply_and_exit(
+    int status, const char *out, size_t out_length, const char *err, size_t err_length) {
+    call.is_exiting = true; /* a signal must not cut the document in half */
+    (void)alarm(REQUEST_SECONDS);
     (void)write_all(STDERR_FILENO, err, err_length);
-    if (!write_all(STDOUT_FILENO, out, out_length)) status = call.open ? 0 : 2; /* it alone must say it */
+    /* A host that cannot read the document sees the status alone. */
+    if (!write_all(STDOUT_FILENO, out, out_length)) status = call.fails_open ? 0 : 2;
     _exit(status);
 }
 
-/* Installed, this program lies in `hooks/` of verdikt's data directory, and the line goes beside the log. */
-static void record_failure(const char *what) {
+/* Installed, this program lies in `hooks/` of verdikt's data directory, and failures are recorded beside the log. */
+static void record_failure(const char *reason) {
     char path[PATH_MAX], line[512];
-    struct text crash = {line, 0, sizeof line, false};
-    if (!put_beside(path, sizeof path, "../_hook_crashes.jsonl") || strstr(path, "/hooks/../_hook") == NULL) return;
-    put_text(&crash, "{\"ts\":");
-    put_number(&crash, (uint64_t)time(NULL));
-    put_text(&crash, ",\"hook\":\"guard\",\"error\":\"HookFailed\",\"message\":\"");
-    put_text(&crash, what);
-    put_text(&crash, call.open ? "\",\"note\":\"open\"}\n" : "\",\"note\":\"closed\"}\n");
+    struct buffer record = {line, 0, sizeof line, false};
+    if (!find_sibling(path, sizeof path, "../_hook_crashes.jsonl") || strstr(path, "/hooks/../_hook") == NULL) return;
+    append_text(&record, "{\"ts\":");
+    append_number(&record, (uint64_t)time(NULL));
+    append_text(&record, ",\"hook\":\"guard\",\"error\":\"HookFailed\",\"message\":\"");
+    append_text(&record, reason);
+    append_text(&record, call.fails_open ? "\",\"note\":\"open\"}\n" : "\",\"note\":\"closed\"}\n");
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd >= 0) (void)write_all(fd, line, crash.length); /* in one piece: lines of several processes do not mix */
+    if (fd >= 0) (void)write_all(fd, line, record.length); /* one write, so lines of several processes do not mix */
 }
 
-/* `what` is plain text of our own, without quotes or backslashes. */
-_Noreturn static void fail(const char *what) {
-    char words[256], document[512];
-    struct text err = {words, 0, sizeof words, false}, out = {document, 0, sizeof document, false};
-    call.answering = true;
-    record_failure(what);
-    if (call.open) answer(0, "{}\n", 3, "", 0);
-    put_text(&err, "[verdikt] blocked, because the hook that decides did not work: ");
-    put_text(&err, what);
-    put_text(&out, "{\"decision\":\"block\",\"reason\":\"");
-    put(&out, words, err.length);
-    put_text(&out, "\\nInstead: stop here and ask the person to run `verdikt doctor`\"}\n");
-    put_text(&err, "\n");
-    answer(2, document, out.length, words, err.length);
+/* `reason` is one of our own texts and goes into JSON as it is: no quotes, no backslashes. */
+_Noreturn static void fail_and_exit(const char *reason) {
+    char message[256], document[512];
+    struct buffer err = {message, 0, sizeof message, false}, out = {document, 0, sizeof document, false};
+    call.is_exiting = true;
+    record_failure(reason);
+    if (call.fails_open) reply_and_exit(0, "{}\n", 3, "", 0);
+    append_text(&err, "[verdikt] blocked, because the hook that decides did not work: ");
+    append_text(&err, reason);
+    append_text(&out, "{\"decision\":\"block\",\"reason\":\"");
+    append_bytes(&out, message, err.length);
+    append_text(&out, "\\nInstead: stop here and ask the person to run `verdikt doctor`\"}\n");
+    append_text(&err, "\n");
+    reply_and_exit(2, document, out.length, message, err.length);
 }
 
-static void on_signal(int number) {
-    if (number == SIGPIPE) return; /* whoever writes is told */
-    if (!call.answering) fail(number == SIGALRM ? call.late : "it was stopped by a signal");
-    if (number == SIGALRM) _exit(call.open ? 0 : 2); /* nobody takes the answer */
+static void handle_signal(int number) {
+    if (number == SIGPIPE) return; /* the write that caused it reports an error */
+    if (!call.is_exiting) fail_and_exit(number == SIGALRM ? call.timeout_reason : "it was stopped by a signal");
+    if (number == SIGALRM) _exit(call.fails_open ? 0 : 2); /* the host does not read the document */
 }
 
-/* ---- the question ---- */
+/* ---- the request ---- */
 
-/* Puts the head behind the room for the prefix; false when this cannot be asked: then the hook decides. */
-static bool put_head(void) {
-    char here[PATH_MAX];
-    struct text head = {question + QUESTION_PREFIX, 0, HEAD, false};
-    const char *named[3] = {"generic", "", ""};
-    if (getcwd(here, sizeof here) == NULL || here[0] != '/') return false;
-    for (int i = 0; i < call.count; i++) named[i] = call.words[i];
-    put_word(&head, VERSION + sizeof "verdikt-hook " - 1);
-    for (int i = 0; i < 3; i++) put_word(&head, named[i]);
-    put_word(&head, here);
-    put_word(&head, "native");
-    for (size_t i = 0; i < sizeof VARIABLES / sizeof *VARIABLES; i++) {
-        const char *value = getenv(VARIABLES[i]);
+/* Encodes the head behind the space for the prefix; false when it cannot be sent, and the hook has to decide. */
+static bool encode_head(void) {
+    char cwd[PATH_MAX];
+    struct buffer head = {request + REQUEST_PREFIX_BYTES, 0, MAX_HEAD_BYTES, false};
+    const char *arguments[3] = {"generic", "", ""};
+    if (getcwd(cwd, sizeof cwd) == NULL || cwd[0] != '/') return false;
+    for (int i = 0; i < call.hook_argument_count; i++) arguments[i] = call.hook_arguments[i];
+    append_field(&head, VERSION + sizeof "verdikt-hook " - 1);
+    for (int i = 0; i < 3; i++) append_field(&head, arguments[i]);
+    append_field(&head, cwd);
+    append_field(&head, "native");
+    for (size_t i = 0; i < sizeof SENT_VARIABLES / sizeof *SENT_VARIABLES; i++) {
+        const char *value = getenv(SENT_VARIABLES[i]);
         if (value == NULL) continue;
-        put_text(&head, VARIABLES[i]);
-        put_text(&head, "=");
-        put_word(&head, value);
+        append_text(&head, SENT_VARIABLES[i]);
+        append_text(&head, "=");
+        append_field(&head, value);
     }
-    memcpy(question, "VDK1", 4);
-    put_length(question + 4, head.length);
-    payload = question + QUESTION_PREFIX + head.length;
-    return !head.full;
+    memcpy(request, "VDK1", 4);
+    encode_u32(request + 4, head.length);
+    payload = request + REQUEST_PREFIX_BYTES + head.length;
+    return !head.overflowed;
 }
 
-static bool comes_as_argument(void) { return call.count > 2 && call.words[2][0] != '\0'; }
+/* Some hosts pass the payload as the third argument of the hook instead of on stdin. */
+static bool has_payload_argument(void) { return call.hook_argument_count > 2 && call.hook_arguments[2][0] != '\0'; }
 
 static void read_payload(void) {
-    call.heard = true;
+    call.input_was_read = true;
     for (;;) {
-        bool rest = payload_length == PAYLOAD + 1; /* read away: the client must be able to write all of it */
-        ssize_t got = rest ? read(STDIN_FILENO, said, sizeof said)
-                           : read(STDIN_FILENO, payload + payload_length, PAYLOAD + 1 - payload_length);
-        if (got < 0 && !again(STDIN_FILENO, POLLIN)) fail("it could not read the question");
-        if (got == 0) return;
-        if (got > 0 && !rest) payload_length += (size_t)got;
+        /* What is too long is read to its end and thrown away: the host must be able to write all of it. */
+        bool is_full = payload_length == MAX_PAYLOAD_BYTES + 1;
+        ssize_t count = is_full ? read(STDIN_FILENO, reply, sizeof reply)
+                                : read(STDIN_FILENO, payload + payload_length, MAX_PAYLOAD_BYTES + 1 - payload_length);
+        if (count < 0 && !can_retry(STDIN_FILENO, POLLIN)) fail_and_exit("it could not read its input");
+        if (count == 0) return;
+        if (count > 0 && !is_full) payload_length += (size_t)count;
     }
 }
 
 /* ---- asking the warm process ---- */
 
-/* Where its socket is, as `run_directory` in daemon/client.py; false when there is no place for one, or its name is too long. */
-static bool put_address(char *path, size_t size) {
-    struct text text = {path, 0, size, false};
-    const char *home = getenv("HOME"), *own = getenv("VERDIKT_HOME"), *share = getenv("XDG_DATA_HOME");
-    bool owns = own != NULL && *own != '\0', shares = !owns && share != NULL && *share != '\0';
-    const char *from = call.socket != NULL ? call.socket : owns ? own : shares ? share : home;
-    if (from == NULL || *from != '/') return false;
-    put_text(&text, from);
-    if (call.socket == NULL) {
-        put_text(&text, owns ? "" : shares ? "/verdikt" : "/.local/share/verdikt");
-        put_text(&text, "/run/daemon.sock");
+/* Writes the path of its socket, like `get_run_directory` in daemon/client.py; false when there is none or it is too
+ * long for an address. */
+static bool find_socket(char *path, size_t size) {
+    struct buffer buffer = {path, 0, size, false};
+    const char *home = getenv("HOME"), *data_home = getenv("VERDIKT_HOME"), *xdg_home = getenv("XDG_DATA_HOME");
+    bool uses_data_home = data_home != NULL && *data_home != '\0';
+    bool uses_xdg_home = !uses_data_home && xdg_home != NULL && *xdg_home != '\0';
+    const char *base = call.socket_path != NULL ? call.socket_path
+                       : uses_data_home         ? data_home
+                       : uses_xdg_home          ? xdg_home
+                                                : home;
+    if (base == NULL || *base != '/') return false;
+    append_text(&buffer, base);
+    if (call.socket_path == NULL) {
+        append_text(&buffer, uses_data_home ? "" : uses_xdg_home ? "/verdikt" : "/.local/share/verdikt");
+        append_text(&buffer, "/run/daemon.sock");
     }
-    put(&text, "", 1);
-    return !text.full;
+    append_bytes(&buffer, "", 1);
+    return !buffer.overflowed;
 }
 
-static bool peer_is(int fd, uid_t wanted) {
+static bool is_peer_user(int fd, uid_t expected) {
 #ifdef SO_PEERCRED
     struct ucred peer;
     socklen_t size = sizeof peer;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && size == sizeof peer && peer.uid == wanted;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && size == sizeof peer && peer.uid == expected;
 #else
     uid_t uid;
     gid_t gid;
-    return getpeereid(fd, &uid, &gid) == 0 && uid == wanted;
+    return getpeereid(fd, &uid, &gid) == 0 && uid == expected;
 #endif
 }
 
-/* A connection to the owner of the socket's directory, where nobody else could have put it; -1 when there is none. */
-static int reach(void) {
+/* Connects to the owner of the socket's directory, if no other user could have put the socket there; -1 otherwise. */
+static int connect_socket(void) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct timeval busy = {REACH_MS / 1000, REACH_MS % 1000 * 1000}; /* how long a queue that is full is waited for */
-    struct stat there;
-    bool own = call.socket == NULL;
-    if (!put_address(address.sun_path, sizeof address.sun_path)) return -1;
-    char *end = strrchr(address.sun_path, '/') + (own ? 0 : 1), kept = *end; /* with a slash at its end a link is followed */
+    struct timeval timeout = {CONNECT_MS / 1000, CONNECT_MS % 1000 * 1000}; /* for a queue that is full */
+    struct stat directory;
+    bool is_own = call.socket_path == NULL;
+    if (!find_socket(address.sun_path, sizeof address.sun_path)) return -1;
+    /* An operator's directory may be a symbolic link; with its slash at the end, lstat follows it. */
+    char *end = strrchr(address.sun_path, '/') + (is_own ? 0 : 1), saved = *end;
     *end = '\0';
-    if (lstat(address.sun_path, &there) != 0 || !S_ISDIR(there.st_mode)) return -1;
-    if (own ? (there.st_mode & 077) != 0 || there.st_uid != geteuid() : (there.st_mode & 022) != 0) return -1;
-    *end = kept;
+    if (lstat(address.sun_path, &directory) != 0 || !S_ISDIR(directory.st_mode)) return -1;
+    if (is_own ? (directory.st_mode & 077) != 0 || directory.st_uid != geteuid() : (directory.st_mode & 022) != 0)
+        return -1;
+    *end = saved;
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &busy, sizeof busy) == 0 &&
-        connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 && peer_is(fd, there.st_uid))
+    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) == 0 &&
+        connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 && is_peer_user(fd, directory.st_uid))
         return fd;
     if (fd >= 0) (void)close(fd);
     return -1;
 }
 
-static void receive(int fd, char *to, size_t length) {
+static void receive_exactly(int fd, char *target, size_t length) {
     while (length > 0) {
-        ssize_t got = read(fd, to, length);
-        if (got == 0 || (got < 0 && !again(fd, POLLIN))) fail("the warm process ended before it had answered");
-        if (got < 0) continue;
-        to += got;
-        length -= (size_t)got;
+        ssize_t count = read(fd, target, length);
+        if (count == 0 || (count < 0 && !can_retry(fd, POLLIN)))
+            fail_and_exit("the warm process ended before it had answered");
+        if (count < 0) continue;
+        target += count;
+        length -= (size_t)count;
     }
 }
 
-/* Whether it is what our encoder makes: one object in ASCII on one line. Gemini CLI believes stdout and not the status, so a 2
- * must be a block in words as well; Codex believes it only when there is a reason on stderr. */
+/* Whether it is what our encoder writes: one object in ASCII on one line. Gemini CLI reads stdout and not the status,
+ * so with status 2 the document must be a block as well; Codex accepts a block only with a reason on stderr. */
 static bool is_decision(int status, const char *out, size_t length, size_t err_length) {
     static const char block[] = "{\"decision\":\"block\",\"reason\":\"";
     size_t prefix = sizeof block - 1;
@@ -302,48 +321,52 @@ static bool is_decision(int status, const char *out, size_t length, size_t err_l
     return err_length > 0 && length > prefix && memcmp(out, block, prefix) == 0 && out[prefix] != '"';
 }
 
-/* Returns when nothing was decided and somebody else may be asked. */
-static void ask(int fd) {
-    call.late = "it did not hear the whole question in time";
-    if (!call.heard && !comes_as_argument()) read_payload();
-    put_length(question + 8, payload_length);
-    call.late = "the warm process did not answer in time";
-    if (!write_all(fd, question, (size_t)(payload - question) + payload_length)) return; /* nobody heard all of it */
-    receive(fd, said, ANSWER_PREFIX);
-    int kind = said[4], status = said[5];
-    size_t out = length_at(said + 6), err = length_at(said + 10);
-    if (memcmp(said, "VDK1", 4) != 0 || out > ANSWER || err > ANSWER) fail("it did not answer with one decision");
-    if (kind == 1) return; /* it is of another version, or going away */
-    if (kind != 0) fail("the warm process refused to answer");
-    receive(fd, said + ANSWER_PREFIX, out + err);
-    const char *document = said + ANSWER_PREFIX;
-    if (!is_decision(status, document, out, err)) fail("it did not answer with one decision");
-    answer(status, document, out, document + out, err);
+/* Returns when nothing was decided and another process may be asked. */
+static void send_request(int fd) {
+    call.timeout_reason = "it did not receive its whole input in time";
+    if (!call.input_was_read && !has_payload_argument()) read_payload();
+    encode_u32(request + 8, payload_length);
+    call.timeout_reason = "the warm process did not answer in time";
+    /* A process that did not receive the whole request has decided nothing. */
+    if (!write_all(fd, request, (size_t)(payload - request) + payload_length)) return;
+    receive_exactly(fd, reply, REPLY_PREFIX_BYTES);
+    int kind = reply[4], status = reply[5];
+    size_t out_length = decode_u32(reply + 6), err_length = decode_u32(reply + 10);
+    if (memcmp(reply, "VDK1", 4) != 0 || out_length > MAX_STREAM_BYTES || err_length > MAX_STREAM_BYTES)
+        fail_and_exit("it did not answer with one decision");
+    if (kind == 1) return; /* it is of another version, or stops */
+    if (kind != 0) fail_and_exit("the warm process refused to answer");
+    const char *out = reply + REPLY_PREFIX_BYTES;
+    receive_exactly(fd, reply + REPLY_PREFIX_BYTES, out_length + err_length);
+    if (!is_decision(status, out, out_length, err_length)) fail_and_exit("it did not answer with one decision");
+    reply_and_exit(status, out, out_length, out + out_length, err_length);
 }
 
-/* Returns when nothing was decided. Waits for the question first, and then connects: who lets us in need not wait for it. */
-static void ask_warm(void) {
-    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-    if (!put_head()) return;
-    while (!comes_as_argument() && poll(&in, 1, -1) < 0) continue;
-    for (int left = REACH_MS; left > 0; left -= PAUSE_MS) {
-        call.late = "nobody answers at its socket";
-        int fd = reach();
-        if (fd >= 0) ask(fd);
+/* Returns when nothing was decided. Connects only when there is input, so that the warm process need not wait for it,
+ * and reads the input only when connected, so that a process that decides instead finds it on stdin. */
+static void ask_daemon(void) {
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+    if (!encode_head()) return;
+    while (!has_payload_argument() && poll(&input, 1, -1) < 0) continue;
+    for (int remaining_ms = CONNECT_MS; remaining_ms > 0; remaining_ms -= RETRY_PAUSE_MS) {
+        call.timeout_reason = "no process answers at its socket";
+        int fd = connect_socket();
+        if (fd >= 0) send_request(fd);
         if (fd >= 0) (void)close(fd);
-        if (call.socket == NULL) return;
-        (void)poll(NULL, 0, PAUSE_MS);
+        if (call.socket_path == NULL) return;
+        (void)poll(NULL, 0, RETRY_PAUSE_MS);
     }
 }
 
-/* ---- leaving it to the hook ---- */
+/* ---- letting the hook decide ---- */
 
-/* What was read is written again, by a process that holds nothing else of ours: a client waits for the end of our output. */
-static void hand_on(void) {
+/* Writes the input that was read to a new stdin, from a process that holds no other descriptor of ours: the host waits
+ * until every process has closed our stdout. */
+static void restore_stdin(void) {
     int ends[2];
-    if (pipe(ends) != 0) fail("it could not be started");
+    if (pipe(ends) != 0) fail_and_exit("it could not be started");
     pid_t writer = fork();
-    if (writer < 0 || (writer > 0 && dup2(ends[0], STDIN_FILENO) < 0)) fail("it could not be started");
+    if (writer < 0 || (writer > 0 && dup2(ends[0], STDIN_FILENO) < 0)) fail_and_exit("it could not be started");
     if (writer == 0) {
         for (int fd = 0; fd < 3; fd++) (void)close(fd);
         (void)close(ends[0]);
@@ -353,101 +376,112 @@ static void hand_on(void) {
     (void)close(ends[1]);
 }
 
-/* Becomes guard.sh or, by hand, the hook. */
-_Noreturn static void leave_it(void) {
+/* Execs guard.sh or, in the second form, the hook. */
+_Noreturn static void exec_fallback(void) {
     static char path[PATH_MAX], seconds[24], isolated[] = "-I", module[] = "-m", entry[] = "verdikt.hosts.hook";
-    static char *by_hand[8] = {path, isolated, module, entry};
-    unsigned spent = call.ask_seconds - alarm(0);
-    struct text left = {seconds, 0, sizeof seconds - 1, false};
-    call.answering = true; /* a signal must not make two processes answer */
-    if (call.socket != NULL) fail("nobody answers at its socket");
-    if (call.line != NULL && call.line[3][0] != '/') fail("it could not be started"); /* nothing is looked for in PATH */
-    if (!put_beside(path, sizeof path, call.line != NULL ? "guard.sh" : "python3")) fail("it could not be started");
-    if (call.line != NULL) {
-        put_number(&left, call.seconds > spent ? call.seconds - spent : 1);
-        call.line[0] = path;
-        call.line[1] = seconds;
+    static char *hook_argv[8] = {path, isolated, module, entry};
+    unsigned spent_seconds = call.request_seconds - alarm(0);
+    struct buffer remaining = {seconds, 0, sizeof seconds - 1, false};
+    call.is_exiting = true; /* else a signal could make this process and the next one answer */
+    if (call.socket_path != NULL) fail_and_exit("no process answers at its socket");
+    /* Neither guard.sh nor this program searches PATH, where the project could put an interpreter of its own. */
+    if (call.guard_argv != NULL && call.guard_argv[3][0] != '/') fail_and_exit("it could not be started");
+    if (!find_sibling(path, sizeof path, call.guard_argv != NULL ? "guard.sh" : "python3"))
+        fail_and_exit("it could not be started");
+    if (call.guard_argv != NULL) {
+        append_number(&remaining, call.total_seconds > spent_seconds ? call.total_seconds - spent_seconds : 1);
+        call.guard_argv[0] = path;
+        call.guard_argv[1] = seconds;
     }
-    for (int i = 0; call.line == NULL && i < call.count; i++) by_hand[4 + i] = call.words[i];
-    if (call.heard) hand_on();
-    (void)signal(SIGCHLD, SIG_DFL); /* who starts us may ignore it, and then nobody is told how a hook ended */
-    (void)execve(path, call.line != NULL ? call.line : by_hand, environ);
-    fail("it could not be started");
+    for (int i = 0; call.guard_argv == NULL && i < call.hook_argument_count; i++)
+        hook_argv[4 + i] = call.hook_arguments[i];
+    if (call.input_was_read) restore_stdin();
+    /* The host may ignore it, and then guard.sh could not tell how the hook ended. */
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)execve(path, call.guard_argv != NULL ? call.guard_argv : hook_argv, environ);
+    fail_and_exit("it could not be started");
 }
 
-/* ---- how it was called ---- */
+/* ---- the command line ---- */
 
-/* The index of the first argument of the hook, after the name of its module; 0 when the line names another program. */
-static int after_entry(int count, char **words) {
-    for (int at = 3; at < count; at++)
-        if (strcmp(words[at], "verdikt.hosts.hook") == 0) return at + 1;
+/* The index of the hook's first argument, after the name of its module; 0 when the line names another program. */
+static int find_hook_arguments(int count, char **arguments) {
+    for (int i = 3; i < count; i++)
+        if (strcmp(arguments[i], "verdikt.hosts.hook") == 0) return i + 1;
     return 0;
 }
 
-static unsigned whole_number(const char *text) {
+/* 0 when it is not a number. */
+static unsigned parse_number(const char *text) {
     unsigned number = 0;
     for (; *text >= '0' && *text <= '9' && number < 100000; text++) number = number * 10 + (unsigned)(*text - '0');
     return *text == '\0' ? number : 0;
 }
 
-static void read_arguments(int count, char **words) {
-    call.seconds = SECONDS;
-    call.late = "it did not hear the whole question in time";
-    if (count > 2 && strcmp(words[1], "--socket") == 0) {
-        call.socket = words[2];
-        words += 2, count -= 2;
+static void parse_arguments(int count, char **arguments) {
+    call.total_seconds = DEFAULT_TOTAL_SECONDS;
+    call.timeout_reason = "it did not receive its whole input in time";
+    if (count > 2 && strcmp(arguments[1], "--socket") == 0) {
+        call.socket_path = arguments[2];
+        arguments += 2, count -= 2;
     }
-    bool wrapped = count > 1 && words[1][0] >= '0' && words[1][0] <= '9';
-    int hook = wrapped ? 3 : 1;
-    if (wrapped) {
-        call.line = words;
-        call.seconds = whole_number(words[1]);
-        call.open = count > 2 && strcmp(words[2], "open") == 0;
+    bool has_guard = count > 1 && arguments[1][0] >= '0' && arguments[1][0] <= '9';
+    int program = has_guard ? 3 : 1;
+    if (has_guard) {
+        call.guard_argv = arguments;
+        call.total_seconds = parse_number(arguments[1]);
+        call.fails_open = count > 2 && strcmp(arguments[2], "open") == 0;
     }
-    if (call.seconds == 0 || count <= hook || words[hook][0] == '\0' || words[hook][0] == '-') fail("it was called without a hook");
-    if (call.socket != NULL && call.socket[0] != '/') fail("it was called with a socket whose path is not absolute");
-    call.ask_seconds = call.seconds < ASK_SECONDS ? call.seconds : ASK_SECONDS;
-    int from = wrapped ? after_entry(count, words) : hook;
-    if (from == 0 || (wrapped && count - from > 3)) return; /* whatever that means, guard.sh runs it */
-    if (count - from > 3) fail("it was called without a hook");
-    call.words = words + from;
-    call.count = count - from;
+    if (call.total_seconds == 0 || count <= program || arguments[program][0] == '\0' || arguments[program][0] == '-')
+        fail_and_exit("it was called without a hook");
+    if (call.socket_path != NULL && call.socket_path[0] != '/')
+        fail_and_exit("it was called with a socket whose path is not absolute");
+    call.request_seconds = call.total_seconds < REQUEST_SECONDS ? call.total_seconds : REQUEST_SECONDS;
+    int first = has_guard ? find_hook_arguments(count, arguments) : program;
+    if (first == 0 || (has_guard && count - first > 3)) return; /* not a hook call that we know: guard.sh runs it */
+    if (count - first > 3) fail_and_exit("it was called without a hook");
+    call.hook_arguments = arguments + first;
+    call.hook_argument_count = count - first;
 }
 
-static void take_signals(void) {
-    static const int caught[] = {SIGALRM, SIGTERM, SIGINT, SIGHUP, SIGPIPE};
-    struct sigaction wanted = {.sa_handler = on_signal};
+/* ---- signals and descriptors ---- */
+
+/* Blocks all signals until the arguments are parsed: before that, a handler would not know whether to block. */
+static void install_signal_handlers(void) {
+    static const int handled[] = {SIGALRM, SIGTERM, SIGINT, SIGHUP, SIGPIPE};
+    struct sigaction action = {.sa_handler = handle_signal};
     sigset_t all;
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
-    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) (void)sigaction(caught[i], &wanted, NULL);
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) (void)sigaction(handled[i], &action, NULL);
 }
 
-/* Now that it is known what they mean; some may have come before we were started. */
-static void hear_signals(void) {
+/* Also signals that the host has blocked; some may be pending since before this program started. */
+static void unblock_signals(void) {
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* What is opened later must not get the number of a descriptor that we speak through. */
-static void take_descriptors(void) {
+/* Opens closed standard descriptors, so that the socket does not get one of their numbers. */
+static void reserve_standard_descriptors(void) {
     for (int fd = 0; fd < 3; fd++) {
         if (fcntl(fd, F_GETFD) >= 0) continue;
-        if (open("/dev/null", O_RDWR) != fd || fd == STDOUT_FILENO) _exit(call.open ? 0 : 2); /* nobody listens */
+        /* Without a stdout the status alone can say it. */
+        if (open("/dev/null", O_RDWR) != fd || fd == STDOUT_FILENO) _exit(call.fails_open ? 0 : 2);
     }
 }
 
 #ifndef VERDIKT_HOOK_PARTS
-int main(int count, char **words) {
-    take_signals();
-    read_arguments(count, words);
-    take_descriptors();
-    hear_signals();
-    (void)alarm(call.ask_seconds);
-    const char *wish = getenv("VERDIKT_DAEMON");
-    bool off = wish != NULL && strcmp(wish, "off") == 0;
-    if (call.words != NULL && (call.socket != NULL || !off)) ask_warm();
-    leave_it();
+int main(int count, char **arguments) {
+    install_signal_handlers();
+    parse_arguments(count, arguments);
+    reserve_standard_descriptors();
+    unblock_signals();
+    (void)alarm(call.request_seconds);
+    const char *setting = getenv("VERDIKT_DAEMON");
+    bool is_off = setting != NULL && strcmp(setting, "off") == 0;
+    if (call.hook_arguments != NULL && (call.socket_path != NULL || !is_off)) ask_daemon();
+    exec_fallback();
 }
 #endif

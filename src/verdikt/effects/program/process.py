@@ -66,7 +66,7 @@ _SIGNAL = compile_lazily(r"^-(?:SIG)?[A-Z]{3,}$")
 
 _OUR_PROCESSES = (
     "verdikt-hook 20 closed python3 -I -m verdikt.hosts.hook claude PreToolUse",
-    "python3 -E -P site-packages/verdikt/daemon/__main__.py",
+    "python3 -I -m verdikt.daemon",
     "/bin/sh share/verdikt/hooks/guard.sh 20 closed",
 )
 _OTHERS = ("python3 -m http.server", "/bin/sh build.sh", "python manage.py runserver 20 site-packages share")
