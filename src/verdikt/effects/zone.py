@@ -6,21 +6,24 @@ import re
 from fnmatch import translate
 
 from verdikt.effects.argv import word_set
+from verdikt.hosts.registry import HOSTS
 from verdikt.model.lazy_regex import compile_lazily
 
 # Written with `~` for any home directory and `**` for anything below.
-_GUARD_GLOBS = """
-~/.claude/settings.json ~/.claude/settings.local.json ~/.claude/hooks/** ~/.claude/managed-settings.json ~/.claude/managed-mcp.json
-.claude/settings.json .claude/settings.local.json .claude/hooks/**
-~/.codex/config.toml ~/.codex/hooks.json ~/.codex/hooks/** ~/.codex/rules/** ~/.codex/requirements.toml .codex/**
-~/.gemini/settings.json ~/.gemini/policies/** .gemini/settings.json .gemini/policies/** /etc/gemini-cli/**
-.github/hooks/** .cursor/hooks.json ~/.cursor/hooks.json .cursor/hooks/** ~/.cursor/hooks/**
-.opencode/plugin/** .opencode/plugins/** ~/.config/opencode/plugin/** ~/.config/opencode/plugins/** ~/.config/opencode/opencode.json opencode.json
-governance.yaml ~/.config/verdikt/** ~/.local/share/verdikt/** /etc/verdikt/** /etc/claude-code/** /etc/codex/** .verdikt/**
-/Library/Application?Support/ClaudeCode/** /Library/Application?Support/GeminiCli/** /Library/Application?Support/Cursor/**
-~/.config/opencode/opencode.jsonc ~/.config/opencode/config.json opencode.jsonc ~/.gemini/trustedFolders.json /etc/cursor/** /etc/opencode/**
-bin/verdikt bin/verdikt-hook ~/Library/Application?Support/verdikt/** ~/.copilot/hooks/** ~/.copilot/config.json ~/.copilot/settings.json
+_OWN_GLOBS = """
+governance.yaml ~/.config/verdikt/** ~/.local/share/verdikt/** /etc/verdikt/** .verdikt/**
+bin/verdikt bin/verdikt-hook ~/Library/Application?Support/verdikt/**
 """
+
+
+def _to_glob(file: str) -> str:
+    """Return a file of a host's description in the notation of the tables below."""
+    # The tables are split at blanks, so a blank in a name becomes the wildcard for one character.
+    return f"{file}**".replace(" ", "?") if file.endswith("/") else file.replace(" ", "?")
+
+
+_HOST_FILES = tuple(file for host in HOSTS.values() for file in host.all_guarded_files)
+_GUARD_GLOBS = " ".join((*_OWN_GLOBS.split(), *map(_to_glob, _HOST_FILES)))
 
 _HOOK_GLOBS = ".git/hooks/** .git/hooks */.git/modules/*/hooks/** */.git/modules/*/hooks"
 
@@ -201,8 +204,9 @@ _SPECIAL_SUFFIXES = tuple(
     "_rsa .pem .key .p12 .pfx .jks .keystore .kdbx .ppk .env .ovpn .kubeconfig .tfstate .pth .dat .db .bak .conf .plist".split()
 )
 _SPECIAL_NAMES = frozenset(
-    "governance.yaml opencode.json opencode.jsonc credentials.json logins.json kubeconfig verdikt verdikt-hook sitecustomize.py usercustomize.py _netrc".split()
-)
+    "governance.yaml credentials.json logins.json kubeconfig verdikt verdikt-hook sitecustomize.py usercustomize.py "
+    "_netrc".split()
+) | {file.rpartition("/")[2] for file in _HOST_FILES if not file.endswith("/") and "/." not in f"/{file}"}
 _SPECIAL_PREFIXES = ("id_", "client_secret", "service", "gcp-key", "secrets", "auth.json", "gen_", "terraform.tfstate")
 _SPECIAL_DIRECTORIES = (
     "/etc",

@@ -5,28 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from verdikt.hosts.registry import HOSTS
+
 AGENT_VARIABLES: dict[str, tuple[str, ...]] = {
-    "Claude Code": ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION"),
-    "Codex": (
-        "CODEX_SANDBOX",
-        "CODEX_SANDBOX_NETWORK_DISABLED",
-        "CODEX_THREAD_ID",
-        "CODEX_SESSION_ID",
-        "CODEX_MANAGED_BY_NPM",
-        "CODEX_CI",
-    ),
-    "Gemini CLI": ("GEMINI_CLI", "GEMINI_SESSION_ID"),
-    "Copilot CLI": ("COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"),
-    "OpenCode": ("OPENCODE", "OPENCODE_PID", "OPENCODE_SESSION_ID"),
-    "Cursor": ("CURSOR_AGENT", "CURSOR_TRACE_ID"),
+    **{host.title: host.agent_variables for host in HOSTS.values() if host.agent_variables},
     "Cline": ("CLINE_ACTIVE",),
     "Augment": ("AUGMENT_AGENT",),
     "an agent": ("AI_AGENT", "AGENT"),
 }
-"""Agent → variables that it sets for the commands it runs. Settings that people keep in their shells (CODEX_HOME …) are not among them."""
+"""Agent → variables that it sets for the commands it runs. Settings that people keep in their shells are not among them."""
 
 
-HOST_PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
+HOST_PROJECT_VARIABLES = tuple(host.project_variable for host in HOSTS.values() if host.project_variable)
 """Variables in which hosts tell their hooks where the session was started."""
 
 

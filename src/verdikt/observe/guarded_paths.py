@@ -1,4 +1,4 @@
-"""verdikt's own files and those that wire it: what the agent must not write to, whatever the tool."""
+"""The files that an agent must not write to: verdikt's own, and those that every host declares in its description."""
 
 from __future__ import annotations
 
@@ -7,51 +7,12 @@ import stat
 from collections.abc import Mapping
 from functools import lru_cache
 
+from verdikt.hosts.host import Host
+from verdikt.hosts.registry import HOSTS
 from verdikt.observe.agent_environment import find_host_project
 
-_SYSTEM_PATHS = (
-    "/etc/verdikt",
-    "/etc/claude-code",
-    "/etc/codex",
-    "/etc/gemini-cli",
-    "/etc/cursor",
-    "/etc/opencode",
-    *(f"/Library/Application Support/{name}" for name in ("ClaudeCode", "GeminiCli", "Cursor", "opencode")),
-)
-
-_PROJECT_PATHS = (
-    "governance.yaml",
-    "governance.yml",
-    ".verdikt",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".codex/hooks.json",
-    ".codex/config.toml",
-    ".gemini/settings.json",
-    ".github/hooks",
-    ".cursor/hooks.json",
-    ".opencode/plugin",
-    ".opencode/plugins",
-    ".opencode/opencode.json",
-    ".opencode/opencode.jsonc",
-    "opencode.json",
-    "opencode.jsonc",
-)
-
-_HOME_PATHS = (
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".claude/toolbox-runs",
-    ".codex/hooks.json",
-    ".codex/config.toml",
-    ".gemini/settings.json",
-    ".gemini/trustedFolders.json",
-    ".copilot/hooks",
-    ".copilot/config.json",
-    ".copilot/settings.json",
-    ".cursor/hooks.json",
-)
-
+_PROJECT_PATHS = ("governance.yaml", "governance.yml", ".verdikt")
+"""verdikt's own files in a project."""
 
 _VARIABLES = (
     "HOME",
@@ -60,35 +21,36 @@ _VARIABLES = (
     "XDG_RUNTIME_DIR",
     "VERDIKT_HOME",
     "VERDIKT_RUNS_DIR",
-    "CLAUDE_CONFIG_DIR",
-    "CODEX_HOME",
+    *(host.config_variable for host in HOSTS.values() if host.config_variable),
 )
+"""The variables that move guarded files."""
 
 
 def list_guarded_paths(project_root: str, env: Mapping[str, str]) -> tuple[str, ...]:
-    """Absolute files and directories; what lies below a directory is guarded with it. Some need not exist."""
-    # Wherever the agent has gone, the project it was started in stays guarded.
-    started = find_host_project(env)
-    roots = (project_root, started) if started and started != project_root else (project_root,)
-    given = (*map(env.get, _VARIABLES),)
+    """Return absolute files and directories; everything below a directory is guarded too. Not all of them exist."""
+    # Wherever the agent has gone, the project that it was started in stays guarded.
+    host_project = find_host_project(env)
+    roots = (project_root, host_project) if host_project and host_project != project_root else (project_root,)
+    variables = (*map(env.get, _VARIABLES),)
     repositories = tuple([_find_git_directory(root) for root in roots if root])
     try:
-        return _collect_paths(roots, given, "", repositories)
+        return _collect_paths(roots, variables, "", repositories)
     except _RelativePathError:
-        return _collect_paths(roots, given, os.getcwd(), repositories)
+        return _collect_paths(roots, variables, os.getcwd(), repositories)
 
 
 class _RelativePathError(Exception):
-    """A path that depends on the directory that this process is in."""
+    """A path that depends on the working directory of this process."""
 
 
 @lru_cache(maxsize=64)
 def _collect_paths(
     roots: tuple[str, ...], variables: tuple[str | None, ...], cwd: str, repositories: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """What is guarded, given what was seen of the disk. `cwd` is there when a relative path depends on it."""
+    """Return the guarded paths for these inputs. `cwd` is empty unless a relative path depends on it."""
+    # The working directory is no part of the cache key as long as every path is absolute. An exception is not cached.
     if not cwd and not all(path is None or path.startswith("/") for path in (*filter(None, roots), *variables)):
-        raise _RelativePathError  # what is raised is not remembered
+        raise _RelativePathError
     hooks = (os.path.abspath(os.path.join(repository, "hooks")) for repository in repositories)
     named = _collect_named_paths(roots[0], tuple([root for root in roots if root]), variables, cwd)
     return tuple(dict.fromkeys((*named, *hooks)))
@@ -98,7 +60,7 @@ def _collect_paths(
 def _collect_named_paths(
     project_root: str, roots: tuple[str, ...], variables: tuple[str | None, ...], cwd: str
 ) -> tuple[str, ...]:
-    """What is guarded by name alone. `cwd` is there when a relative path depends on it."""
+    """Return what is guarded by name alone. `cwd` is empty unless a relative path depends on it."""
     env = {name: value for name, value in zip(_VARIABLES, variables, strict=True) if value is not None}
     home = env.get("HOME") or os.path.expanduser("~")
     config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
@@ -106,28 +68,33 @@ def _collect_named_paths(
     paths = [
         env.get("VERDIKT_HOME") or os.path.join(data, "verdikt"),
         os.path.join(config, "verdikt"),
-        *_SYSTEM_PATHS,
+        "/etc/verdikt",
         *(os.path.join(root, name) for root in roots for name in _PROJECT_PATHS),
-        *(os.path.join(home, name) for name in _HOME_PATHS),
-        *(
-            os.path.join(config, "opencode", name)
-            for name in ("plugin", "plugins", "opencode.json", "opencode.jsonc", "config.json")
-        ),
+        # Where councils keep their runs unless the policy says otherwise.
+        os.path.join(home, ".claude", "toolbox-runs"),
+        *(path for host in HOSTS.values() for path in list_host_paths(host, roots, home, env)),
     ]
     if "XDG_RUNTIME_DIR" in env:
         paths.append(os.path.join(env["XDG_RUNTIME_DIR"], "verdikt"))
     if "VERDIKT_RUNS_DIR" in env:
         paths.append(env["VERDIKT_RUNS_DIR"])
-    if "CLAUDE_CONFIG_DIR" in env:
-        paths += [os.path.join(env["CLAUDE_CONFIG_DIR"], name) for name in ("settings.json", "settings.local.json")]
-    if "CODEX_HOME" in env:
-        paths += [os.path.join(env["CODEX_HOME"], name) for name in ("hooks.json", "config.toml")]
     paths += _list_package_paths(project_root)
     return tuple(dict.fromkeys(os.path.abspath(os.path.expanduser(path)) for path in paths))
 
 
+def list_host_paths(host: Host, roots: tuple[str, ...], home: str, env: Mapping[str, str]) -> list[str]:
+    """Return the paths of all guarded files of one host, in every one of these projects."""
+    return [
+        host.resolve_file(file, project=root, home=home, env=moved)
+        for file in host.all_guarded_files
+        for root in roots or ("",)
+        # A variable moves a person's settings, but a session that is started without it still reads the usual ones.
+        for moved in ({**env, host.config_variable: ""}, env)
+    ]
+
+
 def _find_git_directory(project_root: str) -> str:
-    """Where the repository keeps its hooks; in a work tree that is the main repository's directory."""
+    """Return the directory with the repository's hooks; for a work tree that of the main repository."""
     git = f"{project_root}/.git" if project_root[-1:] != "/" else f"{project_root}.git"
     try:
         if not stat.S_ISREG(os.stat(git).st_mode):
@@ -141,17 +108,17 @@ def _find_git_directory(project_root: str) -> str:
     try:
         return os.path.join(directory, _read_beginning(os.path.join(directory, "commondir")).strip())
     except OSError:
-        return directory  # of a submodule, whose repository is its own
+        return directory  # a submodule, which has a repository of its own
 
 
 def _read_beginning(path: str) -> str:
-    """The beginning of a file that names a directory, whatever bytes that has."""
+    """Return the beginning of a file that names a directory; the name may hold any bytes."""
     with open(path, "rb") as file:
         return os.fsdecode(file.read(4096))
 
 
 def _list_package_paths(project_root: str) -> list[str]:
-    """The installed package, unless it is the source tree that the project is about."""
+    """Return the installed package, unless the project is verdikt's own source tree."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     inside = package.startswith(os.path.join(project_root, ""))
     return [package] if not inside or "site-packages" in package.split(os.sep) else []
