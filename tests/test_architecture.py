@@ -1,6 +1,7 @@
 """Who may import whom, what is pure, one definition per class name. Each rule is also shown to fire on a seeded violation."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,15 +13,16 @@ SRC = Path(__file__).parent.parent / "src" / "verdikt"
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "layers": set(),
-    "model": {"errors"},
+    "host_descriptions": set(),
+    "model": {"errors", "host_descriptions"},
     "shell": {"errors", "model"},
-    "effects": {"errors", "model", "shell"},
+    "effects": {"errors", "model", "shell", "host_descriptions"},
     "graph": {"errors", "layers", "model"},
     "guards": {"errors", "layers", "model", "graph"},
     "guidance": {"errors", "layers", "model", "graph"},
-    "evidence": {"errors", "model", "shell"},
+    "evidence": {"errors", "model", "shell", "host_descriptions"},
     "council": {"errors", "model", "observe"},
-    "observe": {"errors", "model"},
+    "observe": {"errors", "model", "host_descriptions"},
     "ledger": {"errors", "model", "observe"},
     "report": {"errors", "model"},
     "policy": {"errors", "model", "effects", "graph", "guards", "guidance", "evidence", "council", "observe", "ledger"},
@@ -28,7 +30,7 @@ ROOMS: dict[str, set[str]] = {
     "replay": {"errors", "model", "graph", "decide"},
     "govern": {"errors", "model", "effects", "graph", "guidance", "evidence", "council", "observe", "ledger"}
     | {"report", "policy", "decide"},
-    "hosts": {"errors", "model", "govern", "observe", "ledger", "daemon"},  # of the daemon, only its client
+    "hosts": {"errors", "host_descriptions", "model", "govern", "observe", "ledger", "daemon"},  # of daemon, its client
     "adapters": {"hosts"},
 }
 """Room → the rooms it may import besides itself. A room not named here (cli, web, daemon) may import every other."""
@@ -40,10 +42,13 @@ SHELLS: dict[str, set[str]] = {
 }
 """The modules that do the I/O of an otherwise pure package → what they may import besides what the package may."""
 
+HOST_DESCRIPTIONS = re.compile(r"hosts/(?:(?:__init__|host|hook_event|registry)\.py|\w+/__init__\.py)")
+"""The files of `hosts` that are plain data about hosts. They form a room of their own, which every room may import."""
+
 ENDS = {"cli", "web"}
 """Nothing imports these."""
 
-PURE = {"model", "shell", "effects", "graph", "report", "guidance", "decide", "replay"}
+PURE = {"host_descriptions", "model", "shell", "effects", "graph", "report", "guidance", "decide", "replay"}
 WORLDLY = {
     "os",
     "time",
@@ -67,7 +72,16 @@ CLOCK = "observe/clock.py"
 def rooms_of(module: str) -> str:
     """`verdikt.graph.engine` → `graph`; another package → ``."""
     parts = module.split(".")
-    return parts[1] if parts[0] == "verdikt" and len(parts) > 1 else ""
+    if parts[0] != "verdikt" or len(parts) == 1:
+        return ""
+    path = "/".join(parts[1:])
+    file = f"{path}/__init__.py" if (SRC / path).is_dir() else f"{path}.py"
+    return "host_descriptions" if HOST_DESCRIPTIONS.fullmatch(file) else parts[1]
+
+
+def room_of_file(path: str) -> str:
+    """`graph/engine.py` → `graph`."""
+    return "host_descriptions" if HOST_DESCRIPTIONS.fullmatch(path) else path.split("/", 1)[0].removesuffix(".py")
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -82,7 +96,10 @@ def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
             for alias in node.names:
                 yield node.lineno, alias.name
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.lineno, node.module
+            for alias in node.names:
+                submodule = f"{node.module}.{alias.name}"
+                is_module = (SRC.parent / f"{submodule.replace('.', '/')}.py").exists()
+                yield node.lineno, submodule if is_module else node.module
 
 
 def faults(files: dict[str, str]) -> list[str]:
@@ -91,7 +108,7 @@ def faults(files: dict[str, str]) -> list[str]:
     classes: dict[str, list[str]] = defaultdict(list)
     for path, source in sorted(files.items()):
         tree = ast.parse(source)
-        room = path.split("/", 1)[0].removesuffix(".py")
+        room = room_of_file(path)
         for line, module in imports(tree):
             top = module.split(".")[0]
             there = rooms_of(module)
@@ -131,6 +148,10 @@ def test_the_source_keeps_the_house_rules() -> None:
     [
         ({"model/x.py": "import verdikt.graph.engine"}, "model may not import graph"),
         ({"guards/x.py": "from verdikt.effects import classifier"}, "guards may not import effects"),
+        ({"observe/x.py": "from verdikt.hosts.claude.adapter import decode"}, "observe may not import hosts"),
+        ({"observe/x.py": "from verdikt.hosts.claude import adapter"}, "observe may not import hosts"),
+        ({"hosts/new/__init__.py": "import verdikt.model.action"}, "host_descriptions may not import model"),
+        ({"hosts/new/__init__.py": "import os"}, "host_descriptions is pure and may not import os"),
         ({"graph/x.py": "def f():\n    import os"}, "graph is pure and may not import os"),
         ({"shell/x.py": "from time import time"}, "only observe/clock.py reads the time"),
         ({"ledger/x.py": "import hashlib"}, "import hashlib"),

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from verdikt.hosts.live.model_script import ModelScript, ModelTurn, ToolUse
+
 from tests.clients.install import binary
 from verdikt import __version__
 from verdikt.daemon import client as warm
 from verdikt.daemon import protocol
 from verdikt.daemon.client import find_daemon_pid
 from verdikt.hosts.live.client_driver import CLIENT_DRIVERS, ClientDriver, ClientRun, prevent_package_install
-from verdikt.hosts.live.model_script import ModelScript, ModelTurn, ToolUse
 from verdikt.hosts.live.scripted_model import ScriptedModel
 
 LOOPBACK = {

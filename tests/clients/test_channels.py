@@ -9,7 +9,7 @@ import pytest
 from tests.clients.bench import Bench
 from tests.clients.table import cells
 from tests.clients.test_governed import entries
-from verdikt.hosts.live.model_script import ModelTurn
+from verdikt.hosts.live.model_api import ModelTurn
 from verdikt.model.entry import EntryKind
 
 POLICY = """\

@@ -12,10 +12,10 @@ from tests.clients.table import cells
 from tests.contract import native
 from verdikt import hosts
 from verdikt.hosts.codex import hook_approval
-from verdikt.hosts.live.model_script import ModelTurn
+from verdikt.hosts.live.model_api import ModelTurn
+from verdikt.hosts.registry import HOSTS
 from verdikt.hosts.wiring import json_settings
 from verdikt.hosts.wiring.registration import Registration
-from verdikt.hosts.wiring.settings_layout import SETTINGS_LAYOUTS
 
 # A stand-in for the interpreter, which fails in the way that the agent's own command names.
 FAILING = r"""#!/bin/sh
@@ -51,8 +51,8 @@ def wire(bench: Bench, registration: Registration) -> None:
         (bench.project / ".opencode/plugin/verdikt.js").write_text(text)
         return
     place = SETTINGS_LAYOUTS[bench.client.name]
-    event = next(event for event in place.events if hosts.load_adapter(place.host).EVENTS[event].value == "before")
-    path = bench.project / place.paths_by_scope["project"]
+    event = next(event for event in place.events if HOSTS[place.host].events[event].value == "before")
+    path = bench.project / place.settings_files["project"]
     path.parent.mkdir(parents=True, exist_ok=True)
     wired = json_settings.add_hooks(
         {}, {event: place.build_entries(registration)[event]}, str(path), place.extra_settings

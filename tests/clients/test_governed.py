@@ -10,7 +10,7 @@ import pytest
 
 from tests.clients.bench import Bench
 from tests.clients.table import cells
-from verdikt.hosts.live.model_script import ModelTurn, ToolUse
+from verdikt.hosts.live.model_api import ModelTurn, ToolUse
 from verdikt.ledger.files import open_store
 from verdikt.ledger.projections import load_projections
 from verdikt.model.entry import Entry, EntryKind

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from tests.clients.bench import Bench
 from tests.clients.test_governed import ALLOWED, FORBIDDEN, POLICY, entries
-from verdikt.hosts.live.model_script import ModelTurn
+from verdikt.hosts.live.model_api import ModelTurn
 from verdikt.model.entry import EntryKind
 
 

@@ -9,7 +9,7 @@ from tests.clients.bench import LOOPBACK, Bench
 from tests.clients.install import binary
 from tests.clients.test_governed import ALLOWED, FORBIDDEN, POLICY, entries
 from verdikt.hosts.live.live_canary import run_live_canary
-from verdikt.hosts.live.model_script import ModelTurn
+from verdikt.hosts.live.model_api import ModelTurn
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.model.entry import EntryKind
 

@@ -9,8 +9,8 @@ import pytest
 from tests.clients.bench import Bench
 from tests.clients.test_governed import FORBIDDEN, POLICY
 from tests.unit.hosts.test_shape import CASES, EVENTS
-from verdikt.hosts.live.model_script import ModelTurn
-from verdikt.hosts.wiring.settings_layout import SETTINGS_LAYOUTS
+from verdikt.hosts.live.model_api import ModelTurn
+from verdikt.hosts.registry import HOSTS
 
 TRIED = ("a group without hooks", "no command", "an http hook", "no time at all", "half a second for a timeout")
 
@@ -20,7 +20,7 @@ def test_a_hook_of_somebody_else_takes_ours_with_it_or_not(version: str, bench: 
     """Nobody is told, so `verdikt init` refuses such a file and `verdikt doctor` names it."""
     table = bench(version)
     table.govern(POLICY)
-    file = table.project / SETTINGS_LAYOUTS[table.client.name].paths_by_scope["project"]
+    file = table.project / HOSTS[table.client.name].settings_files["project"]
     wired: dict[str, Any] = json.loads(file.read_text())
     event = EVENTS[table.client.name]
     for what, entry, dropped in CASES:

@@ -106,6 +106,7 @@ def read_hook_event(
         "agent": fields.get_text("agent_type") or agent_id,
     }
     action = _build_action(fields, field_names, common) if kind in _ACTION_KINDS else None
+    posture = HOST_MODE_POSTURES.get(fields.get_text("permission_mode"))
     if action is not None and kind.fails_closed:
         _refuse_non_text(action)
     return HookEvent(
@@ -118,7 +119,7 @@ def read_hook_event(
         turn=_build_turn(fields, field_names, common) if kind is HookEventKind.STOP else None,
         # What the host does with an ask at an event that it does not document is unknown, so none is sent there.
         can_ask=can_ask and name in host.events,
-        posture=HOST_MODE_POSTURES.get(fields.get_text("permission_mode")),
+        posture=posture,
         raw=fields.raw,
     )
 

@@ -12,7 +12,7 @@ import verdikt
 from verdikt.daemon import protocol
 from verdikt.daemon.protocol import MalformedMessage
 from verdikt.hosts import payload as adapters_payload
-from verdikt.observe.agent_environment import HOST_PROJECT_VARIABLES
+from verdikt.hosts.registry import HOSTS
 
 TEXT = st.binary(max_size=60).map(lambda raw: raw.replace(b"\0", b"").decode("utf-8", "surrogateescape"))
 ENV = st.dictionaries(st.sampled_from(protocol.SENT_VARIABLES), TEXT)
@@ -104,7 +104,11 @@ def test_a_variable_named_twice_is_refused() -> None:
 ON_THE_WAY = ["observe", "ledger", "govern.py", "policy.py", "evidence/gate_service.py", "council/runs.py", "hosts"]
 ELSEWHERE = {
     "hosts/wiring": "read when hooks are installed",
-    "hosts/claude/http_hooks.py": "http hooks are wired by hand",
+    **{
+        f"hosts/{name}/{module}": "of the host's description only `decision_variables`, of its code only the adapter"
+        for name in HOSTS
+        for module in ("__init__.py", "wiring.py", "live.py", "http_hooks.py")
+    },
     "hosts/live": "the clients of `verdikt doctor`",
     "ledger/rotation.py": "only the command line rotates",
     "observe/git_index.py": "only git hooks look at an index",
@@ -120,7 +124,7 @@ VARIABLE = re.compile(
 def test_every_variable_that_a_decision_reads_is_sent() -> None:
     """Both paths must decide the same: one that is read but not sent would be the warm process's own, or missing."""
     root = Path(verdikt.__file__).parent
-    read = set(HOST_PROJECT_VARIABLES)
+    read = {name for host in HOSTS.values() for name in host.decision_variables}
     for place in ON_THE_WAY:
         path = root / place
         for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
