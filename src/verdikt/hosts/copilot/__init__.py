@@ -51,6 +51,9 @@ HOST = Host(
     settings_lookup=SettingsLookup.REPOSITORY,
     wired_events=("sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "agentStop", "sessionEnd"),
     extra_settings={"version": 1},
+    # Any status but 0, a signal and a missing command deny the call; the model is then told only that a hook failed.
+    blocks_on_failure=("preToolUse",),
+    blocks_on_failure_since="1.0.102",
     agent_variables=("COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"),
     bypass_variables=("COPILOT_HOME", "COPILOT_ALLOW_ALL"),
     proven_on="1.0.102, in `tests/clients/`",
