@@ -9,10 +9,10 @@ import pytest
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.fakes import FakeClock, FakeWorld
 from tests.properties.test_secret import SECRETS, places, planted
-from verdikt import hosts
 from verdikt.errors import HookError
 from verdikt.govern import Governance
 from verdikt.hosts.dispatch import dispatch_event
+from verdikt.hosts.registry import load_adapter
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.projections import load_projections
 from verdikt.policy import parse_policy
@@ -46,7 +46,7 @@ def test_no_byte_of_a_secret_is_written(host: str, tmp_path: Path) -> None:
     clock = FakeClock()
     store = FileStore(tmp_path / "home", clock, load_projections(), durable=False)
     governance = Governance(STANDARD, store, world_factory=lambda cwd: FakeWorld(), clock=clock)
-    adapter = hosts.load_adapter(host.split("_", maxsplit=1)[0])
+    adapter = load_adapter(host.split("_", maxsplit=1)[0])
     judged = 0
     for number, name in enumerate(name for name in RECORDED if name.startswith(f"{host}/")):
         recorded = load(name)

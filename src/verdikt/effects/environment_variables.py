@@ -9,6 +9,7 @@ from verdikt.effects.code import classify_code
 from verdikt.effects.code.decoder import decode_percent
 from verdikt.effects.program.table import word_set
 from verdikt.effects.target import is_build_output
+from verdikt.hosts.registry import HOSTS
 from verdikt.model.effect import Target, Zone
 from verdikt.model.lazy_regex import compile_lazily
 from verdikt.shell.command import UNKNOWN, Word
@@ -23,13 +24,7 @@ _COMMAND_VARIABLES = word_set(
     "FZF_DEFAULT_COMMAND SUDO_ASKPASS SYSTEMD_PAGER HGEDITOR SVN_EDITOR PSQL_EDITOR PSQL_PAGER KUBE_EDITOR AWS_PAGER"
 )
 """Variables whose value other programs run as a command."""
-_HOOK_BYPASS_VARIABLES = word_set(
-    "CLAUDE_CODE_SIMPLE CLAUDE_CONFIG_DIR CLAUDE_CODE_MANAGED_SETTINGS_PATH CLAUDE_CODE_PERSONAL_HOOKS_OFF "
-    "CLAUDE_CODE_RESTRICT_PERSONAL_CONFIG CLAUDE_CODE_STOP_HOOK_BLOCK_CAP CODEX_HOME GEMINI_CLI_HOME "
-    "GEMINI_CLI_SYSTEM_SETTINGS_PATH GEMINI_CLI_SYSTEM_DEFAULTS_PATH GEMINI_CLI_TRUSTED_FOLDERS_PATH COPILOT_HOME "
-    "COPILOT_ALLOW_ALL OPENCODE_CONFIG OPENCODE_CONFIG_DIR OPENCODE_CONFIG_CONTENT OPENCODE_DISABLE_PROJECT_CONFIG "
-    "OPENCODE_PURE OPENCODE_PERMISSION OPENCODE_TEST_HOME OPENCODE_TEST_MANAGED_CONFIG_DIR"
-)
+_HOOK_BYPASS_VARIABLES = frozenset(name for host in HOSTS.values() for name in host.bypass_variables)
 """Variables that make an agent ignore its settings, and verdikt's hooks in them."""
 _STARTUP_FILE_VARIABLES = word_set("BASH_ENV ENV PYTHONSTARTUP")
 _HISTORY_VARIABLES = word_set("HISTFILE HISTSIZE HISTFILESIZE")

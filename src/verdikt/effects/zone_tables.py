@@ -6,6 +6,7 @@ anything below; one that begins with neither `~` nor `/` matches in every direct
 
 from __future__ import annotations
 
+from verdikt.hosts.registry import HOSTS
 from verdikt.model.lazy_regex import compile_lazily
 
 
@@ -13,25 +14,21 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Files that hold the hooks, settings and permissions of agents, and verdikt's own policy and data.
-GUARD_GLOBS = """
-~/.claude/settings.json ~/.claude/settings.local.json ~/.claude/hooks/** ~/.claude/managed-settings.json
-~/.claude/managed-mcp.json
-.claude/settings.json .claude/settings.local.json .claude/hooks/**
-~/.codex/config.toml ~/.codex/hooks.json ~/.codex/hooks/** ~/.codex/rules/** ~/.codex/requirements.toml .codex/**
-~/.gemini/settings.json ~/.gemini/policies/** .gemini/settings.json .gemini/policies/** /etc/gemini-cli/**
-.github/hooks/** .cursor/hooks.json ~/.cursor/hooks.json .cursor/hooks/** ~/.cursor/hooks/**
-.opencode/plugin/** .opencode/plugins/** ~/.config/opencode/plugin/** ~/.config/opencode/plugins/**
-~/.config/opencode/opencode.json opencode.json
-governance.yaml ~/.config/verdikt/** ~/.local/share/verdikt/** /etc/verdikt/** /etc/claude-code/** /etc/codex/**
-.verdikt/**
-/Library/Application?Support/ClaudeCode/** /Library/Application?Support/GeminiCli/**
-/Library/Application?Support/Cursor/**
-~/.config/opencode/opencode.jsonc ~/.config/opencode/config.json opencode.jsonc ~/.gemini/trustedFolders.json
-/etc/cursor/** /etc/opencode/**
-bin/verdikt bin/verdikt-hook ~/Library/Application?Support/verdikt/** ~/.copilot/hooks/** ~/.copilot/config.json
-~/.copilot/settings.json
+def _to_glob(file: str) -> str:
+    """Return a file of a host's description in the notation of these tables."""
+    # The tables are split at blanks, so a blank in a name becomes the wildcard for one character.
+    return f"{file}**".replace(" ", "?") if file.endswith("/") else file.replace(" ", "?")
+
+
+_HOST_FILES = tuple(file for host in HOSTS.values() for file in host.all_guarded_files)
+
+_OWN_GLOBS = """
+governance.yaml ~/.config/verdikt/** ~/.local/share/verdikt/** /etc/verdikt/** .verdikt/**
+bin/verdikt bin/verdikt-hook ~/Library/Application?Support/verdikt/**
 """
+
+# Files that hold the hooks, settings and permissions of agents, and verdikt's own policy and data.
+GUARD_GLOBS = " ".join((*_OWN_GLOBS.split(), *map(_to_glob, _HOST_FILES)))
 
 # Programs that git runs.
 HOOK_GLOBS = ".git/hooks/** .git/hooks */.git/modules/*/hooks/** */.git/modules/*/hooks"
@@ -185,9 +182,9 @@ SPECIAL_SUFFIXES = tuple(
     ".plist".split()
 )
 SPECIAL_NAMES = frozenset(
-    "governance.yaml opencode.json opencode.jsonc credentials.json logins.json kubeconfig verdikt verdikt-hook "
-    "sitecustomize.py usercustomize.py _netrc".split()
-)
+    "governance.yaml credentials.json logins.json kubeconfig verdikt verdikt-hook sitecustomize.py usercustomize.py "
+    "_netrc".split()
+) | {file.rpartition("/")[2] for file in _HOST_FILES if not file.endswith("/") and "/." not in f"/{file}"}
 SPECIAL_PREFIXES = ("id_", "client_secret", "service", "gcp-key", "secrets", "auth.json", "gen_", "terraform.tfstate")
 SPECIAL_DIRECTORIES = (
     "/etc",

@@ -7,14 +7,16 @@ from typing import Any
 
 from verdikt.evidence.runner_output import TestCounts, parse_test_counts
 from verdikt.evidence.shell_runs import ProgramRun, find_edited_paths, read_runs
+from verdikt.hosts.host import ExitStatus
+from verdikt.hosts.registry import HOSTS
 from verdikt.model.action import Action, ActionKind, Outcome
 from verdikt.model.entry import Entry
 
-_HOSTS_WITH_STATUS = frozenset({"claude", "gemini", "opencode"})
-"""Hosts that report the exit status of every finished command: without one, the command may still be running."""
+_HOSTS_WITH_STATUS = frozenset(host.name for host in HOSTS.values() if host.exit_status is ExitStatus.ALWAYS)
+"""Hosts that report the status whenever there is one: no status means that the command still runs, for example."""
 
-_HOSTS_WITHOUT_STATUS = frozenset({"codex", "cursor"})
-"""Hosts that never report an exit status, so that only the output tells anything."""
+_HOSTS_WITHOUT_STATUS = frozenset(host.name for host in HOSTS.values() if host.exit_status is ExitStatus.NEVER)
+"""Hosts that never report it. What a command printed is all there is."""
 
 
 def build_call_evidence(

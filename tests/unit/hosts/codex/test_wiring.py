@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from verdikt.errors import WiringError
+from verdikt.hosts.registry import HOSTS
 from verdikt.hosts.wiring import json_settings
-from verdikt.hosts.wiring.inspection import find_wirings
-from verdikt.hosts.wiring.installation import Installation, apply_plan, apply_unwiring, plan_unwiring, plan_wiring
-from verdikt.hosts.wiring.settings_layout import SETTINGS_LAYOUTS
+from verdikt.hosts.wiring.inspection import find_wired_files
+from verdikt.hosts.wiring.installation import Installation
+from verdikt.hosts.wiring.plan import apply_plan, apply_unwiring, plan_unwiring, plan_wiring
 
 THEIRS = """\
 # the machine's own
@@ -54,13 +55,11 @@ def requirements(here: Installation) -> Path:
     return Path(here.system_directory) / "codex/requirements.toml"
 
 
-@pytest.mark.parametrize(
-    "host", [host for host in SETTINGS_LAYOUTS if "managed" in SETTINGS_LAYOUTS[host].paths_by_scope]
-)
+@pytest.mark.parametrize("host", [name for name, host in HOSTS.items() if "managed" in host.scopes])
 def test_every_host_is_wired_for_everybody_and_taken_back(here: Installation, host: str) -> None:
     """Nothing outside the system's directory; the doctor finds it; nothing is left."""
     install(here, host)
-    found = [each for each in find_wirings(here) if each.scope == "managed"]
+    found = [each for each in find_wired_files(here) if each.scope == "managed"]
 
     assert [each.host for each in found] == [host]
     assert found[0].missing_events == ()
@@ -84,7 +83,7 @@ def test_codex_gets_hooks_that_nobody_can_switch_off_beside_those_of_others(here
     assert tables["features"] == {"web_search": False, "hooks": True, "unified_exec_tty": False}
     assert tables["hooks"]["managed_dir"] == "/opt/hooks"
     assert tables["hooks"]["PreToolUse"][0]["hooks"][0]["command"] == "/opt/hooks/theirs"
-    assert {event for event, _ in json_settings.find_hook_commands(tables)} == set(SETTINGS_LAYOUTS["codex"].events)
+    assert {event for event, _ in json_settings.find_hook_commands(tables)} == set(HOSTS["codex"].wired_events)
     assert tables["hooks"]["PreToolUse"][1]["hooks"][0]["timeout"] == 30
     apply_unwiring(here, plan_unwiring(here, everything=True))
     assert path.read_text() == THEIRS
@@ -123,7 +122,7 @@ def test_a_file_that_cannot_be_read_is_not_touched(here: Installation, text: str
     path.parent.mkdir()
     path.write_text(text)
 
-    with pytest.raises(WiringError, match=r"requirements\.toml: expected .*mend the file"):
+    with pytest.raises(WiringError, match=r"requirements\.toml: expected .*fix the file"):
         install(here, "codex")
     assert path.read_text() == text
 

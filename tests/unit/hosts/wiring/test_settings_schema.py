@@ -4,9 +4,15 @@ from typing import Any
 
 import pytest
 
+from verdikt.hosts.registry import HOSTS, load_wiring
 from verdikt.hosts.wiring.settings_schema import find_schema_error
 
 HOOK = {"type": "command", "command": "true"}
+
+
+def find_error(host: str, settings: dict[str, Any]) -> str:
+    """Return the first place that the host does not understand."""
+    return find_schema_error(load_wiring(host).schema, HOSTS[host].events, settings)
 
 
 def group(**more: Any) -> dict[str, Any]:
@@ -55,7 +61,7 @@ EVENTS = {"claude": "PreToolUse", "codex": "PreToolUse", "gemini": "BeforeTool"}
 def test_what_was_seen_to_drop_hooks_is_named(what: str, entry: Any, dropped: str) -> None:
     """By the place in the file where it stands, and for the clients that do so."""
     for host, event in EVENTS.items():
-        found = find_schema_error(host, {"hooks": {event: [group(), entry]}})
+        found = find_error(host, {"hooks": {event: [group(), entry]}})
         assert bool(found) == (host in dropped.split()), host
         assert not found or found.startswith(f"hooks.{event}[1]")
 
@@ -68,12 +74,12 @@ def test_codex_knows_every_key_at_the_top(top: dict[str, Any], flawed: str) -> N
     """One that it does not know, and it reads none of the hooks; the others leave such keys alone."""
     settings = top | {"hooks": {"PreToolUse": [group()]}}
 
-    assert find_schema_error("codex", settings) == flawed
-    assert not any(find_schema_error(host, settings) for host in ("claude", "gemini", "copilot", "cursor"))
+    assert find_error("codex", settings) == flawed
+    assert not any(find_error(host, settings) for host in ("claude", "gemini", "copilot", "cursor"))
 
 
 @pytest.mark.parametrize(("host", "event"), [("codex", "Stop"), ("copilot", "agentStop"), ("claude", "Stop")])
 def test_an_event_must_be_a_list(host: str, event: str) -> None:
     """An event that nobody knows is passed over."""
-    assert find_schema_error(host, {"hooks": {event: {}}}) == f"hooks.{event}"
-    assert find_schema_error(host, {"hooks": {"Whatever": {}}}) == ""
+    assert find_error(host, {"hooks": {event: {}}}) == f"hooks.{event}"
+    assert find_error(host, {"hooks": {"Whatever": {}}}) == ""

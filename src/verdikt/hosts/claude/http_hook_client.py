@@ -1,4 +1,7 @@
-"""Sends what comes on stdin where an http hook says, as Claude Code does: `python -m verdikt.hosts.live.http_hook_client '{"url": …}'`."""
+"""Sends stdin to the address of an http hook, as Claude Code does.
+
+Run as `python -m verdikt.hosts.claude.http_hook_client '{"url": …}'`.
+"""
 
 import http.client
 import json
@@ -14,7 +17,7 @@ _VARIABLE_REFERENCE = compile_lazily(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 
 
 def main() -> int:
-    """Prints the answer; 2 when it denies, 1 with a word of why when the client would have heard nothing and run the tool."""
+    """Print the answer. Return 2 when it denies, and 1 when the client would get no answer and run the tool."""
     handler: dict[str, Any] = json.loads(sys.argv[1])
     payload, clock = sys.stdin.buffer.read(), SystemClock()
     start = clock.now()
@@ -23,17 +26,17 @@ def main() -> int:
     except (OSError, ValueError, http.client.HTTPException) as error:
         print(f"{handler.get('url')} gave no answer, which the client takes for consent: {error}", file=sys.stderr)
         return 1
-    # The client runs already when it asks, so the start of Python does not count.
+    # The client already runs when it asks, so the start of Python is not counted.
     print(json.dumps(document | {"milliseconds": (clock.now() - start) * 1000}))
     return 2 if '"deny"' in json.dumps(document) or document.get("decision") == "block" else 0
 
 
 def _post_payload(handler: dict[str, Any], payload: bytes) -> dict[str, Any]:
     address = urlsplit(str(handler["url"]))
-    given = handler.get("headers")
+    templates = handler.get("headers")
     headers = {"Content-Type": "application/json"}
-    for name, value in given.items() if isinstance(given, dict) else ():
-        headers[str(name)] = _VARIABLE_REFERENCE.sub(lambda found: _expand_variable(handler, found[1]), str(value))
+    for name, value in templates.items() if isinstance(templates, dict) else ():
+        headers[str(name)] = _VARIABLE_REFERENCE.sub(lambda match: _expand_variable(handler, match[1]), str(value))
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
     try:
         connection.request("POST", address.path, payload, headers)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from verdikt.hosts.registry import load_wiring
+from verdikt.hosts.wiring.host_wiring import find_known_gaps
 from verdikt.hosts.wiring.installation import Installation
-from verdikt.hosts.wiring.known_gap import find_known_gaps
 
 HOOK = {"type": "command", "command": "/x/verdikt-hook 20 closed python launch.py claude PreToolUse"}
 MANAGED = json.dumps({"hooks": {"PreToolUse": [{"hooks": [HOOK]}]}})
@@ -24,7 +25,7 @@ def found(root: Path, host: str, files: dict[str, str], env: dict[str, str], sco
         env={"HOME": str(root / "h"), **env},
         system_directory=str(root / "etc"),
     )
-    return {hole.what.replace(str(root), "ROOT"): hole.open for hole in find_known_gaps(host, here, scope)}
+    return {hole.what.replace(str(root), "ROOT"): hole.open for hole in find_known_gaps(load_wiring(host), here, scope)}
 
 
 @pytest.mark.parametrize(
