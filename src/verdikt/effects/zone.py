@@ -22,6 +22,7 @@ def _to_glob(file: str) -> str:
     return f"{file}**".replace(" ", "?") if file.endswith("/") else file.replace(" ", "?")
 
 
+# What a host wires, executes or takes permissions from stands in its description and nowhere else.
 _HOST_FILES = tuple(file for host in HOSTS.values() for file in host.all_guarded_files)
 _GUARD_GLOBS = " ".join((*_OWN_GLOBS.split(), *map(_to_glob, _HOST_FILES)))
 
