@@ -54,6 +54,7 @@ def fire_canary(
     """
     if not wired.before_command:
         return CanaryResult(blocked=False, why="no hook before an action")
+    # A stranger could have put any command there.
     if wired.is_foreign:
         return CanaryResult(blocked=False, why=_FOREIGN_REASON)
     canary = Canary(data_directory=installation.data_directory)
@@ -86,6 +87,7 @@ def _call_hook(
     start = time.perf_counter()
     try:
         completed_process = subprocess.run(
+            # The shell that Claude Code uses; the wired line means the same in bash and zsh.
             ["/bin/sh", "-c", command],
             input=payload,
             cwd=installation.project,

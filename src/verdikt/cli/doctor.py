@@ -74,6 +74,7 @@ def command(*, live: bool, calls: int, as_json: bool, project: str) -> None:
         general = _build_general_report(installation, {report["scope"] for report in reports if report["wrapped"]})
     except VerdiktError as error:
         raise click.ClickException(str(error)) from error
+    # A broken wrapper matters only if a client calls it.
     git_hook_names = general["git"]
     is_wrapper_intact = general["wrapper"] == "intact" or not any(report["wrapped"] for report in reports)
     failing = [f"{report['host']} ({report['scope']})" for report in reports if not report["healthy"]]
@@ -217,6 +218,7 @@ def _format_row(name: str, text: str) -> str:
     """Return a line of the report, wrapped to the width of a terminal."""
     indent = " " * (_NAME_WIDTH + 4)
     head = f"    {name}{' ' * (_NAME_WIDTH - len(click.unstyle(name)))}"
+    # In a pipe every row stays on one line, so that it can be searched.
     if not sys.stdout.isatty():
         return head + text.replace("\n", f"\n{indent}")
     return head + click.wrap_text(text, shutil.get_terminal_size().columns, indent, indent).removeprefix(indent)

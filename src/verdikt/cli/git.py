@@ -53,6 +53,7 @@ def install(*, repo: str, as_json: bool) -> None:
 def install_hooks(repo: str, *, as_json: bool = False) -> Iterator[str]:
     """Install the hooks and yield lines that say so."""
     directory = hooks_directory(repo)
+    # The hooks run the interpreter that runs this command, isolated as the hooks of hosts are.
     installation = Installation(
         project=os.path.realpath(repo), data_directory=str(get_data_directory(os.environ)), env=os.environ
     )

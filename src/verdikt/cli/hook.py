@@ -6,6 +6,7 @@ from verdikt.hosts.hook import main
 from verdikt.hosts.registry import HOSTS
 
 _NAMES = list(HOSTS)
+# A docstring cannot be formatted, and the list of hosts comes from the registry.
 _HELP = f"""Decide about one event of a host: payload on stdin, one JSON document on stdout.
 
 HOST is {", ".join(_NAMES[:-1])} or {_NAMES[-1]}; EVENT is the host's own name for what happens. Hosts call this through

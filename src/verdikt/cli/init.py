@@ -75,6 +75,7 @@ def command(
 
     Example: verdikt init --host claude --profile strict
     """
+    # In any other scope the person who is governed could point the hooks at a process of their own.
     if socket and (scope != "managed" or not os.path.isabs(socket)):
         raise click.UsageError(
             "--socket needs an absolute path and --scope managed: who is governed must not choose it"
@@ -88,6 +89,7 @@ def command(
     try:
         chosen = _select_hosts(installation, hosts, scope)
         changes = plan_wiring(installation, chosen, profile=profile, scope=scope, trust=trust_codex)
+        # The plan is made first, so that a file that cannot be read is reported before any question is asked.
         trust_codex = trust_codex or _offer_trust(chosen, scope, yes or as_json or dry_run)
         if trust_codex:
             changes = plan_wiring(installation, chosen, profile=profile, scope=scope, trust=True)
@@ -125,6 +127,7 @@ def _find_enclosing_repository(installation: Installation, scope: str) -> str:
 
 
 def _select_hosts(installation: Installation, hosts: tuple[str, ...], scope: str) -> list[str]:
+    # Hosts that were named stay in the order of the command line; an unsuitable scope is then an error, not a hint.
     if hosts and "all" not in hosts:
         return list(dict.fromkeys(hosts))
     if hosts:

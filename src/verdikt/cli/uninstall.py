@@ -48,6 +48,7 @@ def command(*, hosts: tuple[str, ...], everything: bool, dry_run: bool, yes: boo
 
     Example: verdikt uninstall --host codex
     """
+    # A dry run changes nothing, so an agent may look.
     agent = detect_agent(os.environ)
     if agent and not dry_run:
         raise click.ClickException(
@@ -75,6 +76,7 @@ def command(*, hosts: tuple[str, ...], everything: bool, dry_run: bool, yes: boo
         if hook_paths:
             git_hooks.uninstall_hooks(os.path.dirname(hook_paths[0]))
         if daemon_pid:
+            # Last, because until then the hooks that are being removed may still ask it.
             daemon_control.stop_daemon(Path(installation.data_directory, "run"))
         if not as_json:
             note = f" sessions that run must be restarted; the log stays in {installation.data_directory}"

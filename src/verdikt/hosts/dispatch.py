@@ -50,6 +50,7 @@ def _decide_action(governance: Governance, hook_event: HookEvent, env: Mapping[s
 def _decide_permission(governance: Governance, hook_event: HookEvent, env: Mapping[str, str]) -> HostDecision:
     """Decide a call about which a person is to be asked, unless the hook before the call has decided it already."""
     assert hook_event.action is not None
+    # A block is decided again: if the host still asks a person, it did not obey the first time.
     verdict = find_decision(hook_event.action, governance.store)
     if verdict is None or verdict.get("kind") == VerdictKind.BLOCK.word:
         return _decide_action(governance, hook_event, env)

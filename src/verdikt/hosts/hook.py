@@ -68,6 +68,7 @@ class HookProcess:
     def _start_daemon(self) -> None:
         # Only after the response is written, so that the two do not compete for the processor.
         try:
+            # Imported here, as everywhere in this file: a package that is half installed must end in a response.
             from verdikt.daemon.client import start_if_absent
 
             start_if_absent(os.environ)

@@ -51,6 +51,7 @@ class HookCall:
         """Return the response to a payload, already recorded in the log. Raises if nothing can be decided."""
         self.adapter = load_adapter(self.host_name)
         self.hook_event = self.adapter.decode(self._parse_payload(raw), self.event_name, self.env)
+        # Checked before governance is loaded, which caches by directory.
         if len(self.hook_event.cwd) > MAX_CWD_LENGTH:
             raise HookError(f"expected a working directory of at most {MAX_CWD_LENGTH} characters, found a longer one")
         governance = load_governance(os.path.join(self._require_cwd(), self.hook_event.cwd), self.env)

@@ -23,6 +23,7 @@ _NO_REASON = "the policy does not allow this and gave no reason"
 
 def sanitize_text(text: str) -> str:
     """Return the text without lone surrogates and control characters, cut to the longest length."""
+    # A client whose JSON parser rejects the document runs the tool.
     sanitized = "".join(
         character
         if character.isprintable() or character in "\n\t"
@@ -48,6 +49,7 @@ class HostDecision:
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", sanitize_text(self.reason).strip())
         object.__setattr__(self, "context", sanitize_text(self.context).strip())
+        # Codex runs the tool after a deny without a reason.
         if self.kind >= VerdictKind.ASK and not self.reason:
             object.__setattr__(self, "reason", f"{TEXT_MARK} {_NO_REASON}")
 

@@ -83,6 +83,7 @@ class IntegrityCheck:
                 "the native client is of another version than verdikt, which makes every call slow; run `verdikt init`"
             )
         for path in _list_wired_files(self._data_directory):
+            # OpenCode's plugin and Codex's TOML files are covered by their digests alone.
             if path.endswith(".json") and not _has_hook(path):
                 yield f"`{path}` no longer names the hook"
 

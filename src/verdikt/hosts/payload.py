@@ -66,6 +66,7 @@ class PayloadFields:
     def get_text(self, key: str) -> str:
         """Return a text field, empty when absent."""
         text = self.raw.get(key)
+        # The common case first; this runs a dozen times for every call.
         if type(text) is not str:
             text = self._get_typed(key, str, "")
         return text
@@ -181,6 +182,7 @@ def _build_prompt(fields: PayloadFields, field_names: FieldNames, common: Mappin
 def _build_turn(fields: PayloadFields, field_names: FieldNames, common: Mapping[str, str]) -> Turn:
     return Turn(
         message=fields.get_text(field_names.message) if fields.has_any(field_names.message) else None,
+        # A sub-agent has a transcript of its own beside the one of its parent.
         transcript_path=fields.get_text("agent_transcript_path") or fields.get_text(field_names.transcript),
         stop_hook_active=fields.get_bool("stop_hook_active"),
         background=tuple(_list_background_sessions(fields, field_names)),

@@ -37,6 +37,7 @@ def find_undecided_calls(calls: object, session_id: str, store: FileStore) -> li
     if not executed_calls:
         return []
     entries = _read_recent_entries(store, session_id, call_count=len(executed_calls))
+    # By call id, because a batch often holds the same call twice.
     decided_ids = {entry.body.get("call_id") for entry in entries if entry.kind is EntryKind.DECISION}
     return [
         f"`{redact_text(str(call.get('tool_name', '')))[0][:80]}` ran without a decision"

@@ -62,6 +62,7 @@ def _collect_paths(
     """Return the guarded paths, from what was observed of the disk. `cwd` is set when a relative path depends on it."""
     if not cwd and not all(path is None or path.startswith("/") for path in (*filter(None, roots), *variables)):
         raise _RelativePathError
+    # git runs these by itself, and `verdikt git install` writes there.
     hooks = (os.path.abspath(os.path.join(repository, "hooks")) for repository in repositories)
     named = _collect_named_paths(roots[0], tuple([root for root in roots if root]), variables, cwd)
     return tuple(dict.fromkeys((*named, *hooks)))

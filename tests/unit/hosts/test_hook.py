@@ -1,4 +1,4 @@
-"""The hook starts with as little as it can, and what starts later is the same."""
+"""What the hook process imports, and what it caches of a policy."""
 
 import json
 import sys
@@ -16,13 +16,13 @@ guards:
 """
 
 
-def test_a_guard_in_the_policy_is_still_asked_what_it_takes(tmp_path: Path) -> None:
-    """A setting that a guard does not have is a fault of the policy in the hook as everywhere else."""
+def test_a_policy_with_an_unknown_setting_of_a_guard_is_refused_by_the_hook(tmp_path: Path) -> None:
+    """The hook checks the settings of guards as every other command does."""
     (tmp_path / "governance.yaml").write_text(GUARD)
 
-    done = fire((sys.executable, "-m", "verdikt", "hook", "claude"), "ls", tmp_path)
+    completed = fire((sys.executable, "-m", "verdikt", "hook", "claude"), "ls", tmp_path)
 
-    assert "nonsense" in done.stdout
+    assert "nonsense" in completed.stdout
 
 
 LOADED = """
@@ -40,14 +40,14 @@ main()
 HEAVY = "cel_expr_python click cryptography jsonschema re2 rich sqlglot tree_sitter yaml verdikt.cli"
 
 
-def test_a_hook_whose_policy_was_read_before_loads_nothing_heavy(tmp_path: Path) -> None:
-    """No YAML, no command line, no `inspect`, and of verdikt only what this call needs."""
+def test_a_hook_with_a_cached_policy_imports_no_heavy_package(tmp_path: Path) -> None:
+    """It needs neither YAML nor the command line."""
     (tmp_path / "governance.yaml").write_text("profile: standard\nposture: autonomous\n")
-    for command, said in (("ls -la src", "{}"), ("ls -la src", "{}"), ("rm -rf /", "block"), ("ls -la src", "{}")):
-        done = fire((sys.executable, "-c", LOADED), command, tmp_path)
-        assert said in done.stdout, done
+    for command, expected in (("ls -la src", "{}"), ("ls -la src", "{}"), ("rm -rf /", "block"), ("ls -la src", "{}")):
+        completed = fire((sys.executable, "-c", LOADED), command, tmp_path)
+        assert expected in completed.stdout, completed
 
-    loaded = json.loads(done.stderr)
+    loaded = json.loads(completed.stderr)
     assert "verdikt.govern" in loaded
     assert sorted(set(HEAVY.split()) & set(loaded)) == []
 
@@ -71,16 +71,16 @@ all:
 
 
 @pytest.mark.parametrize("policy", [MUCH, GRAPH])
-def test_no_moment_parses_a_policy_that_was_read_before(tmp_path: Path, policy: str) -> None:
-    """Whatever the policy says: sections and guards are made from what was kept of its files."""
+def test_no_event_parses_a_cached_policy_again(tmp_path: Path, policy: str) -> None:
+    """Sections and guards are built from the cache, whatever the policy contains."""
     (tmp_path / "governance.yaml").write_text(policy)
-    for _ in range(2):  # the first makes the data directory, the second keeps the policy there
+    for _ in range(2):  # the first creates the data directory, the second caches the policy there
         assert "expected" not in fire((sys.executable, "-c", LOADED), "ls", tmp_path).stdout
 
     loaded = {
-        moment: json.loads(fire((sys.executable, "-c", LOADED), "ls", tmp_path, moment).stderr.rpartition("\n")[2])
-        for moment in ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
+        event: json.loads(fire((sys.executable, "-c", LOADED), "ls", tmp_path, event).stderr.rpartition("\n")[2])
+        for event in ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
     }
 
-    assert [moment for moment, names in loaded.items() if "yaml" in names] == []
+    assert [event for event, names in loaded.items() if "yaml" in names] == []
     assert all("verdikt.govern" in names for names in loaded.values())

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from verdikt.effects.zone import abbreviate_home, is_guard_path
+from verdikt.effects.target import abbreviate_home, is_guard_path
 
 import verdikt
 from verdikt.daemon import hook_service, http_listener, protocol

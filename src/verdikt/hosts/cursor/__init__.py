@@ -30,6 +30,7 @@ HOST = Host(
         agent="Task",
     ),
     mcp_prefixes=("MCP:",),
+    # Cursor reports what a command printed, and not how it ended.
     exit_status=ExitStatus.NEVER,
     payload_directories=("cursor",),
     canary_payload={
@@ -41,6 +42,7 @@ HOST = Host(
     },
     asks="at beforeShellExecution and beforeMCPExecution; a block at preToolUse, which shows none",
     blocks='status 0 and `{"permission":"deny"}`',
+    # The command line agent; the editor shares its settings.
     program="cursor-agent",
     project_marker=".cursor",
     settings_files={

@@ -39,6 +39,7 @@ def decode(payload: object, event_name: str = "", env: Mapping[str, str] | None 
             "tool_name": f"MCP:{_require_text(fields, 'tool_name')}",
             "tool_input": _parse_object(fields, "tool_input"),
         }
+    # Not every event has a directory; the first root of the workspace is the project.
     if not fields.get_text("cwd"):
         roots = fields.raw.get("workspace_roots")
         flat["cwd"] = roots[0] if isinstance(roots, list) and roots else ""
@@ -48,6 +49,7 @@ def decode(payload: object, event_name: str = "", env: Mapping[str, str] | None 
 def encode(hook_event: HookEvent, host_decision: HostDecision) -> HookResponse:
     """Return the response that makes the decision hold in Cursor: a flat document with status 0."""
     if hook_event.kind is HookEventKind.BEFORE:
+        # An explicit pass: with `failClosed` Cursor blocks after a response without a decision.
         if host_decision.kind < VerdictKind.ASK:
             return build_response({"permission": "allow", "agent_message": host_decision.context})
         word = "deny" if host_decision.is_blocked else "ask"

@@ -28,6 +28,7 @@ HOST = Host(
         fetch="web_fetch google_web_search",
         agent="invoke_agent codebase_investigator activate_skill",
     ),
+    # One underscore: `mcp_<server>_<tool>`.
     mcp_prefixes=("mcp_",),
     exit_status=ExitStatus.ALWAYS,
     payload_directories=("gemini",),

@@ -13,6 +13,7 @@ def _build_command(binary: Path, home: Path, url: str, prompt: str) -> tuple[lis
         "GOOGLE_GEMINI_BASE_URL": url,
         "GEMINI_CLI_TRUST_WORKSPACE": "true",
         "GEMINI_TELEMETRY_ENABLED": "false",
+        # Otherwise it starts itself a second time with more memory.
         "GEMINI_CLI_NO_RELAUNCH": "true",
     }
     return [*command, "--approval-mode", "yolo"], env

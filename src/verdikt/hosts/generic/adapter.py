@@ -26,6 +26,7 @@ _FIELD_ALIASES: dict[str, tuple[str, ...]] = {
 def decode(payload: object, event_name: str = "", env: Mapping[str, str] | None = None) -> HookEvent:
     """Return the event that a neutral payload stands for. An unknown event is judged by what it holds."""
     flat: dict[str, Any] = dict(PayloadFields(payload).raw)
+    # The first alias that is present wins, and never replaces the field itself.
     for name, aliases in _FIELD_ALIASES.items():
         for alias in aliases:
             if name not in flat and alias in flat:

@@ -72,6 +72,7 @@ def install_hooks(directory: str, python: tuple[str, ...]) -> list[str]:
             path = os.path.join(directory, name)
             script = render_script(name, python)
             if not _is_own_hook(path) and os.path.lexists(path):
+                # Renaming over it would lose a hook that was set aside earlier.
                 if os.path.lexists(path + BACKUP_SUFFIX):
                     raise WiringError(f"`{path}{BACKUP_SUFFIX}` is there already; move it away and run this again")
                 os.rename(path, path + BACKUP_SUFFIX)
@@ -107,6 +108,7 @@ def _is_own_hook(path: str) -> bool:
 
 
 def _write_script(path: str, data: bytes) -> None:
+    # git may run the hook at any moment, so it is replaced in one step.
     temporary = f"{path}.{os.getpid()}.tmp"
     with open(temporary, "wb") as file:
         file.write(data)

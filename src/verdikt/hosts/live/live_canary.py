@@ -24,6 +24,7 @@ def run_live_canary(installation: Installation, host_name: str) -> str:
     if binary is None:
         return f"not tried: `{host.program}` is not installed, or not in PATH"
     canary = Canary(data_directory=installation.data_directory)
+    # A file of an earlier run would count as proof that the command ran.
     canary.remove_file()
     tool_use = ToolUse(driver.shell_tool, {driver.command_argument: canary.command, **driver.extra_arguments})
     turns = (ModelTurn("canary", (tool_use,)), ModelTurn("done"))

@@ -109,7 +109,7 @@ def stream_gemini(turn: ModelTurn, request: Mapping[str, Any]) -> bytes:
     """Return the turn as one streamed chunk."""
     parts: list[dict[str, Any]] = [{"text": turn.text}]
     parts += [
-        # The client rejects a call without a signature.
+        # The real model signs its calls.
         {"functionCall": {"name": tool.name, "args": tool.input}, "thoughtSignature": "c2NyaXB0"}
         for tool in turn.tools
     ]

@@ -28,6 +28,7 @@ def create_sandbox_home(
         home = Path(directory)
         settings = home / host.config_directory.removeprefix("~/")
         source = Path(installation.env.get(variable, "") or installation.resolve_host_file(host, host.config_directory))
+        # The policy of the person counts too.
         _copy_path(Path(installation.config_directory, "verdikt"), home / ".config/verdikt")
         for name in _list_settings(host):
             _copy_path(source / name, settings / name)

@@ -34,6 +34,7 @@ HOST = Host(
     blocks="the plugin throws, and OpenCode shows the message to the model",
     program="opencode",
     project_marker=".opencode",
+    # Plugins are code that OpenCode runs itself, and its JSON files can switch plugins off.
     settings_files={
         "project": ".opencode/plugin/verdikt.js",
         "user": "~/.config/opencode/plugin/verdikt.js",
@@ -54,6 +55,7 @@ HOST = Host(
         "/etc/opencode/",
         "/Library/Application Support/opencode/",
     ),
+    # The plugin subscribes to all events; this one shows whether it works.
     wired_events=("tool.execute.before",),
     agent_variables=("OPENCODE", "OPENCODE_PID", "OPENCODE_SESSION_ID"),
     bypass_variables=(

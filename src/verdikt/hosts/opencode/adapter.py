@@ -37,6 +37,7 @@ def _flatten_payload(fields: PayloadFields) -> dict[str, Any]:
         **fields.get_object("input"),
         "ev": fields.get_text("ev") or fields.get_text("type"),
     }
+    # An event of OpenCode's bus comes under this name, with its own type beside it.
     if flat["ev"] == "event":
         flat["ev"] = fields.get_text("type")
     flat["cwd"] = fields.get_text("directory")

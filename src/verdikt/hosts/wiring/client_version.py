@@ -30,6 +30,7 @@ def read_client_version(host: Host, env: Mapping[str, str]) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
+    # Clients print a name or a hint beside the version.
     version = _VERSION.search(completed.stdout)
     return version[0] if version else ""
 

@@ -55,6 +55,7 @@ def write_file(path: str, data: bytes | None) -> list[str]:
             parent = parent.parent
         real.parent.mkdir(parents=True, exist_ok=True)
         mode = real.stat().st_mode & 0o7777 if real.exists() else 0o644
+        # In the same directory, because a rename is atomic within one file system only.
         fd, temporary = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
         try:
             with os.fdopen(fd, "wb") as file:
@@ -106,6 +107,7 @@ class WiringRecord:
         planned = [change for change in changes if change.is_needed]
         refuse_unwritable([str(self._path), *(change.path for change in planned)])
         for change in planned:
+            # Only the first change of a file records its original; later ones would record our own version.
             entry = self.files.setdefault(
                 change.path, {"host": change.host, "made": [], "before": self._save_backup(change.before)}
             )
@@ -127,6 +129,7 @@ class WiringRecord:
 
     def restore_file(self, path: str, data: bytes | None) -> None:
         """Write the file, remove directories that were created for it, and drop it from the record."""
+        # A file that already is as it should be keeps its modification time.
         if data != read_file(path):
             write_file(path, data)
         entry = self.files.pop(path)

@@ -92,6 +92,7 @@ class HostWiring:
             host_blocks_on_failure=installation.client_blocks_on_failure(self.host),
         )
         present = json_settings.parse(before, file)
+        # The hooks of others stay; ours replace those of an earlier version.
         wired = json_settings.add_hooks(present, entries, file, self.host.extra_settings)
         if place := find_schema_error(self.schema, self.host.events, present):
             raise WiringError(
@@ -117,6 +118,7 @@ class HostWiring:
         remaining = json_settings.remove_hooks(json_settings.parse(data, file), file)
         if original is not None and remaining == json_settings.parse(original, file):
             return original, WITHOUT_OUR_HOOKS
+        # A file that only we wrote to is removed, and not left behind empty.
         if original is None and remaining in ({}, dict(self.host.extra_settings)):
             return None, WITHOUT_OUR_HOOKS
         return json_settings.render(remaining), WITHOUT_OUR_HOOKS
@@ -135,6 +137,7 @@ class HostWiring:
                 settings, fault = self.parse_settings(read_file(file), file), ""
             except WiringError as error:
                 settings, fault = {}, str(error)
+            # A file that we cannot parse may still wire the hook: some clients accept comments in JSON.
             if self.find_commands(installation, settings) or (fault and _mentions_hook(file)):
                 yield self._inspect_file(installation, scope, settings, fault)
 
@@ -163,6 +166,7 @@ class HostWiring:
             is_trusted=self.is_trusted(installation, scope, settings, file),
             known_gaps=tuple(gaps),
             is_wrapped=any(name in line for line in commands.values() for name in WRAPPER_NAMES),
+            # Only the file of a project can be written by a stranger; the others are the person's own.
             is_foreign=scope == "project"
             and not is_on_record(installation, file)
             and not self._is_written_by_init(installation, scope, registered),
@@ -173,6 +177,7 @@ class HostWiring:
         registration = installation.create_registration(scope)
         for event, line in commands.items():
             fail_closed = event in self.host.events and self.host.events[event].fails_closed
+            # People also wire the bare hook by hand, without the wrapper.
             expected = [
                 shlex.join(registration.build_hook_argv(self.host.name, event)),
                 *(
@@ -213,6 +218,7 @@ def find_known_gaps(wiring: HostWiring, installation: Installation, scope: str) 
     yield from find_schema_gaps(wiring, installation.get_settings_file(host, scope))
     yield from wiring.find_gaps(installation, scope)
     yield from host.known_gaps
+    # Settings of the user and of the machine are read wherever a session starts.
     reads_elsewhere = host.settings_lookup is SettingsLookup.UNKNOWN or (
         host.settings_lookup is SettingsLookup.REPOSITORY and find_work_tree(installation.project)
     )

@@ -91,6 +91,7 @@ def _has_undecodable_bytes(path: str) -> bool:
 @lru_cache(maxsize=1)
 def _find_isolation_flags() -> list[str]:
     """Return the strictest flags under which this interpreter still finds verdikt."""
+    # `-I` also ignores the site-packages of the user, where verdikt may be installed; the second choice does not.
     for flags in (["-I"], ["-E", "-P"]):
         probe = [sys.executable, *flags, "-c", _IMPORT_PROBE]
         if subprocess.run(probe, cwd="/", capture_output=True, check=False).returncode == 0:

@@ -47,6 +47,7 @@ def add_hooks(
     settings: Mapping[str, Any], entries: Mapping[str, HookEntry], where: str, extra_settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the settings with one entry of ours for each event, after the entries of others."""
+    # An entry that is already right keeps its place, so that wiring twice changes nothing.
     merged = remove_hooks(settings, where, keep=entries)
     for key, value in extra_settings.items():
         merged.setdefault(key, value)
@@ -75,6 +76,7 @@ def remove_hooks(
             for group in groups
             if group == entry_to_keep or not _is_own_group(group)
         ]
+        # An event whose list was empty before stays: it is not ours to remove.
         if remaining_groups or not groups:
             hooks[event] = remaining_groups
     if hooks or not present:
@@ -100,6 +102,7 @@ def _iter_groups(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _iter_commands(group: object) -> Iterator[object]:
     if isinstance(group, dict):
         yield group.get("command")
+        # Copilot CLI names the command after the shell.
         yield group.get("bash")
         handlers = group.get("hooks")
         for handler in handlers if isinstance(handlers, list) else ():

@@ -49,6 +49,7 @@ def plan_wiring(
     installation: Installation, host_names: Iterable[str], *, profile: str, scope: str, trust: bool
 ) -> list[FileChange]:
     """Return every file that wiring these hosts changes, in the order in which it is safe to change them."""
+    # The wrapper comes first: settings that name a missing wrapper block every call.
     changes = [*_plan_wrappers(installation, scope), *_plan_policy(installation, profile, scope)]
     for host in host_names:
         if host != GIT:
@@ -71,6 +72,7 @@ def _plan_policy(installation: Installation, profile: str, scope: str) -> list[F
         "user": os.path.join(installation.config_directory, "verdikt"),
     }.get(scope, installation.project)
     path = os.path.join(directory, "governance.yaml")
+    # A policy that is there is the person's own, whatever it says. `lexists`, because a dangling link is theirs too.
     if os.path.lexists(path):
         return []
     text = _POLICY_TEMPLATE.format(profile=profile).encode()
@@ -98,6 +100,7 @@ def plan_unwiring(
         is_selected = everything or is_wrapper or _belongs_to_project(installation, path, entry)
         if not is_selected or (selected_hosts and entry["host"] not in selected_hosts):
             continue
+        # All projects share the wrapper, so it stays as long as another wired file names it.
         if is_wrapper and not everything and _is_wrapper_needed(installation, record, selected_hosts):
             continue
         changes.append(_plan_restore(record, path, entry["host"]))

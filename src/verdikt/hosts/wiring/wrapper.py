@@ -15,6 +15,7 @@ def load_wrappers() -> dict[str, bytes]:
     """Return name → content, the one to register first. Both are installed, because older wirings name the script."""
     program = load_native_client()
     script = {SCRIPT_WRAPPER: Path(hosts.__file__).with_name(SCRIPT_WRAPPER).read_bytes()}
+    # The native client needs the script beside it: it becomes the script when no warm process answers.
     return {NATIVE_WRAPPER: program, **script} if program else script
 
 

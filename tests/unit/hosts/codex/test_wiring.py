@@ -1,4 +1,4 @@
-"""Settings for everybody on a machine: what is written where, beside what is there, and taken back byte for byte."""
+"""Managed settings, of Codex above all: added to what is there, and undone byte for byte."""
 
 import json
 import tomllib
@@ -13,7 +13,7 @@ from verdikt.hosts.wiring.inspection import find_wired_files
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.hosts.wiring.plan import apply_plan, apply_unwiring, plan_unwiring, plan_wiring
 
-THEIRS = """\
+OTHER_SETTINGS = """\
 # the machine's own
 allowed_sandbox_modes = ["read-only", "workspace-write"]
 
@@ -33,8 +33,8 @@ command = "/opt/hooks/theirs"
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Installation:
-    """A machine of its own."""
+def installation(tmp_path: Path) -> Installation:
+    """Return an installation with a system directory of its own."""
     (tmp_path / "etc").mkdir()
     (tmp_path / "project").mkdir()
     return Installation(
@@ -45,58 +45,58 @@ def here(tmp_path: Path) -> Installation:
     )
 
 
-def install(here: Installation, *hosts: str) -> None:
-    """What `init --scope managed` does."""
-    apply_plan(here, plan_wiring(here, hosts, profile="standard", scope="managed", trust=False))
+def install(installation: Installation, *hosts: str) -> None:
+    """Wire these hosts as `verdikt init --scope managed` does."""
+    apply_plan(installation, plan_wiring(installation, hosts, profile="standard", scope="managed", trust=False))
 
 
-def requirements(here: Installation) -> Path:
-    """Codex's file for everybody."""
-    return Path(here.system_directory) / "codex/requirements.toml"
+def get_requirements(installation: Installation) -> Path:
+    """Return Codex's file for the whole machine."""
+    return Path(installation.system_directory) / "codex/requirements.toml"
 
 
 @pytest.mark.parametrize("host", [name for name, host in HOSTS.items() if "managed" in host.scopes])
-def test_every_host_is_wired_for_everybody_and_taken_back(here: Installation, host: str) -> None:
-    """Nothing outside the system's directory; the doctor finds it; nothing is left."""
-    install(here, host)
-    found = [each for each in find_wired_files(here) if each.scope == "managed"]
+def test_managed_wiring_of_every_host_is_found_and_undone_completely(installation: Installation, host: str) -> None:
+    """Nothing is written outside the system's directory, and nothing remains."""
+    install(installation, host)
+    [wired] = [file for file in find_wired_files(installation) if file.scope == "managed"]
 
-    assert [each.host for each in found] == [host]
-    assert found[0].missing_events == ()
-    assert found[0].is_trusted
-    assert str(Path(here.system_directory) / "verdikt/hooks") in found[0].before_command
-    assert not Path(here.project, ".codex").exists()
-    assert plan_wiring(here, [host], profile="standard", scope="managed", trust=False) == []
-    apply_unwiring(here, plan_unwiring(here, everything=True))
-    assert list(Path(here.system_directory).rglob("*")) == []
+    assert wired.host == host
+    assert wired.missing_events == ()
+    assert wired.is_trusted
+    assert str(Path(installation.system_directory) / "verdikt/hooks") in wired.before_command
+    assert not Path(installation.project, ".codex").exists()
+    assert plan_wiring(installation, [host], profile="standard", scope="managed", trust=False) == []
+    apply_unwiring(installation, plan_unwiring(installation, everything=True))
+    assert list(Path(installation.system_directory).rglob("*")) == []
 
 
-def test_codex_gets_hooks_that_nobody_can_switch_off_beside_those_of_others(here: Installation) -> None:
-    """What was there stays, comments included; features are pinned."""
-    path = requirements(here)
+def test_managed_wiring_of_codex_keeps_the_settings_of_others_and_pins_features(installation: Installation) -> None:
+    """Comments and the hooks of others stay; the features that hooks depend on are fixed."""
+    path = get_requirements(installation)
     path.parent.mkdir()
-    path.write_text(THEIRS)
-    install(here, "codex")
+    path.write_text(OTHER_SETTINGS)
+    install(installation, "codex")
     tables = tomllib.loads(path.read_text())
 
-    assert path.read_text().startswith(THEIRS.partition("[features]")[0])
+    assert path.read_text().startswith(OTHER_SETTINGS.partition("[features]")[0])
     assert tables["features"] == {"web_search": False, "hooks": True, "unified_exec_tty": False}
     assert tables["hooks"]["managed_dir"] == "/opt/hooks"
     assert tables["hooks"]["PreToolUse"][0]["hooks"][0]["command"] == "/opt/hooks/theirs"
     assert {event for event, _ in json_settings.find_hook_commands(tables)} == set(HOSTS["codex"].wired_events)
     assert tables["hooks"]["PreToolUse"][1]["hooks"][0]["timeout"] == 30
-    apply_unwiring(here, plan_unwiring(here, everything=True))
-    assert path.read_text() == THEIRS
+    apply_unwiring(installation, plan_unwiring(installation, everything=True))
+    assert path.read_text() == OTHER_SETTINGS
 
 
-def test_what_somebody_changed_since_is_kept(here: Installation) -> None:
-    """Our hooks go, theirs stay."""
-    path = requirements(here)
+def test_unwiring_requirements_that_were_changed_since_removes_only_our_hooks(installation: Installation) -> None:
+    """Tables and hooks of others stay."""
+    path = get_requirements(installation)
     path.parent.mkdir()
-    path.write_text(THEIRS)
-    install(here, "codex")
+    path.write_text(OTHER_SETTINGS)
+    install(installation, "codex")
     path.write_text(path.read_text() + '\n[mcp_servers]\nx = "y"\n')
-    apply_unwiring(here, plan_unwiring(here, everything=True))
+    apply_unwiring(installation, plan_unwiring(installation, everything=True))
     tables = tomllib.loads(path.read_text())
 
     assert list(json_settings.find_hook_commands(tables)) == []
@@ -104,32 +104,32 @@ def test_what_somebody_changed_since_is_kept(here: Installation) -> None:
     assert len(tables["hooks"]["PreToolUse"]) == 1
 
 
-def test_a_new_version_takes_the_place_of_the_old(here: Installation) -> None:
-    """One set of hooks, whatever the command line was before."""
-    install(here, "codex")
-    path = requirements(here)
+def test_wiring_again_replaces_the_hooks_of_an_earlier_version(installation: Installation) -> None:
+    """There is one set of hooks, whatever the command line was before."""
+    install(installation, "codex")
+    path = get_requirements(installation)
     path.write_text(path.read_text().replace(" 20 closed ", " 19 closed "))
-    install(here, "codex")
+    install(installation, "codex")
 
     assert " 19 closed " not in path.read_text()
     assert len(tomllib.loads(path.read_text())["hooks"]["PreToolUse"]) == 1
 
 
 @pytest.mark.parametrize("text", ["[hooks\n", '[hooks]\nPreToolUse = "x"\n'])
-def test_a_file_that_cannot_be_read_is_not_touched(here: Installation, text: str) -> None:
-    """It says where, and what to do."""
-    path = requirements(here)
+def test_a_file_that_cannot_be_read_is_not_touched(installation: Installation, text: str) -> None:
+    """The error names the file and says what to do."""
+    path = get_requirements(installation)
     path.parent.mkdir()
     path.write_text(text)
 
     with pytest.raises(WiringError, match=r"requirements\.toml: expected .*fix the file"):
-        install(here, "codex")
+        install(installation, "codex")
     assert path.read_text() == text
 
 
-def test_the_policy_for_everybody_lies_beside_the_wrapper(here: Installation) -> None:
-    """Where the policy of a machine is looked for."""
-    install(here, "claude")
+def test_managed_wiring_writes_the_policy_of_the_machine(installation: Installation) -> None:
+    """It lies in the directory where the policy of a machine is looked for."""
+    install(installation, "claude")
 
-    assert "profile: standard" in Path(here.system_directory, "verdikt/governance.yaml").read_text()
-    assert json.loads(Path(here.system_directory, "claude-code/managed-settings.json").read_text())["hooks"]
+    assert "profile: standard" in Path(installation.system_directory, "verdikt/governance.yaml").read_text()
+    assert json.loads(Path(installation.system_directory, "claude-code/managed-settings.json").read_text())["hooks"]

@@ -1,4 +1,4 @@
-"""A file is changed whole or not at all, and whoever changes it hears which."""
+"""Files are changed completely or not at all, and every change can be undone."""
 
 import os
 from pathlib import Path
@@ -11,14 +11,14 @@ from verdikt.hosts.wiring.file_change import FileChange, WiringRecord, write_fil
 
 @pytest.mark.parametrize("step", ["fsync", "chmod", "replace"])
 @pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_a_write_that_fails_leaves_the_file_as_it_was(
+def test_write_file_that_fails_at_any_step_leaves_the_file_as_it_was(
     step: str, fault: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At every step: the old bytes, no half of the new ones beside them, and the failure is heard."""
+    """The old bytes stay, no temporary file remains, and the failure is raised."""
     file = tmp_path / "settings.json"
     file.write_bytes(b"before")
 
-    def fail(*given: object) -> None:
+    def fail(*arguments: object) -> None:
         raise fault
 
     with monkeypatch.context() as patched:
@@ -29,10 +29,10 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("settings.json", b"before")]
 
 
-def test_a_change_that_fails_is_on_record_and_can_be_taken_back(
+def test_apply_changes_that_fails_leaves_a_record_with_which_to_undo_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The record is written before the file is touched, so that nothing is changed that nobody knows of."""
+    """The record is written before the file is touched."""
     file = tmp_path / "settings.json"
     file.write_bytes(b"before")
     replace = os.replace

@@ -1,4 +1,4 @@
-"""The hook as the wrapper starts it: isolated, and with everything it needs."""
+"""The command line of the hook: isolated, complete, and blocking when the wrapper is missing."""
 
 import os
 import subprocess
@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 
 from tests.contract.hook import fire
-from verdikt.hosts.wiring.registration import HOOK_MODULE, Registration, is_hook_command
+from verdikt.hosts.wiring.registration import HOOK_MODULE, Registration, is_hook_command, relies_on_host
 
 HOOK = (sys.executable, "-I", "-m", HOOK_MODULE, "claude", "PreToolUse")
 
 
-def test_it_decides_with_what_lies_in_other_directories(tmp_path: Path) -> None:
-    """A YAML parser for the first reading, a shell grammar for a script, and nothing for an ordinary command."""
+def test_the_isolated_hook_finds_all_packages_that_it_needs(tmp_path: Path) -> None:
+    """With `-I` it still finds the YAML parser and the shell grammar."""
     assert fire(HOOK, "ls -la src", tmp_path).stdout == "{}\n"
     assert fire(HOOK, "for f in a b; do ls $f; done", tmp_path).stdout == "{}\n"
     assert '"block"' in fire(HOOK, "cd / && { rm -rf *; }", tmp_path).stdout
     assert not list((tmp_path / "data" / "crashes").glob("*"))
 
 
-def test_nothing_in_the_working_directory_stands_in_for_a_module(tmp_path: Path) -> None:
-    """Neither for one of ours nor for one that is looked for last."""
+def test_modules_in_the_working_directory_do_not_replace_those_of_the_hook(tmp_path: Path) -> None:
+    """Neither our own modules nor those of other packages."""
     for name in ("verdikt", "json", "yaml", "re2", "tree_sitter", "sitecustomize", "usercustomize", "google"):
         (tmp_path / f"{name}.py").write_text("import os; os.write(1, b'{}'); os._exit(0)")
         (tmp_path / "src" / name).mkdir(parents=True)
@@ -30,13 +30,13 @@ def test_nothing_in_the_working_directory_stands_in_for_a_module(tmp_path: Path)
     assert '"block"' in fire(HOOK, "cd / && { rm -rf *; }", tmp_path).stdout
 
 
-def test_a_line_that_starts_the_script_is_known_as_ours() -> None:
-    """However it was written down, in this version or an earlier one."""
+def test_is_hook_command_knows_the_lines_of_all_versions() -> None:
+    """An earlier version's line counts as ours, and a similar path of another project does not."""
     assert is_hook_command(f"guard.sh 20 closed python -I -m {HOOK_MODULE} claude PreToolUse")
     assert is_hook_command("guard.sh 20 closed python -I -S /x/verdikt/adapters/launch.py claude PreToolUse")
-    assert is_hook_command(
-        "/h/verdikt-hook 20 closed python -I -S /x/launch.py claude PreToolUse || /bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'"
-    )
+    fallback = "|| /bin/sh -c 'echo \"verdikt: blocked\" >&2; exit 2'"
+    assert is_hook_command(f"/h/verdikt-hook 20 closed python -I -S /x/launch.py claude PreToolUse {fallback}")
+    assert is_hook_command(f"exec /h/verdikt-hook 20 closed python -I -m {HOOK_MODULE} claude PreToolUse")
     assert not is_hook_command("python my/adapters/launch.py")
 
 
@@ -51,36 +51,54 @@ WRAPPERS = {
 
 @pytest.mark.parametrize("shell", ["sh", "bash", "dash"])
 @pytest.mark.parametrize("wrapper", WRAPPERS)
-def test_what_is_registered_blocks_when_its_wrapper_does_not_live(shell: str, wrapper: str, tmp_path: Path) -> None:
-    """With a word on stderr, without which some clients run the tool; a block in words gets no other."""
+def test_the_registered_line_blocks_when_its_wrapper_crashes(shell: str, wrapper: str, tmp_path: Path) -> None:
+    """It writes a word to stderr, without which some clients run the tool; the wrapper's own reason is not doubled."""
     script, code, out = WRAPPERS[wrapper]
     file = tmp_path / "verdikt-hook"
     file.write_text(f"#!/bin/sh\n{script}\n")
     file.chmod(0o755)
-    said = registered(shell, str(file))
+    completed = run_registered_line(shell, str(file))
 
-    assert (said.returncode, said.stdout) == (code, out)
-    words = {"a block": "no\n", "no opinion": ""}
-    assert said.stderr == words.get(wrapper, said.stderr)
-    assert ("verdikt: blocked\n" in said.stderr) == (wrapper not in words)
+    assert (completed.returncode, completed.stdout) == (code, out)
+    expected_stderr = {"a block": "no\n", "no opinion": ""}
+    assert completed.stderr == expected_stderr.get(wrapper, completed.stderr)
+    assert ("verdikt: blocked\n" in completed.stderr) == (wrapper not in expected_stderr)
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash", "dash"])
 @pytest.mark.parametrize("way", ["missing", "closed", "of another machine"])
-def test_what_is_registered_blocks_when_its_wrapper_cannot_be_run(shell: str, way: str, tmp_path: Path) -> None:
-    """Gone, not executable, or no program that this machine runs."""
+def test_the_registered_line_blocks_when_its_wrapper_cannot_be_run(shell: str, way: str, tmp_path: Path) -> None:
+    """The wrapper is missing, not executable, or a program for another machine."""
     file = tmp_path / "verdikt-hook"
     if way != "missing":
         file.write_bytes(b"\x7fELF\1\1\1")
         file.chmod(0o755 if way == "of another machine" else 0o600)
-    said = registered(shell, str(file))
+    completed = run_registered_line(shell, str(file))
 
-    assert (said.returncode, said.stdout) == (2, "")
-    assert said.stderr.endswith("verdikt: blocked\n")
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert completed.stderr.endswith("verdikt: blocked\n")
 
 
-def registered(shell: str, wrapper: str) -> subprocess.CompletedProcess[str]:
-    """What a host hears of the registered line."""
+def test_build_command_line_with_a_host_that_blocks_on_failure_is_a_single_command(tmp_path: Path) -> None:
+    """The shell replaces itself with the wrapper, so no second process stays; a failure keeps its own status."""
+    file = tmp_path / "verdikt-hook"
+    file.write_text("#!/bin/sh\necho $PPID\n")
+    file.chmod(0o755)
+    registration = Registration(wrapper_path=str(file), python=("/p",))
+    line = registration.build_command_line("claude", "PreToolUse", fail_closed=True, host_blocks_on_failure=True)
+    open_line = registration.build_command_line("claude", "Stop", fail_closed=False, host_blocks_on_failure=True)
+
+    assert line == f"exec {file} 20 closed /p -m {HOOK_MODULE} claude PreToolUse"
+    assert relies_on_host(line)
+    assert not relies_on_host(open_line)
+    completed = subprocess.run(["dash", "-c", line], capture_output=True, text=True, check=False)
+    assert completed.stdout == f"{os.getpid()}\n", "the parent of the wrapper is this test and not a shell"
+    file.unlink()
+    assert subprocess.run(["dash", "-c", line], capture_output=True, check=False).returncode == 127
+
+
+def run_registered_line(shell: str, wrapper: str) -> subprocess.CompletedProcess[str]:
+    """Run the registered line as a host does."""
     line = Registration(wrapper_path=wrapper, python=("/p",)).build_command_line(
         "codex", "PreToolUse", fail_closed=True
     )

@@ -1,4 +1,4 @@
-"""What makes a client drop hooks in silence. `tests/clients/test_shape.py` holds some of these rows against the clients."""
+"""What makes a client drop hooks in silence; `tests/clients/test_settings_schema.py` tries some rows on the clients."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def find_error(host: str, settings: dict[str, Any]) -> str:
 
 
 def group(**more: Any) -> dict[str, Any]:
-    """A hook of somebody else, with something odd in it."""
+    """Return a hook of another program, with these further fields."""
     return {"hooks": [HOOK | more]}
 
 
@@ -31,7 +31,7 @@ CASES: list[tuple[str, Any, str]] = [
     ("a number for a matcher", {"matcher": 5, "hooks": [HOOK]}, "claude codex gemini"),
     ("null for a matcher", {"matcher": None, "hooks": [HOOK]}, "claude"),
     ("no command", {"hooks": [{"type": "command"}]}, "claude codex"),
-    ("a type that nobody knows", {"hooks": [{"type": "odd"}]}, "claude codex"),
+    ("an unknown type", {"hooks": [{"type": "odd"}]}, "claude codex"),
     ("an http hook", {"hooks": [{"type": "http", "url": "http://127.0.0.1:9/x"}]}, "codex"),
     ("an http hook without an address", {"hooks": [{"type": "http"}]}, "claude codex"),
     ("a prompt", {"hooks": [{"type": "prompt", "prompt": "x"}]}, ""),
@@ -48,30 +48,32 @@ CASES: list[tuple[str, Any, str]] = [
     ("a number for arguments", group(args=5), "claude"),
     ("arguments", group(args=["x"]), ""),
     ("text for once", group(once="x"), "claude"),
-    ("a shell that nobody knows", group(shell="odd"), "claude"),
-    ("onFailure that nobody knows", group(onFailure="odd"), "claude"),
-    ("a key that nobody knows", {"x": 1, "hooks": [HOOK | {"x": 2}]}, ""),
+    ("an unknown shell", group(shell="odd"), "claude"),
+    ("an unknown onFailure", group(onFailure="odd"), "claude"),
+    ("an unknown key", {"x": 1, "hooks": [HOOK | {"x": 2}]}, ""),
 ]
-"""What a hook of somebody else looks like, and which clients then drop ours as well; measured on 2.1.325, 0.166.0, 0.61.0."""
+"""Description, hook of another program, clients that then drop ours; measured on 2.1.325, 0.166.0 and 0.61.0."""
 
 EVENTS = {"claude": "PreToolUse", "codex": "PreToolUse", "gemini": "BeforeTool"}
 
 
 @pytest.mark.parametrize(("what", "entry", "dropped"), CASES, ids=[case[0] for case in CASES])
-def test_what_was_seen_to_drop_hooks_is_named(what: str, entry: Any, dropped: str) -> None:
-    """By the place in the file where it stands, and for the clients that do so."""
+def test_find_schema_error_names_what_makes_a_client_drop_hooks(what: str, entry: Any, dropped: str) -> None:
+    """It returns the place in the file, for exactly those clients that were seen to drop hooks."""
     for host, event in EVENTS.items():
-        found = find_error(host, {"hooks": {event: [group(), entry]}})
-        assert bool(found) == (host in dropped.split()), host
-        assert not found or found.startswith(f"hooks.{event}[1]")
+        place = find_error(host, {"hooks": {event: [group(), entry]}})
+        assert bool(place) == (host in dropped.split()), host
+        assert not place or place.startswith(f"hooks.{event}[1]")
 
 
 @pytest.mark.parametrize(
     ("top", "flawed"),
     [({"description": "x"}, ""), ({"description": 5}, "description"), ({"$schema": "x"}, "$schema"), ({"x": 1}, "x")],
 )
-def test_codex_knows_every_key_at_the_top(top: dict[str, Any], flawed: str) -> None:
-    """One that it does not know, and it reads none of the hooks; the others leave such keys alone."""
+def test_find_schema_error_with_an_unknown_key_at_the_top_is_an_error_for_codex_only(
+    top: dict[str, Any], flawed: str
+) -> None:
+    """Codex then reads none of the hooks; the other clients ignore such keys."""
     settings = top | {"hooks": {"PreToolUse": [group()]}}
 
     assert find_error("codex", settings) == flawed
@@ -79,7 +81,7 @@ def test_codex_knows_every_key_at_the_top(top: dict[str, Any], flawed: str) -> N
 
 
 @pytest.mark.parametrize(("host", "event"), [("codex", "Stop"), ("copilot", "agentStop"), ("claude", "Stop")])
-def test_an_event_must_be_a_list(host: str, event: str) -> None:
-    """An event that nobody knows is passed over."""
+def test_find_schema_error_requires_a_list_for_every_known_event(host: str, event: str) -> None:
+    """An unknown event is ignored."""
     assert find_error(host, {"hooks": {event: {}}}) == f"hooks.{event}"
     assert find_error(host, {"hooks": {"Whatever": {}}}) == ""

@@ -1,4 +1,4 @@
-"""Single keys in other people's TOML files."""
+"""Changes of single keys in TOML files."""
 
 import tomllib
 
@@ -28,20 +28,20 @@ from verdikt.hosts.wiring.toml_editor import set_key
         ('s = """\n[features]\n"""\n', 's = """\n[features]\n"""\n\n[features]\ntty = false\n'),
     ],
 )
-def test_a_key_is_set_and_the_rest_is_left(before: str, after: str) -> None:
-    """Comments, order and other tables stay."""
+def test_set_key_keeps_everything_else(before: str, after: str) -> None:
+    """Comments, order, line ends and other tables stay as they are."""
     assert set_key(before.encode(), ("features",), "tty", False, "config.toml").decode() == after
 
 
 @pytest.mark.parametrize("before", ["features = 1\n", "features = {tty = true}\n", "[features\n", "a = 1\na = 2\n"])
-def test_what_cannot_be_edited_safely_is_refused(before: str) -> None:
-    """Rather than guessed at."""
+def test_set_key_in_a_file_that_cannot_be_edited_safely_raises(before: str) -> None:
+    """The error names the file."""
     with pytest.raises(WiringError, match="config.toml"):
         set_key(before.encode(), ("features",), "tty", False, "config.toml")
 
 
-def test_odd_names_are_quoted() -> None:
-    """The key of a trusted hook holds slashes and colons."""
+def test_set_key_with_special_characters_in_a_table_name_quotes_it() -> None:
+    """The key of an approved hook holds slashes and colons."""
     text = set_key(
         None, ("hooks", "state", "/a b/hooks.json:stop:0:0"), "trusted_hash", "sha256:1", "config.toml"
     ).decode()
