@@ -1,4 +1,4 @@
-"""The tables in the docs that are made from the code. `make docs` writes them, `test_docs.py` compares them."""
+"""The tables in the docs that are generated from the code: `make docs` writes them, `test_docs.py` compares them."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -23,41 +23,40 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """A table in Markdown."""
+def render_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Return a Markdown table."""
     lines = [head, tuple("---" for _ in head), *rows]
     return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 
 
-def fields(found: dict[str, Field]) -> str:
-    """The keys of a mapping."""
+def render_fields(fields: dict[str, Field]) -> str:
+    """Return a table of the keys of a mapping."""
     rows = (
-        (f"`{key}`" + " (needed)" * wanted.required, wanted.description, wanted.schema_type.description)
-        for key, wanted in found.items()
+        (f"`{key}`" + " (needed)" * field.required, field.description, field.schema_type.description)
+        for key, field in fields.items()
     )
-    return table(("key", "says", "written as"), rows)
+    return render_table(("key", "says", "written as"), rows)
 
 
 def guards() -> str:
-    """Each built-in guard, its layer and its settings."""
-    out = []
+    """Return each built-in guard with its layer and its settings."""
+    parts = []
     for name in GUARDS:
-        made = guard_class(name)
-        first = (made.__doc__ or "").splitlines()[0]
-        out.append(
-            f"#### `{name}`\n\n{first} Layer: {made.governance_layer.name}.\n\n{fields(infer_settings(made) or {})}"
-        )
-    return "\n".join(out)
+        guard = guard_class(name)
+        summary = (guard.__doc__ or "").splitlines()[0]
+        settings = render_fields(infer_settings(guard) or {})
+        parts.append(f"#### `{name}`\n\n{summary} Layer: {guard.governance_layer.name}.\n\n{settings}")
+    return "\n".join(parts)
 
 
 def sections() -> str:
-    """The top-level keys."""
-    found = {**TOP_LEVEL_KEYS, **{name: section.description for name, section in get_registry().sections.items()}}
-    return table(("key", "is for"), ((f"`{key}`", about) for key, about in found.items()))
+    """Return the top-level keys."""
+    keys = {**TOP_LEVEL_KEYS, **{name: section.description for name, section in get_registry().sections.items()}}
+    return render_table(("key", "is for"), ((f"`{key}`", about) for key, about in keys.items()))
 
 
 def nodes() -> str:
-    """What can be a node of the graph."""
+    """Return what can be a node of the graph."""
     rows = []
     for kind, options in NODE_OPTIONS.items():
         parts = ", ".join(
@@ -68,62 +67,66 @@ def nodes() -> str:
             kind, "a list of nodes"
         )
         rows.append((f"`{kind}`", holds, ", ".join(f"`{option}`" for option in options)))
-    return table(("key", "holds", "beside it may stand"), rows)
+    return render_table(("key", "holds", "beside it may stand"), rows)
 
 
 def rules() -> str:
-    """Every key of a rule."""
-    return fields(GraphReader(get_registry()).rule_fields())
+    """Return every key of a rule."""
+    return render_fields(GraphReader(get_registry()).rule_fields())
 
 
 def variables() -> str:
-    """What a condition can ask about."""
-    return table(
+    """Return what a condition can ask about."""
+    return render_table(
         ("variable", "type", "holds"), ((f"`{name}`", kind, about) for name, (kind, _, about) in VARIABLES.items())
     )
 
 
 def placeholders() -> str:
-    """What a reason or a fix can contain."""
-    return table(("placeholder", "stands for"), ((f"`{{{name}}}`", about) for name, about in PLACEHOLDERS.items()))
+    """Return what a reason or a fix can contain."""
+    return render_table(
+        ("placeholder", "stands for"), ((f"`{{{name}}}`", about) for name, about in PLACEHOLDERS.items())
+    )
 
 
 def cases() -> str:
-    """Every key of a case."""
-    return fields(CASE_FIELDS)
+    """Return every key of a case."""
+    return render_fields(CASE_FIELDS)
 
 
 def statuses() -> str:
-    """Exit statuses."""
-    return table(("command", "status", "means"), ((command, str(status), about) for command, status, about in STATUSES))
+    """Return the exit statuses."""
+    return render_table(
+        ("command", "status", "means"), ((command, str(status), about) for command, status, about in STATUSES)
+    )
 
 
 def effects() -> str:
-    """Every name that an effect can have."""
+    """Return every name that an effect can have."""
     rows = (
-        (f"`{name}`", known.cls.value, "yes" if known.recoverable else "no", known.meaning)
-        for name, known in EFFECT_CATALOG.items()
+        (f"`{name}`", definition.cls.value, "yes" if definition.recoverable else "no", definition.meaning)
+        for name, definition in EFFECT_CATALOG.items()
     )
-    return table(("effect", "class", "can be undone", "means that the action"), rows)
+    return render_table(("effect", "class", "can be undone", "means that the action"), rows)
 
 
 def evidence() -> str:
-    """The keys of the `evidence` section."""
-    return fields(dict(EVIDENCE_FIELDS))
+    """Return the keys of the `evidence` section."""
+    return render_fields(dict(EVIDENCE_FIELDS))
 
 
 def validators() -> str:
-    """Every validator: what it proves and what its arguments bind to."""
+    """Return every validator: what it proves and what its arguments bind to."""
     rows = (
-        (f"`{one.name}`", one.claim, one.about, ", ".join(one.needs) or "–", ", ".join(one.binds) or "–")
-        for one in VALIDATORS.values()
+        (f"`{each.name}`", each.claim, each.about, ", ".join(each.needs) or "–", ", ".join(each.binds) or "–")
+        for each in VALIDATORS.values()
     )
-    return table(("validator", "claim", "holds when", "arguments (one of)", "bound to"), rows)
+    return render_table(("validator", "claim", "holds when", "arguments (one of)", "bound to"), rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    made.__name__: made
-    for made in (
+    render.__name__: render
+    for render in (
         guards,
         sections,
         nodes,
@@ -139,14 +142,14 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 
 
-def generated(text: str) -> str:
-    """A page with every generated block made anew."""
-    return BLOCK.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}{found[3]}", text)
+def update_tables(text: str) -> str:
+    """Return a page with every generated block up to date."""
+    return BLOCK.sub(lambda match: f"{match[1]}{TABLES[match[2]]()}{match[3]}", text)
 
 
 if __name__ == "__main__":
     for page in PAGES:
         text = page.read_text()
-        if (made := generated(text)) != text:
-            page.write_text(made)
+        if (updated := update_tables(text)) != text:
+            page.write_text(updated)
             print(f"wrote {page.relative_to(ROOT)}")

@@ -1,4 +1,4 @@
-"""Fakes of our own ports, and of nothing else."""
+"""Fakes of our own ports: a clock and a world."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,22 +10,22 @@ from verdikt.model.facts import GitFact, PathFact
 
 @dataclass
 class FakeClock:
-    """A clock that moves only when told to."""
+    """A clock that moves only when a test sets it or sleeps."""
 
     seconds: float = 1_700_000_000.0
 
     def now(self) -> float:
-        """The time it was set to."""
+        """Return the time that was set."""
         return self.seconds
 
     def sleep(self, seconds: float) -> None:
-        """Moves on at once."""
+        """Move the clock forward without waiting."""
         self.seconds += seconds
 
 
 @dataclass
 class FakeWorld:
-    """A world made of a few dictionaries; what they do not name is absent."""
+    """A world made of dictionaries; a path that they do not name does not exist."""
 
     cwd: str = "/home/dev/project"
     home: str = "/home/dev"
@@ -38,7 +38,7 @@ class FakeWorld:
     repository: GitFact = field(default_factory=GitFact)
 
     def place(self) -> Mapping[str, Any]:
-        """Where and when."""
+        """Return directories, user and time."""
         return {
             "now": self.now,
             "cwd": self.cwd,
@@ -50,7 +50,7 @@ class FakeWorld:
         }
 
     def path(self, path: str, *, git: bool = True) -> PathFact:
-        """What was put there."""
+        """Return what `paths` says, a file where `texts` has one, and otherwise a path that does not exist."""
         if path in self.paths:
             return self.paths[path] if git else replace(self.paths[path], git="")
         if path in self.texts:
@@ -58,17 +58,17 @@ class FakeWorld:
         return PathFact(real=path)
 
     def text(self, path: str) -> str | None:
-        """What was put there."""
+        """Return the content of a file; None when there is none."""
         return self.texts.get(path)
 
     def content_stamp(self, path: str) -> str:
-        """The digest of what was put there."""
+        """Return a digest of the content of a file."""
         return sha256_hex(self.texts[path].encode())[:16] if path in self.texts else ""
 
     def modification_time(self, path: str) -> float:
-        """When it was put there: always just now."""
+        """Return the current time: every file was just written."""
         return self.now
 
     def git(self, directory: str) -> GitFact:
-        """The one repository."""
+        """Return the only repository, whatever the directory."""
         return self.repository

@@ -1,10 +1,12 @@
 """An agent under guidance, for tests: its calls through the real flow, in a world of dictionaries."""
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock, FakeWorld
 from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
@@ -45,8 +47,15 @@ class Guided:
         )
 
     def store(self) -> FileStore:
-        """Open the log as a new process would."""
-        return FileStore(self.home / "data", self.clock, load_projections(), durable=False)
+        """Open the log, to be closed when the test ends."""
+        return close_after_test(FileStore(self.home / "data", self.clock, load_projections(), durable=False))
+
+    @contextmanager
+    def _open_governance(self) -> Iterator[Governance]:
+        """Close the log after one call, as the process of a hook does when it ends."""
+        governance = self.governance()
+        with closing(governance.store):
+            yield governance
 
     def action(self, tool: str, **payload: Any) -> Action:
         """Return a call of the agent."""
@@ -63,8 +72,7 @@ class Guided:
     def before(self, tool: str, **payload: Any) -> Decision:
         """Return the decision about a call."""
         self.world.now = self.clock.seconds
-        governance = self.governance()
-        with closing(governance.store):
+        with self._open_governance() as governance:
             return governance.before(self.action(tool, **payload))
 
     def call(self, tool: str, *, outcome: Outcome | None = None, **payload: Any) -> str:
@@ -76,15 +84,13 @@ class Guided:
 
     def after(self, tool: str, *, outcome: Outcome | None = None, **payload: Any) -> Answer:
         """Report the outcome of a call."""
-        governance = self.governance()
-        with closing(governance.store):
+        with self._open_governance() as governance:
             return governance.after(self.action(tool, **payload), outcome or Outcome(success=True))
 
     def stop(self, **turn: Any) -> Answer:
         """Ask to finish the turn."""
         turn = {"session_id": self.session, "cwd": PROJECT, **turn}
-        governance = self.governance()
-        with closing(governance.store):
+        with self._open_governance() as governance:
             return governance.stop(Turn(**turn))
 
     def put(self, name: str, text: str = "text") -> None:

@@ -1,4 +1,4 @@
-"""One secret of every form that `secret_format` knows, made up anew from a fixed seed: none was ever issued."""
+"""One secret of every format that `secret_format` knows, generated from a fixed seed: none was ever issued."""
 
 import random
 import re
@@ -16,13 +16,13 @@ _ALPHABETS = {
 }
 
 
-def made(template: str) -> str:
-    """The template with `{A36}` replaced by 36 characters of the alphabet `A`, and so on."""
+def fill_template(template: str) -> str:
+    """Return the template with each `{A36}` replaced by 36 random characters of the alphabet `A`."""
 
-    def draw(match: re.Match[str]) -> str:
+    def draw_characters(match: re.Match[str]) -> str:
         return "".join(_RNG.choices(_ALPHABETS[match[1]], k=int(match[2])))
 
-    return re.sub(r"\{([A-Z])(\d+)\}", draw, template)
+    return re.sub(r"\{([A-Z])(\d+)\}", draw_characters, template)
 
 
 _TEMPLATES = {
@@ -108,8 +108,10 @@ _TEMPLATES = {
     "url-password": ["https://bob:{A16}@host/x"],
 }
 
-PLANTED: list[tuple[str, str]] = [(kind, made(template)) for kind, rows in _TEMPLATES.items() for template in rows]
-"""Kind and secret; where the form is longer than the secret, the whole form."""
+PLANTED: list[tuple[str, str]] = [
+    (kind, fill_template(template)) for kind, rows in _TEMPLATES.items() for template in rows
+]
+"""Kind and secret; where a format has text around the secret, the whole text."""
 
-PEM = made("-----BEGIN RSA PRIVATE KEY-----\n" + "{B64}\n" * 12 + "{B20}9==\n-----END RSA PRIVATE KEY-----")
-"""A private key of an issuer who does not exist."""
+PEM = fill_template("-----BEGIN RSA PRIVATE KEY-----\n" + "{B64}\n" * 12 + "{B20}9==\n-----END RSA PRIVATE KEY-----")
+"""A private key that belongs to no certificate."""

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock, FakeWorld
 from verdikt.govern import Governance
 from verdikt.ledger.files import FileStore
@@ -25,7 +26,7 @@ class Scene:
         self.project.mkdir(parents=True, exist_ok=True)
         self.session = session
         self.clock = FakeClock()
-        self.store = FileStore(directory / "data", self.clock, load_projections())
+        self.store = close_after_test(FileStore(directory / "data", self.clock, load_projections()))
         policy = parse_policy(f"profile: standard\nevidence:\n  mode: {mode}\n{more}")
         self.gov = Governance(
             policy, self.store, world_factory=self._observe, clock=self.clock, env={"HOME": "/home/dev"}

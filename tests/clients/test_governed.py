@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.clients.bench import Bench
 from tests.clients.table import list_clients
 from verdikt.hosts.live.model_api import ModelTurn, ToolUse
@@ -31,7 +32,7 @@ ALLOWED = "touch allowed"
 
 def read_entries(bench: Bench, kind: EntryKind) -> list[Entry]:
     """Return the entries of a kind from all sessions; reading them checks every link of the log."""
-    store = open_store(bench.data, projections=load_projections())
+    store = close_after_test(open_store(bench.data, projections=load_projections()))
     return [entry for session in store.list_sessions() for entry in store.read_entries(session) if entry.kind is kind]
 
 

@@ -10,7 +10,7 @@ from tests.contract.warm import WarmProcess
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[WarmProcess]:
-    """A data directory without a warm process; whatever is started in it is ended."""
+    """Yield a data directory without a warm process; what a test starts in it is ended."""
     process = WarmProcess(tmp_path)
     try:
         yield process
@@ -20,6 +20,6 @@ def place(tmp_path: Path) -> Iterator[WarmProcess]:
 
 @pytest.fixture
 def warm(place: WarmProcess) -> WarmProcess:
-    """A warm process that listens."""
+    """Return a warm process that listens."""
     place.start()
     return place

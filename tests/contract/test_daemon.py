@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.contract.hook import Said, catches, run_forked
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.contract.warm import WarmProcess, bash, eventually
@@ -31,7 +32,7 @@ from verdikt.policy import parse_policy
 
 def receipts(data: Path) -> dict[str, list[tuple[str, str]]]:
     """Return kind and receipt of every entry, by session."""
-    store = FileStore(data)
+    store = close_after_test(FileStore(data))
     receipts_by_session = {
         session: [(str(entry.kind), str(entry.body.get("receipt_sha256", ""))) for entry in store.read_entries(session)]
         for session in store.list_sessions()
@@ -150,7 +151,7 @@ def test_policy_change_counts_from_the_next_call(warm: WarmProcess, layer: str) 
 def test_commands_of_people_count_without_a_restart(warm: WarmProcess) -> None:
     """A pause, its end, a rotated key and entries of other processes are noticed without a restart."""
     command = "rm -rf /opt/elsewhere"
-    store = FileStore(warm.data, projections=load_projections())
+    store = close_after_test(FileStore(warm.data, projections=load_projections()))
     assert warm.ask(bash(command, call="1")).code == 2
     pause.begin_pause(store, seconds=600, reason="an errand", by="a person")
     assert warm.ask(bash(command, call="2")).code == 0

@@ -126,10 +126,9 @@ def test_full_disk_blocks_until_there_is_room(place: WarmProcess) -> None:
     assert audit(place.data).is_intact
 
 
+@pytest.mark.root
 def test_full_file_system_blocks_until_there_is_room(place: WarmProcess, tmp_path: Path) -> None:
     """The same on a file system of one megabyte that is really full."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to mount a small file system")
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], check=False, capture_output=True)
@@ -211,10 +210,9 @@ def test_request_of_a_client_that_hung_up_is_not_decided(warm: WarmProcess) -> N
     assert warm.calls() == ["there"]
 
 
+@pytest.mark.root
 def test_daemon_of_another_user_is_not_trusted(place: WarmProcess) -> None:
     """A process of another user behind the socket is ignored, and the hook decides itself."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to listen as another user")
     place.run.mkdir(parents=True, mode=0o700)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as impostor:
         impostor.bind(place.path)

@@ -17,6 +17,8 @@ from tests.contract.hook import Said
 from tests.contract.warm import bash, eventually
 from verdikt.ledger.files import FileStore
 
+pytestmark = pytest.mark.root
+
 SERVICE, ALICE, BOB = 65534, 41001, 41002
 M = TypeVar("M", bound="Machine")
 
@@ -126,8 +128,6 @@ class Machine:
 @contextmanager
 def create_machine(make: Callable[[Path], M]) -> Iterator[M]:
     """Create a machine in a directory that every user can reach, and remove it afterwards."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to run as several users")
     root = Path(tempfile.mkdtemp(prefix="vk", dir="/tmp"))
     root.chmod(0o755)
     created = make(root)

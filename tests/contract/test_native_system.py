@@ -13,6 +13,8 @@ from verdikt.hosts.wiring import json_settings, wrapper
 from verdikt.hosts.wiring.installation import Installation
 from verdikt.hosts.wiring.plan import apply_plan, plan_wiring
 
+pytestmark = pytest.mark.root
+
 
 class Managed(Machine):
     """A machine whose administrator has wired Claude Code for all users, with the service's socket."""

@@ -1,7 +1,7 @@
 """Every session store keeps the same promises."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,9 +18,12 @@ STORES: dict[str, Callable[[Path], SessionStore]] = {
 
 
 @pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> SessionStore:
-    """One of each."""
-    return STORES[request.param](tmp_path)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SessionStore]:
+    """Yield each store in turn, empty."""
+    store = STORES[request.param](tmp_path)
+    yield store
+    if isinstance(store, SQLiteSessionStore):
+        store.close()
 
 
 def test_what_is_put_is_there_the_next_time(store: SessionStore) -> None:

@@ -1,4 +1,4 @@
-"""One suite for every store: whoever writes the log, these hold."""
+"""One suite for every store of the log."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import CanonicalError, ChainBroken, LedgerError
 from verdikt.ledger.files import FileStore
@@ -26,31 +27,36 @@ TOOLS = Projection(
 PROJECTIONS = (COUNT, TOOLS)
 
 
-def _memory(tmp_path: Path) -> LogStore:
+def _open_memory(tmp_path: Path) -> LogStore:
     return MemoryStore(FakeClock(), PROJECTIONS, Keyring(tmp_path / "keys", FakeClock()).get_signing_key)
 
 
-def _files(tmp_path: Path) -> LogStore:
+def _open_files(tmp_path: Path) -> FileStore:
     return FileStore(tmp_path / "home", FakeClock(), PROJECTIONS, durable=False)
 
 
-def _durable_files(tmp_path: Path) -> LogStore:
+def _open_durable_files(tmp_path: Path) -> FileStore:
     return FileStore(tmp_path / "home", FakeClock(), PROJECTIONS)
 
 
-STORES: dict[str, Callable[[Path], LogStore]] = {"memory": _memory, "files": _files, "durable files": _durable_files}
+STORES: dict[str, Callable[[Path], LogStore]] = {
+    "memory": _open_memory,
+    "files": _open_files,
+    "durable files": _open_durable_files,
+}
 
 
 @pytest.fixture(params=STORES.values(), ids=STORES.keys())
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LogStore]:
-    """Each store in turn, empty."""
-    made: LogStore = request.param(tmp_path)
-    yield made
-    getattr(made, "close", lambda: None)()
+    """Yield each store in turn, empty."""
+    store: LogStore = request.param(tmp_path)
+    yield store
+    if isinstance(store, FileStore):
+        store.close()
 
 
 def fill(store: LogStore, count: int, session: str = "s") -> list[Entry]:
-    """A session of tool calls."""
+    """Append tool calls to a session and return the entries."""
     return [store.append(session, "tool_call", {"tool": f"t{at}"}) for at in range(count)]
 
 
@@ -87,7 +93,7 @@ def test_reading_may_begin_after_a_seq(store: LogStore) -> None:
 
     assert list(store.read_entries("s", since=7)) == written[7:]
     assert list(store.read_entries("s", since=10)) == []
-    assert list(store.read_entries("nobody")) == []
+    assert list(store.read_entries("no such session")) == []
 
 
 def test_the_head_is_the_last_entry(store: LogStore) -> None:
@@ -114,7 +120,7 @@ def test_projections_follow_the_log(store: LogStore) -> None:
 
     assert store.read_projection("count", "s") == 6
     assert store.read_projection("tools", "s") == {"seen": ["t1", "t2", "t3", "t4"]}
-    assert store.read_projection("count", "nobody") == 0
+    assert store.read_projection("count", "no such session") == 0
 
 
 def test_a_projection_handed_out_is_a_copy(store: LogStore) -> None:
@@ -216,7 +222,7 @@ def test_an_unknown_kind_is_refused(store: LogStore) -> None:
 
 
 def test_an_empty_session_id_is_refused(store: LogStore) -> None:
-    """It could be anybody's."""
+    """An entry without a session id would belong to no chain."""
     with pytest.raises(LedgerError, match="expected a session id"):
         store.append("", "crash", {})
 
@@ -241,8 +247,8 @@ def test_threads_append_to_one_chain(store: LogStore) -> None:
 
 
 def test_reading_checks_the_chain(tmp_path: Path) -> None:
-    """Whoever reads a damaged log is told, and where."""
-    store = _files(tmp_path)
+    """Reading a damaged log raises `ChainBroken` with the session and the place."""
+    store = close_after_test(_open_files(tmp_path))
     fill(store, 3)
     path = tmp_path / "home" / "ledger" / "s.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"t1"', b'"t9"'))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.contract.test_adapters import RECORDED, event_of, load
 from tests.fakes import FakeClock, FakeWorld
 from tests.properties.test_secret import SECRETS, places, planted
@@ -44,7 +45,7 @@ def generate_payloads(payload: Any, number: int) -> Iterator[Any]:
 def test_no_byte_of_a_secret_is_written(host: str, tmp_path: Path) -> None:
     """Log, artifacts, projections, policies and crash logs are searched."""
     clock = FakeClock()
-    store = FileStore(tmp_path / "home", clock, load_projections(), durable=False)
+    store = close_after_test(FileStore(tmp_path / "home", clock, load_projections(), durable=False))
     governance = Governance(STANDARD, store, world_factory=lambda cwd: FakeWorld(), clock=clock)
     adapter = load_adapter(host.split("_", maxsplit=1)[0])
     judged = 0

@@ -1,4 +1,4 @@
-"""Seed 000: findings, their verdict, and what stops a commit; each test is named by its id in the checklist."""
+"""Seed 000: findings, their verdict, and what stops a commit. The ids of its checklist stand above the tests."""
 
 import dataclasses
 import json
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.cleanup import close_after_test
 from verdikt.cli.findings import command
 from verdikt.council.runs import Runs, runs_directory
 from verdikt.errors import FindingError, LedgerError
@@ -58,7 +59,7 @@ RETRO = """\
 
 
 class Ticking:
-    """A clock that goes on by a second at each look."""
+    """A clock that advances by a second with each call."""
 
     def __init__(self) -> None:
         self.at = 1000.0
@@ -70,7 +71,7 @@ class Ticking:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Runs:
-    """An empty runs directory."""
+    """Return an empty runs directory."""
     return Runs(tmp_path / "runs", Ticking())
 
 
@@ -89,18 +90,20 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-un
 
 
 def found(level: str, title: str = "t", agent: str = "a", **more: object) -> Finding:
-    """A finding."""
+    """Build a finding."""
     return build_finding(level=level, title=title, agent=agent, **more)  # type: ignore[arg-type]
 
 
-def test_S0_01_evidence_is_frozen_and_has_defaults() -> None:
+# S0-01
+def test_evidence_is_frozen_and_has_defaults() -> None:
     """A place is a file, perhaps with a line and a note."""
     assert Evidence("x.py") == Evidence(file="x.py", line=None, note="")
     with pytest.raises(dataclasses.FrozenInstanceError):
         Evidence("x.py").file = "y.py"  # type: ignore[misc]
 
 
-def test_S0_02_finding_is_frozen_and_has_defaults() -> None:
+# S0-02
+def test_finding_is_frozen_and_has_defaults() -> None:
     """Id, level and title are enough."""
     finding = Finding("1", "LOW", "t")
     assert (finding.agent, finding.evidence, finding.rationale, finding.created_at) == ("", (), "", 0.0)
@@ -108,12 +111,14 @@ def test_S0_02_finding_is_frozen_and_has_defaults() -> None:
         finding.level = "HIGH"  # type: ignore[misc]
 
 
-def test_S0_03_levels_are_ordered() -> None:
-    """The worse of two is their max."""
+# S0-03
+def test_levels_are_ordered_by_severity() -> None:
+    """`max` of two levels is the worse one."""
     assert [level.name for level in sorted(Level)] == ["LOW", "MEDIUM", "HIGH", "CRITICAL"]
 
 
-def test_S0_04_a_verdict_has_the_fields_of_the_seed(runs: Runs) -> None:
+# S0-04
+def test_a_verdict_has_the_fields_of_the_seed(runs: Runs) -> None:
     """Plan, level, summary, findings and two moments, on disk too."""
     verdict = runs.record("abc123", found("HIGH"))
     kept = json.loads(runs.verdict_path("abc123").read_bytes())
@@ -123,7 +128,8 @@ def test_S0_04_a_verdict_has_the_fields_of_the_seed(runs: Runs) -> None:
         verdict.plan_hash = "x"  # type: ignore[misc]
 
 
-def test_S0_05_the_level_is_the_worst_of_what_remains(runs: Runs) -> None:
+# S0-05
+def test_the_level_is_the_worst_of_what_remains(runs: Runs) -> None:
     """Clearing the worst finding leaves the next one's level."""
     runs.record("p", found("MEDIUM", "m"))
     worst = found("CRITICAL", "c")
@@ -133,13 +139,15 @@ def test_S0_05_the_level_is_the_worst_of_what_remains(runs: Runs) -> None:
     assert cleared.level == "MEDIUM"
 
 
-def test_S0_06_a_plan_says_what_should_run() -> None:
+# S0-06
+def test_a_plan_says_what_should_run() -> None:
     """A plan read back is the same plan."""
     plan = Plan(toolbox="ship-it", agents=("a", "b"), files=("x.py",), contents={"x.py": "1f"}, guardrail=True)
     assert plan_from_record(json.loads(json.dumps(plan.to_record()))) == plan
 
 
-def test_S0_07_plan_and_verdict_lie_side_by_side(runs: Runs, tmp_path: Path) -> None:
+# S0-07
+def test_plan_and_verdict_lie_side_by_side(runs: Runs, tmp_path: Path) -> None:
     """In one directory, under one hash."""
     assert runs_directory({"HOME": "/home/ada"}) == Path("/home/ada/.claude/toolbox-runs")
     assert runs_directory({"HOME": "/home/ada", "VERDIKT_RUNS_DIR": str(tmp_path)}) == tmp_path
@@ -147,7 +155,8 @@ def test_S0_07_plan_and_verdict_lie_side_by_side(runs: Runs, tmp_path: Path) -> 
     assert runs.verdict_path("abc123") == runs.plan_path("abc123").with_name("abc123.verdict.json")
 
 
-def test_S0_08_the_same_id_replaces_the_whole_record(runs: Runs) -> None:
+# S0-08
+def test_the_same_id_replaces_the_whole_record(runs: Runs) -> None:
     """No duplicates: rationale, evidence and level are the new ones."""
     runs.record("p", found("MEDIUM", id="k", rationale="first", evidence=["a.py:1"]))
     verdict = runs.record("p", found("CRITICAL", id="k", rationale="second", evidence=["b.py:2"]))
@@ -156,6 +165,7 @@ def test_S0_08_the_same_id_replaces_the_whole_record(runs: Runs) -> None:
     assert [event["event"] for event in runs.history("p")] == ["replaced"]
 
 
+# S0-09
 @pytest.mark.parametrize(
     ("level", "agent", "title", "id"),
     [
@@ -165,21 +175,25 @@ def test_S0_08_the_same_id_replaces_the_whole_record(runs: Runs) -> None:
         ("HIGH", "", "t", "29f807f85420"),
     ],
 )
-def test_S0_09_the_default_id(level: str, agent: str, title: str, id: str) -> None:
-    """Twelve hex digits over level, agent and title; a given id wins."""
+def test_default_id_of_a_finding_is_a_digest_of_level_agent_and_title(
+    level: str, agent: str, title: str, id: str
+) -> None:
+    """The default id has twelve hex digits; an id that is given wins."""
     assert finding_id(level, agent, title) == id
     assert found(level.lower(), title, agent).id == id
     assert found(level, title, agent, id="mine").id == "mine"
 
 
-def test_S0_10_and_11_only_high_and_critical_block(runs: Runs) -> None:
+# S0-10, S0-11
+def test_only_high_and_critical_block(runs: Runs) -> None:
     """LOW and MEDIUM are kept and never stop anything."""
     blocks = {level: runs.record(f"p-{level}", found(level)).blocks for level in Level.__members__}
     assert blocks == {"LOW": False, "MEDIUM": False, "HIGH": True, "CRITICAL": True}
 
 
-def test_S0_12_record_by_command(call) -> None:  # type: ignore[no-untyped-def]
-    """The seed's own example, words unquoted as it stands there."""
+# S0-12
+def test_findings_record_accepts_the_example_of_the_document(call) -> None:  # type: ignore[no-untyped-def]
+    """The document's own example works, with its words unquoted."""
     result = call(*(word for words in RECORD for word in words))
     assert result.exit_code == 0
     (finding,) = json.loads(result.stdout)["findings"]
@@ -187,7 +201,8 @@ def test_S0_12_record_by_command(call) -> None:  # type: ignore[no-untyped-def]
     assert finding["evidence"] == [{"file": "src/users.py", "line": 42, "note": "unescaped input"}]
 
 
-def test_S0_13_and_15_show_and_explain_to_the_character(call) -> None:  # type: ignore[no-untyped-def]
+# S0-13, S0-15
+def test_show_and_explain_to_the_character(call) -> None:  # type: ignore[no-untyped-def]
     """The seed's own output for the seed's own data."""
     style = ["record", "--plan-hash", "abc123", "--level", "low", "--title", "style: trailing whitespace"]
     call(*style, "--agent", "code-reviewer", "--evidence", "src/users.py:57")
@@ -198,8 +213,9 @@ def test_S0_13_and_15_show_and_explain_to_the_character(call) -> None:  # type: 
     assert (shown["level"], shown["summary"]) == ("HIGH", "2 finding(s): 1 high, 1 low")
 
 
-def test_S0_14_and_22_retro_to_the_character(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
-    """The newest first, in columns."""
+# S0-14, S0-22
+def test_findings_retro_prints_the_documented_table(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
+    """The newest plan comes first, in columns."""
     runs.record("plan-ok", found("LOW"))
     runs.record("plan-hi", found("LOW", "s"))
     runs.record("plan-hi", found("HIGH"))
@@ -212,14 +228,16 @@ def test_S0_14_and_22_retro_to_the_character(runs: Runs, call) -> None:  # type:
     assert "plan-ok" not in high
 
 
-def test_S0_16_clear_by_command(call) -> None:  # type: ignore[no-untyped-def]
-    """A finding goes; the verdict that remains is printed."""
+# S0-16
+def test_findings_clear_removes_a_finding_and_prints_the_remaining_verdict(call) -> None:  # type: ignore[no-untyped-def]
+    """A cleared finding is gone from the verdict, which is printed."""
     call("record", "--plan-hash", "p", "--level", "HIGH", "--title", "t")
     result = call("clear", "--plan-hash", "p", "--id", "29f807f85420", "--why", "fixed")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["level"] == "LOW"
 
 
+# S0-17
 @pytest.mark.parametrize(
     ("spec", "evidence"),
     [
@@ -246,40 +264,45 @@ def test_S0_16_clear_by_command(call) -> None:  # type: ignore[no-untyped-def]
         ("", Evidence("")),
     ],
 )
-def test_S0_17_evidence_in_every_form(spec: str, evidence: Evidence) -> None:
-    """The first number after a colon is the line; a drive's colon, a note's colons and odd digits are not."""
+def test_evidence_spec_is_split_into_file_line_and_note(spec: str, evidence: Evidence) -> None:
+    """The first number after a colon is the line; colons of drives and notes are not."""
     assert parse_evidence(spec) == evidence
 
 
-def test_S0_18_empty_evidence_is_left_out() -> None:
+# S0-18
+def test_empty_evidence_is_left_out() -> None:
     """Nothing is no place."""
     assert found("LOW", evidence=["", "  ", ":42", "a.py"]).evidence == (Evidence("a.py"),)
 
 
-def test_S0_19_explain_in_every_shape() -> None:
-    """No why without a rationale, no agent without a name; nothing in a finding can look like another line."""
+# S0-19
+def test_explain_leaves_out_what_a_finding_does_not_have() -> None:
+    """No rationale, no `why`; no name, no agent; a finding cannot imitate another line."""
     verdict = CouncilVerdict("p", (Finding("1", "LOW", "a\nb\x1b[2J", evidence=(Evidence("f", None, "n"),)),))
     assert explain(verdict) == (
         "[verdict] plan=p  level=LOW  1 finding(s): 1 low\n  - [LOW] a\\nb\\x1b[2J\n      evidence: f — n"
     )
 
 
-def test_S0_20_and_36_the_worst_comes_first_then_by_title() -> None:
+# S0-20, S0-36
+def test_the_worst_comes_first_then_by_title() -> None:
     """Whatever the order of recording."""
     findings = (Finding("1", "LOW", "b"), Finding("2", "HIGH", "z"), Finding("3", "HIGH", "a"))
     shown = [line.split("] ")[1] for line in explain(CouncilVerdict("p", findings)).splitlines()[1:]]
     assert shown == ["a", "z", "b"]
 
 
-def test_S0_21_and_34_the_summary_counts_the_worst_first() -> None:
+# S0-21, S0-34
+def test_the_summary_counts_the_worst_first() -> None:
     """As the seed's document shows it."""
     levels = ("LOW", "CRITICAL", "LOW", "MEDIUM", "HIGH")
     verdict = CouncilVerdict("p", tuple(Finding(str(n), level, "t") for n, level in enumerate(levels)))
     assert verdict.summary == "5 finding(s): 1 critical, 1 high, 1 medium, 2 low"
 
 
+# S0-30
 @pytest.mark.parametrize("name", ["../x", "a/b", "a\\b", "a.b", "a:b", "a b", "", "x" * 65, "a\n"])
-def test_S0_30_a_plan_hash_is_a_plain_name(runs: Runs, call, name: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_plan_hash_is_a_plain_name(runs: Runs, call, name: str) -> None:  # type: ignore[no-untyped-def]
     """It cannot lead out of the directory, and says so with status 2."""
     with pytest.raises(ValueError, match="invalid plan_hash"):
         runs.verdict_path(name)
@@ -288,20 +311,23 @@ def test_S0_30_a_plan_hash_is_a_plain_name(runs: Runs, call, name: str) -> None:
     assert "invalid plan_hash" in result.stderr
 
 
-def test_S0_31_the_hash_of_a_plan() -> None:
+# S0-31
+def test_the_hash_of_a_plan() -> None:
     """Without contents it is the seed's; contents change it."""
     assert plan_hash("ship-it", ["a", "b"], ["x.py"], "diff") == "49ff74065116a09d"
     assert plan_hash("ship-it", ["a", "b"], ["x.py"], "diff", {"x.py": "1f"}) != "49ff74065116a09d"
 
 
-def test_S0_32_a_plan_has_the_fields_of_the_seed() -> None:
+# S0-32
+def test_a_plan_has_the_fields_of_the_seed() -> None:
     """And ours beside them."""
     fields = "toolbox agents files scope_mode budget_tokens budget_seconds guardrail created_at plan_hash source"
     assert set(fields.split()) <= set(Plan(toolbox="t", agents=(), files=()).to_record())
 
 
-def test_S0_33_no_findings() -> None:
-    """Low, with the seed's words."""
+# S0-33
+def test_verdict_without_findings_is_low_and_says_so() -> None:
+    """Without findings the level is LOW, in the words of the document."""
     assert (CouncilVerdict("p").level, CouncilVerdict("p").summary, CouncilVerdict("p").blocks) == (
         "LOW",
         "No findings.",
@@ -309,13 +335,15 @@ def test_S0_33_no_findings() -> None:
     )
 
 
-def test_S0_35_the_plan_column_fits_the_longest() -> None:
+# S0-35
+def test_the_plan_column_fits_the_longest() -> None:
     """Whatever the names."""
     lines = retro([CouncilVerdict("a"), CouncilVerdict("b" * 20)]).splitlines()[1:]
     assert len({line.index("LOW") for line in lines}) == 1
 
 
-def test_S0_37_record_prints_json_and_refuses_with_2(call) -> None:  # type: ignore[no-untyped-def]
+# S0-37
+def test_record_prints_json_and_refuses_with_2(call) -> None:  # type: ignore[no-untyped-def]
     """Indented by two; bad levels and bad names are a wrong call."""
     result = call("record", "--plan-hash", "p", "--level", "high", "--title", "t")
     assert result.stdout.startswith('{\n  "plan_hash": "p",\n')
@@ -324,8 +352,9 @@ def test_S0_37_record_prints_json_and_refuses_with_2(call) -> None:  # type: ign
     assert call("record", "--plan-hash", "p").exit_code == 2
 
 
-def test_S0_38_what_is_missing(call) -> None:  # type: ignore[no-untyped-def]
-    """Status 1 and the seed's words; an unknown id changes nothing."""
+# S0-38
+def test_unknown_plan_or_finding_is_refused_with_status_1(call) -> None:  # type: ignore[no-untyped-def]
+    """An unknown plan or id ends with status 1 and changes nothing."""
     for words in (["show"], ["explain"], ["clear", "--id", "x", "--why", "y"]):
         result = call(*words, "--plan-hash", "none")
         assert (result.exit_code, result.stderr) == (1, "No verdict for plan none\n")
@@ -334,8 +363,9 @@ def test_S0_38_what_is_missing(call) -> None:  # type: ignore[no-untyped-def]
     assert (result.exit_code, json.loads(result.stdout)) == (0, before)
 
 
-def test_S0_39_retro_for_machines(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
-    """A list; ten of them; the filter comes before the limit."""
+# S0-39
+def test_retro_as_json_lists_at_most_ten_plans_after_filtering(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
+    """The JSON form is a list of at most ten plans, and the filter comes before the limit."""
     runs.record("high", found("HIGH"))
     for number in range(11):
         runs.record(f"low-{number}", found("LOW"))
@@ -345,6 +375,7 @@ def test_S0_39_retro_for_machines(runs: Runs, call) -> None:  # type: ignore[no-
     assert Runs(Path("/nonexistent/runs"), Ticking()).recent() == ([], [])
 
 
+# S0-40
 @pytest.mark.parametrize(
     ("words", "specs"),
     [
@@ -354,15 +385,16 @@ def test_S0_39_retro_for_machines(runs: Runs, call) -> None:  # type: ignore[no-
         (["--evidence=a.py:1", "--evidence", "Makefile"], ["a.py:1", "Makefile"]),
     ],
 )
-def test_S0_40_several_pieces_of_evidence(call, words: list[str], specs: list[str]) -> None:  # type: ignore[no-untyped-def]
-    """Several words may follow; a word that goes on with a note is part of it."""
+def test_evidence_option_takes_several_words(call, words: list[str], specs: list[str]) -> None:  # type: ignore[no-untyped-def]
+    """Several pieces of evidence may follow one option; a word that continues a note is part of it."""
     result = call("record", "--plan-hash", "p", "--level", "LOW", *words, "--title", "t")
     (finding,) = json.loads(result.stdout)["findings"]
     assert [str(Evidence(**place)) for place in finding["evidence"]] == specs
 
 
-def test_S0_41_times_and_order(runs: Runs) -> None:
-    """The verdict keeps its birth, the finding gets the time of its last record, places stay."""
+# S0-41
+def test_recording_again_keeps_creation_time_and_place(runs: Runs) -> None:
+    """A verdict keeps its creation time, a finding gets the time of its last record and keeps its place."""
     first = runs.record("p", found("LOW", "one"))
     runs.record("p", found("LOW", "two"))
     last = runs.record("p", found("LOW", "one", rationale="more"))
@@ -371,16 +403,18 @@ def test_S0_41_times_and_order(runs: Runs) -> None:
     assert last.updated_at == last.findings[0].created_at > first.updated_at
 
 
-def test_S0_42_files_are_whole(runs: Runs) -> None:
-    """Indented, ended by a newline, and nothing left beside them."""
+# S0-42
+def test_verdict_files_are_indented_json_without_leftovers(runs: Runs) -> None:
+    """A file is indented JSON with a final newline, and no draft is left beside it."""
     runs.record("p", found("LOW"))
     text = runs.verdict_path("p").read_text()
     assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
     assert sorted(path.name for path in runs.directory.iterdir()) == ["p.verdict.json", "p.verdict.json.lock"]
 
 
+# S0-43
 @pytest.mark.parametrize("data", [b"{", b"[]", b"\xff\xfe", b"3", b"{}", b'{"findings": {}}', b'{"findings": [1]}'])
-def test_S0_43_what_cannot_be_read_is_refused_and_not_taken_for_nothing(runs: Runs, call, data: bytes) -> None:  # type: ignore[no-untyped-def]
+def test_what_cannot_be_read_is_refused_and_not_taken_for_nothing(runs: Runs, call, data: bytes) -> None:  # type: ignore[no-untyped-def]
     """A broken verdict is neither a verdict nor the absence of one, and retro goes on without it (W0-2, W0-6)."""
     runs.record("good", found("HIGH"))
     runs.verdict_path("bad").write_bytes(data)
@@ -396,8 +430,9 @@ def test_S0_43_what_cannot_be_read_is_refused_and_not_taken_for_nothing(runs: Ru
     assert call("show", "--plan-hash", "bad").exit_code == 2
 
 
-def test_S0_43_what_is_odd_in_a_record(runs: Runs) -> None:
-    """Odd evidence goes, odd lines are none, a level nobody knows counts as the worst, so that no edit unblocks."""
+# S0-43
+def test_malformed_parts_of_a_record_never_unblock(runs: Runs) -> None:
+    """Malformed evidence is dropped, and an unknown level counts as the worst, so that no edit unblocks."""
     odd = {
         "level": "harmless",
         "evidence": [1, {"file": "a", "line": "x"}, {"file": "b", "line": True}],
@@ -413,8 +448,9 @@ def test_S0_43_what_is_odd_in_a_record(runs: Runs) -> None:
     assert verdict.updated_at == 0.0
 
 
-def test_S0_44_what_build_finding_takes() -> None:
-    """Levels in any case, evidence as text or as a value."""
+# S0-44
+def test_build_finding_accepts_levels_in_any_case_and_evidence_as_text() -> None:
+    """Levels are accepted in any case, evidence as text or as a value."""
     finding = build_finding(level="high", title="t", evidence=["a.py:1", Evidence("b.py")])
     assert (finding.level, finding.evidence) == ("HIGH", (Evidence("a.py", 1), Evidence("b.py")))
     with pytest.raises(ValueError, match="expected a level of LOW, MEDIUM, HIGH or CRITICAL, found `SEVERE`"):
@@ -449,8 +485,9 @@ def council(call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ign
     return run
 
 
-def test_S0_45_a_trigger_gives_a_line_for_each_council(council) -> None:  # type: ignore[no-untyped-def]
-    """Whoever is called by it, with the plan's file; a trigger nobody knows is an error."""
+# S0-45
+def test_a_trigger_gives_a_line_for_each_council(council) -> None:  # type: ignore[no-untyped-def]
+    """Each council that the trigger calls gets a line with its plan's file; an unknown trigger is an error."""
     result = council("plan", "--trigger", "pre-commit", "--json")
     (line,) = result.stdout.splitlines()
     row = json.loads(line)
@@ -462,29 +499,33 @@ def test_S0_45_a_trigger_gives_a_line_for_each_council(council) -> None:  # type
     assert council("plan", "--trigger", "full-moon").exit_code == 1
 
 
+# S0-46
 @pytest.mark.parametrize(("path", "lines"), [("src/auth/x.py", 1), ("auth/x.py", 1), ("src/x.py", 0)])
-def test_S0_46_a_saved_file_calls_those_whom_it_concerns(council, path: str, lines: int) -> None:  # type: ignore[no-untyped-def]
+def test_a_saved_file_calls_those_whom_it_concerns(council, path: str, lines: int) -> None:  # type: ignore[no-untyped-def]
     """`**/` also stands for no directory at all."""
     result = council("plan", "--trigger", "file-save", "--path", path, "--json")
     assert len(result.stdout.splitlines()) == lines
     assert len(council("plan", "--trigger", "session-start", "--json").stdout.splitlines()) == 1
 
 
-def test_S0_47_defaults_of_a_council() -> None:
-    """The seed's budget; no guardrail unless it is asked for."""
+# S0-47
+def test_council_has_the_documented_budget_and_no_guardrail_by_default() -> None:
+    """The default budget is the document's, and a guardrail has to be asked for."""
     start = parse_policy(json.dumps(POLICY)).section("councils").get_council("start")
     assert (start.budget_tokens, start.budget_seconds, start.guardrail, start.scope) == (150_000, 300, False, "diff")
 
 
-def test_S0_48_files_that_are_named_win(council) -> None:  # type: ignore[no-untyped-def]
+# S0-48
+def test_files_that_are_named_win(council) -> None:  # type: ignore[no-untyped-def]
     """Sorted, each once."""
     words = ["plan", "ship-it", "--json", "--files", "z.py", "--files", "x.py", "--files", "x.py"]
     row = json.loads(council(*words).stdout)
     assert row["files"] == ["x.py", "z.py"]
 
 
-def test_S0_49_plan_history_and_purge(council, runs: Runs) -> None:  # type: ignore[no-untyped-def]
-    """A dry run keeps nothing; history lists plans and not verdicts; purge takes both, unreadable ones too (W0-8)."""
+# S0-49
+def test_dry_run_keeps_nothing_history_lists_plans_and_purge_removes_both(council, runs: Runs) -> None:  # type: ignore[no-untyped-def]
+    """A dry run keeps nothing, history lists plans, purge removes plans and verdicts, unreadable ones too (W0-8)."""
     council("plan", "ship-it", "--dry-run")
     assert runs.plans() == ([], [])
     plan = json.loads(council("plan", "ship-it", "--json").stdout)["plan_hash"]
@@ -493,7 +534,7 @@ def test_S0_49_plan_history_and_purge(council, runs: Runs) -> None:  # type: ign
     rows = json.loads(council("history", "--json").stdout)
     assert [row["plan_hash"] for row in rows["plans"]] == [plan]
     assert rows["unreadable"] == ["bad.json"]
-    assert json.loads(council("history", "--council", "nobody", "--json").stdout)["plans"] == []
+    assert json.loads(council("history", "--council", "no-such-council", "--json").stdout)["plans"] == []
     assert json.loads(council("purge", "--json").stdout) == {"purged": []}
     assert json.loads(council("purge", "--older-than-days", "-1", "--json").stdout)["purged"] == sorted([plan, "bad"])
     assert runs.plans() == ([], [])
@@ -521,8 +562,9 @@ def test_a_council_that_cannot_be_is_refused(councils: object, words: str) -> No
     assert words in str(caught.value)
 
 
-def test_W0_1_a_refinement_supersedes(runs: Runs) -> None:
-    """The same agent's same title at another level is one finding, with its lineage."""
+# W0-1
+def test_finding_recorded_again_at_another_level_supersedes_the_first(runs: Runs) -> None:
+    """The same title by the same agent at another level is one finding, with its lineage."""
     old = found("MEDIUM", INJECTION, "security-reviewer")
     runs.record("p", old)
     runs.record("p", found("MEDIUM", INJECTION, "someone-else"))
@@ -536,13 +578,15 @@ def test_W0_1_a_refinement_supersedes(runs: Runs) -> None:
     assert [event["event"] for event in runs.history("p")] == ["superseded", "superseded"]
 
 
-def test_W0_1_findings_with_ids_of_their_own_stay_apart(runs: Runs) -> None:
+# W0-1
+def test_findings_with_ids_of_their_own_stay_apart(runs: Runs) -> None:
     """A scanner's rule may fire at two places with two levels."""
     runs.record("p", found("LOW", "B101", id="one"))
     assert len(runs.record("p", found("HIGH", "B101", id="two")).findings) == 2
 
 
-def test_W0_3_a_level_edited_on_disk_changes_nothing(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
+# W0-3
+def test_a_level_edited_on_disk_changes_nothing(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
     """It follows from the findings."""
     runs.record("p", found("CRITICAL"))
     path = runs.verdict_path("p")
@@ -550,8 +594,9 @@ def test_W0_3_a_level_edited_on_disk_changes_nothing(runs: Runs, call) -> None: 
     assert json.loads(call("show", "--plan-hash", "p", "--json").stdout)["level"] == "CRITICAL"
 
 
-def test_W0_5_clearing_needs_who_and_why_and_is_remembered(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
-    """Nobody unblocks in silence."""
+# W0-5
+def test_clearing_needs_who_and_why_and_is_remembered(runs: Runs, call) -> None:  # type: ignore[no-untyped-def]
+    """Clearing a finding needs a name and a reason, and is recorded."""
     finding = found("HIGH")
     runs.record("p", finding)
     assert call("clear", "--plan-hash", "p", "--id", finding.id).exit_code == 2
@@ -580,9 +625,12 @@ def test_what_cannot_be_logged_is_kept_and_not_cleared(tmp_path: Path) -> None:
     assert runs.load("p") == verdict
 
 
-def test_W0_10_a_bypass_is_on_record(tmp_path: Path) -> None:
+# W0-10
+def test_a_bypass_is_on_record(tmp_path: Path) -> None:
     """The agent's own `--no-verify` is asked about, and the log has it."""
-    gov = Governance(parse_policy("profile: standard\n"), FileStore(tmp_path / "data", None, load_projections()))
+    gov = Governance(
+        parse_policy("profile: standard\n"), close_after_test(FileStore(tmp_path / "data", None, load_projections()))
+    )
     action = Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "git commit --no-verify -m x"})
     decision = gov.before(action)
     assert (decision.verdict.kind, decision.verdict.guard) == (VerdictKind.ASK, "git_hooks_skipped")
@@ -612,7 +660,7 @@ def _reviewer(directory: str, number: int) -> None:
 
 
 def test_sixteen_reviewers_at_once_lose_nothing(runs: Runs) -> None:
-    """800 findings, each by its own id, whoever wrote at the same time."""
+    """800 findings written by 16 processes at once are all kept, each under its own id."""
     fork = multiprocessing.get_context("fork")
     reviewers = [fork.Process(target=_reviewer, args=(str(runs.directory), number)) for number in range(16)]
     for reviewer in reviewers:

@@ -1,4 +1,4 @@
-"""Seed 001, the policy graph: its snippets as written, and each line of its checklist by id (S1-32 is the hosts')."""
+"""Seed 001, the policy graph: its snippets as written, and its checklist (S1-32 is in the tests of the hosts)."""
 
 import subprocess
 import sys
@@ -12,6 +12,7 @@ from typing import Any as Anything
 import pytest
 
 import verdikt
+from tests.cleanup import close_after_test
 from tests.graphs import ScriptedGuard
 from tests.policies import SHORT_SECTIONS
 from verdikt import (
@@ -54,7 +55,7 @@ RM = Action(kind=ActionKind.BASH, payload={"command": "rm -rf /"})
 
 
 def run(snippet: str, **names: Anything) -> dict[str, Anything]:
-    """Runs a snippet with what the text around it presupposes; gives the names it leaves."""
+    """Run a snippet with what the text around it presupposes; gives the names it leaves."""
     namespace = dict(names)
     exec(compile(snippet, "<seed 001>", "exec"), namespace)
     return namespace
@@ -231,7 +232,7 @@ SAMPLE = {"DeployChecklist": DeployChecklist, "AutoApprove": AutoApprove, "Defau
 
 
 def decision_tree() -> Anything:
-    """The tree at the head of the document."""
+    """Build the tree at the head of the document."""
     names = {**{name: getattr(verdikt, name) for name in ("All", "When", "Escalate")}, **SAMPLE}
     guards = {"FileBoundaryGuard": FileBoundaryGuard, "BashSafetyGuard": BashSafetyGuard, "BudgetGuard": BudgetGuard}
     return eval(DECISION_TREE.strip(), {**names, **guards})
@@ -240,7 +241,8 @@ def decision_tree() -> Anything:
 # ------------------------------------------------------------------------------------------------ principle and shape
 
 
-def test_S1_01_every_action_gets_a_verdict_and_a_block_stops_it() -> None:
+# S1-01
+def test_every_action_gets_a_verdict_and_a_block_stops_it() -> None:
     """Nothing in the action's own words overrides it."""
     begging = Action(
         kind=ActionKind.BASH,
@@ -250,8 +252,9 @@ def test_S1_01_every_action_gets_a_verdict_and_a_block_stops_it() -> None:
     assert not PolicyEngine(BashSafetyGuard()).evaluate(begging).passed
 
 
-def test_S1_02_one_primitive() -> None:
-    """`check(Action) → Verdict`: pass, block or warn, with reason and fix."""
+# S1-02
+def test_guard_maps_an_action_to_pass_warn_or_block() -> None:
+    """`check(Action)` returns a verdict: pass, block or warn, with reason and fix."""
     verdict = BashSafetyGuard().check(RM)
 
     assert isinstance(verdict, Verdict)
@@ -260,7 +263,8 @@ def test_S1_02_one_primitive() -> None:
     assert Verdict.warn(guard="g", reason="r").kind.word == "warn"
 
 
-def test_S1_03_guards_are_leaves_and_children_directly() -> None:
+# S1-03
+def test_guards_are_leaves_and_children_directly() -> None:
     """Both leaves and combinators are nodes."""
     tree = All(BashSafetyGuard(), Any(FileBoundaryGuard()))
 
@@ -268,8 +272,9 @@ def test_S1_03_guards_are_leaves_and_children_directly() -> None:
     assert all(isinstance(child, PolicyNode) for child in tree.children)
 
 
-def test_S1_04_all() -> None:
-    """AND; fail fast and named on request; nestable."""
+# S1-04
+def test_all_blocks_when_one_child_blocks() -> None:
+    """`All` is AND: it can fail fast, can be named, and can be nested."""
     unasked = ScriptedGuard("pass")
     result = PolicyEngine(
         All(All(ScriptedGuard("pass")), ScriptedGuard("block"), unasked, short_circuit=True, name="strict")
@@ -280,20 +285,23 @@ def test_S1_04_all() -> None:
     assert result.trace[0].node == "strict"
 
 
-def test_S1_05_any() -> None:
-    """OR."""
+# S1-05
+def test_any_passes_when_one_child_passes() -> None:
+    """`Any` is OR."""
     assert PolicyEngine(Any(ScriptedGuard("block"), ScriptedGuard("pass"))).evaluate(LS).passed
     assert not PolicyEngine(Any(ScriptedGuard("block"), ScriptedGuard("block"))).evaluate(LS).passed
 
 
-def test_S1_06_not() -> None:
-    """Inverts."""
+# S1-06
+def test_not_inverts_its_child() -> None:
+    """`Not` passes when its child blocks, and blocks when it passes."""
     assert PolicyEngine(Not(ScriptedGuard("block"))).evaluate(LS).passed
     assert not PolicyEngine(Not(ScriptedGuard("pass"))).evaluate(LS).passed
 
 
-def test_S1_07_when() -> None:
-    """By keyword, with a condition of action and context."""
+# S1-07
+def test_when_chooses_a_branch_by_its_condition() -> None:
+    """`When` takes keywords and a condition on action and context."""
     node = When(
         condition=lambda a, ctx: a.task_type == "deploy", then=ScriptedGuard("block"), otherwise=ScriptedGuard("pass")
     )
@@ -302,15 +310,17 @@ def test_S1_07_when() -> None:
     assert PolicyEngine(node).evaluate(LS).passed
 
 
-def test_S1_08_threshold() -> None:
-    """N of M."""
+# S1-08
+def test_threshold_passes_when_n_of_m_children_pass() -> None:
+    """`Threshold` is N of M."""
     votes = [ScriptedGuard("pass"), ScriptedGuard("block"), ScriptedGuard("pass")]
 
     assert PolicyEngine(Threshold(2, *votes)).evaluate(LS).passed
     assert not PolicyEngine(Threshold(3, *votes)).evaluate(LS).passed
 
 
-def test_S1_09_escalate() -> None:
+# S1-09
+def test_escalate_asks_the_fallback_only_when_the_primary_blocks() -> None:
     """The fallback is asked when the primary blocks, and only then."""
     fallback = ScriptedGuard("pass")
 
@@ -323,8 +333,9 @@ def test_S1_09_escalate() -> None:
 # ---------------------------------------------------------------------------------------------------- state and flow
 
 
-def test_S1_10_the_context() -> None:
-    """Action, leaf verdicts, annotations, risk within [0, 1], session, trace."""
+# S1-10
+def test_context_holds_action_verdicts_annotations_risk_session_and_trace() -> None:
+    """The context holds action, leaf verdicts, annotations, risk within [0, 1], session and trace."""
 
     class Risky(BaseGuard):
         name = "risky"
@@ -345,7 +356,8 @@ def test_S1_10_the_context() -> None:
     assert [entry.node for entry in context.trace] == ["all", "risky", "any", "risky"]
 
 
-def test_S1_11_block_after_three_consecutive_sensitive_file_accesses() -> None:
+# S1-11
+def test_block_after_three_consecutive_sensitive_file_accesses() -> None:
     """Guards speak to each other by annotations, and to their later selves by the session."""
 
     class Sensitivity(BaseGuard):
@@ -374,8 +386,9 @@ def test_S1_11_block_after_three_consecutive_sensitive_file_accesses() -> None:
     assert [read("secret/4"), read("secret/5"), read("secret/6")] == [True, True, False]
 
 
-def test_S1_12_two_cut_points() -> None:
-    """Before: a verdict, with a fix when it is a block. After: recorded to session and trace."""
+# S1-12
+def test_evaluate_decides_before_an_action_and_record_notes_it_after() -> None:
+    """Before an action there is a verdict, with a fix for a block; after it, session and trace are updated."""
     tracer = CollectingTracer()
     engine = PolicyEngine(BashSafetyGuard(), tracer=tracer)
     assert engine.evaluate(RM).fix
@@ -389,25 +402,28 @@ def test_S1_12_two_cut_points() -> None:
 # ---------------------------------------------------------------------------------------------------------- the names
 
 
-def test_S1_13_the_public_names() -> None:
-    """From where the document imports them."""
+# S1-13
+def test_public_names_are_importable_from_where_the_document_says() -> None:
+    """Every name is importable from the module in the document."""
     run(
         "from verdikt import Action, ActionKind, PolicyEngine, All, When, Escalate, Verdict, BaseGuard, "
-        "GovernanceContext, Outcome, InMemorySessionStore, SQLiteSessionStore, StdoutTracer, CollectingTracer, Any, Not, "
-        "Threshold, PolicyNode, SessionStore, TraceEntry, Pipeline, Enforcer, EvaluationResult\n"
-        "from verdikt.guards import FileBoundaryGuard, BashSafetyGuard, LayerIsolationGuard, SandboxGuard, BudgetGuard, "
-        "IntentGuard, AuditGuard\n"
+        "GovernanceContext, Outcome, InMemorySessionStore, SQLiteSessionStore, StdoutTracer, CollectingTracer, Any, "
+        "Not, Threshold, PolicyNode, SessionStore, TraceEntry, Pipeline, Enforcer, EvaluationResult\n"
+        "from verdikt.guards import FileBoundaryGuard, BashSafetyGuard, LayerIsolationGuard, SandboxGuard, "
+        "BudgetGuard, IntentGuard, AuditGuard\n"
         "from verdikt.layers import GovernanceLayer\n"
     )
 
 
-def test_S1_14_the_first_example(capsys: pytest.CaptureFixture[str]) -> None:
-    """To the letter."""
+# S1-14
+def test_first_example_of_the_document_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """The example runs and prints exactly the documented text."""
     run(QUICK_START)
 
     assert capsys.readouterr().out == "False\nCommand matches blocked pattern: rm\\s+-rf\\s+/\n"
 
 
+# S1-14
 @pytest.mark.parametrize(
     ("action", "passed", "strict"),
     [
@@ -417,8 +433,8 @@ def test_S1_14_the_first_example(capsys: pytest.CaptureFixture[str]) -> None:
         (Action(kind=ActionKind.READ, payload={"file_path": "~/.ssh/id_rsa"}), False, False),
     ],
 )
-def test_S1_14_the_branching_example(action: Action, passed: bool, strict: bool) -> None:
-    """Commands take the strict branch, files the boundary alone."""
+def test_branching_example_is_strict_with_commands_only(action: Action, passed: bool, strict: bool) -> None:
+    """Commands take the strict branch, files only the boundary."""
     names = run(BRANCHING, BashSafetyGuard=BashSafetyGuard, FileBoundaryGuard=FileBoundaryGuard)
     result = names["engine"].evaluate(action)
 
@@ -426,8 +442,9 @@ def test_S1_14_the_branching_example(action: Action, passed: bool, strict: bool)
     assert ("strict" in [entry.node for entry in result.trace]) is strict
 
 
-def test_S1_15_the_session_example(capsys: pytest.CaptureFixture[str]) -> None:
-    """`evaluate` counts."""
+# S1-15
+def test_session_example_counts_evaluations(capsys: pytest.CaptureFixture[str]) -> None:
+    """`evaluate` counts the actions of a session."""
     names = run(SESSION, Action=Action, ActionKind=ActionKind)
     again = names["engine"].evaluate(Action(kind=ActionKind.BASH, session_id="s1", payload={"command": "ls"}))
 
@@ -435,7 +452,8 @@ def test_S1_15_the_session_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert again.context.session.action_count == 2
 
 
-def test_S1_15_the_sqlite_store_survives_a_new_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+# S1-15
+def test_the_sqlite_store_survives_a_new_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In its default place."""
     monkeypatch.setenv("VERDIKT_HOME", str(tmp_path))
     snippet = SESSION.replace("InMemorySessionStore", "SQLiteSessionStore")
@@ -445,7 +463,8 @@ def test_S1_15_the_sqlite_store_survives_a_new_process(tmp_path: Path, monkeypat
     assert counts == [b"1\n", b"2\n"]
 
 
-def test_S1_16_the_tracing_example(capsys: pytest.CaptureFixture[str]) -> None:
+# S1-16
+def test_tracing_example_writes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     """`StdoutTracer` writes to stderr."""
     names = run(TRACING, BashSafetyGuard=BashSafetyGuard, action=LS)
     PolicyEngine(All(BashSafetyGuard()), tracer=StdoutTracer()).evaluate(LS)
@@ -458,21 +477,24 @@ def test_S1_16_the_tracing_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert [entry.node for entry in entries] == ["all", "bash_safety"]
 
 
-def test_S1_17_kinds_of_action() -> None:
-    """And the type of a task."""
+# S1-17
+def test_action_has_the_documented_kinds() -> None:
+    """An action has one of the documented kinds, and a task type."""
     assert {"read", "write", "bash", "execute_code", "submit_task"} <= {str(kind) for kind in ActionKind}
     assert Action(kind=ActionKind.SUBMIT_TASK, task_type="deploy").task_type == "deploy"
 
 
-def test_S1_18_factories_of_verdicts() -> None:
-    """Block, pass, warn."""
+# S1-18
+def test_verdict_has_factories_for_block_pass_and_warn() -> None:
+    """Each kind of verdict has a factory."""
     assert not Verdict.block(guard="g", reason="r", fix="f").passed
     assert Verdict.pass_(guard="g").passed
     assert Verdict.warn(guard="g", reason="r").passed
 
 
-def test_S1_19_the_result() -> None:
-    """Passed, reason, context; also verdict, fix, warnings, trace."""
+# S1-19
+def test_evaluation_result_has_verdict_reason_fix_warnings_context_and_trace() -> None:
+    """A result has passed, reason and context, and also verdict, fix, warnings and trace."""
     result = PolicyEngine(All(ScriptedGuard("warn"), BashSafetyGuard())).evaluate(RM)
 
     assert (result.passed, result.reason) == (False, r"Command matches blocked pattern: rm\s+-rf\s+/")
@@ -485,8 +507,9 @@ def test_S1_19_the_result() -> None:
     assert result.trace is result.context.trace
 
 
-def test_S1_20_the_integration_example() -> None:
-    """Two calls; a refusal is returned by its reason."""
+# S1-20
+def test_integration_example_returns_the_reason_of_a_refusal() -> None:
+    """Two calls integrate an agent; a refusal is returned by its reason."""
     body = textwrap.indent(INTEGRATION, "    ")
     govern = run(f"def govern(action):\n{body}")["govern"]
 
@@ -497,8 +520,9 @@ def test_S1_20_the_integration_example() -> None:
 # --------------------------------------------------------------------------------------------------------- the guards
 
 
-def test_S1_21_file_boundary() -> None:
-    """Allowlist, blocklist, red lines."""
+# S1-21
+def test_file_boundary_knows_allowed_blocked_and_red_line_files() -> None:
+    """The guard has an allow list, a block list and red lines."""
     guard = FileBoundaryGuard(allowed_dirs=["src"], blocked=["src/gen"], red_line_files=["src/auth/handler.py"])
 
     def write(path: str) -> Verdict:
@@ -510,8 +534,9 @@ def test_S1_21_file_boundary() -> None:
     assert write("src/auth/handler.py").red_line
 
 
-def test_S1_22_bash_safety() -> None:
-    """Patterns, prefixes, exceptions."""
+# S1-22
+def test_bash_safety_knows_patterns_prefixes_and_exceptions() -> None:
+    """The guard has patterns, prefixes and exceptions."""
     guard = BashSafetyGuard(blocked_patterns=["DROP"], blocked_prefixes=["sudo"], allowed=["sudo -n true"])
 
     def run_command(command: str) -> bool:
@@ -525,47 +550,53 @@ def test_S1_22_bash_safety() -> None:
     ]
 
 
-def test_S1_23_layer_isolation() -> None:
-    """Across layers."""
+# S1-23
+def test_layer_isolation_blocks_access_across_layers() -> None:
+    """A file of one layer cannot be reached from another."""
     guard = LayerIsolationGuard(layers={"ui": ["ui"], "core": ["core"]}, current="ui")
 
     assert guard.check(Action(kind=ActionKind.WRITE, payload={"file_path": "ui/a"})).passed
     assert not guard.check(Action(kind=ActionKind.WRITE, payload={"file_path": "core/a"})).passed
 
 
-def test_S1_24_sandbox() -> None:
-    """By the syntax tree."""
+# S1-24
+def test_sandbox_reads_code_by_its_syntax_tree() -> None:
+    """The guard decides by the syntax tree of the code."""
     guard = SandboxGuard()
 
     assert guard.check(Action(kind=ActionKind.EXECUTE_CODE, payload={"code": "print('import os')"})).passed
     assert not guard.check(Action(kind=ActionKind.EXECUTE_CODE, payload={"code": "import os"})).passed
 
 
-def test_S1_25_budget() -> None:
-    """Per session, exactly to the limit."""
+# S1-25
+def test_budget_blocks_after_the_limit_of_a_session() -> None:
+    """The guard passes exactly as many actions of a session as the limit says."""
     engine = PolicyEngine(BudgetGuard(max_tasks=2))
 
     assert [engine.evaluate(LS).passed for _ in range(3)] == [True, True, False]
 
 
-def test_S1_26_intent() -> None:
-    """Of task submissions."""
+# S1-26
+def test_intent_checks_task_submissions() -> None:
+    """The guard checks required fields and limits of a submitted task."""
     guard = IntentGuard(required_fields=["ticket"])
 
     assert not guard.check(Action(kind=ActionKind.SUBMIT_TASK)).passed
     assert guard.check(Action(kind=ActionKind.SUBMIT_TASK, payload={"ticket": "A-1"})).passed
 
 
-def test_S1_27_audit() -> None:
-    """Records and passes."""
+# S1-27
+def test_audit_records_and_passes() -> None:
+    """The guard records every action and passes it."""
     guard = AuditGuard()
 
     assert guard.check(RM).passed
     assert guard.records[0]["kind"] == "bash"
 
 
-def test_S1_28_layers() -> None:
-    """In order, as a class attribute of guards."""
+# S1-28
+def test_guards_have_an_ordered_governance_layer() -> None:
+    """Every guard names its layer as a class attribute; layers are ordered."""
     assert [layer.name for layer in sorted(GovernanceLayer)] == ["BOUNDARY", "RESOURCE", "INTENT", "OBSERVE"]
     assert [
         guard.governance_layer.name
@@ -581,7 +612,8 @@ def test_S1_28_layers() -> None:
     ] == ["BOUNDARY"] * 4 + ["RESOURCE", "INTENT", "OBSERVE"]
 
 
-def test_S1_29_the_decision_tree_at_the_head_of_the_document() -> None:
+# S1-29
+def test_the_decision_tree_at_the_head_of_the_document() -> None:
     """With the guards it only names."""
     engine = PolicyEngine(decision_tree())
 
@@ -596,7 +628,8 @@ def test_S1_29_the_decision_tree_at_the_head_of_the_document() -> None:
     assert "default_intent" in [entry.node for entry in engine.evaluate(LS).trace]
 
 
-def test_S1_30_a_guard_by_protocol_or_by_inheritance() -> None:
+# S1-30
+def test_a_guard_by_protocol_or_by_inheritance() -> None:
     """One or two arguments, detected."""
     mine = run(PROTOCOL_GUARD, Verdict=Verdict)["MyGuard"]()
     limit = run(CUSTOM_GUARD)["RateLimitGuard"](max_per_minute=10)
@@ -605,8 +638,9 @@ def test_S1_30_a_guard_by_protocol_or_by_inheritance() -> None:
     assert not isinstance(mine, BaseGuard)
 
 
-def test_S1_31_the_rate_limit_example(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counts this call, blocks above the limit, adds risk, and forgets after a minute."""
+# S1-31
+def test_rate_limit_example_blocks_above_the_limit_within_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guard counts this call, blocks above the limit, adds risk, and forgets after a minute."""
     now = 1000.0
     monkeypatch.setattr(time, "time", lambda: now)
     engine = PolicyEngine(All(run(CUSTOM_GUARD)["RateLimitGuard"](2)))
@@ -622,8 +656,9 @@ def test_S1_31_the_rate_limit_example(monkeypatch: pytest.MonkeyPatch) -> None:
 # ------------------------------------------------------------------------------------------- settings and principles
 
 
-def test_S1_33_settings_by_constructor() -> None:
-    """The document's own sample."""
+# S1-33
+def test_guards_take_settings_by_constructor() -> None:
+    """The document's sample works through constructors."""
     files = FileBoundaryGuard(allowed_dirs=["src", "tests", "docs"], red_line_files=["src/auth/handler.py"])
     shell = BashSafetyGuard(blocked_patterns=[r"rm\s+-rf\s+/", r"DROP\s+TABLE"])
     engine = PolicyEngine(All(shell, files))
@@ -635,8 +670,9 @@ def test_S1_33_settings_by_constructor() -> None:
     assert engine.evaluate(Action(kind=ActionKind.WRITE, payload={"file_path": "docs/a.md"})).passed
 
 
-def test_S1_33_settings_by_file() -> None:
-    """The same sample as `governance.yaml`."""
+# S1-33
+def test_guards_take_settings_from_governance_yaml() -> None:
+    """The same sample works as `governance.yaml`."""
     engine = PolicyEngine(parse_policy(SHORT_SECTIONS).root)
     drop = Action(kind=ActionKind.BASH, payload={"command": "psql -c 'DROP  TABLE users'"})
 
@@ -647,8 +683,9 @@ def test_S1_33_settings_by_file() -> None:
     assert not engine.evaluate(Action(kind=ActionKind.WRITE, payload={"file_path": "setup.py"})).passed
 
 
-def test_S1_34_exit_codes_are_enforcement(capsys: pytest.CaptureFixture[str]) -> None:
-    """`sys.exit(1)` on a block, with reason and fix."""
+# S1-34
+def test_enforce_exits_with_1_on_a_block(capsys: pytest.CaptureFixture[str]) -> None:
+    """A block ends the process with status 1, with reason and fix."""
     with pytest.raises(SystemExit) as exit:
         Enforcer(BashSafetyGuard(), exit_code=1).enforce(RM)
 
@@ -657,19 +694,22 @@ def test_S1_34_exit_codes_are_enforcement(capsys: pytest.CaptureFixture[str]) ->
     assert Enforcer(BashSafetyGuard(), exit_code=1).enforce(LS).passed
 
 
-def test_S1_34_every_block_carries_a_fix() -> None:
+# S1-34
+def test_every_block_carries_a_fix() -> None:
     """One without cannot be built."""
     with pytest.raises(ValueError, match="expected a reason and a fix"):
         Verdict.block(guard="g", reason="because", fix="")
 
 
-def test_S1_34_the_core_knows_no_host() -> None:
+# S1-34
+def test_the_core_knows_no_host() -> None:
     """Runtime-agnostic: neither graph nor guards import an adapter."""
     program = "import sys, verdikt; verdikt.PolicyEngine; print([m for m in sys.modules if 'hosts' in m])"
 
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == b"[]\n"
 
 
+# S1-35
 @pytest.mark.parametrize(
     ("module", "names"),
     [
@@ -691,8 +731,8 @@ def test_S1_34_the_core_knows_no_host() -> None:
         ("enforcement", "Enforcer"),
     ],
 )
-def test_S1_35_the_modules(module: str, names: str) -> None:
-    """Importable by the document's names, and the same things as by ours."""
+def test_modules_of_the_document_are_importable_and_the_same_objects(module: str, names: str) -> None:
+    """The document's module names are importable and give the same objects as ours."""
     found = import_module(f"verdikt.{module}")
 
     for name in names.split():
@@ -702,23 +742,26 @@ def test_S1_35_the_modules(module: str, names: str) -> None:
             assert getattr(found, name).__name__ == name
 
 
-def test_S1_35_pipeline_and_enforcer_still_work() -> None:
+# S1-35
+def test_pipeline_and_enforcer_still_work() -> None:
     """A linear list, and a refusal as an exception."""
     assert not Pipeline([BashSafetyGuard(), FileBoundaryGuard()]).evaluate(RM).passed
     with pytest.raises(BlockedError, match="blocked pattern"):
         Enforcer([BashSafetyGuard()]).enforce(RM)
 
 
-def test_S1_36_licence_and_python() -> None:
-    """Apache-2.0; 3.11 by design, and nothing of pydantic."""
+# S1-36
+def test_licence_is_apache_and_python_is_3_11_without_pydantic() -> None:
+    """The package is Apache-2.0, needs Python 3.11, and does without pydantic."""
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 
     assert (project["license"], project["requires-python"]) == ("Apache-2.0", ">=3.11")
     assert not any(requirement.startswith("pydantic") for requirement in project["dependencies"])
 
 
-def test_S1_13_stores_are_interchangeable(tmp_path: Path) -> None:
-    """Same calls, same counts."""
-    for store in (InMemorySessionStore(), SQLiteSessionStore(tmp_path / "s.db")):
+# S1-13
+def test_session_stores_count_alike(tmp_path: Path) -> None:
+    """The same calls give the same counts in every session store."""
+    for store in (InMemorySessionStore(), close_after_test(SQLiteSessionStore(tmp_path / "s.db"))):
         engine = PolicyEngine(All(BashSafetyGuard()), session_store=store)
         assert [engine.evaluate(LS).context.session.action_count for _ in range(2)] == [1, 2]

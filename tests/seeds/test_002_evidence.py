@@ -1,4 +1,4 @@
-"""Seed 002, the evidence gate: contracts, claims, validators, the gate, overrides and crashes, by checklist id."""
+"""Seed 002, the evidence gate: contracts, claims, validators, the gate, overrides and crashes."""
 
 import json
 import re
@@ -16,13 +16,14 @@ from verdikt.model.entry import EntryKind
 from verdikt.model.hook_message import Prompt
 
 BEHAVIOUR = """
-S2-001 S2-002 S2-003 S2-004 S2-005 S2-010 S2-011 S2-012 S2-013 S2-014 S2-020 S2-021 S2-022 S2-023 S2-024 S2-025 S2-030 S2-031
-S2-040 S2-041 S2-042 S2-043 S2-044 S2-045 S2-046 S2-050 S2-051 S2-052 S2-060 S2-061 S2-062 S2-070 S2-071 S2-072 S2-073 S2-074
-S2-080 S2-085 S2-090 S2-095 S2-100 S2-101 S2-102 S2-103 W2-1 W2-2 W2-3 W2-4 W2-5 W2-6 W2-7 W2-8 W2-9 W2-10 W2-11 W2-12
+S2-001 S2-002 S2-003 S2-004 S2-005 S2-010 S2-011 S2-012 S2-013 S2-014 S2-020 S2-021 S2-022 S2-023 S2-024
+S2-025 S2-030 S2-031 S2-040 S2-041 S2-042 S2-043 S2-044 S2-045 S2-046 S2-050 S2-051 S2-052 S2-060 S2-061
+S2-062 S2-070 S2-071 S2-072 S2-073 S2-074 S2-080 S2-085 S2-090 S2-095 S2-100 S2-101 S2-102 S2-103 W2-1 W2-2
+W2-3 W2-4 W2-5 W2-6 W2-7 W2-8 W2-9 W2-10 W2-11 W2-12
 """.split()
-"""Ids of the seed that say how it behaves, and the weaknesses it admits to: each has a test named by it."""
+"""Ids of the document that state behaviour, and the weaknesses it admits; each stands above a test."""
 
-NONE_OF_OURS = {
+OUT_OF_SCOPE = {
     "S2-015": "when a client reads its settings is the client's",
     "S2-104": "how an agent keeps its notes is between it and its owner",
     "S2-110": "how many tests the seed's own system had",
@@ -35,21 +36,24 @@ CLAIMS = ("done", "blocked", "delegation")
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
-    """A session under an enforcing gate."""
+    """Return a session under an enforcing gate."""
     return Scene(tmp_path)
 
 
 @pytest.mark.parametrize("id", BEHAVIOUR)
-def test_every_id_that_states_behaviour_has_a_test_of_its_name(id: str) -> None:
-    """A missing one shows here."""
+def test_every_id_that_states_behaviour_is_above_a_test(id: str) -> None:
+    """Each id of the document that states behaviour stands in the comment above a test."""
     files = Path(__file__).parent.glob("test_002_*.py")
-    names = re.findall(r"def (test_\w+)\(", "\n".join(file.read_text() for file in files))
+    comments = re.findall(
+        r"(?m)^ *# ((?:[SW]2-\d+|ruling \d+)(?:, .*)?)$", "\n".join(file.read_text() for file in files)
+    )
 
-    assert any(re.search(rf"_{id.replace('-', '_')}(?!\d)", name) for name in names)
-    assert id not in NONE_OF_OURS
+    assert any(id in comment.split(", ") for comment in comments)
+    assert id not in OUT_OF_SCOPE
 
 
-def test_S2_001_done_without_evidence_is_refused(scene: Scene) -> None:
+# S2-001
+def test_done_without_evidence_is_refused(scene: Scene) -> None:
     """No "done" without proof."""
     scene.ask("Fix the bug in src/app.py")
     scene.edit("src/app.py")
@@ -60,7 +64,8 @@ def test_S2_001_done_without_evidence_is_refused(scene: Scene) -> None:
     assert answer.guard == "evidence"
 
 
-def test_S2_002_a_proven_claim_is_signed_and_silent(scene: Scene) -> None:
+# S2-002
+def test_a_proven_claim_is_signed_and_silent(scene: Scene) -> None:
     """The gate does the paperwork itself."""
     scene.ask("Fix the bug in src/app.py")
     scene.edit("src/app.py")
@@ -78,8 +83,9 @@ def test_S2_002_a_proven_claim_is_signed_and_silent(scene: Scene) -> None:
     )
 
 
-def test_S2_005_attempts_and_uncertainty_may_always_be_reported(scene: Scene) -> None:
-    """Whoever claims nothing is not held up."""
+# S2-005
+def test_attempts_and_uncertainty_may_always_be_reported(scene: Scene) -> None:
+    """A message without a claim is allowed."""
     scene.ask("Fix the bug in src/app.py")
     scene.edit("src/app.py")
 
@@ -87,7 +93,8 @@ def test_S2_005_attempts_and_uncertainty_may_always_be_reported(scene: Scene) ->
     assert scene.say("The tests have not been run, so I don't know whether it works.").allowed
 
 
-def test_S2_010_each_call_is_logged_with_its_evidence(scene: Scene) -> None:
+# S2-010
+def test_each_call_is_logged_with_its_evidence(scene: Scene) -> None:
     """Command, status, digest, start and end, files and counts."""
     written = scene.edit("a.py", "a = 1\n").body["evidence"]["written"]
     body = scene.run("cd api && pytest -q", GREEN).body
@@ -101,7 +108,8 @@ def test_S2_010_each_call_is_logged_with_its_evidence(scene: Scene) -> None:
     assert body["evidence"]["ended"] - body["evidence"]["started"] == 500_000
 
 
-def test_S2_011_an_action_prompt_makes_a_contract(scene: Scene) -> None:
+# S2-011
+def test_an_action_prompt_makes_a_contract(scene: Scene) -> None:
     """Entry and file, with everything validators bind to."""
     scene.ask("Fix `parse()` in src/app.py, see https://example.com/i/1, then run `pytest -q tests/test_app.py`")
 
@@ -116,15 +124,17 @@ def test_S2_011_an_action_prompt_makes_a_contract(scene: Scene) -> None:
     assert file["expected_verification"] == ["tests_pass", "http_2xx"]
 
 
+# S2-011
 @pytest.mark.parametrize("text", ["Hello!", "What does this do?", "Thanks, great work", "Why is the build broken?"])
-def test_S2_011_a_greeting_or_a_question_makes_none(scene: Scene, text: str) -> None:
+def test_a_greeting_or_a_question_makes_none(scene: Scene, text: str) -> None:
     """Nothing was asked for that could be done."""
     scene.ask(text)
 
     assert scene.entries(EntryKind.CONTRACT) == []
 
 
-def test_S2_011_what_is_asked_during_a_turn_extends_the_contract(scene: Scene) -> None:
+# S2-011
+def test_what_is_asked_during_a_turn_extends_the_contract(scene: Scene) -> None:
     """And a new turn starts a new one."""
     scene.ask("Fix src/a.py")
     scene.ask("Also update src/b.py")
@@ -137,7 +147,8 @@ def test_S2_011_what_is_asked_during_a_turn_extends_the_contract(scene: Scene) -
     assert scene.entries(EntryKind.CONTRACT)[-1].body["target_fields"]["paths"] == ["src/c.py"]
 
 
-def test_S2_020_a_ledger_fault_never_stands_in_the_way_of_a_tool(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+# S2-020
+def test_a_ledger_fault_never_stands_in_the_way_of_a_tool(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be logged leaves a gap."""
     monkeypatch.setattr("verdikt.evidence.logged_call.read_runs", _boom)
 
@@ -151,6 +162,7 @@ def _boom(*args: object, **kwargs: object) -> object:
     raise RuntimeError("planted")
 
 
+# S2-021, S2-061
 @pytest.mark.parametrize(
     ("lines", "status", "allowed"),
     [
@@ -163,21 +175,25 @@ def _boom(*args: object, **kwargs: object) -> object:
         ),
     ],
 )
-def test_S2_021_S2_061_parse_status_decides(scene: Scene, lines: list[object], status: str, allowed: bool) -> None:
-    """What cannot be read at all is not let through; an empty message is."""
+def test_stop_is_allowed_or_refused_by_the_parse_status_of_the_message(
+    scene: Scene, lines: list[object], status: str, allowed: bool
+) -> None:
+    """A message that cannot be read is refused; an empty one is allowed."""
     answer = scene.say(None, transcript_path=scene.transcript(*lines))
 
     assert answer.allowed is allowed
     assert scene.last["parse_status"] == status
 
 
-def test_S2_021_a_missing_transcript_is_unreadable_and_lets_go(scene: Scene) -> None:
+# S2-021
+def test_a_missing_transcript_is_unreadable_and_lets_go(scene: Scene) -> None:
     """A read error is no reason to hold anybody up."""
     assert scene.say(None, transcript_path="/nowhere/x.jsonl").allowed
     assert scene.last["parse_status"] == "unreadable"
 
 
-def test_S2_022_without_a_contract_validators_refuse() -> None:
+# S2-022
+def test_without_a_contract_validators_refuse() -> None:
     """Missing intake shows later."""
     proof = validate("tests_pass", "done", {}, read_turn(()))
 
@@ -185,7 +201,10 @@ def test_S2_022_without_a_contract_validators_refuse() -> None:
     assert "no contract" in proof.reason
 
 
-def test_S2_023_prompts_never_fail(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+# S2-023
+def test_prompt_is_accepted_and_the_fault_recorded_when_intake_fails(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A fault in intake does not hold the prompt up, and is recorded."""
     monkeypatch.setattr("verdikt.evidence.gate_service.read_contract", _boom)
 
@@ -193,7 +212,8 @@ def test_S2_023_prompts_never_fail(scene: Scene, monkeypatch: pytest.MonkeyPatch
     assert (scene.store.home / "_hook_crashes.jsonl").exists()
 
 
-def test_S2_025_a_crash_in_the_gate_blocks_once(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+# S2-025
+def test_a_crash_in_the_gate_blocks_once(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Recorded, refused once, never a loop."""
     monkeypatch.setattr("verdikt.evidence.gate_service.find_claims", _boom)
 
@@ -203,7 +223,8 @@ def test_S2_025_a_crash_in_the_gate_blocks_once(scene: Scene, monkeypatch: pytes
     assert (scene.store.home / "_hook_crashes.jsonl").exists()
 
 
-def test_S2_025_a_new_prompt_arms_it_again(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+# S2-025
+def test_a_new_prompt_arms_it_again(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once in each turn, so that a gate that is broken does not stand open for the rest of the session."""
     monkeypatch.setattr("verdikt.evidence.gate_service.find_claims", _boom)
     first = [scene.say("Done.").allowed for _ in range(3)]
@@ -213,7 +234,8 @@ def test_S2_025_a_new_prompt_arms_it_again(scene: Scene, monkeypatch: pytest.Mon
     assert first == second == [False, True, True]
 
 
-def test_S2_031_an_argument_from_elsewhere_is_refused(scene: Scene) -> None:
+# S2-031
+def test_an_argument_from_elsewhere_is_refused(scene: Scene) -> None:
     """Hard binding."""
     scene.ask("Fix src/app.py")
     scene.edit("src/other.py")
@@ -224,7 +246,8 @@ def test_S2_031_an_argument_from_elsewhere_is_refused(scene: Scene) -> None:
     assert proof.reason == "validator arg path=src/other.py does not match any contract.target_fields entry"
 
 
-def test_S2_042_the_six_validators_exist_in_one_registry() -> None:
+# S2-042
+def test_the_six_validators_exist_in_one_registry() -> None:
     """Name, claim and fields as the seed has them; keywords bind none of the three (S2-045)."""
     table = {name: (one.claim, one.binds) for name, one in VALIDATORS.items()}
 
@@ -236,7 +259,8 @@ def test_S2_042_the_six_validators_exist_in_one_registry() -> None:
     assert table["ladder_exhaustion_proof"] == ("blocked", ())
 
 
-def test_S2_042_pytest_pass_counts_runs_of_its_target(scene: Scene) -> None:
+# S2-042
+def test_pytest_pass_counts_runs_of_its_target(scene: Scene) -> None:
     """As many green runs as are asked for, each of the target or of everything."""
     scene.ask("Fix the flaky test in tests/test_x.py")
     scene.edit("tests/test_x.py")
@@ -250,8 +274,9 @@ def test_S2_042_pytest_pass_counts_runs_of_its_target(scene: Scene) -> None:
     assert scene.gov.evidence_gate.validate_claim("s1", "done", "pytest_pass", wanted).holds
 
 
+# S2-043, W2-7
 @pytest.mark.parametrize("path", ["a", "/", ".", "p", "py"])
-def test_S2_043_W2_7_a_part_of_a_name_binds_nothing(scene: Scene, path: str) -> None:
+def test_a_part_of_a_name_binds_nothing(scene: Scene, path: str) -> None:
     """Path segments and whole words, no substrings."""
     scene.ask("Fix src/app.py")
 
@@ -261,7 +286,8 @@ def test_S2_043_W2_7_a_part_of_a_name_binds_nothing(scene: Scene, path: str) -> 
     )
 
 
-def test_S2_044_words_of_the_objective_bind_only_when_nothing_is_named(scene: Scene) -> None:
+# S2-044
+def test_words_of_the_objective_bind_only_when_nothing_is_named(scene: Scene) -> None:
     """The soft way is for contracts that name nothing at all."""
     nothing, something = Contract("fix it now"), Contract("fix it now", {"keywords": ("parser",)})
 
@@ -274,11 +300,12 @@ def test_S2_044_words_of_the_objective_bind_only_when_nothing_is_named(scene: Sc
     assert refused(something, "fix everything")
 
 
+# S2-045
 @pytest.mark.parametrize(
     ("validator", "argument"),
     [("command_zero_exit", "command_substring"), ("pytest_pass", "target"), ("http_2xx", "url")],
 )
-def test_S2_045_a_keyword_binds_no_command_no_test_and_no_url(scene: Scene, validator: str, argument: str) -> None:
+def test_a_keyword_binds_no_command_no_test_and_no_url(scene: Scene, validator: str, argument: str) -> None:
     """An unrelated command that holds a word of the objective proves nothing."""
     scene.ask("Fix the parser in src/app.py, then run `make verify`")
     turn = read_turn(scene.store.read_entries("s1"))
@@ -287,7 +314,8 @@ def test_S2_045_a_keyword_binds_no_command_no_test_and_no_url(scene: Scene, vali
     assert validate(validator, "done", {argument: "parser"}, turn).status == "refused"
 
 
-def test_S2_046_the_arguments_of_the_sample(scene: Scene) -> None:
+# S2-046
+def test_the_arguments_of_the_sample(scene: Scene) -> None:
     """`command_substring` and `keyword` must both be in the command that ran."""
     scene.ask("Run `make verify` for the billing service")
     scene.run("make verify SERVICE=accounts")
@@ -298,7 +326,8 @@ def test_S2_046_the_arguments_of_the_sample(scene: Scene) -> None:
     assert scene.gov.evidence_gate.validate_claim("s1", "done", "command_zero_exit", SAMPLE).holds
 
 
-def test_S2_046_each_claim_names_its_validators_and_their_arguments() -> None:
+# S2-046
+def test_each_claim_names_its_validators_and_their_arguments() -> None:
     """What the seed kept as policy keys (validators by claim, least arguments, binding) is one row each."""
     by_claim = {claim: {one.name for one in VALIDATORS.values() if one.claim == claim} for claim in CLAIMS}
 
@@ -308,6 +337,7 @@ def test_S2_046_each_claim_names_its_validators_and_their_arguments() -> None:
     assert all(one.binds for one in VALIDATORS.values() if one.needs)
 
 
+# W2-8
 @pytest.mark.parametrize(
     "command",
     [
@@ -319,8 +349,8 @@ def test_S2_046_each_claim_names_its_validators_and_their_arguments() -> None:
         "pytest; echo ok",
     ],
 )
-def test_W2_8_no_gaming(scene: Scene, command: str) -> None:
-    """A status that would be 0 anyway proves nothing."""
+def test_command_that_always_succeeds_proves_nothing(scene: Scene, command: str) -> None:
+    """An exit status that would be 0 anyway proves nothing."""
     scene.ask("Fix src/app.py")
     scene.edit("src/app.py")
     scene.run(command, GREEN)
@@ -328,7 +358,8 @@ def test_W2_8_no_gaming(scene: Scene, command: str) -> None:
     assert not scene.say("All tests pass.").allowed
 
 
-def test_W2_8_zero_tests_are_no_tests(scene: Scene) -> None:
+# W2-8
+def test_zero_tests_are_no_tests(scene: Scene) -> None:
     """Nothing ran, nothing is proven."""
     scene.ask("Fix src/app.py")
     scene.edit("src/app.py")
@@ -337,8 +368,9 @@ def test_W2_8_zero_tests_are_no_tests(scene: Scene) -> None:
     assert not scene.say("All tests pass.").allowed
 
 
-def test_ruling_11_evidence_goes_stale(scene: Scene) -> None:
-    """A test before the last edit proves nothing; one after it does. Documents make nothing stale."""
+# ruling 11
+def test_test_run_before_the_last_edit_proves_nothing(scene: Scene) -> None:
+    """A test run before the last edit proves nothing, one after it does; edits of documents do not matter."""
     scene.ask("Fix src/app.py")
     scene.edit("src/app.py")
     scene.run("pytest -q", GREEN)
@@ -351,7 +383,8 @@ def test_ruling_11_evidence_goes_stale(scene: Scene) -> None:
     assert scene.say("All tests pass.").allowed
 
 
-def test_S2_060_a_refusal_is_short_and_says_what_would_prove_it(scene: Scene) -> None:
+# S2-060
+def test_a_refusal_is_short_and_says_what_would_prove_it(scene: Scene) -> None:
     """Claimed, missing, command; at most 12 lines."""
     scene.ask("Fix src/app.py, deploy it, and push")
     scene.edit("src/app.py")
@@ -430,7 +463,8 @@ def test_a_deployment_is_not_proven_by_any_command(scene: Scene) -> None:
     assert scene.say("The shop is deployed.").allowed
 
 
-def test_S2_080_paths_of_one_segment_relative_paths_and_long_backticks() -> None:
+# S2-080
+def test_paths_of_one_segment_relative_paths_and_long_backticks() -> None:
     """Everything a prompt names can be bound to."""
     long = "x" * 300
     contract = read_contract(f"Update /Makefile, /etc/hosts, src/foo.py and ./relative with `{long}`")
@@ -452,7 +486,7 @@ def test_loops_end_unproven_after_three_refusals(scene: Scene) -> None:
 
 
 def test_new_evidence_starts_the_count_again(scene: Scene) -> None:
-    """Whoever gets further may go on."""
+    """An agent that makes progress gets its refusals counted from the start."""
     scene.ask("Fix src/app.py")
     scene.edit("src/app.py")
     scene.say("Fixed.")
@@ -472,8 +506,8 @@ def test_stop_hook_active_that_is_not_ours_is_respected(scene: Scene) -> None:
     assert scene.last["result"] == "ended_unproven"
 
 
-def test_blocked_needs_the_ladder(scene: Scene) -> None:
-    """Looked, ran, failed, tried another way."""
+def test_blocked_claim_needs_search_run_failure_and_another_attempt(scene: Scene) -> None:
+    """A claim to be blocked needs a search, a run, a failure and another attempt."""
     scene.ask("Install the package and run the importer")
     first = scene.say("I'm blocked on the missing network.")
     scene.read("setup.cfg")
@@ -496,7 +530,8 @@ def test_delegation_needs_three_real_attempts(scene: Scene) -> None:
     assert scene.say("Please send me the server log.").allowed
 
 
-def test_W2_3_shadow_records_and_lets_go(tmp_path: Path) -> None:
+# W2-3
+def test_shadow_records_and_lets_go(tmp_path: Path) -> None:
     """What it would have done is in the log."""
     scene = Scene(tmp_path, mode="shadow")
     scene.ask("Fix src/app.py")
@@ -507,8 +542,8 @@ def test_W2_3_shadow_records_and_lets_go(tmp_path: Path) -> None:
     assert scene.last["enforced"] is False
 
 
-def test_off_is_off(tmp_path: Path) -> None:
-    """Nothing is looked at."""
+def test_gate_in_mode_off_reads_nothing(tmp_path: Path) -> None:
+    """In the mode `off` no message is looked at."""
     scene = Scene(tmp_path, mode="off")
     scene.ask("Fix src/app.py")
 
@@ -516,7 +551,8 @@ def test_off_is_off(tmp_path: Path) -> None:
     assert scene.entries(EntryKind.COMPLETION) == []
 
 
-def test_S2_090_users_add_validators_without_python(tmp_path: Path) -> None:
+# S2-090
+def test_users_add_validators_without_python(tmp_path: Path) -> None:
     """A command that must have succeeded since the last edit."""
     scene = Scene(tmp_path, more="  validators:\n    - {name: verified, command: make verify}\n")
     scene.ask("Fix src/app.py")
@@ -632,7 +668,7 @@ class TestPublicFailures:
         "message", ["All 42 tests pass.", "The new tests pass.", "Fixed. 42 passed.", "The bug is fixed."]
     )
     def test_a_part_is_enough_for_what_claims_no_more(self, scene: Scene, message: str) -> None:
-        """Nobody has to run everything for a small claim."""
+        """A small claim does not need a run of everything."""
         scene.ask("Fix src/app.py")
         scene.edit("src/app.py")
         scene.run("pytest -q tests/test_app.py", GREEN)
@@ -813,7 +849,8 @@ def test_a_parent_may_rest_on_what_a_sub_agent_proved(tmp_path: Path) -> None:
     assert not parent.say("All tests pass.").allowed
 
 
-def test_S2_062_a_huge_transcript_is_read_from_its_end(scene: Scene) -> None:
+# S2-062
+def test_a_huge_transcript_is_read_from_its_end(scene: Scene) -> None:
     """Bounded, and by parse status, never by size (S2-062)."""
     path = scene.project.parent / "big.jsonl"
     filler = json.dumps({"type": "assistant", "message": {"content": "x" * 100_000}}) + "\n"
@@ -830,7 +867,8 @@ def test_S2_062_a_huge_transcript_is_read_from_its_end(scene: Scene) -> None:
     assert scene.last["parse_status"] == "ok"
 
 
-def test_S2_003_S2_013_S2_052_overrides_are_audited_and_never_obeyed(tmp_path: Path) -> None:
+# S2-003, S2-013, S2-052
+def test_overrides_are_audited_and_never_obeyed(tmp_path: Path) -> None:
     """Three in a day leave a note, once."""
     memory = tmp_path / "memory" / "MEMORY.md"
     scene = Scene(tmp_path, more=f"  memory: {memory}\n  notices: {tmp_path}/notices.txt\n")
@@ -846,9 +884,8 @@ def test_S2_003_S2_013_S2_052_overrides_are_audited_and_never_obeyed(tmp_path: P
     assert not scene.say("Fixed.").allowed
 
 
-def test_S2_014_S2_024_S2_052_crashes_have_a_threshold_for_each_hook(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+# S2-014, S2-024, S2-052
+def test_crashes_have_a_threshold_for_each_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three in an hour leave a note of their own, once a day; without a memory file nothing is written."""
     memory = tmp_path / "memory" / "MEMORY.md"
     scene = Scene(tmp_path, more=f"  memory: {memory}\n")
@@ -861,7 +898,8 @@ def test_S2_014_S2_024_S2_052_crashes_have_a_threshold_for_each_hook(
     assert "prompt" in json.loads((scene.store.home / "_hook_crash_breach.json").read_text())
 
 
-def test_W2_10_a_gap_in_the_log_is_told(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+# W2-10
+def test_a_gap_in_the_log_is_told(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """What could not be logged proves nothing, and the agent hears why its check does not count."""
     scene.ask("Fix src/app.py")
     scene.edit("src/app.py")

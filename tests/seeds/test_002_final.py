@@ -1,4 +1,4 @@
-"""Seed 002, the fenced final block, by checklist id: optional, off by default, after high-stakes requests only."""
+"""Seed 002, the fenced final block: optional, off by default, after high-stakes requests only."""
 
 import json
 from pathlib import Path
@@ -17,13 +17,13 @@ DEPLOY = "Deploy the service to https://example.com"
 
 
 def fenced(block: object, name: str = "verdikt_final") -> str:
-    """A last message with that block."""
+    """Return a last message with that block."""
     body = block if isinstance(block, str) else json.dumps(block)
     return f"See below.\n\n```{name}\n{body}\n```\n"
 
 
 def stakes(place: Path, mode: str = "enforce", **more: str) -> Scene:
-    """A deployment that was really checked."""
+    """Play a deployment that was really checked."""
     lines = "".join(f"  {key}: {value}\n" for key, value in more.items())
     scene = Scene(place, more=f"  final_block: {mode}\n{lines}")
     scene.ask(DEPLOY)
@@ -32,15 +32,16 @@ def stakes(place: Path, mode: str = "enforce", **more: str) -> Scene:
 
 
 def receipt(scene: Scene, **more: object) -> dict[str, Any]:
-    """A block whose claim names a signed entry."""
+    """Return a block whose claim names a signed entry."""
     proof = scene.gov.evidence_gate.validate_claim("s1", "done", "http_2xx", {"url": "https://example.com"})
     claim = {"claim_type": "done", "object": "service", "validator_id": "http_2xx", "ledger_entry_id": proof.signed}
     rest = scene.entries(EntryKind.TOOL_CALL)[-1].body["streams"]["output"]["sha256"]
     return {"type": "done", "summary": "deployed", "claims": [claim | {"artifact_hash": rest} | more]}
 
 
-def test_S2_100_exactly_one_block(tmp_path: Path) -> None:
-    """None and two are refused, one that is right passes in silence."""
+# S2-100
+def test_final_message_needs_exactly_one_well_formed_block(tmp_path: Path) -> None:
+    """No block and two blocks are refused; one correct block is accepted without a message."""
     scene = stakes(tmp_path)
     right = fenced(receipt(scene))
 
@@ -50,7 +51,8 @@ def test_S2_100_exactly_one_block(tmp_path: Path) -> None:
     assert scene.last["result"] != "refused"
 
 
-def test_S2_100_the_name_can_be_changed(tmp_path: Path) -> None:
+# S2-100
+def test_the_name_can_be_changed(tmp_path: Path) -> None:
     """As the seed's owner did."""
     scene = stakes(tmp_path, final_name="brian_final")
 
@@ -58,8 +60,9 @@ def test_S2_100_the_name_can_be_changed(tmp_path: Path) -> None:
     assert scene.say(fenced(receipt(scene), "brian_final")).allowed
 
 
-def test_S2_100_off_by_default(tmp_path: Path) -> None:
-    """Nothing asks for it, and no contract mentions it."""
+# S2-100
+def test_final_block_is_not_required_by_default(tmp_path: Path) -> None:
+    """By default no contract asks for a final block."""
     scene = Scene(tmp_path)
     scene.ask(DEPLOY)
     scene.fetch("https://example.com")
@@ -69,6 +72,7 @@ def test_S2_100_off_by_default(tmp_path: Path) -> None:
     assert "final_block" not in scene.last
 
 
+# S2-100, W2-11
 @pytest.mark.parametrize(
     ("prompt", "asked"),
     [
@@ -86,15 +90,16 @@ def test_S2_100_off_by_default(tmp_path: Path) -> None:
         ("Rename the function", False),
     ],
 )
-def test_S2_100_W2_11_only_high_stakes_verbs(prompt: str, asked: bool) -> None:
-    """Ordinary work is never asked for a form."""
+def test_final_block_is_required_for_high_stakes_verbs_only(prompt: str, asked: bool) -> None:
+    """Ordinary work needs no final block."""
     contract = read_contract(prompt)
 
     assert contract is not None
     assert needs_final_block(contract) is asked
 
 
-def test_S2_101_done_needs_a_claim_with_a_signed_entry(tmp_path: Path) -> None:
+# S2-101
+def test_done_needs_a_claim_with_a_signed_entry(tmp_path: Path) -> None:
     """A placeholder is no receipt, nor is an entry that says something else."""
     scene = stakes(tmp_path, refusals="10")
     right = receipt(scene)
@@ -113,10 +118,11 @@ def test_S2_101_done_needs_a_claim_with_a_signed_entry(tmp_path: Path) -> None:
     assert scene.say(fenced(right)).allowed
 
 
+# S2-101
 @pytest.mark.parametrize(
     ("kind", "validator"), [("blocked", "ladder_exhaustion_proof"), ("delegation", "fetch_attempt_proof")]
 )
-def test_S2_101_blocked_and_delegation_need_their_validator(tmp_path: Path, kind: str, validator: str) -> None:
+def test_blocked_and_delegation_need_their_validator(tmp_path: Path, kind: str, validator: str) -> None:
     """And the entry must be signed for it."""
     scene = stakes(tmp_path, refusals="10")
     scene.read("deploy.yml", exists=False)
@@ -130,7 +136,8 @@ def test_S2_101_blocked_and_delegation_need_their_validator(tmp_path: Path, kind
     assert scene.say(fenced(block | {"claims": [claim]})).allowed
 
 
-def test_S2_101_partial_needs_its_three_slots_and_no_claim(tmp_path: Path) -> None:
+# S2-101
+def test_partial_needs_its_three_slots_and_no_claim(tmp_path: Path) -> None:
     """What succeeded, what remains, where to go."""
     scene = stakes(tmp_path)
     block = {"type": "partial", "summary": "half of it", "what_succeeded": "the build", "what_remains": "the rollout"}
@@ -139,7 +146,8 @@ def test_S2_101_partial_needs_its_three_slots_and_no_claim(tmp_path: Path) -> No
     assert scene.say(fenced(block | {"next_route_or_question": "Shall I roll out tonight?"})).allowed
 
 
-def test_S2_102_intake_writes_what_is_wanted_and_the_gate_asks_for_it(tmp_path: Path) -> None:
+# S2-102
+def test_intake_writes_what_is_wanted_and_the_gate_asks_for_it(tmp_path: Path) -> None:
     """`intent: actionable`, `required_response_mode: schema`, in the log and in the file."""
     scene = stakes(tmp_path)
     entry = scene.entries(EntryKind.CONTRACT)[0]
@@ -149,7 +157,8 @@ def test_S2_102_intake_writes_what_is_wanted_and_the_gate_asks_for_it(tmp_path: 
     assert (entry.body["intent"], entry.body["required_response_mode"]) == ("actionable", "schema")
 
 
-def test_S2_102_words_in_the_block_are_no_claims(tmp_path: Path) -> None:
+# S2-102
+def test_words_in_the_block_are_no_claims(tmp_path: Path) -> None:
     """Phrases are looked for in the prose that is left."""
     scene = stakes(tmp_path)
     scene.say(fenced(receipt(scene) | {"what_succeeded": "All tests pass, the linter is clean and I pushed it."}))
@@ -157,9 +166,10 @@ def test_S2_102_words_in_the_block_are_no_claims(tmp_path: Path) -> None:
     assert scene.last["claims"] == []
 
 
+# S2-103
 @pytest.mark.parametrize("body", ["type: done", "{", "[]", '"done"', "[" * 5000, "", "null", '{"type": "finished"}'])
-def test_S2_103_JSON_and_nothing_else(tmp_path: Path, body: str) -> None:
-    """Read with the standard library; whatever else it is, it is refused and not choked on."""
+def test_final_block_must_be_json(tmp_path: Path, body: str) -> None:
+    """The block is read with the standard library; anything but JSON is refused without an exception."""
     assert "expected" in stakes(tmp_path).say(fenced(body)).reason
 
 

@@ -1,4 +1,4 @@
-"""Seed 002, the log: by checklist id."""
+"""Seed 002, the log."""
 
 import gzip
 import os
@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.ledger.audit import audit
 from verdikt.ledger.audit_finding import Corruption
@@ -19,16 +20,17 @@ NOW = FakeClock().now()
 
 
 def opened(home: Path, days: float = 0) -> FileStore:
-    """A store as a new process would open it."""
-    return FileStore(home, FakeClock(NOW + days * DAY_SECONDS), durable=False)
+    """Open a store as a new process would."""
+    return close_after_test(FileStore(home, FakeClock(NOW + days * DAY_SECONDS), durable=False))
 
 
 def aged(path: Path, days: float) -> None:
-    """Makes a file look older."""
+    """Make a file look older."""
     os.utime(path, (NOW - days * DAY_SECONDS, NOW - days * DAY_SECONDS))
 
 
-def test_S2_010_one_chained_line_and_one_artifact_directory_per_tool_call(tmp_path: Path) -> None:
+# S2-010
+def test_one_chained_line_and_one_artifact_directory_per_tool_call(tmp_path: Path) -> None:
     """`ledger/<sid>.jsonl` and `artifacts/<sid>/<seq>/`."""
     store = opened(tmp_path)
     for at in range(3):
@@ -47,7 +49,8 @@ def test_S2_010_one_chained_line_and_one_artifact_directory_per_tool_call(tmp_pa
         ]
 
 
-def test_S2_050_archives_lie_where_the_seed_says(tmp_path: Path) -> None:
+# S2-050
+def test_archives_lie_where_the_seed_says(tmp_path: Path) -> None:
     """By month; contracts keep the session's directory; artifacts are one tar per session."""
     opened(tmp_path).append("sid", "tool_call", {}, artifacts={"stdout": b"x"})
     (tmp_path / "contracts" / "sid").mkdir(parents=True)
@@ -67,15 +70,17 @@ def test_S2_050_archives_lie_where_the_seed_says(tmp_path: Path) -> None:
     ]
 
 
-def test_S2_070_the_defaults(tmp_path: Path) -> None:
-    """30 days, 50 MB, 10 000 lines, a year."""
+# S2-070
+def test_rotation_limits_have_the_documented_defaults(tmp_path: Path) -> None:
+    """30 days, 50 MB, 10,000 lines, one year."""
     policy = RotationPolicy.from_env({})
 
     assert (policy.hot_days, policy.max_hot_bytes, policy.keep_lines, policy.keep_days) == (30, 50_000_000, 10_000, 365)
     assert RotationPolicy.from_env({"EG_HOT_DAYS": "14", "EG_MAX_HOT_BYTES": "20000000"}).hot_days == 14
 
 
-def test_S2_071_only_what_is_older_than_the_limit_goes(tmp_path: Path) -> None:
+# S2-071
+def test_only_what_is_older_than_the_limit_goes(tmp_path: Path) -> None:
     """29 days stay, 31 go, compressed."""
     for session, days in (("young", 29), ("old", 31)):
         opened(tmp_path).append(session, "tool_call", {})
@@ -88,7 +93,8 @@ def test_S2_071_only_what_is_older_than_the_limit_goes(tmp_path: Path) -> None:
     assert len(gzip.decompress(archive.read_bytes()).splitlines()) == 2
 
 
-def test_S2_072_the_chain_stays_verifiable_across_the_cut(tmp_path: Path) -> None:
+# S2-072
+def test_the_chain_stays_verifiable_across_the_cut(tmp_path: Path) -> None:
     """The entry chain itself is the sidecar: the signed rotation entry carries the head of what was archived."""
     store = opened(tmp_path)
     for at in range(30):
@@ -104,7 +110,8 @@ def test_S2_072_the_chain_stays_verifiable_across_the_cut(tmp_path: Path) -> Non
     assert audit(tmp_path).sessions[0].entry_count == 31
 
 
-def test_S2_073_an_active_session_is_never_archived(tmp_path: Path) -> None:
+# S2-073
+def test_an_active_session_is_never_archived(tmp_path: Path) -> None:
     """Touched 59 minutes ago: stays. 61 minutes: goes."""
     opened(tmp_path).append("s", "tool_call", {})
     path = tmp_path / "ledger" / "s.jsonl"
@@ -117,7 +124,8 @@ def test_S2_073_an_active_session_is_never_archived(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_S2_074_archives_are_deleted_after_a_year(tmp_path: Path) -> None:
+# S2-074
+def test_archives_are_deleted_after_a_year(tmp_path: Path) -> None:
     """364 days stay, 366 go."""
     opened(tmp_path).append("s", "tool_call", {})
     aged(tmp_path / "ledger" / "s.jsonl", 31)
@@ -129,7 +137,8 @@ def test_S2_074_archives_are_deleted_after_a_year(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("ledger/_archive/*/*"))
 
 
-def test_S2_095_W2_4_rotating_a_key_destroys_nothing(tmp_path: Path) -> None:
+# S2-095, W2-4
+def test_rotating_a_key_destroys_nothing(tmp_path: Path) -> None:
     """Every VALIDATOR_PASS before it is verifiable after it, of either algorithm."""
     store = opened(tmp_path)
     store.keyring.create_first_key(HMAC)
@@ -143,7 +152,8 @@ def test_S2_095_W2_4_rotating_a_key_destroys_nothing(tmp_path: Path) -> None:
     assert found.sessions[-1].signature_count == 4
 
 
-def test_W2_2_whoever_verifies_needs_no_secret(tmp_path: Path) -> None:
+# W2-2
+def test_verification_needs_no_secret(tmp_path: Path) -> None:
     """The private key may lie with another user; verification still tells good from forged."""
     store = opened(tmp_path)
     store.append("s", EntryKind.VALIDATOR_PASS, {"claim": "done"})
@@ -158,7 +168,8 @@ def test_W2_2_whoever_verifies_needs_no_secret(tmp_path: Path) -> None:
     assert audit(tmp_path).findings[0].kind is Corruption.BAD_SIGNATURE
 
 
-def test_W2_9_tampering_by_shell_is_detected(tmp_path: Path) -> None:
+# W2-9
+def test_tampering_by_shell_is_detected(tmp_path: Path) -> None:
     """A real `sed -i`, which is how an agent would do it."""
     opened(tmp_path).append("s", "tool_call", {"exit": 1})
     subprocess.run(["sed", "-i", 's/"exit":1/"exit":0/', str(tmp_path / "ledger" / "s.jsonl")], check=True)
@@ -172,7 +183,8 @@ def test_W2_9_tampering_by_shell_is_detected(tmp_path: Path) -> None:
     assert b"edit at s entry 1" in done.stdout
 
 
-def test_W2_10_missing_evidence_is_an_explicit_gap(tmp_path: Path) -> None:
+# W2-10
+def test_missing_evidence_is_an_explicit_gap(tmp_path: Path) -> None:
     """A line torn by a crash becomes an entry that says so, not a silence."""
     opened(tmp_path).append("s", "tool_call", {})
     with open(tmp_path / "ledger" / "s.jsonl", "ab") as file:

@@ -1,4 +1,4 @@
-"""Seed 002, what is left behind and what the outside sees: hooks, the validator command, logs, thresholds; by checklist id."""
+"""Seed 002, what is visible from outside: hooks, the validator command, logs and thresholds."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.planted import made
+from tests.planted import fill_template
 from tests.scene import GREEN, Scene
 from verdikt.evidence.claims import find_claims
 from verdikt.evidence.section import EvidenceSettings
@@ -24,19 +24,19 @@ from verdikt.observe.alerts import note_crashes, read_recent_lines
 from verdikt.observe.crash_log import CRASH_FILE, record_crash
 
 HOUR = 3600
-SECRET = made("ghp_{A36}")
+SECRET = fill_template("ghp_{A36}")
 NOW = 1_750_000_000.0
 
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
-    """A session under an enforcing gate."""
+    """Return a session under an enforcing gate."""
     return Scene(tmp_path)
 
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    """A machine of one's own, whose policy enforces."""
+    """Return the environment of a home whose policy enforces."""
     (tmp_path / "project" / "src").mkdir(parents=True)
     (tmp_path / "project" / "governance.yaml").write_text("profile: standard\nevidence: {mode: enforce}\n")
     return {
@@ -48,7 +48,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 
 def verdikt(env: dict[str, str], *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
-    """The command, as a host or an agent calls it."""
+    """Run the command as a host or an agent does."""
     where = Path(env["VERDIKT_HOME"]).parent / "project"
     command = [sys.executable, "-m", "verdikt", *words]
     return subprocess.run(command, input=text, env=env, cwd=where, capture_output=True, text=True, check=False)
@@ -62,13 +62,14 @@ def hook(env: dict[str, str], event: str, **payload: object) -> subprocess.Compl
 
 
 def bash(env: dict[str, str], command: str, output: str) -> None:
-    """A command that Codex ran, before and after."""
+    """Report a command that Codex ran, before and after it."""
     told = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": command}
     hook(env, "PreToolUse", **told)
     hook(env, "PostToolUse", **told, tool_response=output)
 
 
-def test_S2_004_a_crash_of_any_hook_shows(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+# S2-004
+def test_a_crash_of_any_hook_shows(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """No window in which hooks fail in silence: each leaves a line with its name."""
     monkeypatch.setattr(scene.store, "session", _boom)
     monkeypatch.setattr("verdikt.evidence.contract.read_contract", _boom)
@@ -88,7 +89,8 @@ def _boom(*args: object, **kwargs: object) -> object:
     raise RuntimeError(f"planted, with {SECRET}")
 
 
-def test_S2_012_framed_or_not_what_is_claimed_is_held_against_signed_passes(scene: Scene) -> None:
+# S2-012
+def test_framed_or_not_what_is_claimed_is_held_against_signed_passes(scene: Scene) -> None:
     """A turn of much work and no claim passes; one that claims passes only with a pass that verifies."""
     scene.ask("Fix src/app.py")
     scene.edit("src/app.py")
@@ -105,8 +107,9 @@ def test_S2_012_framed_or_not_what_is_claimed_is_held_against_signed_passes(scen
     assert audit(scene.store.home).is_intact
 
 
-def test_S2_012_a_pass_by_another_key_does_not_count(scene: Scene, tmp_path: Path) -> None:
-    """Whoever forges one is not believed."""
+# S2-012
+def test_a_pass_by_another_key_does_not_count(scene: Scene, tmp_path: Path) -> None:
+    """A pass that was signed by another key is not accepted."""
     scene.ask("Make the deployment ready")
     scene.edit("deploy.py")
     other = Scene(tmp_path / "elsewhere")
@@ -119,7 +122,8 @@ def test_S2_012_a_pass_by_another_key_does_not_count(scene: Scene, tmp_path: Pat
     assert not scene.say("The deployment is ready.").allowed
 
 
-def test_S2_030_S2_040_the_whole_loop_through_real_processes(env: dict[str, str]) -> None:
+# S2-030, S2-040
+def test_the_whole_loop_through_real_processes(env: dict[str, str]) -> None:
     """Prompt, tools, validator, stop: contract, log, signed pass, silence."""
     hook(env, "UserPromptSubmit", prompt="Fix src/app.py and run `make verify`")
     refused = hook(env, "Stop", last_assistant_message="Fixed.", stop_hook_active=False)
@@ -137,6 +141,7 @@ def test_S2_030_S2_040_the_whole_loop_through_real_processes(env: dict[str, str]
     assert verdikt(env, "ledger", "verify").returncode == 0
 
 
+# S2-041
 @pytest.mark.parametrize(
     ("validator", "arguments", "status", "said"),
     [
@@ -153,7 +158,7 @@ def test_S2_030_S2_040_the_whole_loop_through_real_processes(env: dict[str, str]
         ),
     ],
 )
-def test_S2_041_exit_codes(
+def test_validate_exits_with_0_for_pass_2_for_fail_3_for_refused(
     env: dict[str, str], validator: str, arguments: dict[str, str], status: int, said: str
 ) -> None:
     """0 PASS, 2 FAIL, 3 REFUSED."""
@@ -167,7 +172,8 @@ def test_S2_041_exit_codes(
     assert said in done.stdout
 
 
-def test_S2_041_without_a_contract_it_is_refused(env: dict[str, str]) -> None:
+# S2-041
+def test_without_a_contract_it_is_refused(env: dict[str, str]) -> None:
     """Nothing was asked for."""
     bash(env, "make verify && echo succeeded", "succeeded\n")
     asked = ("--session", "s1", "--claim", "done", "--validator", "tests_pass")
@@ -177,7 +183,8 @@ def test_S2_041_without_a_contract_it_is_refused(env: dict[str, str]) -> None:
     assert (done.returncode, "no contract" in done.stdout) == (3, True)
 
 
-def test_S2_042_each_fetch_tool_counts_once(scene: Scene) -> None:
+# S2-042
+def test_each_fetch_tool_counts_once(scene: Scene) -> None:
     """Three distinct ways, not the same one three times; what did not fail, or was about something else, counts not."""
     scene.ask("Find out what the billing server says and fix it")
     for number in range(4):
@@ -198,7 +205,8 @@ def test_S2_042_each_fetch_tool_counts_once(scene: Scene) -> None:
     assert (other.status, other.reason) == ("refused", "no argument shares a word with the objective")
 
 
-def test_S2_042_every_hop_of_the_contracts_ladder_is_climbed(scene: Scene) -> None:
+# S2-042
+def test_every_hop_of_the_contracts_ladder_is_climbed(scene: Scene) -> None:
     """In the order in which they are told; a hop of the contract's own needs two of its words."""
     scene.ask("Install the package")
 
@@ -220,8 +228,9 @@ def test_S2_042_every_hop_of_the_contracts_ladder_is_climbed(scene: Scene) -> No
     assert missing() == ""
 
 
-def test_S2_042_the_failure_must_be_recent(scene: Scene) -> None:
-    """What failed long ago and works now stops nobody."""
+# S2-042
+def test_the_failure_must_be_recent(scene: Scene) -> None:
+    """A failure does not count after the same command has succeeded."""
     scene.ask("Install the package")
     scene.read("setup.cfg")
     scene.run("pip install x", "no network", 1)
@@ -234,8 +243,9 @@ def test_S2_042_the_failure_must_be_recent(scene: Scene) -> None:
     assert proof.reason == "nothing failed in the last 10 calls"
 
 
-def test_S2_051_what_decides_belongs_to_the_owner(env: dict[str, str]) -> None:
-    """The agent can write neither the policy with its validators nor the key, and nobody else can read the key."""
+# S2-051
+def test_policy_and_key_are_closed_to_the_agent(env: dict[str, str]) -> None:
+    """The agent can write neither the policy with its validators nor the key, and only the owner can read the key."""
     hook(env, "UserPromptSubmit", prompt="Fix src/app.py")
     bash(env, "make verify && echo succeeded", "succeeded\n")
     hook(env, "Stop", last_assistant_message="I verified nothing.", stop_hook_active=False)
@@ -261,8 +271,9 @@ def test_S2_051_what_decides_belongs_to_the_owner(env: dict[str, str]) -> None:
         assert json.loads(hook(env, "PreToolUse", **told).stdout)["decision"] == "block"
 
 
-def test_S2_060_stdin_stdout_and_silence(env: dict[str, str]) -> None:
-    """`decision: block` with the reason when it blocks; nothing to say when it does not."""
+# S2-060
+def test_hook_prints_a_decision_when_it_blocks_and_nothing_otherwise(env: dict[str, str]) -> None:
+    """The hook prints `decision: block` with the reason when it blocks, and nothing when it does not."""
     hook(env, "UserPromptSubmit", prompt="Fix src/app.py")
     transcript = Path(env["VERDIKT_HOME"]).parent / "t.jsonl"
     said = {"type": "assistant", "message": {"content": [{"type": "text", "text": "The bug is fixed."}]}}
@@ -277,6 +288,7 @@ def test_S2_060_stdin_stdout_and_silence(env: dict[str, str]) -> None:
     assert quiet.returncode == 0
 
 
+# S2-061
 @pytest.mark.parametrize(
     ("lines", "status"),
     [
@@ -287,7 +299,7 @@ def test_S2_060_stdin_stdout_and_silence(env: dict[str, str]) -> None:
         ([{"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "t"}]}}], "ok"),
     ],
 )
-def test_S2_061_the_extraction_log_says_which(scene: Scene, lines: list[object] | None, status: str) -> None:
+def test_the_extraction_log_says_which(scene: Scene, lines: list[object] | None, status: str) -> None:
     """One line for each stop at which there was nothing to read; a harmless one is told from a broken one."""
     path = scene.transcript(*lines) if lines is not None else "/nowhere/x.jsonl"
 
@@ -299,7 +311,8 @@ def test_S2_061_the_extraction_log_says_which(scene: Scene, lines: list[object] 
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
-def test_S2_061_what_could_be_read_leaves_no_line(scene: Scene) -> None:
+# S2-061
+def test_what_could_be_read_leaves_no_line(scene: Scene) -> None:
     """It is a log of what went wrong."""
     scene.say("Hello.")
     scene.say(None, transcript_path=scene.transcript({"type": "assistant", "message": {"content": "Hello."}}))
@@ -307,9 +320,8 @@ def test_S2_061_what_could_be_read_leaves_no_line(scene: Scene) -> None:
     assert not (scene.store.home / "ledger" / "_gate_extraction_errors.log").exists()
 
 
-def test_S2_061_the_extraction_log_is_bounded_and_holds_no_secret(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+# S2-061
+def test_the_extraction_log_is_bounded_and_holds_no_secret(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """The newest lines stay."""
     monkeypatch.setattr(evidence_records, "MAX_EXTRACTION_LOG_BYTES", 4000)
     for number in range(100):
@@ -322,7 +334,8 @@ def test_S2_061_the_extraction_log_is_bounded_and_holds_no_secret(
     assert SECRET not in text
 
 
-def test_S2_013_the_third_in_24_hours_fires_once(tmp_path: Path) -> None:
+# S2-013
+def test_the_third_in_24_hours_fires_once(tmp_path: Path) -> None:
     """The fourth is silent; after 24 hours, or when the marker was removed, it fires again."""
     memory = tmp_path / "m" / "MEMORY.md"
     fired = []
@@ -336,16 +349,18 @@ def test_S2_013_the_third_in_24_hours_fires_once(tmp_path: Path) -> None:
     assert note_overrides(tmp_path, times[-1] + 1, threshold=3, memory=str(memory), notices="")
 
 
+# S2-014
 @pytest.mark.parametrize(("minutes", "fires"), [(59, True), (61, False)])
-def test_S2_014_three_in_an_hour(tmp_path: Path, minutes: int, fires: bool) -> None:
-    """59 minutes are within it, 61 are not."""
+def test_three_crashes_within_an_hour_fire_an_alert(tmp_path: Path, minutes: int, fires: bool) -> None:
+    """59 minutes are within the hour, 61 are not."""
     lines = [{"ts": NOW, "hook": "gate"}, {"ts": NOW + 1, "hook": "gate"}, {"ts": NOW + minutes * 60, "hook": "gate"}]
     (tmp_path / CRASH_FILE).write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     assert note_crashes(tmp_path, "gate", NOW + minutes * 60, threshold=3, memory="") is fires
 
 
-def test_S2_024_each_hook_has_its_file_and_its_marker(tmp_path: Path) -> None:
+# S2-024
+def test_each_hook_has_its_file_and_its_marker(tmp_path: Path) -> None:
     """None writes over another's; the index names each once; the marker is by hook and day."""
     memory = tmp_path / "m" / "MEMORY.md"
     memory.parent.mkdir()
@@ -367,7 +382,8 @@ def test_S2_024_each_hook_has_its_file_and_its_marker(tmp_path: Path) -> None:
     assert set(json.loads((tmp_path / "_hook_crash_breach.json").read_text())) == {"gate", "ledger"}
 
 
-def test_S2_085_the_scan_is_by_time_and_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+# S2-085
+def test_the_scan_is_by_time_and_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read backwards piece by piece, to the beginning or an hour ago, whichever comes first."""
     path = tmp_path / CRASH_FILE
     old = json.dumps({"ts": NOW - 2 * HOUR, "hook": "gate", "message": "x" * 1000})
@@ -379,13 +395,15 @@ def test_S2_085_the_scan_is_by_time_and_bounded(tmp_path: Path, monkeypatch: pyt
     assert sum(looked) <= 2 * 64 * 1024
 
 
-def test_S2_004_a_crash_line_holds_no_secret(tmp_path: Path) -> None:
+# S2-004
+def test_a_crash_line_holds_no_secret(tmp_path: Path) -> None:
     """What an exception says may be anything."""
     record_crash(tmp_path, "gate", RuntimeError(f"key {SECRET}"))
 
     assert SECRET not in (tmp_path / CRASH_FILE).read_text()
 
 
+# W2-1
 @pytest.mark.parametrize(
     "text",
     [
@@ -399,18 +417,20 @@ def test_S2_004_a_crash_line_holds_no_secret(tmp_path: Path) -> None:
         "> I'm blocked",
     ],
 )
-def test_W2_1_talk_about_blocked_is_no_claim(text: str) -> None:
+def test_talk_about_blocked_is_no_claim(text: str) -> None:
     """In discussion, code, quotations, negations and questions."""
     assert find_claims(text) == ()
 
 
-def test_W2_3_it_starts_in_shadow_and_can_be_calibrated() -> None:
-    """Nothing is refused before somebody has seen what would be."""
+# W2-3
+def test_gate_starts_in_shadow_mode() -> None:
+    """Nothing is refused before a person has seen what would be refused."""
     assert EvidenceSettings().mode == "shadow"
 
 
-def test_W2_5_every_path_is_injected(tmp_path: Path, env: dict[str, str]) -> None:
-    """A whole loop leaves the home directory as it was."""
+# W2-5
+def test_whole_loop_leaves_the_home_directory_unchanged(tmp_path: Path, env: dict[str, str]) -> None:
+    """Every path is injected: a whole loop leaves the home directory as it was."""
     Path(env["HOME"]).mkdir()
     hook(env, "UserPromptSubmit", prompt="Fix src/app.py, skip the tests")
     bash(env, "pytest -q", GREEN)
@@ -420,8 +440,9 @@ def test_W2_5_every_path_is_injected(tmp_path: Path, env: dict[str, str]) -> Non
     assert {path.name for path in tmp_path.iterdir()} == {"home", "project", "data"}
 
 
-def test_W2_6_one_registry() -> None:
-    """Everything that is known of a validator is in its row; the documentation's table is made from it."""
+# W2-6
+def test_every_property_of_a_validator_is_in_its_registry_row() -> None:
+    """Everything about a validator is in its row, from which the documentation's table is generated."""
     page = (Path(__file__).parents[2] / "docs" / "evidence.md").read_text()
 
     for name, one in VALIDATORS.items():
@@ -430,9 +451,10 @@ def test_W2_6_one_registry() -> None:
         assert f"| `{name}` | {one.claim} | {one.about} |" in page
 
 
+# W2-12
 @pytest.mark.parametrize("host", ["claude", "codex", "gemini", "cursor", "copilot", "opencode", "generic"])
-def test_W2_12_any_host_any_directory(tmp_path: Path, host: str) -> None:
-    """The gate knows no host and no path of its own."""
+def test_gate_works_for_every_host_in_every_directory(tmp_path: Path, host: str) -> None:
+    """The gate knows no host and no fixed path."""
     scene = Scene(tmp_path / "some where")
     scene.ask("Fix src/app.py", host=host)
     scene.edit("src/app.py")

@@ -1,4 +1,4 @@
-"""Seed 003: effects, manifest, classifier, posture, receipt. Each test is named by its checklist id."""
+"""Seed 003: effects, manifest, classifier, posture, receipt. The ids of its checklist stand above the tests."""
 
 import ast
 import itertools
@@ -53,15 +53,16 @@ MANIFEST = parse_manifest(DOCUMENT)
 
 
 def declare(**changes: Any) -> Manifest:
-    """A manifest of one tool, `t`, with these fields."""
+    """Build a manifest of one tool, `t`, with these fields."""
     return parse_manifest({"tools": {"t": {"name": "t", "effects": ["read"], **changes}}})
 
 
 # The pipeline
 
 
+# S3-01, S3-02
 @pytest.mark.parametrize("name", TOOLS)
-def test_S3_01_02_call_manifest_and_posture_give_one_decision_with_a_receipt(name: str) -> None:
+def test_call_manifest_and_posture_give_one_decision_with_a_receipt(name: str) -> None:
     """One function from the three inputs to effects, dominant effect, posture, disposition and bytes."""
     call = ToolCall(tool=name, arguments={"x": 1})
 
@@ -73,7 +74,8 @@ def test_S3_01_02_call_manifest_and_posture_give_one_decision_with_a_receipt(nam
     assert receipt.sha256 == judge(call, MANIFEST, Posture.INTERACTIVE).sha256
 
 
-def test_S3_03_the_manifest_declares_effects_and_posture_constraints() -> None:
+# S3-03
+def test_the_manifest_declares_effects_and_posture_constraints() -> None:
     """What a tool may do, and when, is in its declaration and nowhere else."""
     tool = MANIFEST.get("shell_daemon")
 
@@ -82,6 +84,7 @@ def test_S3_03_the_manifest_declares_effects_and_posture_constraints() -> None:
     assert tool.require_confirmation
 
 
+# S3-05, S3-08
 @pytest.mark.parametrize(
     "module",
     [
@@ -94,8 +97,8 @@ def test_S3_03_the_manifest_declares_effects_and_posture_constraints() -> None:
         "model/verdict.py",
     ],
 )
-def test_S3_05_08_the_core_imports_no_clock_randomness_network_or_disk(module: str) -> None:
-    """Same input, same output, every time: there is nothing to drift and nobody to call."""
+def test_the_core_imports_no_clock_randomness_network_or_disk(module: str) -> None:
+    """The same input gives the same output, because the core has no clock, randomness, network or disk."""
     worldly = {
         "os",
         "sys",
@@ -117,6 +120,7 @@ def test_S3_05_08_the_core_imports_no_clock_randomness_network_or_disk(module: s
     assert not {name.split(".")[0] for name in names} & worldly
 
 
+# S3-07
 @given(
     st.sampled_from(list(TOOLS)),
     st.sampled_from(Posture),
@@ -124,7 +128,7 @@ def test_S3_05_08_the_core_imports_no_clock_randomness_network_or_disk(module: s
         st.text(st.characters(exclude_categories=("Cs",))), st.integers(-(2**53) + 1, 2**53 - 1) | st.booleans()
     ),
 )
-def test_S3_07_the_same_inputs_give_the_same_bytes(name: str, posture: Posture, arguments: dict[str, Any]) -> None:
+def test_the_same_inputs_give_the_same_bytes(name: str, posture: Posture, arguments: dict[str, Any]) -> None:
     """Whatever the arguments and their order: same decision, same bytes, same hash."""
     turned = dict(reversed(arguments.items()))
 
@@ -134,8 +138,9 @@ def test_S3_07_the_same_inputs_give_the_same_bytes(name: str, posture: Posture, 
     assert (first.bytes, first.sha256) == (second.bytes, second.sha256)
 
 
-def test_S3_09_every_phase_is_there() -> None:
-    """Effects and errors, then manifest and classifier, then posture, receipt, hook and command line: by their public names."""
+# S3-09
+def test_every_phase_of_the_document_has_its_public_names() -> None:
+    """Effects, errors, manifest, classifier, posture, receipt, hook and command line exist by their public names."""
     names = (
         "EffectClass PRECEDENCE most_restrictive Manifest parse_manifest ToolCall Classification Posture Disposition"
     )
@@ -146,7 +151,8 @@ def test_S3_09_every_phase_is_there() -> None:
 # Effects
 
 
-def test_S3_06_20_there_are_exactly_six_effects() -> None:
+# S3-06, S3-20
+def test_there_are_exactly_six_effects() -> None:
     """The taxonomy is closed."""
     assert [effect.value for effect in EffectClass] == ["read", "write", "network", "execute", "spawn", "destructive"]
     assert [effect.name.lower() for effect in EffectClass] == [effect.value for effect in EffectClass]
@@ -155,12 +161,14 @@ def test_S3_06_20_there_are_exactly_six_effects() -> None:
         EffectClass("teleport")
 
 
-def test_S3_21_precedence_runs_from_destructive_to_read() -> None:
+# S3-21
+def test_precedence_runs_from_destructive_to_read() -> None:
     """Most restrictive first, every class once."""
     assert [effect.value for effect in PRECEDENCE] == ["destructive", "spawn", "execute", "network", "write", "read"]
     assert set(PRECEDENCE) == set(EffectClass)
 
 
+# S3-22
 @pytest.mark.parametrize(
     ("tool", "payload", "effect"),
     [
@@ -173,21 +181,23 @@ def test_S3_21_precedence_runs_from_destructive_to_read() -> None:
         ("Bash", {"command": "git push --force"}, "destructive"),
     ],
 )
-def test_S3_22_what_the_six_effects_mean(tool: str, payload: dict[str, Any], effect: str) -> None:
+def test_what_the_six_effects_mean(tool: str, payload: dict[str, Any], effect: str) -> None:
     """W3-4: by arguments too, without a manifest: one shell tool does what its command does."""
     action = Action(kind=classify_tool(tool), tool=tool, payload=payload)
 
     assert classify(action, Facts(FakeWorld())).dominant == effect
 
 
-def test_S3_23_no_effects_have_no_dominant_one() -> None:
+# S3-23
+def test_no_effects_have_no_dominant_one() -> None:
     """Nothing is not a read."""
     with pytest.raises(ValueError, match="^effects must be non-empty$"):
         most_restrictive(iter(()))
 
 
+# S3-23
 @given(st.lists(st.sampled_from(EffectClass), min_size=1).flatmap(lambda e: st.tuples(st.just(e), st.permutations(e))))
-def test_S3_23_the_dominant_effect_is_a_member_that_dominates_all_in_any_order(
+def test_the_dominant_effect_is_a_member_that_dominates_all_in_any_order(
     lists: tuple[list[EffectClass], list[EffectClass]],
 ) -> None:
     """Any iterable, duplicates and generators included."""
@@ -203,6 +213,7 @@ def test_S3_23_the_dominant_effect_is_a_member_that_dominates_all_in_any_order(
 # Manifest
 
 
+# S3-30, S3-33
 @pytest.mark.parametrize(
     "document",
     [
@@ -231,14 +242,15 @@ def test_S3_23_the_dominant_effect_is_a_member_that_dominates_all_in_any_order(
         {"tools": {"t": {"name": "t", "effects": ["read"]}, " t ": {"name": "t", "effects": ["read"]}}},
     ],
 )
-def test_S3_30_33_what_is_wrong_with_a_manifest_is_a_manifest_error_with_its_cause(document: Any) -> None:
+def test_what_is_wrong_with_a_manifest_is_a_manifest_error_with_its_cause(document: Any) -> None:
     """Unknown fields at both levels, wrong shapes, broken JSON: one error type, the cause kept."""
     with pytest.raises(ManifestError) as refusal:
         parse_manifest(document)
     assert refusal.value.__cause__ is not None
 
 
-def test_S3_30_strings_are_trimmed_and_values_are_frozen() -> None:
+# S3-30
+def test_strings_are_trimmed_and_values_are_frozen() -> None:
     """A loaded manifest cannot be changed, not even deep inside."""
     manifest = parse_manifest(
         {"tools": {" t ": {"name": "t  ", "effects": ["read"], "description": " d ", "metadata": {"a": {"b": [1]}}}}}
@@ -256,20 +268,23 @@ def test_S3_30_strings_are_trimmed_and_values_are_frozen() -> None:
         tool.metadata["a"]["b"][0] = 2
 
 
-def test_S3_31_a_tools_name_is_its_key() -> None:
+# S3-31
+def test_a_tools_name_is_its_key() -> None:
     """A declaration under another tool's key would govern the wrong tool."""
     with pytest.raises(ManifestError, match="tool name mismatch"):
         parse_manifest({"tools": {"a": {"name": "b", "effects": ["read"]}}})
 
 
+# S3-31
 @pytest.mark.parametrize("field", ["effects", "permitted_postures"])
-def test_S3_31_an_empty_list_is_refused(field: str) -> None:
+def test_an_empty_list_is_refused(field: str) -> None:
     """No effects, or no posture at all, is a mistake and not a statement."""
     with pytest.raises(ManifestError, match="non-empty"):
         declare(**{field: []})
 
 
-def test_S3_31_defaults_and_free_form_metadata() -> None:
+# S3-31
+def test_defaults_and_free_form_metadata() -> None:
     """What is not said is: every posture, no confirmation; metadata comes back as it was."""
     tool = declare().get("t")
 
@@ -279,7 +294,8 @@ def test_S3_31_defaults_and_free_form_metadata() -> None:
     assert parse_manifest({"tools": {}}).tools == {}
 
 
-def test_S3_32_effects_and_postures_are_put_in_order_once() -> None:
+# S3-32
+def test_effects_and_postures_are_put_in_order_once() -> None:
     """However they were listed."""
     tool = declare(
         effects=["read", "destructive", "read", "network"], permitted_postures=["locked", "interactive", "locked"]
@@ -289,6 +305,7 @@ def test_S3_32_effects_and_postures_are_put_in_order_once() -> None:
     assert tool.permitted_postures == (Posture.INTERACTIVE, Posture.LOCKED)
 
 
+# S3-32
 @given(
     st.dictionaries(
         st.text(st.characters(exclude_categories=("Cs",)), min_size=1).filter(lambda name: name == name.strip() != ""),
@@ -303,7 +320,7 @@ def test_S3_32_effects_and_postures_are_put_in_order_once() -> None:
         max_size=4,
     )
 )
-def test_S3_32_a_manifest_dumped_and_read_again_has_the_same_bytes(tools: dict[str, dict[str, Any]]) -> None:
+def test_a_manifest_dumped_and_read_again_has_the_same_bytes(tools: dict[str, dict[str, Any]]) -> None:
     """Canonical once, canonical for ever."""
     manifest = parse_manifest({"tools": {name: {"name": name, **tool} for name, tool in tools.items()}})
 
@@ -314,7 +331,8 @@ def test_S3_32_a_manifest_dumped_and_read_again_has_the_same_bytes(tools: dict[s
     assert parse_manifest(manifest.bytes.decode()) == manifest
 
 
-def test_S3_33_an_undeclared_tool_is_an_error() -> None:
+# S3-33
+def test_an_undeclared_tool_is_an_error() -> None:
     """Fail closed, in these words."""
     with pytest.raises(ManifestError, match="^tool 'x' not declared in manifest$"):
         MANIFEST.get("x")
@@ -323,7 +341,8 @@ def test_S3_33_an_undeclared_tool_is_an_error() -> None:
 # Classifier
 
 
-def test_S3_40_calls_and_classifications_are_frozen_and_keyword_only() -> None:
+# S3-40
+def test_calls_and_classifications_are_frozen_and_keyword_only() -> None:
     """Values, not records to fill in."""
     call = ToolCall(tool="read_file")
 
@@ -338,7 +357,8 @@ def test_S3_40_calls_and_classifications_are_frozen_and_keyword_only() -> None:
         found.tool = "x"  # type: ignore[misc]
 
 
-def test_S3_40_a_manifest_ignores_arguments_and_refuses_undeclared_tools() -> None:
+# S3-40
+def test_a_manifest_ignores_arguments_and_refuses_undeclared_tools() -> None:
     """Seed 003 classifies by name alone; `verdikt check` without a manifest looks at the arguments too."""
     harmless = ToolCall(tool="shell_run", arguments={"command": "ls"})
     harmful = ToolCall(tool="shell_run", arguments={"command": "rm -rf /"})
@@ -348,7 +368,8 @@ def test_S3_40_a_manifest_ignores_arguments_and_refuses_undeclared_tools() -> No
         classify_declared(ToolCall(tool="unheard_of"), MANIFEST)
 
 
-def test_S3_41_the_rationale_names_effects_alphabetically_and_quotes_as_python_does() -> None:
+# S3-41
+def test_the_rationale_names_effects_alphabetically_and_quotes_as_python_does() -> None:
     """The text is part of the receipt, so it is fixed."""
     assert classify_declared(ToolCall(tool="git_force_push"), MANIFEST).rationale == (
         "tool 'git_force_push' declares effects [destructive, network]; dominant under PRECEDENCE is 'destructive'"
@@ -361,7 +382,8 @@ def test_S3_41_the_rationale_names_effects_alphabetically_and_quotes_as_python_d
 # Posture
 
 
-def test_S3_50_four_postures_and_three_dispositions() -> None:
+# S3-50
+def test_four_postures_and_three_dispositions() -> None:
     """Both are closed."""
     assert [posture.value for posture in Posture] == ["interactive", "autonomous", "dry_run", "locked"]
     assert [disposition.value for disposition in Disposition] == ["allow", "deny", "escalate"]
@@ -379,8 +401,9 @@ LEGAL = {
 }
 
 
+# S3-51
 @pytest.mark.parametrize(("before", "after"), list(itertools.product(Posture, Posture)))
-def test_S3_51_eight_moves_are_legal_and_staying_is_always_allowed(before: Posture, after: Posture) -> None:
+def test_eight_moves_are_legal_and_staying_is_always_allowed(before: Posture, after: Posture) -> None:
     """All sixteen pairs."""
     assert set(POSTURE_TRANSITIONS) == set(Posture)
     if before is after or (before, after) in LEGAL:
@@ -391,7 +414,7 @@ def test_S3_51_eight_moves_are_legal_and_staying_is_always_allowed(before: Postu
 
 
 def expected(posture: str, effect: str, confirm: bool, permitted: tuple[str, ...] | None) -> str:
-    """The seed's order of questions, written down a second time."""
+    """Decide by the document's order of questions, written down a second time."""
     if permitted is not None and posture not in permitted:
         return "deny"
     if posture in ("locked", "dry_run"):
@@ -405,10 +428,13 @@ PERMITTED: list[tuple[Posture, ...] | None] = [None]
 PERMITTED += [some for size in (1, 2, 3, 4) for some in itertools.combinations(Posture, size)]
 
 
+# S3-52
 @pytest.mark.parametrize("permitted", PERMITTED, ids=str)
 @pytest.mark.parametrize("confirm", [False, True])
 @pytest.mark.parametrize("posture", Posture)
-def test_S3_52_the_whole_table(posture: Posture, confirm: bool, permitted: tuple[Posture, ...] | None) -> None:
+def test_disposition_of_every_posture_effect_and_permission_follows_the_table(
+    posture: Posture, confirm: bool, permitted: tuple[Posture, ...] | None
+) -> None:
     """4 postures × 6 effects × confirmation × every set of permitted postures."""
     for effect in EffectClass:
         manifest = declare(
@@ -422,7 +448,8 @@ def test_S3_52_the_whole_table(posture: Posture, confirm: bool, permitted: tuple
         assert judge(ToolCall(tool="t"), manifest, posture).disposition == want
 
 
-def test_S3_53_consequences() -> None:
+# S3-53
+def test_surprising_cells_of_the_disposition_table_hold() -> None:
     """Three cells of the table that surprise people."""
     assert judge(ToolCall(tool="t"), declare(effects=["destructive"])).disposition is Disposition.ALLOW
     for posture in (Posture.LOCKED, Posture.DRY_RUN):
@@ -435,8 +462,9 @@ def test_S3_53_consequences() -> None:
 VECTORS = json.loads((TESTS / "vectors" / "spine_receipts.json").read_text())
 
 
+# S3-60, S3-61, S3-62
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
-def test_S3_60_61_62_receipts_have_the_bytes_and_hashes_of_the_vectors(vector: dict[str, Any]) -> None:
+def test_receipts_have_the_bytes_and_hashes_of_the_vectors(vector: dict[str, Any]) -> None:
     """Both when built by hand and when they come out of the pipeline."""
     given = vector["receipt"]
     effects = tuple(EffectClass(name) for name in given["effects"])
@@ -458,7 +486,8 @@ def test_S3_60_61_62_receipts_have_the_bytes_and_hashes_of_the_vectors(vector: d
     assert judge(call, MANIFEST, Posture(given["posture"])) == receipt
 
 
-def test_S3_60_a_receipt_is_frozen_slotted_keyword_only_and_has_eight_fields() -> None:
+# S3-60
+def test_a_receipt_is_frozen_slotted_keyword_only_and_has_eight_fields() -> None:
     """No hash inside, no time, nothing else."""
     receipt = judge(ToolCall(tool="read_file", arguments={"paths": ["a", {"b": 1}]}), MANIFEST)
 
@@ -479,7 +508,8 @@ def test_S3_60_a_receipt_is_frozen_slotted_keyword_only_and_has_eight_fields() -
         SpineReceipt("read_file")  # type: ignore[call-arg,misc]
 
 
-def test_W3_7_nothing_inside_a_receipt_can_be_changed() -> None:
+# W3-7
+def test_nothing_inside_a_receipt_can_be_changed() -> None:
     """Neither through the receipt, nor through what it was made from, nor through what it gave away."""
     arguments = {"paths": ["a", {"b": 1}]}
     receipt = judge(ToolCall(tool="read_file", arguments=arguments), MANIFEST)
@@ -495,7 +525,8 @@ def test_W3_7_nothing_inside_a_receipt_can_be_changed() -> None:
     assert receipt.sha256 == before
 
 
-def test_S3_61_canonical_json_is_sorted_compact_and_raw() -> None:
+# S3-61
+def test_canonical_json_is_sorted_compact_and_raw() -> None:
     """Sorted at every level, no spaces, non-ASCII as it is, no newline at the end."""
     call = ToolCall(tool="read_file", arguments={"z": {"b": 1, "a": "—ü"}, "a": [1, 2]})
 
@@ -509,12 +540,14 @@ def test_S3_61_canonical_json_is_sorted_compact_and_raw() -> None:
 # The hook's border
 
 
-def test_S3_70_a_payload_is_an_object_with_a_tool_and_maybe_arguments() -> None:
+# S3-70
+def test_a_payload_is_an_object_with_a_tool_and_maybe_arguments() -> None:
     """Other keys are ignored; text and bytes are the same."""
     assert receive('{"tool": "a", "extra": [1]}') == ToolCall(tool="a")
     assert receive(b'{"tool": "a", "arguments": {"x": "\xc3\xbc"}}') == ToolCall(tool="a", arguments={"x": "ü"})
 
 
+# S3-72
 @pytest.mark.parametrize(
     ("payload", "says"),
     [
@@ -533,7 +566,7 @@ def test_S3_70_a_payload_is_an_object_with_a_tool_and_maybe_arguments() -> None:
         ('{"tool": "a", "arguments": []}', "'arguments' field must be a JSON object if present"),
     ],
 )
-def test_S3_72_what_is_wrong_with_a_payload_is_a_hook_error(payload: str | bytes, says: str) -> None:
+def test_what_is_wrong_with_a_payload_is_a_hook_error(payload: str | bytes, says: str) -> None:
     """In the seed's words."""
     with pytest.raises(HookError) as refusal:
         receive(payload)
@@ -543,14 +576,16 @@ def test_S3_72_what_is_wrong_with_a_payload_is_a_hook_error(payload: str | bytes
 # Errors
 
 
+# S3-10, S3-85
 @pytest.mark.parametrize("error", [ManifestError, PostureError, HookError])
-def test_S3_10_85_every_error_has_a_type_below_one_base(error: type[Exception]) -> None:
+def test_every_error_has_a_type_below_one_base(error: type[Exception]) -> None:
     """Callers can catch one, or all."""
     assert issubclass(error, VerdiktError)
     assert error is not VerdiktError
 
 
-def test_S3_90_declarations_cannot_be_built_wrong_in_python_either() -> None:
+# S3-90
+def test_declarations_cannot_be_built_wrong_in_python_either() -> None:
     """The same refusals without a file."""
     with pytest.raises(ManifestError, match="non-empty"):
         ToolDeclaration(name="t", effects=())
@@ -563,7 +598,7 @@ def test_S3_90_declarations_cannot_be_built_wrong_in_python_either() -> None:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """The command line beside a manifest `m.json`."""
+    """Return a function that runs the command line beside a manifest `m.json`."""
     (tmp_path / "m.json").write_text(json.dumps(DOCUMENT))
     (tmp_path / "bad.json").write_text('{"tools": {"t": {"name": "u", "effects": ["read"]}}}')
     monkeypatch.chdir(tmp_path)
@@ -575,12 +610,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
     return call
 
 
+# S3-04, S3-70, S3-71
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("posture", Posture)
-def test_S3_04_70_71_the_hook_prints_the_receipt_and_exits_by_disposition(
+def test_the_hook_prints_the_receipt_and_exits_by_disposition(
     run: Callable[..., Result], tool: str, posture: Posture, tmp_path: Path
 ) -> None:
-    """stdout is the canonical receipt and a newline, stderr is empty, nothing is recorded; twice is the same."""
+    """Stdout is the canonical receipt and a newline, stderr is empty, nothing is recorded; twice is the same."""
     payload = json.dumps({"tool": tool, "arguments": {"x": "—"}, "ignored": 1})
     words = ("check", "--manifest", "m.json", "--posture", posture.value)
 
@@ -594,7 +630,8 @@ def test_S3_04_70_71_the_hook_prints_the_receipt_and_exits_by_disposition(
     assert not (tmp_path / "home").exists()
 
 
-def test_S3_70_the_posture_is_interactive_unless_said(run: Callable[..., Result]) -> None:
+# S3-70
+def test_the_posture_is_interactive_unless_said(run: Callable[..., Result]) -> None:
     """As in the seed."""
     result = run("check", "--manifest", "m.json", stdin='{"tool": "shell_daemon"}')
 
@@ -602,6 +639,7 @@ def test_S3_70_the_posture_is_interactive_unless_said(run: Callable[..., Result]
     assert result.exit_code == 2
 
 
+# S3-71, S3-72
 @pytest.mark.parametrize(
     ("manifest", "payload", "said"),
     [
@@ -619,7 +657,7 @@ def test_S3_70_the_posture_is_interactive_unless_said(run: Callable[..., Result]
         ("absent.json", '{"tool": "t"}', (65, "ManifestError", "cannot read `absent.json`")),
     ],
 )
-def test_S3_71_72_errors_are_canonical_json_and_one_line(
+def test_errors_are_canonical_json_and_one_line(
     run: Callable[..., Result], manifest: str, payload: str | bytes, said: tuple[int, str, str]
 ) -> None:
     """Denied, with the type and the words; 64 for the payload, 65 for the manifest."""
@@ -635,14 +673,16 @@ def test_S3_71_72_errors_are_canonical_json_and_one_line(
     assert result.stderr == f"{error}: {found['message']}\n"
 
 
+# W3-3
 @pytest.mark.parametrize("words", [["--posture", "asleep"], ["--no-such-option"], ["--profile", "lax"]])
-def test_W3_3_a_wrong_call_is_64_and_never_2(run: Callable[..., Result], words: list[str]) -> None:
+def test_a_wrong_call_is_64_and_never_2(run: Callable[..., Result], words: list[str]) -> None:
     """So that 2 means one thing."""
     assert run("check", "--manifest", "m.json", *words, stdin='{"tool": "read_file"}').exit_code == 64
 
 
-def test_S3_80_validate_and_classify(run: Callable[..., Result], tmp_path: Path) -> None:
-    """Texts and statuses of the seed; TOML is read too."""
+# S3-80
+def test_manifest_commands_print_the_documented_texts_and_statuses(run: Callable[..., Result], tmp_path: Path) -> None:
+    """Texts and statuses are the document's; TOML is read too."""
     (tmp_path / "m.toml").write_text('[tools.t]\nname = "t"\neffects = ["write"]\n')
 
     valid, invalid = run("manifest", "validate", "m.json"), run("manifest", "validate", "bad.json")

@@ -1,4 +1,4 @@
-"""Seed 004: tool policies, feedback, task completion; each test is named by the id of what it shows."""
+"""Seed 004: tool policies, feedback, task completion. The ids of its checklist stand above the tests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,12 +40,12 @@ DONE = Outcome(success=True)
 
 
 def context(memory: Memory | None = None, world: FakeWorld | None = None) -> PolicyContext:
-    """What a policy sees."""
+    """Build what a policy sees."""
     return PolicyContext(memory=memory or Memory(), filesystem=Facts(world) if world else None)
 
 
 class Denies:
-    """A policy of a user's own."""
+    """A policy that denies the tool `never` and counts results."""
 
     name = "denies"
 
@@ -53,16 +53,19 @@ class Denies:
         self.reason = reason
 
     def check(self, tool: str, params: Mapping[str, Any], *, context: PolicyContext) -> PolicyDecision:
+        """Deny the tool `never`."""
         return PolicyDecision(tool != "never", self.reason)
 
     def on_result(self, tool: str, params: Mapping[str, Any], result: Outcome, *, context: PolicyContext) -> None:
+        """Count the result."""
         context.memory.keep((context.memory.get(self.name, "seen") or 0) + 1, self.name, "seen")
 
 
 # --- the definition ---------------------------------------------------------------------------------------------------
 
 
-def test_S4_01_one_definition_declares_all_three(tmp_path: Path) -> None:
+# S4-01
+def test_one_definition_declares_all_three(tmp_path: Path) -> None:
     """Python and YAML alike, and exposed by the seed's names."""
     deploy = SequentialDependencyPolicy(dependencies={"deploy": {"test"}})
     hint = FeedbackProviderConfig(StaticFeedbackProvider("hi"), FeedbackTrigger(every_n_calls=1))
@@ -78,7 +81,8 @@ def test_S4_01_one_definition_declares_all_three(tmp_path: Path) -> None:
     assert gov.task_completion_checker == checker
 
 
-def test_S4_01_without_any_nothing_is_guided(tmp_path: Path) -> None:
+# S4-01
+def test_without_any_nothing_is_guided(tmp_path: Path) -> None:
     """Default disabled."""
     agent = Guided(tmp_path)
 
@@ -92,7 +96,8 @@ def test_S4_01_without_any_nothing_is_guided(tmp_path: Path) -> None:
 # --- tool policies ----------------------------------------------------------------------------------------------------
 
 
-def test_S4_10_a_denied_call_is_an_error_and_does_not_run(tmp_path: Path) -> None:
+# S4-10
+def test_a_denied_call_is_an_error_and_does_not_run(tmp_path: Path) -> None:
     """With the reason for the agent."""
     agent = Guided(tmp_path, "tool_policies: [{sequential_dependency: {dependencies: {deploy: [test, build]}}}]\n")
 
@@ -103,8 +108,9 @@ def test_S4_10_a_denied_call_is_an_error_and_does_not_run(tmp_path: Path) -> Non
     assert decision.verdict.fix
 
 
-def test_S4_11_all_must_allow(tmp_path: Path) -> None:
-    """Several policies govern one tool."""
+# S4-11
+def test_call_needs_every_policy_of_its_tool_to_allow(tmp_path: Path) -> None:
+    """Several policies govern one tool, and each of them can deny."""
     first = SequentialDependencyPolicy(dependencies={"deploy": {"test"}}, name="first")
     second = SequentialDependencyPolicy(dependencies={"deploy": {"review"}}, name="second")
     agent = Guided(tmp_path, definition={"tool_policies": [first, second]})
@@ -115,8 +121,9 @@ def test_S4_11_all_must_allow(tmp_path: Path) -> None:
     assert agent.call("deploy") == ""
 
 
-def test_S4_11_state_belongs_to_the_session(tmp_path: Path) -> None:
-    """Another session starts anew."""
+# S4-11
+def test_state_belongs_to_the_session(tmp_path: Path) -> None:
+    """Another session starts with an empty state."""
     agent = Guided(tmp_path, "tool_policies: [{sequential_dependency: {dependencies: {deploy: [test]}}}]\n")
     agent.call("test")
     other = Guided(tmp_path, agent.policy, session="other")
@@ -125,7 +132,8 @@ def test_S4_11_state_belongs_to_the_session(tmp_path: Path) -> None:
     assert other.call("deploy") == "Tool 'deploy' requires: test"
 
 
-def test_S4_12_a_policy_of_ones_own_is_asked_before_and_told_after(tmp_path: Path) -> None:
+# S4-12
+def test_a_policy_of_ones_own_is_asked_before_and_told_after(tmp_path: Path) -> None:
     """The protocol."""
     policy = Denies("not this one")
     agent = Guided(tmp_path, definition={"tool_policies": [policy]})
@@ -136,18 +144,21 @@ def test_S4_12_a_policy_of_ones_own_is_asked_before_and_told_after(tmp_path: Pat
     assert agent.store().read_projection("memory", "s")["kept"] == {"denies|seen": 1}
 
 
-def test_S4_13_S4_60_a_decision_says_whether_and_why() -> None:
+# S4-13, S4-60
+def test_a_decision_says_whether_and_why() -> None:
     """And has factories."""
     assert PolicyDecision.allow() == PolicyDecision(allowed=True, reason=None)
     assert PolicyDecision.deny("no") == PolicyDecision(allowed=False, reason="no")
 
 
-def test_S4_60_a_denial_without_a_reason_has_the_default(tmp_path: Path) -> None:
-    """`Denied by policy.`"""
+# S4-60
+def test_a_denial_without_a_reason_has_the_default(tmp_path: Path) -> None:
+    """The default reason is `Denied by policy.`."""
     assert Guided(tmp_path, definition={"tool_policies": [Denies()]}).call("never") == "Denied by policy."
 
 
-def test_S4_14_the_state_names_what_succeeded() -> None:
+# S4-14
+def test_the_state_names_what_succeeded() -> None:
     """As the seed's slice."""
     policy = SequentialDependencyPolicy(dependencies={"deploy": {"test", "build"}})
     memory = Memory()
@@ -158,7 +169,8 @@ def test_S4_14_the_state_names_what_succeeded() -> None:
     )
 
 
-def test_S4_15_S4_61_names_of_what_is_missing_are_sorted() -> None:
+# S4-15, S4-61
+def test_names_of_what_is_missing_are_sorted() -> None:
     """`Tool 'X' requires: a, b`."""
     policy = SequentialDependencyPolicy(dependencies={"X": {"b", "a"}})
 
@@ -167,7 +179,8 @@ def test_S4_15_S4_61_names_of_what_is_missing_are_sorted() -> None:
     assert policy.check("a", {}, context=context()).allowed
 
 
-def test_S4_16_S4_62_an_existing_file_must_be_read_first(tmp_path: Path) -> None:
+# S4-16, S4-62
+def test_an_existing_file_must_be_read_first(tmp_path: Path) -> None:
     """New files are free; what was read stays read, process after process."""
     agent = Guided(tmp_path, "tool_policies: [read_before_write]\n")
     agent.put("old.txt")
@@ -178,7 +191,8 @@ def test_S4_16_S4_62_an_existing_file_must_be_read_first(tmp_path: Path) -> None
     assert agent.call("edit_file", path="old.txt") == ""
 
 
-def test_S4_62_defaults_and_the_field_that_names_the_path() -> None:
+# S4-62
+def test_defaults_and_the_field_that_names_the_path() -> None:
     """`path` before `file_path`, and only text."""
     policy = ReadBeforeWritePolicy()
     world = FakeWorld(texts={"/home/dev/project/a": "x"})
@@ -192,7 +206,8 @@ def test_S4_62_defaults_and_the_field_that_names_the_path() -> None:
     assert policy.check("write_file", {"path": "b", "file_path": "a"}, context=context(world=world)).allowed
 
 
-def test_S4_62_a_mount_point_is_taken_off() -> None:
+# S4-62
+def test_a_mount_point_is_taken_off() -> None:
     """`/workspace/a` is `a`."""
     policy = ReadBeforeWritePolicy(mount_point="/workspace")
     world = FakeWorld(texts={"/home/dev/project/a": "x"})
@@ -203,16 +218,21 @@ def test_S4_62_a_mount_point_is_taken_off() -> None:
     assert policy.check("write_file", {"path": "/a"}, context=context(memory, world)).allowed
 
 
-def test_S4_63_without_a_filesystem_it_is_denied() -> None:
+# S4-63
+def test_without_a_filesystem_it_is_denied() -> None:
     """The slogan holds: when uncertain, deny."""
     decision = ReadBeforeWritePolicy().check("write_file", {"path": "a"}, context=context())
 
     assert decision.reason == "No filesystem available to tell whether 'a' was read."
 
 
-def test_S4_65_policies_are_asked_in_order_and_scoped_by_name(tmp_path: Path) -> None:
+# S4-65
+def test_policies_are_asked_in_order_and_scoped_by_name(tmp_path: Path) -> None:
     """One for a named agent leaves the others alone."""
-    policy = "tool_policies:\n  - once: {tool: ship}\n    agents: [builder]\n  - rate_limit: {tool: x, max_calls: 1, per_seconds: 9}\n"
+    policy = (
+        "tool_policies:\n  - once: {tool: ship}\n    agents: [builder]\n"
+        "  - rate_limit: {tool: x, max_calls: 1, per_seconds: 9}\n"
+    )
     builder, other = (Guided(tmp_path, policy, session=name, agent=name) for name in ("builder", "other"))
     gov = builder.governance()
 
@@ -223,7 +243,8 @@ def test_S4_65_policies_are_asked_in_order_and_scoped_by_name(tmp_path: Path) ->
     assert [other.call("ship"), other.call("ship")] == ["", ""]
 
 
-def test_S4_66_denials_count_as_calls_and_do_not_reach_on_result(tmp_path: Path) -> None:
+# S4-66
+def test_denials_count_as_calls_and_do_not_reach_on_result(tmp_path: Path) -> None:
     """For the cadence of feedback."""
     agent = Guided(tmp_path, "feedback: [{static: hi, every_n_calls: 3}]\n", {"tool_policies": [Denies("no")]})
 
@@ -232,7 +253,8 @@ def test_S4_66_denials_count_as_calls_and_do_not_reach_on_result(tmp_path: Path)
     assert agent.store().read_projection("memory", "s")["kept"]["denies|seen"] == 1
 
 
-def test_S4_66_a_policy_that_raises_denies(tmp_path: Path) -> None:
+# S4-66
+def test_a_policy_that_raises_denies(tmp_path: Path) -> None:
     """Fail-closed."""
 
     class Raises(Denies):
@@ -244,7 +266,8 @@ def test_S4_66_a_policy_that_raises_denies(tmp_path: Path) -> None:
     assert agent.call("any") == "guard `denies` failed: RuntimeError: broken"
 
 
-def test_S4_67_a_failed_read_does_not_count(tmp_path: Path) -> None:
+# S4-67
+def test_a_failed_read_does_not_count(tmp_path: Path) -> None:
     """Nor does any other failure."""
     agent = Guided(tmp_path, "tool_policies: [read_before_write]\n")
     agent.put("a")
@@ -255,7 +278,8 @@ def test_S4_67_a_failed_read_does_not_count(tmp_path: Path) -> None:
     assert agent.call("write_file", path="a") == "File 'a' must be read before overwriting."
 
 
-def test_S4_68_W4_6_the_hosts_own_tools_are_covered(tmp_path: Path) -> None:
+# S4-68, W4-6
+def test_the_hosts_own_tools_are_covered(tmp_path: Path) -> None:
     """Whatever they are called."""
     agent = Guided(tmp_path, "tool_policies: [read_before_write]\n")
     agent.put("a")
@@ -275,14 +299,16 @@ def spoken(agent: Guided, calls: int) -> dict[int, list[str]]:
     return {at: [line for line in text.splitlines() if line[0] != "<"] for at, text in said.items() if text}
 
 
-def test_S4_20_S4_21_each_provider_keeps_its_own_cadence(tmp_path: Path) -> None:
+# S4-20, S4-21
+def test_each_provider_keeps_its_own_cadence(tmp_path: Path) -> None:
     """Every 3 and every 5 calls: 3, 5, 6, 9, 10."""
     agent = Guided(tmp_path, "feedback: [{static: three, every_n_calls: 3}, {static: five, every_n_calls: 5}]\n")
 
     assert spoken(agent, 10) == {3: ["three"], 5: ["five"], 6: ["three"], 9: ["three"], 10: ["five"]}
 
 
-def test_S4_20_all_that_match_speak_at_once(tmp_path: Path) -> None:
+# S4-20
+def test_all_that_match_speak_at_once(tmp_path: Path) -> None:
     """In blocks with a blank line between them."""
     agent = Guided(tmp_path, "feedback: [{static: one, every_n_calls: 2}, {static: two, every_n_calls: 2}]\n")
     agent.call("look")
@@ -292,7 +318,8 @@ def test_S4_20_all_that_match_speak_at_once(tmp_path: Path) -> None:
     )
 
 
-def test_S4_21_any_condition_suffices(tmp_path: Path) -> None:
+# S4-21
+def test_trigger_fires_when_one_of_its_conditions_holds(tmp_path: Path) -> None:
     """Calls or seconds, whichever comes first."""
     agent = Guided(tmp_path, "feedback: [{static: x, every_n_calls: 3, every_n_seconds: 60}]\n")
 
@@ -305,7 +332,8 @@ def test_S4_21_any_condition_suffices(tmp_path: Path) -> None:
     assert [bool(said) for said in (first, second, third, *rest)] == [True, False, True, False, False, True]
 
 
-def test_S4_22_a_created_file_triggers_once(tmp_path: Path) -> None:
+# S4-22
+def test_a_created_file_triggers_once(tmp_path: Path) -> None:
     """Even if it is deleted and made again."""
     agent = Guided(tmp_path, "feedback: [{static: found, on_file_created: report.md}]\n")
 
@@ -318,7 +346,8 @@ def test_S4_22_a_created_file_triggers_once(tmp_path: Path) -> None:
     assert agent.call("look") == ""
 
 
-def test_S4_22_a_new_session_starts_anew(tmp_path: Path) -> None:
+# S4-22
+def test_new_session_starts_with_an_empty_state(tmp_path: Path) -> None:
     """Reset clears it."""
     agent = Guided(tmp_path, "feedback: [{static: found, on_file_created: report.md}]\n")
     agent.put("report.md")
@@ -328,7 +357,8 @@ def test_S4_22_a_new_session_starts_anew(tmp_path: Path) -> None:
     assert "found" in agent.call("look")
 
 
-def test_S4_24_S4_73_the_deadline_is_told_with_growing_urgency() -> None:
+# S4-24, S4-73
+def test_the_deadline_is_told_with_growing_urgency() -> None:
     """The seed's texts; the warning at the threshold itself."""
 
     def said(left: float) -> Feedback:
@@ -350,7 +380,8 @@ def test_S4_24_S4_73_the_deadline_is_told_with_growing_urgency() -> None:
     assert not DeadlineFeedback().should_run(FeedbackContext())
 
 
-def test_S4_24_the_definition_gives_the_deadline(tmp_path: Path) -> None:
+# S4-24
+def test_the_definition_gives_the_deadline(tmp_path: Path) -> None:
     """Counted from the session's first call."""
     agent = Guided(
         tmp_path,
@@ -366,7 +397,8 @@ def test_S4_24_the_definition_gives_the_deadline(tmp_path: Path) -> None:
     assert "You have 1 minute remaining" in agent.call("look")
 
 
-def test_S4_26_S4_72_rendered_as_the_seed_prints_it() -> None:
+# S4-26, S4-72
+def test_rendered_as_the_seed_prints_it() -> None:
     """With `->`, and with nothing in it that could be taken for our own tags."""
     feedback = Feedback(
         provider_name="Deadline",
@@ -383,7 +415,8 @@ def test_S4_26_S4_72_rendered_as_the_seed_prints_it() -> None:
     )
 
 
-def test_S4_27_the_context_knows_calls_and_feedback() -> None:
+# S4-27
+def test_the_context_knows_calls_and_feedback() -> None:
     """By provider and in all."""
     memory = Memory()
     session = SessionState(action_count=4, history=[{"tool": name} for name in "abcd"])
@@ -403,7 +436,8 @@ def test_S4_27_the_context_knows_calls_and_feedback() -> None:
     assert later.tool_calls_since_last_feedback_for_provider("another") == 9
 
 
-def test_S4_28_should_run_has_the_last_word_and_leaves_the_trigger_alone() -> None:
+# S4-28
+def test_should_run_has_the_last_word_and_leaves_the_trigger_alone() -> None:
     """A provider with nothing to say is asked again at the next call."""
 
     @dataclass(frozen=True, slots=True)
@@ -420,7 +454,8 @@ def test_S4_28_should_run_has_the_last_word_and_leaves_the_trigger_alone() -> No
     assert said == [False, False, False, False, True, False, False, True]
 
 
-def test_S4_30_counts_are_those_of_the_prompt(tmp_path: Path) -> None:
+# S4-30
+def test_counts_are_those_of_the_prompt(tmp_path: Path) -> None:
     """When a session is used for several prompts."""
     agent = Guided(tmp_path, "feedback: [{static: x, every_n_calls: 2}]\n")
     said = []
@@ -431,7 +466,8 @@ def test_S4_30_counts_are_those_of_the_prompt(tmp_path: Path) -> None:
     assert said == [False, True, False, False, True]
 
 
-def test_S4_30_S4_31_what_is_delivered_is_in_the_log(tmp_path: Path) -> None:
+# S4-30, S4-31
+def test_what_is_delivered_is_in_the_log(tmp_path: Path) -> None:
     """And nothing else is."""
     agent = Guided(tmp_path, "feedback: [{static: hi, every_n_calls: 2}]\n")
     agent.call("look")
@@ -443,14 +479,16 @@ def test_S4_30_S4_31_what_is_delivered_is_in_the_log(tmp_path: Path) -> None:
     ]
 
 
-def test_S4_70_an_empty_trigger_never_fires() -> None:
+# S4-70
+def test_an_empty_trigger_never_fires() -> None:
     """Nor does a file trigger without a filesystem."""
     for trigger in (FeedbackTrigger(), FeedbackTrigger(on_file_created=FileCreatedTrigger("a"))):
         config = FeedbackProviderConfig(StaticFeedbackProvider("x"), trigger)
         assert run_feedback_providers([config], FeedbackContext(calls=1000, now=1e9)).feedback == ()
 
 
-def test_S4_71_the_runner_fills_in_when_and_for_which_prompt() -> None:
+# S4-71
+def test_the_runner_fills_in_when_and_for_which_prompt() -> None:
     """And observations are shown."""
     config = FeedbackProviderConfig(StaticFeedbackProvider("x"), FeedbackTrigger(every_n_calls=1))
     [feedback] = run_feedback_providers([config], FeedbackContext(calls=7, now=5.0, prompt="plan")).feedback
@@ -464,6 +502,7 @@ def test_S4_71_the_runner_fills_in_when_and_for_which_prompt() -> None:
         Feedback(provider_name="P", summary="s", severity="loud")
 
 
+# S4-74
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
@@ -478,17 +517,19 @@ def test_S4_71_the_runner_fills_in_when_and_for_which_prompt() -> None:
         (-3, "0 seconds"),
     ],
 )
-def test_S4_74_durations(seconds: float, words: str) -> None:
-    """Rounded down, hours with one decimal."""
+def test_durations_are_rounded_down_and_hours_have_one_decimal(seconds: float, words: str) -> None:
+    """Durations are rounded down; hours have one decimal."""
     assert format_duration(seconds) == words
 
 
-def test_S4_75_names() -> None:
-    """Which the agent reads."""
+# S4-75
+def test_providers_and_checkers_have_names_that_the_agent_reads() -> None:
+    """Names are texts for the agent."""
     assert (DeadlineFeedback().name, StaticFeedbackProvider("x").name) == ("Deadline", "Static")
 
 
-def test_S4_76_a_deadline_lies_at_least_a_second_ahead() -> None:
+# S4-76
+def test_a_deadline_lies_at_least_a_second_ahead() -> None:
     """Or it cannot be built."""
     with pytest.raises(GuidanceError, match="expected a deadline at least 1 second ahead, found 0.5"):
         Completion(checker=FileOutputChecker(()), deadline_seconds=0.5)
@@ -498,25 +539,27 @@ def test_S4_76_a_deadline_lies_at_least_a_second_ahead() -> None:
 
 
 def files(*names: str) -> TaskCompletionContext:
-    """A project with these files."""
+    """Return a project with these files."""
     world = FakeWorld(texts={f"/home/dev/project/{name}": "x" for name in names})
     return TaskCompletionContext(filesystem=Facts(world))
 
 
 def completions(agent: Guided) -> list[Entry]:
-    """What the log holds of the checks at stop."""
+    """Return what the log holds of the checks at stop."""
     found = [entry for entry in agent.store().read_entries("s") if entry.kind is EntryKind.COMPLETION]
     return [entry for entry in found if entry.body["by"] == "completion"]
 
 
-def test_S4_40_results() -> None:
-    """Two factories."""
+# S4-40
+def test_task_completion_result_has_two_factories() -> None:
+    """A result is made by `ok` or by `incomplete`."""
     assert TaskCompletionResult.ok().complete
     assert TaskCompletionResult.incomplete("why") == TaskCompletionResult(complete=False, feedback="why")
 
 
-def test_S4_42_S4_80_files_must_exist() -> None:
-    """The seed's texts."""
+# S4-42, S4-80
+def test_file_output_checker_is_incomplete_until_its_files_exist() -> None:
+    """The texts are the document's."""
     checker = FileOutputChecker(("a", "b"))
 
     assert checker.check(files("a", "b")) == TaskCompletionResult.ok("All 2 required output(s) exist.")
@@ -524,8 +567,9 @@ def test_S4_42_S4_80_files_must_exist() -> None:
     assert FileOutputChecker(()).check(files()).complete
 
 
-def test_S4_42_S4_80_no_filesystem_is_incomplete() -> None:
-    """Fail-closed; but nothing required needs nobody to look."""
+# S4-42, S4-80
+def test_file_output_checker_is_incomplete_without_a_filesystem() -> None:
+    """Without a file system the task is incomplete, unless no file is required."""
     result = FileOutputChecker(("a", "b")).check(TaskCompletionContext())
 
     assert not result.complete
@@ -533,8 +577,9 @@ def test_S4_42_S4_80_no_filesystem_is_incomplete() -> None:
     assert FileOutputChecker(()).check(TaskCompletionContext()).complete
 
 
-def test_S4_45_three_paths_are_named() -> None:
-    """And the rest stands for itself."""
+# S4-45
+def test_file_output_checker_names_at_most_three_missing_paths() -> None:
+    """Three missing paths are named, and the others are counted."""
     three = FileOutputChecker(("a", "b", "c")).check(files())
     five = FileOutputChecker(("a", "b", "c", "d", "e")).check(files())
 
@@ -542,7 +587,8 @@ def test_S4_45_three_paths_are_named() -> None:
     assert five.feedback == "<blocker>\n5 required output file(s) not found: a, b, c...\n</blocker>"
 
 
-def test_S4_43_S4_80_composites_stop_at_the_first_that_decides() -> None:
+# S4-43, S4-80
+def test_composites_stop_at_the_first_that_decides() -> None:
     """AND at the first failure, OR at the first success."""
     asked: list[str] = []
 
@@ -568,7 +614,8 @@ def test_S4_43_S4_80_composites_stop_at_the_first_that_decides() -> None:
     assert CompositeChecker(()).check(files()) == TaskCompletionResult.ok("No checkers configured.")
 
 
-def test_S4_44_S4_46_an_early_stop_is_refused_with_what_is_missing(tmp_path: Path) -> None:
+# S4-44, S4-46
+def test_an_early_stop_is_refused_with_what_is_missing(tmp_path: Path) -> None:
     """And allowed once the file is there."""
     agent = Guided(tmp_path, "completion: {checks: [{files: out.md}]}\n")
 
@@ -581,8 +628,9 @@ def test_S4_44_S4_46_an_early_stop_is_refused_with_what_is_missing(tmp_path: Pat
     assert [entry.body["allowed"] for entry in completions(agent)] == [False, True]
 
 
+# S4-45, S4-46
 @pytest.mark.parametrize("bound", ["deadline_seconds: 60", "budget: {calls: 2}", "budget: {seconds: 60}"])
-def test_S4_45_S4_46_out_of_time_or_budget_nothing_is_checked(tmp_path: Path, bound: str) -> None:
+def test_out_of_time_or_budget_nothing_is_checked(tmp_path: Path, bound: str) -> None:
     """Used up means used ≥ max."""
     agent = Guided(tmp_path, f"completion: {{checks: [{{files: out.md}}], {bound}}}\n")
     agent.call("look")
@@ -595,7 +643,8 @@ def test_S4_45_S4_46_out_of_time_or_budget_nothing_is_checked(tmp_path: Path, bo
     assert completions(agent)[-1].body["skipped"]
 
 
-def test_S4_82_an_agent_that_works_for_another_is_checked_only_by_name(tmp_path: Path) -> None:
+# S4-82
+def test_an_agent_that_works_for_another_is_checked_only_by_name(tmp_path: Path) -> None:
     """Skipped in sub-agents."""
     agent = Guided(tmp_path, "completion: {checks: [{files: out.md}]}\n")
     named = Guided(tmp_path, "completion: {checks: [{files: out.md}], agents: [writer]}\n")
@@ -605,7 +654,8 @@ def test_S4_82_an_agent_that_works_for_another_is_checked_only_by_name(tmp_path:
     assert named.stop().allowed
 
 
-def test_S4_83_W4_8_refusals_are_bounded_and_never_without_words(tmp_path: Path) -> None:
+# S4-83, W4-8
+def test_refusals_are_bounded_and_never_without_words(tmp_path: Path) -> None:
     """An incomplete result without feedback gets the default text, and the same refusal ends after so many."""
 
     class Mute:
@@ -620,7 +670,8 @@ def test_S4_83_W4_8_refusals_are_bounded_and_never_without_words(tmp_path: Path)
     assert completions(agent)[-1].body["unfinished"]
 
 
-def test_S4_84_there_is_one_budget_rule() -> None:
+# S4-84
+def test_there_is_one_budget_rule() -> None:
     """`>=`, for every limit."""
     assert Budget(tokens=10).exhausted(Budget(tokens=10)) == "tokens"
     assert Budget(tokens=10).exhausted(Budget(tokens=9)) == ""
@@ -628,7 +679,8 @@ def test_S4_84_there_is_one_budget_rule() -> None:
     assert Budget().exhausted(Budget(calls=10**9)) == ""
 
 
-def test_S4_17_a_policy_stands_anywhere_in_the_graph(tmp_path: Path) -> None:
+# S4-17
+def test_a_policy_stands_anywhere_in_the_graph(tmp_path: Path) -> None:
     """It is a guard, and what it must remember is remembered there too."""
     from verdikt.graph.combinator import All
     from verdikt.graph.policy import Policy, PolicyLayer
@@ -644,14 +696,16 @@ def test_S4_17_a_policy_stands_anywhere_in_the_graph(tmp_path: Path) -> None:
     assert gov.before(agent.action("deploy")).passed
 
 
-def test_S4_23_a_static_provider_says_its_text() -> None:
+# S4-23
+def test_a_static_provider_says_its_text() -> None:
     """The same each time."""
     said = StaticFeedbackProvider("Read AGENTS.md first.").provide(FeedbackContext())
 
     assert (said.provider_name, said.summary) == ("Static", "Read AGENTS.md first.")
 
 
-def test_S4_25_a_provider_is_anything_with_a_name_and_two_methods() -> None:
+# S4-25
+def test_a_provider_is_anything_with_a_name_and_two_methods() -> None:
     """What it should not say is not said."""
 
     class Quiet:
@@ -672,15 +726,17 @@ def test_S4_25_a_provider_is_anything_with_a_name_and_two_methods() -> None:
     assert texts == ["", "<feedback provider='Quiet'>\ntwo calls\n</feedback>"]
 
 
-def test_S4_29_feedback_comes_back_with_the_call_that_triggered_it(tmp_path: Path) -> None:
+# S4-29
+def test_feedback_comes_back_with_the_call_that_triggered_it(tmp_path: Path) -> None:
     """As text for the model, which each host's adapter puts where that host wants it."""
     agent = Guided(tmp_path, "feedback: [{static: hello, every_n_calls: 1}]\n")
 
     assert "hello" in agent.call("Read", file_path="a.md")
 
 
-def test_S4_41_S4_81_a_checker_sees_what_is_about_to_be_given(tmp_path: Path) -> None:
-    """Session, tentative output, filesystem, adapter and stop reason; and a refusal without words gets the default ones."""
+# S4-41, S4-81
+def test_a_checker_sees_what_is_about_to_be_given(tmp_path: Path) -> None:
+    """A checker gets session, output, file system, adapter and stop reason; a refusal without feedback has a default."""
     seen: list[TaskCompletionContext] = []
 
     class Looks:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock, FakeWorld
 from verdikt.errors import LedgerError
 from verdikt.evidence.gate_service import EvidenceGate
@@ -38,7 +39,7 @@ def bash(command: str, session: str = "s1", call: str = "") -> Action:
 @pytest.fixture
 def store(tmp_path: Path) -> FileStore:
     """An empty log."""
-    return FileStore(tmp_path / "data", FakeClock(), load_projections())
+    return close_after_test(FileStore(tmp_path / "data", FakeClock(), load_projections()))
 
 
 @pytest.fixture
@@ -226,7 +227,9 @@ def test_load_applies_the_layers_of_the_directory(tmp_path: Path) -> None:
     )
     env = {"HOME": str(tmp_path), "VERDIKT_HOME": str(tmp_path / "data"), "PATH": os.environ["PATH"]}
 
-    decision = Governance.load(cwd=str(project), env=env).before(
+    governance = Governance.load(cwd=str(project), env=env)
+    close_after_test(governance.store)
+    decision = governance.before(
         Action(kind=ActionKind.BASH, tool="Bash", payload={"command": "make all"}, cwd=str(project))
     )
 

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdikt.cli.policy import exit_with_faults
-from verdikt.cli.store_access import home_option, json_option, resolve_home, resolve_session
+from verdikt.cli.store_access import (
+    close_after_command,
+    home_option,
+    json_option,
+    resolve_home,
+    resolve_session,
+)
 from verdikt.errors import PolicyError
 from verdikt.govern import Governance
 from verdikt.guidance.completion import CompositeChecker
@@ -87,9 +93,11 @@ def check(session: str, file: str | None, home: Path | None, as_json: bool) -> N
 def _load_governance(file: str | None, home: Path | None) -> "Governance":
     env = {**os.environ, "VERDIKT_HOME": str(resolve_home(home))}
     try:
-        return Governance.load(file, cwd=os.getcwd(), env=env)
+        governance = Governance.load(file, cwd=os.getcwd(), env=env)
     except PolicyError as error:
         exit_with_faults(error)
+    close_after_command(governance.store)
+    return governance
 
 
 def _list_completions(governance: "Governance") -> "tuple[Completion, ...]":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdikt.cli.runs_directory import exit_without_verdict, open_runs
-from verdikt.cli.store_access import json_option
+from verdikt.cli.store_access import close_after_command, json_option
 from verdikt.council.config import TRIGGERS
 from verdikt.errors import FindingError, VerdiktError
 from verdikt.govern import Governance
@@ -91,6 +91,7 @@ def plan(
     if trigger and trigger not in TRIGGERS:
         raise VerdiktError(f"expected a trigger of {', '.join(TRIGGERS)}, found `{trigger}`")
     gov = Governance.load(cwd=repo)
+    close_after_command(gov.store)
     chamber = gov.open_council_runner(repo)
     for council in _select_councils(gov, name, trigger):
         if path and not council.covers_file(path):
@@ -142,6 +143,7 @@ def run(*, name: str | None, base: str, files: tuple[str, ...], scope: str | Non
     Example: verdikt council run ship-it --base origin/main
     """
     gov = Governance.load(cwd=repo)
+    close_after_command(gov.store)
     councils = _select_councils(gov, name, "")
     if not councils:
         raise VerdiktError("the policy declares no council; name one under `councils` in governance.yaml")

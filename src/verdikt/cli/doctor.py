@@ -30,8 +30,6 @@ from verdikt.hosts.wiring.installation import Installation
 from verdikt.ledger import pause
 from verdikt.ledger.data_directory import get_data_directory
 from verdikt.ledger.evidence_records import OVERRIDE_MARKER_FILE, count_overrides_since
-from verdikt.ledger.files import open_store
-from verdikt.ledger.projections import load_projections
 from verdikt.observe.alerts import CRASH_MARKER_FILE, read_marks
 from verdikt.observe.git_index import GitIndex
 from verdikt.observe.git_repository import find_work_tree
@@ -136,8 +134,7 @@ def _build_general_report(installation: Installation, scopes: set[str]) -> dict[
     active_pause = None
     # Opening a store would create the directory.
     if os.path.isdir(installation.data_directory):
-        store = open_store(Path(installation.data_directory), projections=load_projections())
-        active_pause = pause.find_active_pause(store)
+        active_pause = pause.find_active_pause(open_data_store(Path(installation.data_directory)))
     day_ago = time.time() - 24 * 3600
     return {
         "wrapper": get_wrapper_state(installation, scopes),

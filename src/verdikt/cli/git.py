@@ -9,7 +9,7 @@ from functools import partial
 import click
 
 from verdikt.cli.council import show_progress
-from verdikt.cli.store_access import json_option
+from verdikt.cli.store_access import close_after_command, json_option
 from verdikt.errors import VerdiktError
 from verdikt.govern import Governance
 from verdikt.hosts.git import git_hooks
@@ -120,6 +120,7 @@ def check(*, hook: str, run: bool, repo: str, as_json: bool, arguments: tuple[st
     """
     try:
         gov = Governance.load(cwd=repo)
+        close_after_command(gov.store)
         # Progress only on a terminal; elsewhere only findings are worth a line.
         with show_progress("verdikt", quiet=as_json or not sys.stderr.isatty()) as progress:
             check_commit = partial(gov.commit, repo, run=run, progress=progress)

@@ -7,11 +7,9 @@ import sys
 
 import click
 
+from verdikt.cli.store_access import open_data_store
 from verdikt.errors import VerdiktError
 from verdikt.ledger import pause
-from verdikt.ledger.data_directory import get_data_directory
-from verdikt.ledger.files import open_store
-from verdikt.ledger.projections import load_projections
 from verdikt.observe.agent_environment import detect_agent
 
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -30,7 +28,7 @@ def command(*, duration: str | None, reason: str, over: bool, as_json: bool) -> 
     Example: verdikt pause 10m --reason 'rebuilding the staging server by hand'
     """
     try:
-        store = open_store(get_data_directory(os.environ), projections=load_projections())
+        store = open_data_store(None)
         if duration or over:
             _require_operator()
             by = os.environ.get("USER") or os.environ.get("LOGNAME") or ""

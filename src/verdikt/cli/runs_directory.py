@@ -5,12 +5,10 @@ import sys
 
 import click
 
+from verdikt.cli.store_access import open_data_store
 from verdikt.council.config import Councils
 from verdikt.council.runs import Runs, runs_directory
 from verdikt.ledger.council_findings import create_finding_log
-from verdikt.ledger.data_directory import get_data_directory
-from verdikt.ledger.files import open_store
-from verdikt.ledger.projections import load_projections
 from verdikt.model.finding import CouncilVerdict
 from verdikt.observe.clock import SystemClock
 from verdikt.policy import load_policy
@@ -20,7 +18,7 @@ EXIT_NO_VERDICT = 1
 
 def open_runs() -> Runs:
     """The runs directory that a command works on; what changes there goes into the log."""
-    log = create_finding_log(lambda: open_store(get_data_directory(os.environ), projections=load_projections()))
+    log = create_finding_log(lambda: open_data_store(None))
     return Runs(runs_directory(os.environ, _read_runs_dir_setting()), SystemClock().now, log)
 
 

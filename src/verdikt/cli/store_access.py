@@ -32,9 +32,16 @@ def resolve_home(home: Path | None) -> Path:
     return home or get_data_directory(os.environ)
 
 
+def close_after_command(store: "FileStore") -> "FileStore":
+    """Return the store, and close it when the command that runs now ends."""
+    if context := click.get_current_context(silent=True):
+        context.call_on_close(store.close)
+    return store
+
+
 def open_data_store(home: Path | None) -> "FileStore":
-    """The store in the data directory, with every projection."""
-    return open_store(resolve_home(home), projections=load_projections())
+    """Open the store in the data directory, with every projection; it is closed when the command ends."""
+    return close_after_command(open_store(resolve_home(home), projections=load_projections()))
 
 
 def open_existing_store(home: Path | None) -> "FileStore":

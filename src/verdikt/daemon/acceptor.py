@@ -174,6 +174,7 @@ class Acceptor:
             self._listeners.remove(listener)
             if listener.sock.fileno() >= 0:
                 self._selector.unregister(listener.sock)
+                listener.sock.close()
         elif not isinstance(error, BlockingIOError | InterruptedError):
             self._journal.write_line(f"cannot accept: {error}")
             time.sleep(ACCEPT_ERROR_PAUSE_SECONDS)

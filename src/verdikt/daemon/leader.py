@@ -74,17 +74,18 @@ class LeaderLock:
         with self._lock:
             return now - min(self._yielded_since.values(), default=now)
 
-    def close(self, timeout_seconds: float) -> None:
-        """End the followers at once and the leader after its turn, and wait for them."""
+    def close(self, timeout_seconds: float) -> bool:
+        """End the followers at once and the leader after its turn; return whether all of them ended in time."""
         with self._lock:
             self._is_closed = True
-            self._leader_ident = 0
-            # Wakes one follower; each wakes the next.
-            if self._leadership.locked():
+            # Wakes one follower; each wakes the next. Without a leader, a follower has the lock already or finds it free.
+            if self._leader_ident:
+                self._leader_ident = 0
                 self._leadership.release()
         deadline = time.monotonic() + timeout_seconds
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _spawn_follower(self) -> bool:
         if self._thread_count > self._max_threads:
@@ -107,6 +108,7 @@ class LeaderLock:
                 self._waiting_count -= 1
                 if self._is_closed:
                     self._leadership.release()
+                    self._thread_count -= 1
                     return
                 self._leader_ident = threading.get_ident()
             self._run_leader()

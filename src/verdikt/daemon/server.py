@@ -122,7 +122,9 @@ class Server:
     def close(self) -> None:
         """End the threads and close sockets and pipes; `serve` must have returned."""
         self._acceptor.wakeup.notify()
-        self._leader.close(SHUTDOWN_SECONDS)
+        if not self._leader.close(SHUTDOWN_SECONDS):
+            # A thread that hangs in a decision would write to a descriptor that may belong to something else by then.
+            return
         self._wakeup_selector.close()
         self._wakeup.close()
         self._acceptor.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.cli import root
 from verdikt.ledger.files import FileStore
@@ -29,7 +30,7 @@ def decision(verdict: str, guard: str, *effects: str) -> dict[str, object]:
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A data directory with two sessions."""
-    store = FileStore(tmp_path / "home", FakeClock(), durable=False)
+    store = close_after_test(FileStore(tmp_path / "home", FakeClock(), durable=False))
     store.append("s1", "decision", decision("pass", "all", "read"))
     store.append("s1", "decision", decision("block", "fs_delete", "destructive", "read"))
     store.append("s1", "tool_call", {"tool": "Bash"}, artifacts={"stdout": b"hello\n\xff"})
@@ -159,7 +160,7 @@ def test_tail_follows(home: Path) -> None:
     try:
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())["session"] in ("s1", "s2")
-        store = FileStore(home, FakeClock(), durable=False)
+        store = close_after_test(FileStore(home, FakeClock(), durable=False))
         store.append("s1", "crash", {"n": 1})
         assert json.loads(process.stdout.readline())["body"] == {"n": 1}
         store.append("s3", "crash", {"n": 2})
@@ -171,7 +172,7 @@ def test_tail_follows(home: Path) -> None:
 
 def test_a_session_may_be_named_by_its_beginning(run: Run, home: Path) -> None:
     """Hosts give long ids; one that several begin with is refused, and so is one that none does."""
-    store = FileStore(home, FakeClock(), durable=False)
+    store = close_after_test(FileStore(home, FakeClock(), durable=False))
     store.append("947e0df6-49fe-423d", "decision", decision("block", "g", "read"))
     store.close()
 
@@ -192,7 +193,7 @@ def test_a_session_may_be_named_by_its_beginning(run: Run, home: Path) -> None:
 def test_the_newest_of_all_sessions_are_shown_whatever_they_are_called(run: Run, home: Path) -> None:
     """A session with many entries does not push those of another out that came later."""
     clock = FakeClock()
-    store = FileStore(home, clock, durable=False)
+    store = close_after_test(FileStore(home, clock, durable=False))
     for at in range(30):
         store.append("zebra", "gap", {"at": at})
         clock.seconds += 1

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock, FakeWorld
 from verdikt.errors import LedgerError
 from verdikt.govern import Governance
@@ -39,6 +40,7 @@ def at_terminal(*arguments: str, env: dict[str, str]) -> tuple[int, str]:
         if not data:
             break
         said += data
+    os.close(fd)
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status), said.decode()
 
@@ -50,7 +52,7 @@ def test_a_person_at_a_terminal_pauses_and_ends_it(tmp_path: Path) -> None:
     assert code == 0, said
     assert "paused" in said
 
-    store = open_store(tmp_path / ".local/share/verdikt", projections=load_projections())
+    store = close_after_test(open_store(tmp_path / ".local/share/verdikt", projections=load_projections()))
     now = pause.find_active_pause(store)
     assert now
     assert (now.reason, now.by) == ("an errand", "ada")
@@ -100,7 +102,7 @@ def test_a_pause_is_short_and_has_a_reason(tmp_path: Path, words: list[str], fau
 @pytest.fixture
 def store(tmp_path: Path) -> FileStore:
     """A log with a clock that stands still."""
-    return FileStore(tmp_path, FakeClock(), load_projections())
+    return close_after_test(FileStore(tmp_path, FakeClock(), load_projections()))
 
 
 def test_it_expires_by_itself(store: FileStore) -> None:
@@ -133,7 +135,7 @@ def test_an_index_that_points_to_an_earlier_word_brings_no_pause_back(store: Fil
         rows = state.execute("UPDATE state SET state = ? WHERE name = 'pause'", (json.dumps(forged),)).rowcount
 
     assert rows == 1
-    assert pause.find_active_pause(FileStore(store.home, store.clock, load_projections())) is None
+    assert pause.find_active_pause(close_after_test(FileStore(store.home, store.clock, load_projections()))) is None
 
 
 def test_a_pause_takes_no_red_line_away(store: FileStore) -> None:

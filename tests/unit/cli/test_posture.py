@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeWorld
 from tests.unit.test_decide import RULED, action
 from verdikt.cli import root
@@ -21,7 +22,7 @@ Run = Callable[..., Result]
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A data directory with one session."""
-    store = FileStore(tmp_path / "data", None, load_projections(), durable=False)
+    store = close_after_test(FileStore(tmp_path / "data", None, load_projections(), durable=False))
     Governance(RULED, store, world_factory=lambda cwd: FakeWorld()).before(action("Read", file_path="a"))
     store.close()
     return tmp_path / "data"
@@ -50,7 +51,7 @@ def test_show_tells_the_posture_and_where_it_comes_from(run: Run) -> None:
 
 def test_the_newest_session_is_an_agents(run: Run, home: Path) -> None:
     """Not that of the canary, which `verdikt doctor` writes to, and none of a council's."""
-    store = FileStore(home, None, load_projections(), durable=False)
+    store = close_after_test(FileStore(home, None, load_projections(), durable=False))
     store.append(CANARY_SESSION, "gap", {})
     store.append("council-abc123", "finding", {})
     store.close()
@@ -60,7 +61,7 @@ def test_the_newest_session_is_an_agents(run: Run, home: Path) -> None:
 
 def test_a_session_is_moved_by_the_beginning_of_its_id(run: Run, home: Path) -> None:
     """And one that the log does not know yet is moved all the same, with a word about it."""
-    store = FileStore(home, None, load_projections(), durable=False)
+    store = close_after_test(FileStore(home, None, load_projections(), durable=False))
     store.append("947e0df6-49fe", "gap", {})
     store.close()
 
@@ -75,7 +76,7 @@ def test_a_move_is_in_the_log_and_the_next_decision_obeys_it(run: Run, home: Pat
     told = json.loads(run("set", "locked", "--json").stdout)
     assert (told["before"], told["after"]) == ("interactive", "locked")
 
-    store = FileStore(home, None, load_projections(), durable=False)
+    store = close_after_test(FileStore(home, None, load_projections(), durable=False))
     entry = list(store.read_entries("s"))[-1]
     assert (entry.kind, entry.body["after"], bool(entry.sig)) == ("posture", "locked", True)
     governance = Governance(RULED, store, world_factory=lambda cwd: FakeWorld())

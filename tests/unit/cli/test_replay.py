@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock, FakeWorld
 from tests.unit.test_decide import RULED, action
 from verdikt.cli import root
@@ -25,7 +26,7 @@ COMMANDS = ["git push --force", "make all", "ls", "PASSWORD=hunter2 rm -rf /usr/
 def home(tmp_path: Path) -> Path:
     """A data directory with decisions of two sessions, the second a day later and under another policy."""
     clock = FakeClock()
-    store = FileStore(tmp_path / "home", clock, load_projections(), durable=False)
+    store = close_after_test(FileStore(tmp_path / "home", clock, load_projections(), durable=False))
     for session, policy in (("s1", RULED), ("s2", parse_policy("profile: standard"))):
         governance = Governance(policy, store, world_factory=lambda cwd: FakeWorld(), clock=clock)
         for command in COMMANDS:
@@ -95,7 +96,7 @@ def test_what_cannot_be_replayed_is_said(run: Run, words: list[str], status: int
 
 def test_a_difference_is_shown_by_field_and_fails(run: Run, home: Path) -> None:
     """An entry whose receipt was rewritten, hash and all, does not come out of its own inputs."""
-    store = FileStore(home, FakeClock(), load_projections(), durable=False)
+    store = close_after_test(FileStore(home, FakeClock(), load_projections(), durable=False))
     entry = decode_entry(next(iter(store.reader.read_lines("s1"))))
     body = json.loads(json.dumps(entry.body))
     body["receipt"]["verdict"]["kind"] = "pass"

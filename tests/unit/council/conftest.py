@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from verdikt.govern import Governance
 
 SCANNER = """\
@@ -26,28 +27,28 @@ print(json.dumps({"findings": found}))
 
 @dataclass
 class Repo:
-    """A repository, and what is done in it."""
+    """A repository with its environment."""
 
     path: Path
     env: dict[str, str]
 
     def git(self, *words: str, check: bool = True, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
-        """Runs git there."""
-        done = subprocess.run(
+        """Run git in the repository."""
+        completed = subprocess.run(
             ["git", *words], cwd=cwd or self.path, env=self.env, capture_output=True, text=True, check=False
         )
-        assert not check or done.returncode == 0, done.stderr
-        return done
+        assert not check or completed.returncode == 0, completed.stderr
+        return completed
 
     def write(self, name: str, text: str | bytes) -> None:
-        """Puts a file there and stages it."""
+        """Write a file and stage it."""
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode() if isinstance(text, str) else text)
         self.git("add", "--", name)
 
     def verdikt(self, *words: str, cwd: Path | None = None, **env: str) -> "subprocess.CompletedProcess[str]":
-        """Runs verdikt there."""
+        """Run verdikt in the repository."""
         return subprocess.run(
             [sys.executable, "-m", "verdikt", *words],
             cwd=cwd or self.path,
@@ -58,11 +59,13 @@ class Repo:
         )
 
     def govern(self, cwd: Path | None = None) -> Governance:
-        """Governance by the policy there."""
-        return Governance.load(cwd=str(cwd or self.path), env=self.env)
+        """Return governance by the repository's policy; its log is closed when the test ends."""
+        governance = Governance.load(cwd=str(cwd or self.path), env=self.env)
+        close_after_test(governance.store)
+        return governance
 
     def policy(self, **council: object) -> None:
-        """Declares the council `ship-it`; not staged."""
+        """Write a policy that declares the council `ship-it`, without staging it."""
         scanner = str(self.path.parent / "scanner.py")
         reviewers = {"words": {"command": [sys.executable, scanner, "{files}"]}}
         document = {"councils": {"ship-it": {"guardrail": True, "reviewers": reviewers, **council}}}
@@ -71,7 +74,7 @@ class Repo:
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repo:
-    """An empty repository with the council's policy in it, unstaged."""
+    """Return an empty repository with the council's policy in it, unstaged."""
     home = tmp_path / "home"
     home.mkdir()
     (tmp_path / "scanner.py").write_text(SCANNER)
@@ -86,8 +89,8 @@ def repo(tmp_path: Path) -> Repo:
         "GIT_COMMITTER_NAME": "Ada",
         "GIT_COMMITTER_EMAIL": "ada@example.org",
     }
-    made = Repo(tmp_path / "project", env)
-    made.path.mkdir()
-    made.git("init", "-q", "-b", "main")
-    made.policy()
-    return made
+    repo = Repo(tmp_path / "project", env)
+    repo.path.mkdir()
+    repo.git("init", "-q", "-b", "main")
+    repo.policy()
+    return repo

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cleanup import close_after_test
 from verdikt.cli.findings import command
 from verdikt.council.finding_parser import read_findings
 from verdikt.council.sarif import from_sarif
@@ -315,7 +316,7 @@ def test_findings_are_in_the_log(home: Path) -> None:
         _call("record", "--plan-hash", "p", "--level", level, "--title", "t", "--agent", "a")
     _call("record", "--plan-hash", "p", "--level", "LOW", "--title", "u", "--agent", "a")
     finding = build_finding(level="HIGH", title="t", agent="a")
-    store = FileStore(home / "data", projections=load_projections())
+    store = close_after_test(FileStore(home / "data", projections=load_projections()))
     assert find_open_findings(store, "p") == {
         finding.id: "HIGH",
         build_finding(level="LOW", title="u", agent="a").id: "LOW",

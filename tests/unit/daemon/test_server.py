@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.contract.warm import eventually
 from verdikt.daemon import acceptor, leader, protocol, server
 from verdikt.daemon.connection import Connection
@@ -218,7 +219,7 @@ def test_reply_is_sent_while_other_clients_keep_sending(start_server: StartServe
 
 def test_reply_is_sent_only_after_its_log_entry_is_synced(tmp_path: Path, start_server: StartServer) -> None:
     """No reply is sent before its log entry is on the disk, and other requests are decided meanwhile."""
-    store = FileStore(tmp_path / "data", group_commit=(group_commit := GroupCommit()))
+    store = close_after_test(FileStore(tmp_path / "data", group_commit=(group_commit := GroupCommit())))
     sync_started, go_on = threading.Semaphore(0), threading.Event()
 
     class SlowLog(LogFile):
@@ -581,7 +582,7 @@ def test_requests_are_answered_when_no_thread_can_be_started(
 ) -> None:
     """One thread answers every request when the system's limit of threads is reached."""
     go_on, refused_threads = threading.Event(), []
-    running, store = start_server(wait_for(go_on)), FileStore(tmp_path / "data")
+    running, store = start_server(wait_for(go_on)), close_after_test(FileStore(tmp_path / "data"))
     loop = running.server
     decide = loop._decide
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.govern import Governance
 from verdikt.hosts.claude import adapter
@@ -31,7 +32,7 @@ def governance(tmp_path: Path) -> Governance:
     (tmp_path / "project").mkdir()
     (tmp_path / "home").mkdir()
     clock = FakeClock()
-    store = FileStore(tmp_path / "data", clock, load_projections())
+    store = close_after_test(FileStore(tmp_path / "data", clock, load_projections()))
     return Governance(parse_policy(POLICY), store, clock=clock, env=env)
 
 

@@ -13,10 +13,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from verdikt.effects.target import abbreviate_home, is_guard_path
 
 import verdikt
 from verdikt.daemon import hook_service, http_listener, protocol
+from verdikt.effects.target import abbreviate_home, is_guard_path
 from verdikt.hosts.hook_event import HookEventKind
 from verdikt.hosts.host import Host
 from verdikt.hosts.live.canary import CANARY_SESSION, Canary

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger import checkpoint
@@ -20,7 +21,7 @@ from verdikt.ledger.projections import Projection
 
 def open_store(home: Path) -> FileStore:
     """Open a store as a new process would."""
-    return FileStore(home, FakeClock(), durable=False)
+    return close_after_test(FileStore(home, FakeClock(), durable=False))
 
 
 def export_checkpoint(home: Path, directory: Path) -> Path:
@@ -202,7 +203,7 @@ def test_audit_with_corrupt_database_reports_it_and_verifies_the_chains(tmp_path
 
 def test_audit_notes_a_long_unsigned_end(tmp_path: Path) -> None:
     """Many unsigned entries at the end are a note, because their hashes hold."""
-    store = FileStore(tmp_path, FakeClock(), durable=False, checkpoint_every=10_000)
+    store = close_after_test(FileStore(tmp_path, FakeClock(), durable=False, checkpoint_every=10_000))
     for _ in range(520):
         store.append("s", "tool_call", {})
 
@@ -215,7 +216,7 @@ def test_audit_notes_a_long_unsigned_end(tmp_path: Path) -> None:
 def test_audit_finds_changed_state_in_the_database(tmp_path: Path) -> None:
     """A counter or a posture changed in `state.db` contradicts the log."""
     count = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
-    store = FileStore(tmp_path, FakeClock(), (count,), durable=False)
+    store = close_after_test(FileStore(tmp_path, FakeClock(), (count,), durable=False))
     for _ in range(3):
         store.append("s", "tool_call", {})
     store.close()
@@ -229,14 +230,14 @@ def test_audit_finds_changed_state_in_the_database(tmp_path: Path) -> None:
 
     assert (fault.kind, fault.session) == (Corruption.STATE, "s")
     assert "holds another `count` than the log gives: run `verdikt ledger reindex`" in fault.message
-    FileStore(tmp_path, FakeClock(), (count,), durable=False).reindex()
+    close_after_test(FileStore(tmp_path, FakeClock(), (count,), durable=False)).reindex()
     assert audit(tmp_path, projections=(count,)).is_intact
 
 
 def test_state_beyond_the_end_of_the_log_is_reported_and_not_used(tmp_path: Path) -> None:
     """A state marked beyond the end of the log is never trusted."""
     count = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
-    store = FileStore(tmp_path, FakeClock(), (count,), durable=False)
+    store = close_after_test(FileStore(tmp_path, FakeClock(), (count,), durable=False))
     for _ in range(3):
         store.append("s", "tool_call", {})
     store.close()
@@ -250,13 +251,15 @@ def test_state_beyond_the_end_of_the_log_is_reported_and_not_used(tmp_path: Path
     (fault,) = audit(tmp_path, projections=(count,)).findings
 
     assert (fault.kind, fault.session) == (Corruption.STATE, "s")
-    assert FileStore(tmp_path, FakeClock(), (count,), durable=False).read_projection("count", "s") == 3
+    assert (
+        close_after_test(FileStore(tmp_path, FakeClock(), (count,), durable=False)).read_projection("count", "s") == 3
+    )
 
 
 def test_lagging_projection_is_not_a_finding(tmp_path: Path) -> None:
     """A process that does not know a projection leaves it behind; the next one that does catches up."""
     count = Projection(name="count", initial=0, fold=lambda state, entry: state + 1)
-    FileStore(tmp_path, FakeClock(), (count,), durable=False).append("s", "tool_call", {})
+    close_after_test(FileStore(tmp_path, FakeClock(), (count,), durable=False)).append("s", "tool_call", {})
     open_store(tmp_path).append("s", "tool_call", {})
 
     assert audit(tmp_path, projections=(count,)).is_intact

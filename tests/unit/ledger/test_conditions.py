@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger.audit import audit
@@ -30,7 +31,7 @@ UNPRIVILEGED_ID = 65534
 
 def open_store(home: Path, *, durable: bool = True) -> FileStore:
     """Open a store as a new process would."""
-    return FileStore(home, FakeClock(), (COUNT,), durable=durable)
+    return close_after_test(FileStore(home, FakeClock(), (COUNT,), durable=durable))
 
 
 def run_in_child(work: Callable[[], None]) -> None:

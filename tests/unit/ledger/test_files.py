@@ -5,11 +5,13 @@ import multiprocessing
 import os
 import shutil
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger.audit import audit
@@ -30,7 +32,7 @@ CALLS = Projection(
 
 def open_store(home: Path, *projections: Projection, every: int = 1000) -> FileStore:
     """Open a store as a new process would."""
-    return FileStore(home, FakeClock(), projections, durable=False, checkpoint_every=every)
+    return close_after_test(FileStore(home, FakeClock(), projections, durable=False, checkpoint_every=every))
 
 
 def fill_session(home: Path, count: int = 5) -> Path:
@@ -429,9 +431,9 @@ def test_read_entries_since_reads_little(tmp_path: Path) -> None:
 
 
 def _append_many(home: str, name: str, count: int) -> None:
-    store = FileStore(Path(home), projections=(COUNT,), durable=False)
-    for at in range(count):
-        store.append("s", "tool_call", {"who": name, "at": at})
+    with closing(FileStore(Path(home), projections=(COUNT,), durable=False)) as store:
+        for at in range(count):
+            store.append("s", "tool_call", {"who": name, "at": at})
 
 
 def test_parallel_processes_append_to_one_chain(tmp_path: Path) -> None:
@@ -476,7 +478,7 @@ def test_forked_child_has_its_own_locks(tmp_path: Path) -> None:
 
 def test_waiting_appends_share_one_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One fsync serves all appends written while the previous one ran."""
-    store = FileStore(tmp_path, FakeClock(), (COUNT,))
+    store = close_after_test(FileStore(tmp_path, FakeClock(), (COUNT,)))
     store.append("s", "tool_call", {})
     original, synced, slow = os.fsync, [], threading.Event()
 

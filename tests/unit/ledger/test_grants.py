@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger import grants, pause
@@ -19,7 +20,7 @@ NOW = FakeClock().now()
 
 def open_store(home: Path) -> FileStore:
     """Open a store as a new process would."""
-    return FileStore(home, FakeClock(), load_projections(), durable=False)
+    return close_after_test(FileStore(home, FakeClock(), load_projections(), durable=False))
 
 
 def build_grant(id: str = "g1", **change: object) -> Grant:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger.audit import audit
@@ -23,12 +24,14 @@ OTHER = Projection(name="other", initial=0, fold=lambda state, entry: state + 10
 
 def open_warm_store(home: Path, later: GroupCommit | None = None, *projections: Projection) -> FileStore:
     """Open a store as the warm process does."""
-    return FileStore(home, FakeClock(), projections or (COUNT,), group_commit=later or GroupCommit(), durable=True)
+    return close_after_test(
+        FileStore(home, FakeClock(), projections or (COUNT,), group_commit=later or GroupCommit(), durable=True)
+    )
 
 
 def open_cold_store(home: Path, *projections: Projection) -> FileStore:
     """Open a store as a hook process does."""
-    return FileStore(home, FakeClock(), projections or (COUNT,), durable=False)
+    return close_after_test(FileStore(home, FakeClock(), projections or (COUNT,), durable=False))
 
 
 def recorded_seq(store: FileStore, session: str = "s") -> int:
@@ -164,7 +167,7 @@ def test_entries_rewritten_before_their_head_was_recorded_are_reported(tmp_path:
     shutil.copytree(tmp_path, other, ignore=shutil.ignore_patterns("other"))
     (other / "ledger/s.jsonl").write_bytes(before)
     shutil.rmtree(other / "artifacts", ignore_errors=True)
-    forger = FileStore(other, FakeClock(), (COUNT,), durable=False)
+    forger = close_after_test(FileStore(other, FakeClock(), (COUNT,), durable=False))
     forger.append("s", EntryKind.TOOL_CALL, {"forged": True})
     forger.append("s", EntryKind.TOOL_CALL, {"forged": True})
     (tmp_path / "ledger/s.jsonl").write_bytes((other / "ledger/s.jsonl").read_bytes())

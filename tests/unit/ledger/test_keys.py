@@ -1,10 +1,12 @@
 """The key ring: signing, verifying, rotating."""
 
 import multiprocessing
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import KeyringError
 from verdikt.ledger.audit import audit
@@ -18,7 +20,7 @@ from verdikt.model.entry import EntryKind, decode_entry
 
 def open_store(home: Path) -> FileStore:
     """Open a store as a new process would."""
-    return FileStore(home, FakeClock(), durable=False)
+    return close_after_test(FileStore(home, FakeClock(), durable=False))
 
 
 @pytest.mark.parametrize("algorithm", [ED25519, HMAC])
@@ -189,7 +191,8 @@ def test_entry_signed_with_another_keyring_has_an_unknown_key(tmp_path: Path) ->
 
 
 def _sign_once(home: str) -> None:
-    FileStore(Path(home), durable=False).append("s", "posture", {})
+    with closing(FileStore(Path(home), durable=False)) as store:
+        store.append("s", "posture", {})
 
 
 def test_parallel_processes_make_one_first_key(tmp_path: Path) -> None:

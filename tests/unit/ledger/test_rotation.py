@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.fakes import FakeClock
 from verdikt.errors import LedgerError
 from verdikt.ledger.audit import audit
@@ -28,7 +29,7 @@ SMALL = RotationPolicy(max_hot_bytes=2_000, keep_lines=5)
 
 def open_store(home: Path, *, after_days: float = 0.0) -> FileStore:
     """Open a store as a new process would, some days later."""
-    return FileStore(home, FakeClock(NOW + after_days * DAY_SECONDS), (COUNT,), durable=False)
+    return close_after_test(FileStore(home, FakeClock(NOW + after_days * DAY_SECONDS), (COUNT,), durable=False))
 
 
 def fill_session(home: Path, session: str, count: int, *, days_old: float = 0.0) -> Path:

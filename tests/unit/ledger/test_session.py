@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from tests.graphs import ACTION, ScriptedGuard
 from verdikt.engine import PolicyEngine
 from verdikt.errors import SessionError
@@ -42,13 +43,13 @@ def test_many_processes_share_one_budget(tmp_path: Path) -> None:
     passed = [int(worker.communicate(timeout=120)[0]) for worker in workers]
 
     assert sum(passed) == 100
-    assert count_actions(SQLiteSessionStore(path)) == 160
-    assert SQLiteSessionStore(path).incidents() == []
+    assert count_actions(close_after_test(SQLiteSessionStore(path))) == 160
+    assert close_after_test(SQLiteSessionStore(path)).incidents() == []
 
 
 def test_forked_child_uses_its_own_connection(tmp_path: Path) -> None:
     """SQLite connections do not survive a fork."""
-    store = SQLiteSessionStore(tmp_path / "s.db")
+    store = close_after_test(SQLiteSessionStore(tmp_path / "s.db"))
     engine = PolicyEngine(ScriptedGuard("pass"), session_store=store)
     engine.evaluate(ACTION)
     pid = os.fork()
@@ -61,7 +62,7 @@ def test_forked_child_uses_its_own_connection(tmp_path: Path) -> None:
 def test_default_store_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`sessions.db` in the data directory is readable by its owner only."""
     monkeypatch.setenv("VERDIKT_HOME", str(tmp_path / "home"))
-    store = SQLiteSessionStore()
+    store = close_after_test(SQLiteSessionStore())
 
     assert count_actions(store) == 0
     assert store.path == tmp_path / "home" / "sessions.db"
@@ -74,7 +75,7 @@ def test_damaged_file_is_moved_aside_recorded_and_rebuilt(tmp_path: Path, damage
     """The action that finds the damage is blocked; the next one goes on."""
     path = tmp_path / "s.db"
     path.write_bytes(damage)
-    engine = PolicyEngine(ScriptedGuard("pass"), session_store=SQLiteSessionStore(path))
+    engine = PolicyEngine(ScriptedGuard("pass"), session_store=close_after_test(SQLiteSessionStore(path)))
 
     verdict = engine.evaluate(ACTION)
 
@@ -82,14 +83,14 @@ def test_damaged_file_is_moved_aside_recorded_and_rebuilt(tmp_path: Path, damage
     assert f"session store `{path}` was damaged: moved to `{path}.damaged-1`" in verdict.reason
     assert (tmp_path / "s.db.damaged-1").read_bytes() == damage
     assert engine.evaluate(ACTION).passed
-    [incident] = SQLiteSessionStore(path).incidents()
+    [incident] = close_after_test(SQLiteSessionStore(path)).incidents()
     assert incident.startswith("the file was damaged (")
 
 
 def test_readable_rows_of_a_damaged_file_are_kept(tmp_path: Path) -> None:
     """One bad page must not reset every budget."""
     path = tmp_path / "s.db"
-    store = SQLiteSessionStore(path)
+    store = close_after_test(SQLiteSessionStore(path))
     for number in range(200):
         with store.open(f"session-{number:03}") as state:
             state.action_count = number
@@ -109,7 +110,7 @@ def test_readable_rows_of_a_damaged_file_are_kept(tmp_path: Path) -> None:
 def test_removed_store_is_reported(tmp_path: Path, loss: str) -> None:
     """Removing the file cannot reset a budget unnoticed."""
     path = tmp_path / "s.db"
-    store = SQLiteSessionStore(path)
+    store = close_after_test(SQLiteSessionStore(path))
     engine = PolicyEngine(BudgetGuard(max_tasks=1), session_store=store)
     assert engine.evaluate(ACTION).passed
     if loss != "removed while in use":
@@ -130,7 +131,7 @@ def test_removed_store_is_reported(tmp_path: Path, loss: str) -> None:
 def test_row_that_is_not_a_state_is_replaced(tmp_path: Path, text: str) -> None:
     """The action is blocked once, the damage is recorded, and other sessions are unaffected."""
     path = tmp_path / "s.db"
-    store = SQLiteSessionStore(path)
+    store = close_after_test(SQLiteSessionStore(path))
     engine = PolicyEngine(ScriptedGuard("pass"), session_store=store)
     engine.evaluate(ACTION)
     engine.evaluate(Action(kind=ActionKind.READ, session_id="other"))
@@ -147,7 +148,7 @@ def test_row_that_is_not_a_state_is_replaced(tmp_path: Path, text: str) -> None:
 
 def test_slots_that_are_not_plain_data_raise(tmp_path: Path) -> None:
     """The error says what is wrong, and the session stays as it was."""
-    store = SQLiteSessionStore(tmp_path / "s.db")
+    store = close_after_test(SQLiteSessionStore(tmp_path / "s.db"))
     with pytest.raises(SessionError, match="expected plain data in the session's slots"), store.open("a") as state:
         state.slots["odd"] = {1, 2}
 
@@ -157,7 +158,9 @@ def test_slots_that_are_not_plain_data_raise(tmp_path: Path) -> None:
 def test_store_that_cannot_be_written_blocks(tmp_path: Path) -> None:
     """The reason says what to do."""
     (tmp_path / "file").write_text("")
-    engine = PolicyEngine(All(ScriptedGuard("pass")), session_store=SQLiteSessionStore(tmp_path / "file" / "s.db"))
+    engine = PolicyEngine(
+        All(ScriptedGuard("pass")), session_store=close_after_test(SQLiteSessionStore(tmp_path / "file" / "s.db"))
+    )
     result = engine.evaluate(ACTION)
 
     assert not result.passed
@@ -167,7 +170,7 @@ def test_store_that_cannot_be_written_blocks(tmp_path: Path) -> None:
 def test_locked_store_blocks_after_the_timeout(tmp_path: Path) -> None:
     """It neither waits for ever nor passes."""
     path = tmp_path / "s.db"
-    store = SQLiteSessionStore(path, timeout_seconds=0.01)
+    store = close_after_test(SQLiteSessionStore(path, timeout_seconds=0.01))
     engine = PolicyEngine(ScriptedGuard("pass"), session_store=store)
     engine.evaluate(ACTION)
     other = sqlite3.connect(path, isolation_level=None)

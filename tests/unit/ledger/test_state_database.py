@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.cleanup import close_after_test
 from verdikt.ledger.state_database import StateDatabase, StateRow
 from verdikt.ledger.store import ChainHead
 from verdikt.storage import SQLiteSessionStore
@@ -36,7 +37,7 @@ def record_in_other_process(path: Path, session: str) -> str:
 def test_second_connection_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
     """Closing any descriptor of a file would drop every lock of the process, and lose the write-ahead log."""
     path = tmp_path / "state.db"
-    first, second = StateDatabase(path), StateDatabase(path)
+    first, second = close_after_test(StateDatabase(path)), close_after_test(StateDatabase(path))
     put_head(first, "a")
     put_head(second, "b")
 
@@ -55,7 +56,7 @@ def test_second_connection_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
 
 def test_database_files_are_private(tmp_path: Path) -> None:
     """The files that SQLite puts beside it are private too."""
-    db = StateDatabase(tmp_path / "state.db")
+    db = close_after_test(StateDatabase(tmp_path / "state.db"))
     put_head(db, "a")
 
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
@@ -77,7 +78,7 @@ store.close()
 def test_second_session_store_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
     """A program may have several session stores."""
     path = tmp_path / "sessions.db"
-    stores = [SQLiteSessionStore(path), SQLiteSessionStore(path)]
+    stores = [close_after_test(SQLiteSessionStore(path)), close_after_test(SQLiteSessionStore(path))]
     for expected in (1, 4):
         for index, store in enumerate(stores):
             with store.open("s") as session:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cleanup import close_after_test
 from verdikt.errors import LedgerError
 from verdikt.ledger.files import FileStore
 from verdikt.ledger.group_commit import GroupCommit
@@ -79,7 +80,7 @@ def append_all(store: FileStore, session_of: "list[str]", disk: SlowDisk) -> lis
 
 def test_threads_of_one_session_share_syncs(tmp_path: Path, disk: SlowDisk) -> None:
     """There are far fewer syncs than entries, and none is promised before it is durable."""
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
     store.append("s", EntryKind.CRASH, {})
     disk.calls = 0
 
@@ -92,7 +93,7 @@ def test_threads_of_one_session_share_syncs(tmp_path: Path, disk: SlowDisk) -> N
 
 def test_syncs_of_several_sessions_overlap(tmp_path: Path, disk: SlowDisk) -> None:
     """Each session has its own file, so the file system can sync them together."""
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
 
     early = append_all(store, [f"s{who}" for who in range(THREADS)], disk)
 
@@ -102,7 +103,7 @@ def test_syncs_of_several_sessions_overlap(tmp_path: Path, disk: SlowDisk) -> No
 
 def test_failed_sync_fails_every_waiting_thread(tmp_path: Path, disk: SlowDisk) -> None:
     """The next success does not count for what failed; later entries are written as usual."""
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
     store.append("s", EntryKind.CRASH, {})
     disk.broken = True
     refused: list[int] = []
@@ -126,7 +127,7 @@ def test_failed_sync_fails_every_waiting_thread(tmp_path: Path, disk: SlowDisk) 
 
 def test_entry_written_while_a_sync_fails_is_not_promised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel reports a failed write once, so a second sync proves nothing."""
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
     store.append("s", EntryKind.GAP, {})
     calls, under_way, go_on = [], threading.Event(), threading.Event()
 
@@ -161,7 +162,7 @@ def test_entry_written_while_a_sync_fails_is_not_promised(tmp_path: Path, monkey
 
 def test_lock_held_too_long_raises_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hook reports a lock that another process keeps, instead of waiting for ever."""
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
     store.append("s", EntryKind.GAP, {})
     monkeypatch.setattr("verdikt.ledger.log_file.LOCK_TIMEOUT_SECONDS", 0.2)
     with open(tmp_path / "ledger" / "s.jsonl", "rb") as file:
@@ -173,7 +174,7 @@ def test_lock_held_too_long_raises_with_a_remedy(tmp_path: Path, monkeypatch: py
 
 def test_long_call_in_the_same_process_has_its_own_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`fuser` would not find another process."""
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
     monkeypatch.setattr("verdikt.ledger.log_file.LOCK_TIMEOUT_SECONDS", 0.01)
     inside, go_on = threading.Event(), threading.Event()
 
@@ -193,7 +194,7 @@ def test_long_call_in_the_same_process_has_its_own_message(tmp_path: Path, monke
 
 def test_close_does_not_deadlock_with_an_update(tmp_path: Path) -> None:
     """An update that opens another session while the store closes can finish."""
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
     inside, closing = threading.Event(), threading.Event()
 
     def append_to_other_session() -> None:
@@ -218,7 +219,7 @@ def test_directory_is_synced_before_the_first_entry(tmp_path: Path, monkeypatch:
     """Also for an empty file whose creator was killed before its name was durable."""
     synced: list[Path] = []
     monkeypatch.setattr("verdikt.ledger.log_file.sync_directory", synced.append)
-    store = FileStore(tmp_path)
+    store = close_after_test(FileStore(tmp_path))
     for session in ("made", "found", "found"):
         (store.reader.ledger / "found.jsonl").touch()
         store.append(session, EntryKind.TOOL_CALL, {})
@@ -230,7 +231,7 @@ def test_writeback_is_started_once_before_each_sync(tmp_path: Path, monkeypatch:
     """Each log starts its own, and an entry that is synced at once needs none."""
     begun: list[int] = []
     monkeypatch.setattr(os, "posix_fadvise", lambda fd, *_: begun.append(fd))
-    store = FileStore(tmp_path, group_commit=(later := GroupCommit()))
+    store = close_after_test(FileStore(tmp_path, group_commit=(later := GroupCommit())))
     store.append("a", EntryKind.GAP, {})
     assert begun == []
 
