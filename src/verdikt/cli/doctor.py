@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from verdikt.cli.canary_check import READY_SECONDS, CanaryResult, fire_canary
-from verdikt.cli.store_access import format_timestamp
+from verdikt.cli.store_access import format_timestamp, open_data_store
 from verdikt.errors import VerdiktError
 from verdikt.evidence.section import EvidenceSettings
 from verdikt.hosts.git import git_hooks
